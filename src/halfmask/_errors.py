@@ -1,0 +1,153 @@
+"""The errors of halfmask: one small tree.
+
+::
+
+    HalfmaskError (ValueError)
+    ├── ParameterError          an argument outside of what it may be
+    ├── PolicyError             the policy file says something that can't be
+    ├── DataError               the input can't be read as a table
+    ├── SchemaError             the table and what is said of its columns don't agree
+    │   └── ColumnNotFoundError a column that isn't there
+    ├── HierarchyError          levels that are no hierarchy, or don't cover the column
+    ├── GuaranteeNotMetError    a promise that can't be kept, or wasn't
+    ├── ReleaseError            the release can't be written, or can't be read
+    │   └── VerificationError   what is on disk doesn't bear out what is claimed
+    └── MissingDependencyError  an extra that isn't installed
+
+A message says what is wrong, names the parameter or column, says what was got (a type, a count, a
+parameter's value) and gives one hint. It never holds a cell's value, a category or an input path:
+errors are logged, and logs travel further than data.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import ClassVar, Self
+
+__all__ = [
+    "ColumnNotFoundError",
+    "DataError",
+    "GuaranteeNotMetError",
+    "HalfmaskError",
+    "HierarchyError",
+    "MissingDependencyError",
+    "ParameterError",
+    "PolicyError",
+    "ReleaseError",
+    "SchemaError",
+    "VerificationError",
+]
+
+
+class HalfmaskError(ValueError):
+    """Whatever halfmask refuses to do, or couldn't.
+
+    Parameters
+    ----------
+    what
+        One sentence or two: what is wrong, and with which parameter or column.
+    hint
+        The one action that is most likely to help.
+
+    Examples
+    --------
+    >>> print(ParameterError("k must be at least 1. Got 0.", hint="Choose k of 2 or more."))
+    k must be at least 1. Got 0.
+    <BLANKLINE>
+    Hint: Choose k of 2 or more.
+    """
+
+    code: ClassVar[str] = "error"
+
+    def __init__(self, what: str, *, hint: str | None = None) -> None:
+        self.what = what
+        self.hint = hint
+        super().__init__(what if hint is None else f"{what}\n\nHint: {hint}")
+
+
+class ParameterError(HalfmaskError):
+    """An argument outside of what it may be."""
+
+    code = "parameter"
+
+
+class PolicyError(HalfmaskError):
+    """The policy file says something that can't be."""
+
+    code = "policy"
+
+
+class DataError(HalfmaskError):
+    """The input can't be read as a table."""
+
+    code = "data"
+
+
+class SchemaError(HalfmaskError):
+    """The table and what is said of its columns don't agree."""
+
+    code = "schema"
+
+
+class ColumnNotFoundError(SchemaError):
+    """A column is named that isn't there."""
+
+    code = "column-not-found"
+
+    @classmethod
+    def of(cls, missing: Iterable[str], available: Iterable[str], *, where: str) -> Self:
+        """Name the columns that weren't found, and the nearest that are there.
+
+        Parameters
+        ----------
+        missing
+            Names that were asked for and aren't there.
+        available
+            Names that are there.
+        where
+            What the names are of, as it reads after "in", such as ``"the table"``.
+        """
+        wanted, there = list(missing), list(available)
+        near = [
+            f"{name!r} for {wrong!r}"
+            for wrong in wanted
+            for name in difflib.get_close_matches(wrong, there, n=1)
+        ]
+        hint = (
+            f"Did you mean {', '.join(near)}?"
+            if near
+            else f"There are {len(there)} columns; check the spelling and the header."
+        )
+        listed = ", ".join(repr(name) for name in wanted)
+        return cls(f"These columns are not in {where}: {listed}.", hint=hint)
+
+
+class HierarchyError(HalfmaskError):
+    """Levels that are no hierarchy, or that don't cover the column."""
+
+    code = "hierarchy"
+
+
+class GuaranteeNotMetError(HalfmaskError):
+    """A promise that can't be kept, or wasn't."""
+
+    code = "guarantee-not-met"
+
+
+class ReleaseError(HalfmaskError):
+    """The release can't be written, or can't be read."""
+
+    code = "release"
+
+
+class VerificationError(ReleaseError):
+    """What is on disk doesn't bear out what is claimed."""
+
+    code = "verification"
+
+
+class MissingDependencyError(HalfmaskError):
+    """An extra that isn't installed."""
+
+    code = "missing-dependency"

@@ -1,0 +1,70 @@
+"""Randomness that carries a promise: from the operating system, or from a key.
+
+Experiments take a ``random_state``; what a promise rests on (the order in which rows leave) takes a
+key. Without one, a fresh key is drawn from the operating system and forgotten.
+"""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halfmask._errors import ParameterError
+
+__all__ = ["KEY_BYTES", "fresh_key", "keyed_integers", "keyed_order"]
+
+KEY_BYTES = 32
+
+
+def fresh_key() -> bytes:
+    """Return 32 bytes from the operating system."""
+    return os.urandom(KEY_BYTES)
+
+
+def keyed_integers(n: int, *, key: bytes, stream: int = 0) -> NDArray[np.uint64]:
+    """Return ``n`` unpredictable 64-bit integers, the same for the same key and stream.
+
+    Parameters
+    ----------
+    n
+        How many, at least 0.
+    key
+        32 secret bytes.
+    stream
+        Different streams of one key are independent. Below 2**64.
+
+    Notes
+    -----
+    The keystream of ChaCha20 (RFC 8439), the stream number as its nonce.
+    """
+    from cryptography.hazmat.primitives.ciphers import Cipher, algorithms  # noqa: PLC0415 # 30 ms
+
+    if len(key) != KEY_BYTES:
+        raise ParameterError(f"The key must have {KEY_BYTES} bytes. Got {len(key)}.")
+    nonce = bytes(8) + stream.to_bytes(8, "little")
+    encryptor = Cipher(algorithms.ChaCha20(key, nonce), mode=None).encryptor()
+    out = np.zeros(n, dtype=np.uint64)
+    encryptor.update_into(memoryview(np.zeros(n, dtype=np.uint64)).cast("B"), memoryview(out).cast("B"))
+    return out
+
+
+def keyed_order(n: int, *, key: bytes, stream: int = 0) -> NDArray[np.int64]:
+    """Return a permutation of ``range(n)`` that nobody without the key can predict.
+
+    Parameters
+    ----------
+    n
+        How many rows, at least 0.
+    key
+        32 secret bytes.
+    stream
+        Different streams of one key are independent.
+
+    Examples
+    --------
+    >>> sorted(keyed_order(4, key=bytes(32)).tolist())
+    [0, 1, 2, 3]
+    """
+    return np.argsort(keyed_integers(n, key=key, stream=stream), kind="stable").astype(np.int64)

@@ -1,0 +1,82 @@
+"""Checks of arguments, each named once by its caller so that the message can't drift."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+
+from halfmask._errors import ParameterError
+
+__all__ = ["fraction", "integer_at_least", "number_between", "one_of"]
+
+
+def _range(low: float, high: float, *, low_open: bool, high_open: bool) -> str:
+    return f"{'(' if low_open else '['}{low:g}, {high:g}{')' if high_open else ']'}"
+
+
+def integer_at_least(minimum: int, *, owner: str, **named: object) -> None:
+    """Raise unless each named argument is an integer of at least ``minimum``.
+
+    Examples
+    --------
+    >>> integer_at_least(1, owner="KAnonymity", k=1)
+    >>> integer_at_least(2, owner="KAnonymity", k=1)
+    Traceback (most recent call last):
+    ...
+    halfmask._errors.ParameterError: The 'k' parameter of KAnonymity must be an int in the
+    range [2, inf). Got 1 instead.
+    """
+    for name, value in named.items():
+        if isinstance(value, bool) or not hasattr(value, "__index__") or int(value) < minimum:
+            raise ParameterError(
+                f"The {name!r} parameter of {owner} must be an int in the range "
+                f"[{minimum}, inf). Got {_shown(value)} instead."
+            )
+
+
+def number_between(
+    low: float,
+    high: float,
+    *,
+    owner: str,
+    low_open: bool = False,
+    high_open: bool = False,
+    **named: object,
+) -> None:
+    """Raise unless each named argument is a finite number between ``low`` and ``high``."""
+    for name, value in named.items():
+        fits = (
+            isinstance(value, int | float)
+            and not isinstance(value, bool)
+            and math.isfinite(value)
+            and (low < value or (value == low and not low_open))
+            and (value < high or (value == high and not high_open))
+        )
+        if not fits:
+            interval = _range(low, high, low_open=low_open, high_open=high_open or math.isinf(high))
+            raise ParameterError(
+                f"The {name!r} parameter of {owner} must be a number in the range "
+                f"{interval}. Got {_shown(value)} instead."
+            )
+
+
+def fraction(*, owner: str, **named: object) -> None:
+    """Raise unless each named argument is a number between 0 and 1, both allowed."""
+    number_between(0.0, 1.0, owner=owner, **named)  # type: ignore[arg-type] # names are the caller's
+
+
+def one_of(allowed: Collection[str], *, owner: str, **named: object) -> None:
+    """Raise unless each named argument is one of the allowed words."""
+    for name, value in named.items():
+        if value not in allowed:
+            raise ParameterError(
+                f"The {name!r} parameter of {owner} must be one of "
+                f"{', '.join(sorted(map(repr, allowed)))}. Got {_shown(value)} instead."
+            )
+
+
+def _shown(value: object) -> str:
+    """Return what may be said of an argument: a number or short word as it is, else its type."""
+    if isinstance(value, int | float) or value is None or (isinstance(value, str) and len(value) < 40):
+        return repr(value)
+    return f"a value of type {type(value).__name__}"

@@ -1,0 +1,200 @@
+"""What is said of a table's columns: the role, kind, hierarchy and missing policy of each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+
+from halfmask._errors import ColumnNotFoundError, SchemaError
+from halfmask._validation import one_of
+
+if TYPE_CHECKING:
+    from halfmask.data._hierarchy import Hierarchy
+    from halfmask.data._hierarchy_rules import HierarchyRule
+
+__all__ = ["KINDS", "MISSING", "ROLES", "Column", "Kind", "Missing", "Role", "Schema"]
+
+Role: TypeAlias = Literal["identifier", "quasi_identifier", "sensitive", "insensitive"]
+Kind: TypeAlias = Literal["numeric", "ordinal", "categorical", "datetime", "geo", "text"]
+Missing: TypeAlias = Literal["value", "suppress", "reject"]
+
+ROLES: tuple[Role, ...] = get_args(Role)
+KINDS: tuple[Kind, ...] = get_args(Kind)
+MISSING: tuple[Missing, ...] = get_args(Missing)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """What is said of one column.
+
+    Parameters
+    ----------
+    name
+        The column's name as the table has it, not empty.
+    role
+        ``"identifier"`` points at one person by itself and is dropped (or masked);
+        ``"quasi_identifier"`` points at one person together with others and is generalized;
+        ``"sensitive"`` is what nobody may learn of a person; ``"insensitive"`` is none of these
+        and stays as it is.
+    kind
+        What the values are: ``"numeric"``, ``"ordinal"``, ``"categorical"``, ``"datetime"``,
+        ``"geo"`` or ``"text"``.
+    hierarchy
+        The column's levels of generalization, built or as a rule that builds them, or ``None``.
+    missing
+        What a missing cell is: ``"value"``, a value of its own; ``"suppress"``, its row is
+        left out; ``"reject"``, an error.
+    label
+        Whether a model is to predict this column.
+
+    Raises
+    ------
+    ParameterError
+        If role, kind or missing isn't one of the words above.
+    SchemaError
+        If the name is empty, or an identifier is a label.
+
+    Examples
+    --------
+    >>> Column(name="age", role="quasi_identifier", kind="numeric").missing
+    'value'
+    """
+
+    name: str
+    role: Role
+    kind: Kind
+    hierarchy: Hierarchy | HierarchyRule | None = None
+    missing: Missing = "value"
+    label: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.name:
+            raise SchemaError("A column must have a name that is not empty.")
+        owner = f"column {self.name!r}"
+        one_of(ROLES, owner=owner, role=self.role)
+        one_of(KINDS, owner=owner, kind=self.kind)
+        one_of(MISSING, owner=owner, missing=self.missing)
+        if self.label and self.role == "identifier":
+            raise SchemaError(
+                f"Column {self.name!r} is an identifier and a label; identifiers are dropped.",
+                hint="Give it another role, or set label to false.",
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """What is said of every column of a table, in the table's order.
+
+    Parameters
+    ----------
+    columns
+        One `Column` for each column of the table; names differ.
+
+    Raises
+    ------
+    SchemaError
+        If two columns have the same name.
+
+    Examples
+    --------
+    >>> schema = Schema(
+    ...     (
+    ...         Column(name="age", role="quasi_identifier", kind="numeric"),
+    ...         Column(name="income", role="insensitive", kind="categorical", label=True),
+    ...     )
+    ... )
+    >>> schema.quasi_identifiers, schema.label
+    (('age',), ('income',))
+    >>> schema["age"].kind
+    'numeric'
+    """
+
+    columns: tuple[Column, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", tuple(self.columns))
+        twice = [name for name, n in Counter(self.names).items() if n > 1]
+        if twice:
+            raise SchemaError(
+                f"These columns are described more than once: {', '.join(map(repr, twice))}.",
+                hint="Keep one description for each column.",
+            )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all columns."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def identifiers(self) -> tuple[str, ...]:
+        """The names of the columns that point at one person by themselves."""
+        return self._of("identifier")
+
+    @property
+    def quasi_identifiers(self) -> tuple[str, ...]:
+        """The names of the columns that point at one person together."""
+        return self._of("quasi_identifier")
+
+    @property
+    def sensitive(self) -> tuple[str, ...]:
+        """The names of the columns that nobody may learn of a person."""
+        return self._of("sensitive")
+
+    @property
+    def insensitive(self) -> tuple[str, ...]:
+        """The names of the columns that stay as they are."""
+        return self._of("insensitive")
+
+    @property
+    def label(self) -> tuple[str, ...]:
+        """The names of the columns that a model is to predict."""
+        return tuple(column.name for column in self.columns if column.label)
+
+    def __getitem__(self, name: str) -> Column:
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise ColumnNotFoundError.of([name], self.names, where="the schema")
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def check(self, names: Iterable[str]) -> None:
+        """Raise unless the schema names exactly the columns of a table.
+
+        Parameters
+        ----------
+        names
+            The names of the table's columns; their order doesn't matter.
+
+        Raises
+        ------
+        ColumnNotFoundError
+            If the schema names columns that the table doesn't have. A misspelt name is an error
+            of this kind and says which name is near.
+        SchemaError
+            If the table has columns that the schema doesn't name. They get no default role: a
+            column that nobody looked at may hold anything.
+        """
+        there = list(names)
+        said, there_set = set(self.names), set(there)
+        absent = [name for name in self.names if name not in there_set]
+        if absent:
+            unnamed = [name for name in there if name not in said]
+            raise ColumnNotFoundError.of(absent, unnamed or there, where="the table")
+        unnamed = [name for name in there if name not in said]
+        if unnamed:
+            raise SchemaError(
+                f"The table has {len(unnamed)} columns that the schema doesn't name: "
+                f"{', '.join(map(repr, unnamed))}.",
+                hint="Give each of them a role; one that is not needed may be an identifier, "
+                "which is dropped.",
+            )
+
+    def _of(self, role: Role) -> tuple[str, ...]:
+        return tuple(column.name for column in self.columns if column.role == role)

@@ -1,0 +1,183 @@
+"""From columns of values to small integers: the class of each row, the code of each value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from halfmask._errors import ColumnNotFoundError, DataError, HierarchyError, ParameterError
+
+__all__ = ["class_of_row", "value_codes"]
+
+_KEY_LIMIT = 2**62
+_DENSE_RANGE = 2**20
+
+Codes = npt.NDArray[np.int64]
+
+
+def class_of_row(frame: pl.DataFrame, *, quasi_identifiers: Sequence[str]) -> tuple[Codes, int]:
+    """Find the equivalence classes: give each a number, and each row the number of its class.
+
+    Each column becomes codes, and the codes of a row one integer key (mixed radix), so that rows
+    are grouped by sorting integers, whatever the columns hold. Of the ways that were measured on
+    nine text columns this was the fastest: 0.005 s for Adult and 0.15 s for a million rows, where
+    polars' ``group_by`` took 0.012 and 0.18 s.
+
+    Parameters
+    ----------
+    frame
+        The table.
+    quasi_identifiers
+        The columns that make a class. Without any, all rows are of one class.
+
+    Returns
+    -------
+    tuple
+        The class of each row (int64, from 0), and the number of classes. Every class has a row.
+
+    Raises
+    ------
+    ColumnNotFoundError
+        When the table lacks one of the columns.
+    DataError
+        When a column holds lists, structs or foreign objects.
+
+    Notes
+    -----
+    **Guarantees.** Two rows are of one class if and only if they are equal in every column: keys
+    are exact, not hashes.
+
+    **Edge cases.** A missing cell is a value of its own, equal to other missing cells. NaN equals
+    NaN, and 0.0 equals -0.0.
+
+    Examples
+    --------
+    >>> frame = pl.DataFrame({"sex": ["f", "m", "f"], "age": [30, 30, 30]})
+    >>> codes, n = class_of_row(frame, quasi_identifiers=["sex", "age"])
+    >>> codes.tolist(), n
+    ([0, 1, 0], 2)
+    """
+    check_columns(frame, quasi_identifiers)
+    keys = np.zeros(frame.height, dtype=np.int64)
+    span = 1
+    for name in quasi_identifiers:
+        codes, n_values = _any_codes(frame[name])
+        if span * n_values > _KEY_LIMIT:
+            # The product left 62 bits: number the keys so far, which are at most one per row.
+            keys, span = _dense(keys)
+        keys = keys * n_values + codes
+        span *= n_values
+    return _dense(keys)
+
+
+def value_codes(column: pl.Series, *, order: Sequence[object] | None = None) -> tuple[Codes, int]:
+    """Code the values of a column by their place in the order.
+
+    Parameters
+    ----------
+    column
+        The column.
+    order
+        Its values in order, such as ``hierarchy.leaves``; values that don't occur in the column
+        keep their number. ``None`` takes the natural order: numbers and dates by size, text by
+        its characters, an Enum as it is declared.
+
+    Returns
+    -------
+    tuple
+        The code of each row, and the number of codes. Missing cells are one more value, the last.
+
+    Raises
+    ------
+    HierarchyError
+        When the order lacks a value of the column.
+    ParameterError
+        When the order names a value twice.
+    DataError
+        When the column holds lists, structs or foreign objects.
+
+    Examples
+    --------
+    >>> codes, n = value_codes(pl.Series("pay", ["high", None, "low"]), order=["low", "high"])
+    >>> codes.tolist(), n
+    ([1, 2, 0], 3)
+    """
+    _check_flat(column)
+    if order is not None:
+        return _codes_in(column, [str(value) for value in order])
+    if isinstance(column.dtype, pl.Enum):
+        physical = column.to_physical()
+        return _filled(physical, len(column.dtype.categories))
+    if column.dtype in (pl.String, pl.Categorical):
+        text = column.cast(pl.String)
+        return _codes_in(text, text.unique().drop_nulls().sort().to_list())
+    return _ranked(column)
+
+
+def check_columns(frame: pl.DataFrame, names: Sequence[str]) -> None:
+    """Raise unless the table has all the columns."""
+    missing = [name for name in names if name not in frame.columns]
+    if missing:
+        raise ColumnNotFoundError.of(missing, frame.columns, where="the table")
+
+
+def _check_flat(column: pl.Series) -> None:
+    if column.dtype.is_nested() or column.dtype in (pl.Object, pl.Binary):
+        raise DataError(
+            f"Column {column.name!r} can't be grouped: it holds {column.dtype.base_type()}.",
+            hint="Turn it into text or numbers first.",
+        )
+
+
+def _any_codes(column: pl.Series) -> tuple[Codes, int]:
+    """Code the values in whatever order is fastest."""
+    _check_flat(column)
+    if column.dtype in (pl.String, pl.Categorical, pl.Enum):
+        # Categories of its own: those of the global pool outlive the table, and aren't dense.
+        pool = pl.Categorical(pl.Categories.random())
+        physical = column.cast(pl.String).cast(pool).to_physical()
+        return _filled(physical, _maximum(physical) + 1)
+    if column.dtype.is_integer() and column.dtype not in (pl.UInt64, pl.Int128, pl.UInt128):
+        low, high = column.min(), column.max()
+        if isinstance(low, int) and isinstance(high, int) and high - low < _DENSE_RANGE:
+            return _filled(column.cast(pl.Int64) - low, high - low + 1)
+    return _ranked(column)
+
+
+def _ranked(column: pl.Series) -> tuple[Codes, int]:
+    ranks = column.to_physical().rank("dense")
+    n_values = _maximum(ranks)
+    return _filled(ranks.cast(pl.Int64) - 1, n_values)
+
+
+def _codes_in(column: pl.Series, order: Sequence[str]) -> tuple[Codes, int]:
+    if len(set(order)) != len(order):
+        raise ParameterError(f"The order of column {column.name!r} names a value twice.")
+    text = column.cast(pl.String)
+    physical = text.cast(pl.Enum(order), strict=False).to_physical()
+    unknown = physical.null_count() - text.null_count()
+    if unknown:
+        raise HierarchyError(
+            f"The order of column {column.name!r} lacks values that {unknown} rows have.",
+            hint="Add the missing values to its hierarchy.",
+        )
+    return _filled(physical, len(order))
+
+
+def _filled(codes: pl.Series, n_values: int) -> tuple[Codes, int]:
+    if codes.null_count():
+        return codes.cast(pl.Int64).fill_null(n_values).to_numpy(), n_values + 1
+    return codes.cast(pl.Int64).to_numpy(), n_values
+
+
+def _maximum(codes: pl.Series) -> int:
+    largest = codes.max()
+    return largest if isinstance(largest, int) else 0
+
+
+def _dense(keys: Codes) -> tuple[Codes, int]:
+    distinct, inverse = np.unique(keys, return_inverse=True)
+    return inverse.astype(np.int64, copy=False), len(distinct)

@@ -1,0 +1,157 @@
+"""The counts of one sensitive column's values in every class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from halfmask._errors import ParameterError
+
+__all__ = ["Histogram"]
+
+Ints = npt.NDArray[np.int64]
+
+# Where the whole grid of classes and values has this few cells, counting into it beats sorting.
+_GRID_LIMIT = 2**22
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Histogram:
+    """How often each value of one sensitive column occurs in each class, without the zeros.
+
+    Class ``i`` has the entries ``offsets[i]`` to ``offsets[i + 1]``. It holds codes and counts,
+    never a value.
+
+    Parameters
+    ----------
+    offsets
+        Where the entries of each class begin, and after the last class the number of entries
+        (int64, classes + 1).
+    codes
+        The value of each entry, as its place in the order of the values; ascending within a class
+        (int32). Missing, where it occurs, is a value of its own, the last.
+    counts
+        The rows of each entry, at least 1 (int64).
+    totals
+        The rows of each value in the whole table, 0 for a value that doesn't occur (int64).
+
+    Examples
+    --------
+    >>> histogram = Histogram.count([0, 0, 1], [2, 0, 2], n_classes=2, n_values=3)
+    >>> histogram.codes.tolist(), histogram.counts.tolist(), histogram.totals.tolist()
+    ([0, 2, 2], [1, 1, 1], [1, 0, 2])
+    """
+
+    offsets: Ints
+    codes: npt.NDArray[np.int32]
+    counts: Ints
+    totals: Ints
+
+    @classmethod
+    def count(
+        cls,
+        class_of_row: npt.ArrayLike,
+        codes: npt.ArrayLike,
+        *,
+        n_classes: int,
+        n_values: int,
+        weights: Ints | None = None,
+    ) -> Histogram:
+        """Count rows by class and code, a row ``weights`` times.
+
+        Raises
+        ------
+        ParameterError
+            When the arrays differ in length, or a class or code is out of range.
+        """
+        rows = np.asarray(class_of_row, dtype=np.int64)
+        values = np.asarray(codes, dtype=np.int64)
+        if rows.shape != values.shape:
+            raise ParameterError(f"{rows.size} classes and {values.size} codes: one each per row.")
+        _check_range(rows, n_classes, "class_of_row")
+        _check_range(values, n_values, "codes")
+        keys = rows * n_values + values
+        distinct, counts = _counted(keys, n_classes * n_values, weights)
+        entry_class = distinct // max(n_values, 1)
+        entry_code = distinct - entry_class * n_values
+        return cls(
+            offsets=np.searchsorted(entry_class, np.arange(n_classes + 1)).astype(np.int64),
+            codes=entry_code.astype(np.int32),
+            counts=counts,
+            totals=_summed(entry_code, counts, n_values),
+        )
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes."""
+        return len(self.offsets) - 1
+
+    @property
+    def n_values(self) -> int:
+        """The number of codes, of values that don't occur too."""
+        return len(self.totals)
+
+    @property
+    def class_of_entry(self) -> Ints:
+        """The class of each entry."""
+        return np.repeat(np.arange(self.n_classes, dtype=np.int64), np.diff(self.offsets))
+
+    def coarsened(self, into: Ints, n_classes: int) -> Histogram:
+        """Merge classes: what class ``i`` counted is counted by class ``into[i]``."""
+        return Histogram.count(
+            into[self.class_of_entry],
+            self.codes,
+            n_classes=n_classes,
+            n_values=self.n_values,
+            weights=self.counts,
+        )
+
+    def compact(self) -> Histogram:
+        """Drop the codes of values that don't occur; the order of the others stays."""
+        occurs = self.totals > 0
+        if occurs.all():
+            return self
+        renumbered = np.cumsum(occurs) - 1
+        return Histogram(
+            offsets=self.offsets,
+            codes=renumbered[self.codes].astype(np.int32),
+            counts=self.counts,
+            totals=self.totals[occurs],
+        )
+
+    def __add__(self, other: Histogram) -> Histogram:
+        """Add up the counts of two batches, class by class and value by value."""
+        if (self.n_classes, self.n_values) != (other.n_classes, other.n_values):
+            raise ParameterError("Histograms of different classes or values don't add up.")
+        return Histogram.count(
+            np.concatenate([self.class_of_entry, other.class_of_entry]),
+            np.concatenate([self.codes, other.codes]),
+            n_classes=self.n_classes,
+            n_values=self.n_values,
+            weights=np.concatenate([self.counts, other.counts]),
+        )
+
+
+def _check_range(codes: Ints, n: int, name: str) -> None:
+    if codes.size and (codes.min() < 0 or codes.max() >= n):
+        raise ParameterError(f"The {name!r} parameter must hold integers in the range [0, {n}).")
+
+
+def _counted(keys: Ints, n_keys: int, weights: Ints | None) -> tuple[Ints, Ints]:
+    """Return the keys that occur, ascending, and how often each does."""
+    if n_keys <= _GRID_LIMIT:
+        grid = _summed(keys, weights, n_keys)
+        distinct = np.flatnonzero(grid)
+        return distinct, grid[distinct]
+    if weights is None:
+        distinct, counts = np.unique(keys, return_counts=True)
+        return distinct, counts.astype(np.int64)
+    distinct, inverse = np.unique(keys, return_inverse=True)
+    return distinct, _summed(inverse, weights, len(distinct))
+
+
+def _summed(keys: Ints, weights: Ints | None, n: int) -> Ints:
+    """Add up integer weights by key; numpy's bincount adds weights as floats, exact to 2^53."""
+    return np.bincount(keys, weights=weights, minlength=n).astype(np.int64)

@@ -1,0 +1,64 @@
+"""k-anonymity: every row looks like at least k - 1 others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from halfmask._validation import integer_at_least
+from halfmask.guarantees._criterion import Criterion
+from halfmask.guarantees._guarantee import Guarantee, Levels, Met
+
+if TYPE_CHECKING:
+    from halfmask.guarantees._classes import Classes
+
+__all__ = ["KAnonymity"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class KAnonymity(Guarantee):
+    """Every class has at least ``k`` rows.
+
+    The level of a class is its size. Source: P. Samarati and L. Sweeney, "Protecting privacy when
+    disclosing information: k-anonymity and its enforcement through generalization and
+    suppression", SRI-CSL-98-04, 1998; L. Sweeney, IJUFKS 10(5), 2002, definition 3.
+
+    Parameters
+    ----------
+    k
+        The least number of rows in a class, 1 or more.
+
+    Raises
+    ------
+    ParameterError
+        When ``k`` isn't an integer of at least 1.
+
+    Notes
+    -----
+    **Guarantees.** Integers are compared: exact. Monotone: the size of merged classes is the sum
+    of their sizes.
+
+    It doesn't hide what all rows of a class have in common: see l-diversity and t-closeness.
+
+    Examples
+    --------
+    >>> judgement = KAnonymity(k=2).judge(Classes.from_codes([0, 0, 1], 2))
+    >>> judgement.achieved, judgement.holds, judgement.failing.tolist()
+    (1.0, False, [1])
+    """
+
+    model: ClassVar[str] = "k-anonymity"
+
+    k: int
+
+    def __post_init__(self) -> None:
+        integer_at_least(1, owner="KAnonymity", k=self.k)
+
+    def criterion(self) -> Criterion:
+        """Return the guarantee as numbers, for the compiled engine."""
+        return Criterion(kind=Criterion.K, column=None, threshold=float(self.k))
+
+    def _measure(self, classes: Classes) -> tuple[Levels, Met]:
+        return classes.sizes.astype(np.float64), classes.sizes >= self.k

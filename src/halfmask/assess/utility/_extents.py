@@ -1,0 +1,174 @@
+"""Cells as a learner sees them: what each class of a release covers, column by column."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halfmask._errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["CellExtents", "ColumnExtents", "Members"]
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+class Members(NamedTuple):
+    """The codes of each cell's set: those of cell i are ``codes[offsets[i]:offsets[i + 1]]``.
+
+    Each set lists a code once. A cell without members says "missing".
+    """
+
+    offsets: Integers
+    codes: Integers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ColumnExtents:
+    """What each cell of one column covers.
+
+    Parameters
+    ----------
+    low
+        The lowest number (numeric) or code (categorical) of each cell. Missing cells are NaN.
+    high
+        The highest, both ends belong to the cell.
+    domain_low
+        The lowest number or code that the column had before.
+    domain_high
+        The highest.
+    categorical
+        Whether the numbers are codes of values, one apart, instead of quantities.
+    members
+        The codes of each cell where a set has gaps; without it a categorical cell holds every
+        code from ``low`` to ``high``.
+
+    Raises
+    ------
+    ParameterError
+        The arrays don't have one entry a cell, an end lies before its beginning, or a cell
+        reaches outside of the domain.
+    """
+
+    low: Floats
+    high: Floats
+    domain_low: float
+    domain_high: float
+    categorical: bool
+    members: Members | None = None
+
+    def __post_init__(self) -> None:
+        if self.low.ndim != 1 or self.low.shape != self.high.shape:
+            raise ParameterError(
+                "The 'low' and 'high' parameters of ColumnExtents must have one entry a cell. "
+                f"Got shapes {self.low.shape} and {self.high.shape}."
+            )
+        if self.low.size and not (self.domain_low <= self.domain_high):
+            raise ParameterError("The 'domain_low' parameter of ColumnExtents is above its high.")
+        if self.members is not None and len(self.members.offsets) != len(self.low) + 1:
+            raise ParameterError("The 'members' parameter of ColumnExtents misses some cells.")
+        stated = ~np.isnan(self.low)
+        low, high = self.low[stated], self.high[stated]
+        if np.any(np.isnan(high)) or not np.all(low <= high):
+            raise ParameterError("A cell of ColumnExtents ends before it begins.")
+        if low.size and (low.min() < self.domain_low or high.max() > self.domain_high):
+            raise ParameterError("A cell of ColumnExtents reaches outside of the domain.")
+
+    @classmethod
+    def exact(
+        cls, values: Floats, *, domain_low: float, domain_high: float, categorical: bool
+    ) -> ColumnExtents:
+        """Return cells that hold one value each: a raw column in the form of a released one."""
+        return cls(
+            low=values,
+            high=values,
+            domain_low=domain_low,
+            domain_high=domain_high,
+            categorical=categorical,
+        )
+
+    def __len__(self) -> int:
+        return len(self.low)
+
+    @property
+    def n_leaves(self) -> int:
+        """How many values a categorical column had."""
+        return round(self.domain_high - self.domain_low) + 1
+
+    def covered(self) -> Floats:
+        """Return how many values each cell of a categorical column stands for; 0 is missing."""
+        if self.members is not None:
+            return np.diff(self.members.offsets).astype(np.float64)
+        return np.nan_to_num(self.high - self.low + 1.0, nan=0.0)
+
+    def take(self, cells: Integers) -> ColumnExtents:
+        """Return the extents of these cells in this order, each as often as it is named."""
+        members = None if self.members is None else _take_members(self.members, cells)
+        return replace(self, low=self.low[cells], high=self.high[cells], members=members)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CellExtents:
+    """What each class of a release covers in every quasi-identifier.
+
+    Parameters
+    ----------
+    columns
+        The extents of each column, by its name. All have one entry a class.
+    sizes
+        How many rows each class has. At least 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> age = ColumnExtents(
+    ...     low=np.array([17.0, 40.0]), high=np.array([30.0, 90.0]),
+    ...     domain_low=17, domain_high=90, categorical=False,
+    ... )
+    >>> cells = CellExtents(columns={"age": age}, sizes=np.array([12, 30]))
+    >>> cells.rows
+    42
+    """
+
+    columns: Mapping[str, ColumnExtents]
+    sizes: Integers
+
+    def __post_init__(self) -> None:
+        if self.sizes.size and self.sizes.min() < 0:
+            raise ParameterError("The 'sizes' parameter of CellExtents holds a negative count.")
+        for name, column in self.columns.items():
+            if len(column) != len(self.sizes):
+                raise ParameterError(
+                    f"The extents of column {name!r} must have one entry a class. "
+                    f"Got {len(column)} for {len(self.sizes)} classes."
+                )
+
+    @property
+    def rows(self) -> int:
+        """How many rows all classes have together."""
+        return int(self.sizes.sum())
+
+    def take(self, classes: Integers) -> CellExtents:
+        """Return one cell a row: ``classes`` names the class of each."""
+        return CellExtents(
+            columns={name: column.take(classes) for name, column in self.columns.items()},
+            sizes=np.ones(len(classes), dtype=np.int64),
+        )
+
+    def beside(self, other: CellExtents) -> CellExtents:
+        """Return the columns of both, for the same rows."""
+        return CellExtents(columns={**self.columns, **other.columns}, sizes=self.sizes)
+
+
+def _take_members(members: Members, cells: Integers) -> Members:
+    lengths = np.diff(members.offsets)[cells]
+    offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)])
+    within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
+    codes = members.codes[np.repeat(members.offsets[cells], lengths) + within]
+    return Members(offsets=offsets, codes=codes)

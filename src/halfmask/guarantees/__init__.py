@@ -1,25 +1,64 @@
 """Privacy models: values that judge the classes of a table from counts and histograms.
 
-Start with :func:`measure`.
+Start with :func:`measure`, which groups a table and judges it, or with :class:`Classes`, which
+counts it once for many questions.
+
+A table's quasi-identifiers divide its rows into *classes*, the rows that share all their values. A
+guarantee is a value, such as ``KAnonymity(k=10)``, and ``guarantee.judge(classes)`` gives a
+:class:`Judgement`: the level of every class, the level of the table (that of its worst class), and
+the classes that miss. It looks at nothing but :class:`Classes`: the size of each class, and the
+:class:`Histogram` of each sensitive column in it.
+
+==========================  ==========================================  ==================
+guarantee                   a class of n rows meets it when             level
+==========================  ==========================================  ==================
+``KAnonymity``              n >= k                                      n
+``DistinctLDiversity``      m >= l                                      m
+``EntropyLDiversity``       H >= log l                                  exp(H)
+``RecursiveCLDiversity``    r1 < c (r_l + ... + r_m)                    r1/(r_l+...+r_m)
+``TCloseness``              EMD(P, Q) <= t                              EMD(P, Q)
+==========================  ==========================================  ==================
+
+``m`` is the number of different sensitive values in the class, ``r1 >= ... >= r_m`` their counts,
+``P`` their distribution and ``H`` its entropy; ``Q`` is the distribution in the whole table that is
+judged; ``EMD`` the earth mover's distance (see :mod:`halfmask.guarantees._distance`).
+
+All of these are *monotone*: when classes that meet one are merged, the result meets it, which is
+what lets a method cut classes until a guarantee would break. All comparisons with a parameter are
+exact, the parameter read as the decimal that was typed. Missing is a value of its own, among
+quasi-identifiers and among sensitive values. An empty table is judged by none.
 """
 
 from __future__ import annotations
 
 from halfmask.guarantees._classes import Classes
 from halfmask.guarantees._criterion import Criterion
+from halfmask.guarantees._distinct_l_diversity import DistinctLDiversity
+from halfmask.guarantees._entropy_l_diversity import EntropyLDiversity
 from halfmask.guarantees._grouping import class_of_row, value_codes
 from halfmask.guarantees._guarantee import Guarantee
 from halfmask.guarantees._histogram import Histogram
 from halfmask.guarantees._judgement import Judgement
 from halfmask.guarantees._k_anonymity import KAnonymity
+from halfmask.guarantees._measure import measure
+from halfmask.guarantees._recursive_cl_diversity import RecursiveCLDiversity
+from halfmask.guarantees._registry import GUARANTEES, guarantee_from
+from halfmask.guarantees._t_closeness import TCloseness
 
 __all__ = [
+    "GUARANTEES",
     "Classes",
     "Criterion",
+    "DistinctLDiversity",
+    "EntropyLDiversity",
     "Guarantee",
     "Histogram",
     "Judgement",
     "KAnonymity",
+    "RecursiveCLDiversity",
+    "TCloseness",
     "class_of_row",
+    "guarantee_from",
+    "measure",
     "value_codes",
 ]

@@ -38,6 +38,7 @@ class Classes:
 
     Examples
     --------
+    >>> import polars as pl
     >>> frame = pl.DataFrame({"sex": ["f", "f", "m"], "ill": ["flu", "cold", "flu"]})
     >>> classes = Classes.of(frame, quasi_identifiers=["sex"], sensitive=["ill"])
     >>> sorted(classes.sizes.tolist()), classes.rows

@@ -121,6 +121,19 @@ class Histogram:
             totals=self.totals[occurs],
         )
 
+    def generalized(self, nodes: Ints) -> Histogram:
+        """Count value ``i`` as value ``nodes[i]``; ``nodes`` ascend, as they do in tree order."""
+        of_entry, codes = self.class_of_entry, nodes[self.codes]
+        starts = np.flatnonzero(
+            np.concatenate([[True], (np.diff(of_entry) != 0) | (np.diff(codes) != 0)])
+        )
+        return Histogram(
+            offsets=np.searchsorted(of_entry[starts], np.arange(self.n_classes + 1)),
+            codes=codes[starts].astype(np.int32),
+            counts=np.add.reduceat(self.counts, starts),
+            totals=_summed(nodes, self.totals, int(nodes[-1]) + 1),
+        )
+
     def __add__(self, other: Histogram) -> Histogram:
         """Add up the counts of two batches, class by class and value by value."""
         if (self.n_classes, self.n_values) != (other.n_classes, other.n_values):

@@ -44,6 +44,7 @@ class KAnonymity(Guarantee):
 
     Examples
     --------
+    >>> from halfmask.guarantees import Classes
     >>> judgement = KAnonymity(k=2).judge(Classes.from_codes([0, 0, 1], 2))
     >>> judgement.achieved, judgement.holds, judgement.failing.tolist()
     (1.0, False, [1])

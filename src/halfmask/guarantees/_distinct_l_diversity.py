@@ -1,0 +1,72 @@
+"""Distinct l-diversity: no class has fewer than l values of the sensitive column."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from halfmask._validation import integer_at_least
+from halfmask.guarantees._criterion import Criterion
+from halfmask.guarantees._guarantee import Guarantee, Levels, Met
+
+if TYPE_CHECKING:
+    from halfmask.guarantees._classes import Classes
+
+__all__ = ["DistinctLDiversity"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class DistinctLDiversity(Guarantee):
+    """Every class has at least ``l`` different values of a sensitive column.
+
+    The level of a class is the number of its different values. Source: A. Machanavajjhala et al.,
+    "l-diversity: privacy beyond k-anonymity", TKDD 1(1), 2007, section 4; the name is of N. Li et
+    al., "t-closeness", ICDE 2007, section 3.
+
+    Parameters
+    ----------
+    l
+        The least number of different values, 1 or more.
+    column
+        The sensitive column.
+
+    Raises
+    ------
+    ParameterError
+        When ``l`` isn't an integer of at least 1.
+
+    Notes
+    -----
+    **Guarantees.** Integers are compared: exact. Monotone: merged classes have every value that
+    either had.
+
+    It doesn't hide that one value is far more frequent than the others: see entropy l-diversity.
+
+    **Edge cases.** Missing counts as one value.
+
+    Examples
+    --------
+    >>> from halfmask.guarantees import Classes
+    >>> classes = Classes.from_codes([0, 0, 1, 1], 2, {"ill": ([0, 1, 1, 1], 2)})
+    >>> judgement = DistinctLDiversity(l=2, column="ill").judge(classes)
+    >>> judgement.achieved, judgement.failing.tolist()
+    (1.0, [1])
+    """
+
+    model: ClassVar[str] = "distinct-l-diversity"
+
+    l: int
+    column: str
+
+    def __post_init__(self) -> None:
+        integer_at_least(1, owner="DistinctLDiversity", l=self.l)
+
+    def criterion(self) -> Criterion:
+        """Return the guarantee as numbers, for the compiled engine."""
+        return Criterion(kind=Criterion.DISTINCT_L, column=self.column, threshold=float(self.l))
+
+    def _measure(self, classes: Classes) -> tuple[Levels, Met]:
+        distinct = np.diff(classes.histogram(self.column).offsets)
+        return distinct.astype(np.float64), distinct >= self.l

@@ -1,0 +1,90 @@
+"""Judge a table by several guarantees at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from halfmask.guarantees._classes import Classes
+from halfmask.guarantees._grouping import check_columns, class_of_row, value_codes
+from halfmask.guarantees._histogram import Histogram
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from halfmask.guarantees._guarantee import Guarantee
+    from halfmask.guarantees._judgement import Judgement
+
+__all__ = ["measure"]
+
+
+def measure(
+    frame: pl.DataFrame, *, quasi_identifiers: Sequence[str], guarantees: Sequence[Guarantee]
+) -> list[Judgement]:
+    """Group a table by its quasi-identifiers and judge it by each guarantee.
+
+    Parameters
+    ----------
+    frame
+        The table, as it is or as it would be released.
+    quasi_identifiers
+        The columns whose values make a class.
+    guarantees
+        What to judge it by; several may be of one column, also with different hierarchies.
+
+    Returns
+    -------
+    list
+        One judgement for each guarantee, in their order.
+
+    Raises
+    ------
+    ColumnNotFoundError
+        When the table lacks a column.
+    HierarchyError
+        When a guarantee's hierarchy lacks a value that occurs.
+    ParameterError
+        When the table has no rows.
+
+    Notes
+    -----
+    **Guarantees.** Counts are exact, and so is every judgement as its guarantee states it.
+
+    **Edge cases.** Missing is a value of its own. A sensitive column isn't used to group rows by:
+    to protect several, so that knowing one doesn't reveal another, name the others as
+    quasi-identifiers.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from halfmask.guarantees import DistinctLDiversity, KAnonymity
+    >>> people = pl.DataFrame({"sex": ["f", "f", "m", "m"], "ill": ["flu", "cold", "flu", "flu"]})
+    >>> for judgement in measure(
+    ...     people,
+    ...     quasi_identifiers=["sex"],
+    ...     guarantees=[KAnonymity(k=2), DistinctLDiversity(l=2, column="ill")],
+    ... ):
+    ...     print(judgement.guarantee, judgement.achieved, judgement.holds)
+    KAnonymity(k=2) 2.0 True
+    DistinctLDiversity(l=2, column='ill') 1.0 False
+    """
+    sensitive = [guarantee.column for guarantee in guarantees if guarantee.column is not None]
+    check_columns(frame, [*quasi_identifiers, *sensitive])
+    of_row, n_classes = class_of_row(frame, quasi_identifiers=quasi_identifiers)
+    sizes = np.bincount(of_row, minlength=n_classes).astype(np.int64)
+    counted: dict[tuple[str, tuple[str, ...] | None], Histogram] = {}
+    judgements = []
+    for guarantee in guarantees:
+        histograms = {}
+        if guarantee.column is not None:
+            key = (guarantee.column, guarantee.order)
+            if key not in counted:
+                codes, n_values = value_codes(frame[guarantee.column], order=guarantee.order)
+                counted[key] = Histogram.count(
+                    of_row, codes, n_classes=n_classes, n_values=n_values
+                )
+            histograms = {guarantee.column: counted[key]}
+        judgements.append(guarantee.judge(Classes(sizes, histograms)))
+    return judgements

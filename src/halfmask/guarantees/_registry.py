@@ -1,0 +1,94 @@
+"""Guarantees by the names that a policy and a manifest call them."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, fields
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from halfmask._errors import PolicyError
+from halfmask.guarantees._distinct_l_diversity import DistinctLDiversity
+from halfmask.guarantees._entropy_l_diversity import EntropyLDiversity
+from halfmask.guarantees._k_anonymity import KAnonymity
+from halfmask.guarantees._recursive_cl_diversity import RecursiveCLDiversity
+from halfmask.guarantees._t_closeness import TCloseness
+
+if TYPE_CHECKING:
+    from halfmask.guarantees._guarantee import Guarantee
+
+__all__ = ["GUARANTEES", "guarantee_from"]
+
+_MODELS: tuple[type[Guarantee], ...] = (
+    KAnonymity,
+    DistinctLDiversity,
+    EntropyLDiversity,
+    RecursiveCLDiversity,
+    TCloseness,
+)
+
+GUARANTEES: Mapping[str, type[Guarantee]] = MappingProxyType(
+    {model.model: model for model in _MODELS}
+)
+"""Every guarantee by the name of its model."""
+
+
+def guarantee_from(model: str, parameters: Mapping[str, object]) -> Guarantee:
+    """Build a guarantee from what a policy says.
+
+    Parameters
+    ----------
+    model
+        The name of the model, such as ``"k-anonymity"``; see :data:`GUARANTEES`.
+    parameters
+        Its parameters, the column included: ``{"l": 3, "column": "occupation"}``.
+
+    Raises
+    ------
+    PolicyError
+        When there is no such model, or it lacks a parameter or doesn't know one.
+    ParameterError
+        When a parameter is out of range.
+
+    Examples
+    --------
+    >>> guarantee_from("distinct-l-diversity", {"l": 3, "column": "occupation"})
+    DistinctLDiversity(l=3, column='occupation')
+    >>> guarantee_from("k-anonimity", {"k": 10})
+    Traceback (most recent call last):
+    ...
+    halfmask._errors.PolicyError: There is no guarantee 'k-anonimity'.
+    <BLANKLINE>
+    Hint: Did you mean 'k-anonymity'?
+    """
+    if model not in GUARANTEES:
+        raise PolicyError(f"There is no guarantee {model!r}.", hint=_nearest([model], GUARANTEES))
+    kind = GUARANTEES[model]
+    known = [entry for entry in fields(kind) if entry.init]
+    names = [entry.name for entry in known]
+    unknown = [name for name in parameters if name not in names]
+    if unknown:
+        raise PolicyError(
+            f"The guarantee {model!r} has no parameter {_listed(unknown)}.",
+            hint=_nearest(unknown, names),
+        )
+    missing = [
+        entry.name for entry in known if entry.default is MISSING and entry.name not in parameters
+    ]
+    if missing:
+        raise PolicyError(
+            f"The guarantee {model!r} lacks {_listed(missing)}.",
+            hint=f"It takes {_listed(names)}.",
+        )
+    return kind(**parameters)
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(repr(name) for name in names)
+
+
+def _nearest(wrong: Iterable[str], known: Iterable[str]) -> str:
+    choices = list(known)
+    near = [close for name in wrong for close in difflib.get_close_matches(name, choices, n=1)]
+    return f"Did you mean {_listed(near)}?" if near else f"There are {_listed(choices)}."

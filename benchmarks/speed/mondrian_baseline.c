@@ -3,7 +3,7 @@
  * A record is 16 bytes: ten columns of one byte each, and six bytes of padding, so that one vector
  * instruction takes the minimum of a whole record. A segment is cut at the widest normalized range
  * (the first of equals), at the boundary between two values that leaves the halves most alike (the
- * lower of equals); the cut counts if both sides keep k records, else the next widest column is
+ * higher of equals); the cut counts if both sides keep k records, else the next widest column is
  * tried. No guarantees beside k, no table, no recoding: whatever we do costs more.
  *
  * LeFevre, DeWitt, Ramakrishnan: Mondrian Multidimensional K-Anonymity, ICDE 2006, section 4.
@@ -70,7 +70,7 @@ static int cut_of(const record *rows, int64_t n, int column, int low, int high, 
     for (int v = low; v < high; v++) {
         below += (int64_t)counts[0][v] + counts[1][v] + counts[2][v] + counts[3][v];
         int64_t smaller = below < n - below ? below : n - below;
-        if (smaller > best) { best = smaller; cut = v; *left = below; }
+        if (smaller >= best) { best = smaller; cut = v; *left = below; }
         if (below * 2 >= n) break; /* behind the middle the halves only grow more unlike */
     }
     return best >= k ? cut : -1;
@@ -90,13 +90,13 @@ static void split(const record *rows, int64_t n, int column, int cut, record *in
 }
 
 /* Cut one segment by the widest column that allows it; returns the size of its left side or 0. */
-static int64_t cut_segment(segment s, int64_t k, const float *scale) {
+static int64_t cut_segment(segment s, int64_t k, const double *scale) {
     extent e = extent_of(s.here, s.n);
     uint8_t low[WIDTH], high[WIDTH];
-    float range[COLUMNS];
+    double range[COLUMNS];
     memcpy(low, &e.low, WIDTH);
     memcpy(high, &e.high, WIDTH);
-    for (int c = 0; c < COLUMNS; c++) range[c] = (float)(high[c] - low[c]) * scale[c];
+    for (int c = 0; c < COLUMNS; c++) range[c] = (double)(high[c] - low[c]) * scale[c];
     for (int tries = 0; tries < COLUMNS; tries++) {
         int widest = 0;
         for (int c = 1; c < COLUMNS; c++) if (range[c] > range[widest]) widest = c;
@@ -112,7 +112,7 @@ static int64_t cut_segment(segment s, int64_t k, const float *scale) {
     return 0;
 }
 
-static int64_t partition(record *rows, record *room, int64_t n, int64_t k, const float *scale) {
+static int64_t partition(record *rows, record *room, int64_t n, int64_t k, const double *scale) {
     segment stack[STACK];
     int top = 0;
     int64_t cells = 0;
@@ -151,10 +151,10 @@ int main(int argc, char **argv) {
     if (fread(raw, WIDTH, (size_t)n, file) != (size_t)n) return 1;
     fclose(file);
     extent whole = extent_of(raw, n);
-    float scale[COLUMNS];
+    double scale[COLUMNS];
     for (int c = 0; c < COLUMNS; c++) {
         int range = whole.high[c] - whole.low[c];
-        scale[c] = range > 0 ? 1.0f / (float)range : 0.0f;
+        scale[c] = range > 0 ? 1.0 / range : 0.0;
     }
     printf("{\"seconds\": [");
     for (int run = 0; run < atoi(argv[3]); run++) {

@@ -1,0 +1,129 @@
+"""One data file of a release, opened without reading more than is asked for."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final, NoReturn
+
+import polars as pl
+
+from halfmask._errors import VerificationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+__all__ = ["READ_ERRORS", "UnreadableError", "open_part"]
+
+#: Whatever reading a file that a stranger wrote can end in. A panic of the reader is no bug of
+#: the verifier: the file is not what it says it is.
+READ_ERRORS: Final = (
+    pl.exceptions.PolarsError,
+    pl.exceptions.PanicException,
+    OSError,
+    ValueError,
+    RecursionError,
+)
+
+ARROW_FILE_MAGIC: Final = b"ARROW1"
+
+
+class UnreadableError(VerificationError):
+    """A data file that can't be read as the manifest says; the message holds no value."""
+
+
+def open_part(path: Path, fmt: str) -> pl.LazyFrame:
+    """Open one data file.
+
+    Parameters
+    ----------
+    path
+        A plain file.
+    fmt
+        ``"parquet"``, ``"csv"``, ``"arrow"`` or ``"jsonl"``. In CSV every cell is read as text,
+        so that ``007`` and ``7`` stay two values; an empty cell without quotes is missing.
+
+    Raises
+    ------
+    UnreadableError
+        If a JSON-lines file isn't a table of plain values. Other formats fail when collected.
+    """
+    if fmt == "parquet":
+        return pl.scan_parquet(path, glob=False, hive_partitioning=False)
+    if fmt == "csv":
+        return pl.scan_csv(path, glob=False, infer_schema=False)
+    if fmt == "arrow":
+        with path.open("rb") as file:
+            is_file = file.read(len(ARROW_FILE_MAGIC)) == ARROW_FILE_MAGIC
+        if is_file:
+            return pl.scan_ipc(path, glob=False, hive_partitioning=False)
+        return pl.read_ipc_stream(path).lazy()
+    return _open_json_lines(path)
+
+
+def _open_json_lines(path: Path) -> pl.LazyFrame:
+    """Scan JSON lines with the types that the lines have.
+
+    Left to infer them, a reader turns ``1`` and ``"1"`` of one column into one value, but whoever
+    reads the file can tell them apart. So each column must keep to one type, and each line to the
+    same keys.
+    """
+    dtypes: dict[str, type[pl.DataType] | None] = {}
+    for number, record in enumerate(_records(path)):
+        if number == 0:
+            dtypes = dict.fromkeys(record)
+        elif record.keys() != dtypes.keys():
+            raise UnreadableError("Its lines don't all have the same columns.")
+        for name, value in record.items():
+            if value is None:
+                continue
+            dtype = _dtype_of(value)
+            known = dtypes[name]
+            if known is not None and known is not dtype:
+                raise UnreadableError("It mixes types in one column.")
+            dtypes[name] = dtype
+    schema = {name: pl.String if dtype is None else dtype for name, dtype in dtypes.items()}
+    if not schema:
+        return pl.LazyFrame()
+    return pl.scan_ndjson(path, schema=schema)
+
+
+def _records(path: Path) -> Iterator[dict[str, object]]:
+    try:
+        with path.open("r", encoding="utf-8", newline="\n") as file:
+            for line in file:
+                yield _parse(line)
+    except UnreadableError:
+        raise
+    except (ValueError, RecursionError):
+        raise UnreadableError("It has a line that isn't strict JSON in UTF-8.") from None
+
+
+def _parse(line: str) -> dict[str, object]:
+    record = json.loads(line, object_pairs_hook=_record, parse_constant=_refuse)
+    if not isinstance(record, dict):
+        raise UnreadableError("It has a line that isn't an object.")
+    return record
+
+
+def _record(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise UnreadableError("It has a line with a column twice.")
+    return found
+
+
+def _refuse(_: str) -> NoReturn:
+    raise UnreadableError("It has a number that JSON doesn't have.")
+
+
+def _dtype_of(value: object) -> type[pl.DataType]:
+    if isinstance(value, bool):
+        return pl.Boolean
+    if isinstance(value, str):
+        return pl.String
+    if isinstance(value, float):
+        return pl.Float64
+    if isinstance(value, int) and -(2**63) <= value < 2**63:
+        return pl.Int64
+    raise UnreadableError("It has a cell that isn't text, a number or a truth value.")

@@ -1,0 +1,187 @@
+"""The values of a column as small integers: which cells are equal, and in which order they are."""
+
+from __future__ import annotations
+
+import math
+import struct
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+__all__ = ["Dictionary", "SensitiveValues", "dictionaries", "is_judgeable", "sensitive_values"]
+
+Ints: TypeAlias = NDArray[np.int64]
+
+
+def is_judgeable(dtype: pl.DataType) -> bool:
+    """Return whether cells of this type can be told equal or different; lists and structs can't."""
+    return not dtype.is_nested() and dtype not in (pl.Object, pl.Unknown)
+
+
+def _text(name: str, dtype: pl.DataType) -> pl.Expr:
+    """Return the cells as text, such that two cells have the same text only if they are the same.
+
+    Floating-point cells are taken by their bits: 0.0 and -0.0 differ in the file, so whoever reads
+    it can tell them apart.
+    """
+    cell = pl.col(name)
+    if dtype.is_float():
+        cell = cell.cast(pl.Float64).reinterpret(dtype=pl.UInt64)
+    elif dtype.is_temporal():
+        cell = cell.to_physical()
+    elif dtype == pl.Binary:
+        cell = cell.bin.encode("hex")
+    return cell.cast(pl.String)
+
+
+@dataclass(frozen=True, slots=True)
+class Dictionary:
+    """The different values of a column.
+
+    Attributes
+    ----------
+    name, dtype
+        The column as the file has it.
+    texts
+        Its values that aren't missing, as text, each once.
+    has_missing
+        Whether a cell of it is missing.
+    """
+
+    name: str
+    dtype: pl.DataType
+    texts: pl.Series
+    has_missing: bool
+
+    @property
+    def n_codes(self) -> int:
+        """The number of codes: one for missing, and one for each value."""
+        return len(self.texts) + 1
+
+    def codes(self) -> pl.Expr:
+        """Return the cells as integers: 0 for missing, 1 and up for the values."""
+        enum = pl.Enum(self.texts)
+        known = _text(self.name, self.dtype).cast(enum).to_physical().cast(pl.Int64) + 1
+        return known.fill_null(0).alias(self.name)
+
+
+def dictionaries(table: pl.LazyFrame, dtypes: Mapping[str, pl.DataType]) -> dict[str, Dictionary]:
+    """Find the different values of each column, in one pass and in bounded memory."""
+    plans = [table.select(_text(name, dtype).unique()) for name, dtype in dtypes.items()]
+    found = pl.collect_all(plans, engine="streaming")
+    texts = [frame.to_series() for frame in found]
+    return {
+        name: Dictionary(name, dtype, each.drop_nulls().sort(), each.null_count() > 0)
+        for (name, dtype), each in zip(dtypes.items(), texts, strict=True)
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class SensitiveValues:
+    """What a sensitive column can hold.
+
+    Attributes
+    ----------
+    value_of_code
+        For each code of the dictionary the number of its value; texts that are the same number
+        share one. Missing is a value of its own, the last.
+    n_values
+        How many values there are, missing counted where the column has it.
+    has_missing
+        Whether a cell of it is missing.
+    in_order
+        Whether the numbers of the values follow the order of the values.
+    labels
+        What the values are called in a support file, missing left out.
+    """
+
+    value_of_code: Ints
+    n_values: int
+    has_missing: bool
+    in_order: bool
+    labels: tuple[str, ...]
+
+
+def sensitive_values(dictionary: Dictionary, *, kind: str) -> SensitiveValues:
+    """Give each value of a sensitive column a number, in their natural order where they have one.
+
+    Numbers, dates and truth values have one; in text files, columns of kind ``"numeric"`` whose
+    cells all are numbers.
+    """
+    texts = dictionary.texts.to_list()
+    keys = _order_keys(texts, dictionary.dtype, numeric=kind == "numeric")
+    places = {key: place for place, key in enumerate(sorted(set(keys or texts)))}
+    number = [places[key] for key in keys or texts]
+    n, has_missing = len(places), dictionary.has_missing
+    label_of: dict[int, str] = {}
+    for place, text in zip(number, texts, strict=True):
+        label_of.setdefault(place, _label(text, dictionary.dtype))
+    return SensitiveValues(
+        value_of_code=np.array([n, *number], dtype=np.int64),
+        n_values=n + has_missing,
+        has_missing=has_missing,
+        in_order=keys is not None,
+        labels=tuple(label_of[place] for place in range(n)),
+    )
+
+
+_Key: TypeAlias = "tuple[bool, Decimal | float | int]"
+
+
+def _order_keys(texts: list[str], dtype: pl.DataType, *, numeric: bool) -> list[_Key] | None:
+    """Return what to sort the values by, not-a-number last; None where they have no order."""
+    read: Callable[[str], _Key] | None = None
+    if dtype.is_float():
+        read = _float_key
+    elif dtype.is_integer() or dtype.is_temporal():
+        read = _integer_key
+    elif dtype == pl.Boolean:
+        read = _truth_key
+    elif dtype.is_decimal() or numeric:
+        read = _decimal_key
+    try:
+        return None if read is None else [read(text) for text in texts]
+    except InvalidOperation:  # text that is no number
+        return None
+
+
+def _integer_key(text: str) -> _Key:
+    return False, int(text)
+
+
+def _truth_key(text: str) -> _Key:
+    return False, int(text == "true")
+
+
+def _decimal_key(text: str) -> _Key:
+    number = Decimal(text)
+    return (True, 0) if number.is_nan() else (False, number)
+
+
+def _float_key(text: str) -> _Key:
+    number = _from_bits(text)
+    return (True, 0) if math.isnan(number) else (False, number)
+
+
+def _from_bits(text: str) -> float:
+    (number,) = struct.unpack("<d", struct.pack("<Q", int(text)))
+    return float(number)
+
+
+def _label(text: str, dtype: pl.DataType) -> str:
+    """Return a value as a support file spells it: whole floats without ``.0``, dates as ISO."""
+    if dtype.is_float():
+        number = _from_bits(text)
+        # Beyond 2**53 a float doesn't tell neighbouring whole numbers apart.
+        whole = math.isfinite(number) and number == math.floor(number) and abs(number) < 2**53
+        return str(int(number)) if whole else str(pl.Series([number]).cast(pl.String).item())
+    if dtype.is_temporal():
+        return str(pl.Series([int(text)]).cast(dtype).cast(pl.String).item())
+    return text

@@ -122,7 +122,7 @@ def _excess(histogram: Histogram, n: Ints, total: int) -> Ints:
 
 def _height(hierarchy: Hierarchy, n_values: int) -> int:
     """Return the level of the root, one above the top level where that has several labels."""
-    top = hierarchy.height - 1
+    top = int(hierarchy.height) - 1
     rooted = int(_nodes(hierarchy, top, len(hierarchy.leaves))[-1]) == 0
     if not rooted:
         return top + 1

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, DataError, HierarchyError, ParameterError
+from halfmask.data import leaf_text
 
 __all__ = ["class_of_row", "value_codes"]
 
@@ -81,9 +82,9 @@ def value_codes(column: pl.Series, *, order: Sequence[object] | None = None) -> 
     column
         The column.
     order
-        Its values in order, such as ``hierarchy.leaves``; values that don't occur in the column
-        keep their number. ``None`` takes the natural order: numbers and dates by size, text by
-        its characters, an Enum as it is declared.
+        Its values in order, such as ``hierarchy.leaves``, compared as text; values that don't
+        occur in the column keep their number. ``None`` takes the natural order: numbers and dates
+        by size, text by its characters, an Enum as it is declared.
 
     Returns
     -------
@@ -107,7 +108,8 @@ def value_codes(column: pl.Series, *, order: Sequence[object] | None = None) -> 
     """
     _check_flat(column)
     if order is not None:
-        return _codes_in(column, [str(value) for value in order])
+        spelt = leaf_text(pl.Series(list(order), strict=False)).cast(pl.String)
+        return _codes_in(leaf_text(column), spelt.to_list())
     if isinstance(column.dtype, pl.Enum):
         physical = column.to_physical()
         return _filled(physical, len(column.dtype.categories))
@@ -154,11 +156,11 @@ def _ranked(column: pl.Series) -> tuple[Codes, int]:
 
 
 def _codes_in(column: pl.Series, order: Sequence[str]) -> tuple[Codes, int]:
+    """Code a column of text by its place in the order."""
     if len(set(order)) != len(order):
         raise ParameterError(f"The order of column {column.name!r} names a value twice.")
-    text = column.cast(pl.String)
-    physical = text.cast(pl.Enum(order), strict=False).to_physical()
-    unknown = physical.null_count() - text.null_count()
+    physical = column.cast(pl.Enum(order), strict=False).to_physical()
+    unknown = physical.null_count() - column.null_count()
     if unknown:
         raise HierarchyError(
             f"The order of column {column.name!r} lacks values that {unknown} rows have.",

@@ -41,7 +41,11 @@ class Guarantee(ABC):
     def parameters(self) -> dict[str, float | int | str]:
         """The parameters as they stand in a policy; neither the column nor the hierarchy."""
         given = {entry.name: getattr(self, entry.name) for entry in fields(self)}
-        return {name: value for name, value in given.items() if name not in {"column", "hierarchy"}}
+        return {
+            name: value.item() if isinstance(value, np.generic) else value
+            for name, value in given.items()
+            if name not in {"column", "hierarchy"}
+        }
 
     @property
     def order(self) -> tuple[str, ...] | None:

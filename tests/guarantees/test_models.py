@@ -1,0 +1,310 @@
+"""Every model against an oracle that counts rows in dictionaries and fractions."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from fractions import Fraction
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+from halfmask._errors import ColumnNotFoundError, ParameterError
+from halfmask.guarantees import (
+    GUARANTEES,
+    Classes,
+    DistinctLDiversity,
+    EntropyLDiversity,
+    KAnonymity,
+    RecursiveCLDiversity,
+    TCloseness,
+    measure,
+)
+
+Row = tuple[int | None, str | None, int | None]
+ROWS = st.lists(
+    st.tuples(
+        st.none() | st.integers(0, 1),
+        st.none() | st.sampled_from("ab"),
+        st.none() | st.integers(0, 4),
+    ),
+    min_size=1,
+    max_size=40,
+)
+THRESHOLDS = st.sampled_from([0.1, 0.2, 0.25, 0.3, 1 / 3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0])
+
+
+def frame_of(rows: list[Row]) -> pl.DataFrame:
+    return pl.DataFrame(rows, schema={"p": pl.Int64, "q": pl.String, "s": pl.Int64}, orient="row")
+
+
+def counts_by_class(rows: list[Row]) -> dict[tuple[int | None, str | None], Counter[int | None]]:
+    found: dict[tuple[int | None, str | None], Counter[int | None]] = defaultdict(Counter)
+    for p, q, s in rows:
+        found[p, q][s] += 1
+    return found
+
+
+def shares(counts: Counter[int | None], values: list[int | None]) -> list[Fraction]:
+    return [Fraction(counts[value], counts.total()) for value in values]
+
+
+def in_order(rows: list[Row]) -> list[int | None]:
+    occurring = {row[2] for row in rows}
+    return [*sorted(v for v in occurring if v is not None), *([None] if None in occurring else [])]
+
+
+def naive_equal(rows: list[Row]) -> list[Fraction]:
+    values = in_order(rows)
+    whole = shares(Counter(row[2] for row in rows), values)
+    return [
+        sum((abs(a - b) for a, b in zip(shares(counts, values), whole, strict=True)), Fraction())
+        / 2
+        for counts in counts_by_class(rows).values()
+    ]
+
+
+def naive_ordered(rows: list[Row]) -> list[Fraction]:
+    values = in_order(rows)
+    whole = shares(Counter(row[2] for row in rows), values)
+    out = []
+    for counts in counts_by_class(rows).values():
+        carried, moved = Fraction(), Fraction()
+        for a, b in zip(shares(counts, values), whole, strict=True):
+            carried += a - b
+            moved += abs(carried)
+        out.append(moved / max(len(values) - 1, 1))
+    return out
+
+
+def naive_recursive(counts: Counter[int | None], l: int) -> Fraction | None:
+    r = sorted(counts.values(), reverse=True)
+    return Fraction(r[0], sum(r[l - 1 :])) if len(r) >= l else None
+
+
+def naive_entropy_holds(counts: Counter[int | None], l: Fraction) -> bool:
+    """``exp(H) >= l`` with integers: ``n^n >= l^n * product(c^c)``."""
+    n = counts.total()
+    return bool(l**n * math.prod(c**c for c in counts.values()) <= n**n)
+
+
+def judged(rows, guarantee):
+    (judgement,) = measure(frame_of(rows), quasi_identifiers=["p", "q"], guarantees=[guarantee])
+    return judgement
+
+
+def agree(judgement, expected, failing):
+    """Compare levels and misses, of which the order of the classes isn't promised."""
+    assert sorted(judgement.levels.tolist()) == pytest.approx(sorted(map(float, expected)))
+    assert judgement.failing.size == failing
+    assert judgement.holds == (failing == 0)
+    assert judgement.classes == len(expected)
+    missed = judgement.levels[judgement.failing].tolist()
+    rest = np.delete(judgement.levels, judgement.failing).tolist()
+    worst = max if judgement.guarantee.worse_when_larger else min
+    assert judgement.achieved == worst(judgement.levels.tolist())
+    if missed and rest:
+        assert worst([worst(missed), *rest]) == worst(missed)
+
+
+@given(ROWS, st.integers(1, 6))
+def test_k_is_the_number_of_rows(rows, k):
+    sizes = [counts.total() for counts in counts_by_class(rows).values()]
+
+    judgement = judged(rows, KAnonymity(k=k))
+
+    agree(judgement, sizes, sum(size < k for size in sizes))
+    assert judgement.rows == len(rows)
+    assert judgement.rows_failing == sum(size for size in sizes if size < k)
+
+
+@given(ROWS, st.integers(1, 5))
+def test_distinct_l_is_the_number_of_values(rows, l):
+    found = [len(counts) for counts in counts_by_class(rows).values()]
+
+    agree(judged(rows, DistinctLDiversity(l=l, column="s")), found, sum(x < l for x in found))
+
+
+@given(ROWS, THRESHOLDS)
+@example([(0, "a", v) for v in (0, 0, 0, 0, 1, 2, 3, None)], 4.0)  # exp(H) is 4, unevenly
+@example([(0, "a", v) for v in (0, 1, 2)], 3.0)  # math.exp(math.log(3)) is above 3, a hair
+def test_entropy_l_is_the_exponential_of_the_entropy(rows, l):
+    assume(l >= 1)
+    classes = list(counts_by_class(rows).values())
+    levels = [
+        math.exp(-math.fsum(c / n * math.log(c / n) for c in counts.values()))
+        for counts in classes
+        for n in [counts.total()]
+    ]
+    failing = sum(not naive_entropy_holds(counts, Fraction(str(l))) for counts in classes)
+
+    agree(judged(rows, EntropyLDiversity(l=l, column="s")), levels, failing)
+
+
+@given(ROWS, THRESHOLDS, st.integers(2, 4))
+@example([(0, "a", v) for v in (0, 1, 2)], 0.5, 2)
+@example([(0, "a", 0), *[(0, "a", 1)] * 10], 10.0, 2)  # r1 = c * r2: strictly less is asked
+def test_recursive_c_is_the_most_frequent_over_the_rarer(rows, c, l):
+    found = [naive_recursive(counts, l) for counts in counts_by_class(rows).values()]
+    failing = sum(x is None or x >= Fraction(str(c)) for x in found)
+
+    agree(
+        judged(rows, RecursiveCLDiversity(c=c, l=l, column="s")),
+        [math.inf if x is None else x for x in found],
+        failing,
+    )
+
+
+@given(ROWS, THRESHOLDS)
+@example([(0, "a", v) for v in range(5)] + [(1, "a", v) for v in (0, 0, 0, 1, 2)], 0.2)
+def test_equal_distance_is_half_of_the_absolute_differences(rows, t):
+    assume(t <= 1)
+    found = naive_equal(rows)
+
+    agree(
+        judged(rows, TCloseness(t=t, column="s")), found, sum(x > Fraction(str(t)) for x in found)
+    )
+
+
+@given(ROWS, THRESHOLDS)
+def test_ordered_distance_cumulates_differences_in_the_order_of_the_values(rows, t):
+    assume(t <= 1)
+    found = naive_ordered(rows)
+
+    agree(
+        judged(rows, TCloseness(t=t, column="s", distance="ordered")),
+        found,
+        sum(x > Fraction(str(t)) for x in found),
+    )
+
+
+GUARANTEES_OF_ROWS = [
+    KAnonymity(k=3),
+    DistinctLDiversity(l=2, column="s"),
+    EntropyLDiversity(l=1.7, column="s"),
+    RecursiveCLDiversity(c=1.5, l=2, column="s"),
+    TCloseness(t=0.3, column="s"),
+    TCloseness(t=0.2, column="s", distance="ordered"),
+]
+
+
+def test_every_model_is_tried_below():
+    assert {guarantee.model for guarantee in GUARANTEES_OF_ROWS} == set(GUARANTEES)
+
+
+@pytest.mark.parametrize("guarantee", GUARANTEES_OF_ROWS, ids=str)
+def test_merging_classes_never_breaks_a_monotone_guarantee(guarantee):
+    """A merged class is no worse than the worst that it is made of, and passes if they all do."""
+
+    @given(ROWS, st.lists(st.integers(0, 2), min_size=9, max_size=9))
+    def check(rows, into):
+        classes = Classes.of(frame_of(rows), quasi_identifiers=["p", "q"], sensitive=["s"])
+        _, target = np.unique(into[: classes.n_classes], return_inverse=True)
+        merged = classes.coarsened(target, int(target.max()) + 1)
+
+        before, after = guarantee.judge(classes), guarantee.judge(merged)
+
+        assert guarantee.monotone
+        for index, level in enumerate(after.levels.tolist()):
+            parts = before.levels[target == index].tolist()
+            if guarantee.worse_when_larger:
+                assert level <= max(parts) * (1 + 1e-12)
+            else:
+                assert level >= min(parts) * (1 - 1e-12)
+            if not set(before.failing.tolist()) & set(np.flatnonzero(target == index).tolist()):
+                assert index not in after.failing
+
+    check()
+
+
+@pytest.mark.parametrize("guarantee", GUARANTEES_OF_ROWS, ids=str)
+def test_levels_depend_on_rows_only_by_their_counts(guarantee):
+    """Shuffled rows give the same levels; a table twice over doubles k and leaves the rest."""
+
+    @given(ROWS, st.randoms(use_true_random=False))
+    def check(rows, random):
+        shuffled = list(rows)
+        random.shuffle(shuffled)
+        once = sorted(judged(rows, guarantee).levels.tolist())
+        factor = 2 if guarantee.model == "k-anonymity" else 1
+
+        assert sorted(judged(shuffled, guarantee).levels.tolist()) == pytest.approx(once)
+        assert sorted(judged(rows * 2, guarantee).levels.tolist()) == pytest.approx(
+            [factor * level for level in once]
+        )
+
+    check()
+
+
+@pytest.mark.parametrize("guarantee", GUARANTEES_OF_ROWS, ids=str)
+def test_a_table_without_rows_is_not_judged(guarantee):
+    with pytest.raises(ParameterError, match="no rows"):
+        measure(frame_of([]), quasi_identifiers=["p"], guarantees=[guarantee])
+
+
+@pytest.mark.parametrize("guarantee", GUARANTEES_OF_ROWS, ids=str)
+def test_a_class_without_rows_is_not_judged(guarantee):
+    classes = Classes.from_codes([0, 2], 3, {"s": ([0, 0], 1)})
+
+    with pytest.raises(ParameterError, match="a class has none"):
+        guarantee.judge(classes)
+
+
+@pytest.mark.parametrize("guarantee", GUARANTEES_OF_ROWS[1:], ids=str)
+def test_a_column_that_is_not_there_is_named(guarantee):
+    with pytest.raises(ColumnNotFoundError, match="'s'"):
+        measure(pl.DataFrame({"p": [1]}), quasi_identifiers=["p"], guarantees=[guarantee])
+    with pytest.raises(ColumnNotFoundError, match="'s'"):
+        guarantee.judge(Classes.from_codes([0], 1))
+
+
+def test_thresholds_are_met_at_equality_and_missed_one_row_beyond():
+    """One tenth and three tenths have no binary form; the decimal that was typed counts."""
+    values = [0] * 9 + [1] + [0] * 8 + [1] * 2 + [0] * 7 + [1] * 3
+    classes = Classes.from_codes(np.repeat([0, 1, 2], 10), 3, {"s": (values, 2)})
+
+    judgement = TCloseness(t=0.1, column="s").judge(classes)
+
+    assert judgement.levels.tolist() == [0.1, 0.0, 0.1]
+    assert judgement.holds
+    assert TCloseness(t=0.0999999999999, column="s").judge(classes).failing.tolist() == [0, 2]
+    assert RecursiveCLDiversity(c=9, l=2, column="s").judge(classes).failing.tolist() == [0]
+    assert RecursiveCLDiversity(c=9.000001, l=2, column="s").judge(classes).holds
+
+
+def test_counts_that_leave_64_bits_are_compared_exactly():
+    """Three thousand million rows in each of two classes: the products need 65 bits."""
+    big = 3 * 10**9
+    histogram = Classes.from_codes([0, 0, 1, 1], 2, {"s": ([0, 1, 0, 1], 2)}).histogram("s")
+    counts = np.array([big // 2 + 1, big // 2 - 1, big // 2 - 1, big // 2 + 1])
+    histogram = type(histogram)(
+        offsets=histogram.offsets,
+        codes=histogram.codes,
+        counts=counts,
+        totals=np.array([big, big]),
+    )
+    classes = Classes(np.array([big, big]), {"s": histogram})
+
+    for distance in ("equal", "ordered"):
+        exact = Fraction(1, big)
+        just_below = float(exact) * (1 - 1e-12)
+        judgement = TCloseness(t=float(exact) * 1.0001, column="s", distance=distance)
+        assert judgement.judge(classes).levels.tolist() == pytest.approx([float(exact)] * 2)
+        assert judgement.judge(classes).holds
+        strict = TCloseness(t=just_below, column="s", distance=distance)
+        assert strict.judge(classes).failing.tolist() == [0, 1]
+
+
+def test_large_uneven_classes_near_the_threshold_are_settled_on_the_careful_side():
+    """So near to l that floats can't tell, and too large for integers: the class misses."""
+    counts = [4001] * 2 + [4000] * 2
+    codes = np.repeat(np.arange(4), counts)
+    classes = Classes.from_codes(np.zeros(len(codes)), 1, {"s": (codes, 4)})
+    level = EntropyLDiversity(l=1, column="s").judge(classes).achieved
+
+    assert level < 4
+    assert EntropyLDiversity(l=level, column="s").judge(classes).failing.tolist() == [0]
+    assert EntropyLDiversity(l=level * (1 - 1e-8), column="s").judge(classes).holds

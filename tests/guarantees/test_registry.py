@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+
+from halfmask._errors import ParameterError, PolicyError
+from halfmask.data import Hierarchy
+from halfmask.guarantees import GUARANTEES, Criterion, TCloseness, guarantee_from
+
+TREE = Hierarchy.from_rows([("canary", "*"), ("flu", "*")], column="ill")
+
+SPOKEN = [
+    ("k-anonymity", {"k": 10}, "KAnonymity(k=10)"),
+    ("distinct-l-diversity", {"l": 3, "column": "ill"}, "DistinctLDiversity(l=3, column='ill')"),
+    ("entropy-l-diversity", {"l": 2.5, "column": "ill"}, "EntropyLDiversity(l=2.5, column='ill')"),
+    (
+        "recursive-cl-diversity",
+        {"c": 2.0, "l": 3, "column": "ill"},
+        "RecursiveCLDiversity(c=2.0, l=3, column='ill')",
+    ),
+    (
+        "t-closeness",
+        {"t": 0.2, "column": "ill", "distance": "hierarchical", "hierarchy": TREE},
+        "TCloseness(t=0.2, distance='hierarchical', column='ill')",
+    ),
+]
+
+
+def test_every_model_is_spoken_of_here():
+    assert [model for model, _, _ in SPOKEN] == list(GUARANTEES)
+
+
+@pytest.mark.parametrize(("model", "parameters", "shown"), SPOKEN)
+class TestAGuarantee:
+    def test_is_built_from_its_name_and_says_what_it_is(self, model, parameters, shown):
+        guarantee = guarantee_from(model, parameters)
+
+        assert repr(guarantee) == shown
+        assert guarantee.model == model
+        assert guarantee.column == parameters.get("column")
+        assert guarantee.parameters == {
+            name: value for name, value in parameters.items() if name not in {"column", "hierarchy"}
+        }
+        assert guarantee.monotone
+
+    def test_is_a_value(self, model, parameters, shown):
+        guarantee = guarantee_from(model, parameters)
+
+        assert guarantee == guarantee_from(model, parameters)
+        assert hash(guarantee) == hash(guarantee_from(model, parameters))
+        assert copy.deepcopy(guarantee) == guarantee
+        with pytest.raises(AttributeError):
+            guarantee.column = shown  # type: ignore[misc] # that it can't be set is the point
+
+    def test_lacks_whatever_is_left_out(self, model, parameters, shown):
+        for name in parameters:
+            if name in {"distance", "hierarchy"}:
+                continue
+            rest = {key: value for key, value in parameters.items() if key != name}
+            with pytest.raises(PolicyError, match=f"{model}.*lacks '{name}'"):
+                guarantee_from(model, rest)
+        assert shown
+
+
+@pytest.mark.parametrize(
+    ("index", "kind", "threshold", "c"),
+    [(0, 0, 10.0, 0.0), (1, 1, 3.0, 0.0), (2, 2, 2.5, 0.0), (3, 3, 3.0, 2.0), (4, 6, 0.2, 0.0)],
+)
+def test_a_criterion_has_the_numbers_that_the_engine_knows(index, kind, threshold, c):
+    model, parameters, _ = SPOKEN[index]
+
+    assert guarantee_from(model, parameters).criterion() == Criterion(
+        kind=kind,
+        column=parameters.get("column"),
+        threshold=threshold,
+        c=c,
+        hierarchy=parameters.get("hierarchy"),
+    )
+
+
+def test_the_other_two_distances_have_kinds_of_their_own():
+    assert TCloseness(t=0.2, column="s").criterion().kind == 4
+    assert TCloseness(t=0.2, column="s", distance="ordered").criterion().kind == 5
+
+
+def test_unknown_names_get_the_nearest_known():
+    with pytest.raises(PolicyError, match="Did you mean 't-closeness'"):
+        guarantee_from("t-closness", {})
+    with pytest.raises(PolicyError, match="Did you mean 'column'"):
+        guarantee_from("distinct-l-diversity", {"l": 3, "colum": "ill"})
+    with pytest.raises(PolicyError, match="There are 'k-anonymity'"):
+        guarantee_from("???", {})
+
+
+@pytest.mark.parametrize(
+    ("model", "parameters"),
+    [
+        ("k-anonymity", {"k": 0}),
+        ("k-anonymity", {"k": 2.0}),
+        ("k-anonymity", {"k": True}),
+        ("k-anonymity", {"k": "10"}),
+        ("distinct-l-diversity", {"l": 0, "column": "s"}),
+        ("entropy-l-diversity", {"l": 0.5, "column": "s"}),
+        ("entropy-l-diversity", {"l": float("nan"), "column": "s"}),
+        ("entropy-l-diversity", {"l": float("inf"), "column": "s"}),
+        ("recursive-cl-diversity", {"c": 0, "l": 2, "column": "s"}),
+        ("recursive-cl-diversity", {"c": 1, "l": 1, "column": "s"}),
+        ("t-closeness", {"t": 1.1, "column": "s"}),
+        ("t-closeness", {"t": -0.1, "column": "s"}),
+        ("t-closeness", {"t": 0.1, "column": "s", "distance": "far"}),
+    ],
+)
+def test_parameters_out_of_range_are_refused(model, parameters):
+    with pytest.raises(ParameterError, match="parameter of"):
+        guarantee_from(model, parameters)
+
+
+def test_parameters_of_numpy_are_told_as_plain_numbers():
+    told = guarantee_from("k-anonymity", {"k": np.int64(3)}).parameters
+
+    assert told == {"k": 3}
+    assert type(told["k"]) is int

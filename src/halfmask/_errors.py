@@ -22,8 +22,10 @@ errors are logged, and logs travel further than data.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 __all__ = [
     "ColumnNotFoundError",

@@ -7,11 +7,14 @@ key. Without one, a fresh key is drawn from the operating system and forgotten.
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from halfmask._errors import ParameterError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["KEY_BYTES", "fresh_key", "keyed_integers", "keyed_order"]
 
@@ -45,9 +48,7 @@ def keyed_integers(n: int, *, key: bytes, stream: int = 0) -> NDArray[np.uint64]
         raise ParameterError(f"The key must have {KEY_BYTES} bytes. Got {len(key)}.")
     nonce = bytes(8) + stream.to_bytes(8, "little")
     encryptor = Cipher(algorithms.ChaCha20(key, nonce), mode=None).encryptor()
-    out = np.zeros(n, dtype=np.uint64)
-    encryptor.update_into(memoryview(np.zeros(n, dtype=np.uint64)).cast("B"), memoryview(out).cast("B"))
-    return out
+    return np.frombuffer(encryptor.update(bytes(8 * n)), dtype=np.uint64)
 
 
 def keyed_order(n: int, *, key: bytes, stream: int = 0) -> NDArray[np.int64]:

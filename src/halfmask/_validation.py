@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from typing import TYPE_CHECKING
 
 from halfmask._errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 __all__ = ["fraction", "integer_at_least", "number_between", "one_of"]
 
@@ -77,6 +80,10 @@ def one_of(allowed: Collection[str], *, owner: str, **named: object) -> None:
 
 def _shown(value: object) -> str:
     """Return what may be said of an argument: a number or short word as it is, else its type."""
-    if isinstance(value, int | float) or value is None or (isinstance(value, str) and len(value) < 40):
+    if (
+        isinstance(value, int | float)
+        or value is None
+        or (isinstance(value, str) and len(value) < 40)
+    ):
         return repr(value)
     return f"a value of type {type(value).__name__}"

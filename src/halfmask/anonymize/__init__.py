@@ -1,0 +1,36 @@
+"""Equivalence classes: how they are found, what is written for them, and the Anonymizer.
+
+Start with :class:`Anonymizer`, a scikit-learn estimator. :class:`Protection` is the same as
+``summarize -> plan -> apply`` over batches, for tables that don't fit in memory.
+
+A *method* finds classes (:class:`Mondrian`, :class:`Guided`), a *recoding* writes them
+(:class:`Ranges`, :class:`Level`, :class:`Centroid`, :class:`Representative`); what must hold are
+the values of :mod:`halfmask.guarantees`. The engine judges every guarantee at every cut, so a
+method can't break one.
+"""
+
+from __future__ import annotations
+
+from halfmask.anonymize._anonymizer import Anonymizer
+from halfmask.anonymize._guided import Guided
+from halfmask.anonymize._method import Method
+from halfmask.anonymize._mondrian import Mondrian
+from halfmask.anonymize._partition import Partition
+from halfmask.anonymize._plan import Plan
+from halfmask.anonymize._protection import Protection
+from halfmask.anonymize.recodings import Centroid, Level, Ranges, Recoding, Representative
+
+__all__ = [
+    "Anonymizer",
+    "Centroid",
+    "Guided",
+    "Level",
+    "Method",
+    "Mondrian",
+    "Partition",
+    "Plan",
+    "Protection",
+    "Ranges",
+    "Recoding",
+    "Representative",
+]

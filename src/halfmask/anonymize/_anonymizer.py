@@ -1,0 +1,292 @@
+"""Anonymizer: equivalence classes as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+import polars as pl
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from halfmask._errors import ColumnNotFoundError, ParameterError, SchemaError
+from halfmask._validation import fraction, one_of
+from halfmask.anonymize._method import as_guides
+from halfmask.anonymize._mondrian import Mondrian
+from halfmask.anonymize._protection import Protection
+from halfmask.anonymize.recodings import Centroid
+from halfmask.data import Column, Schema, like, to_polars
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from halfmask.anonymize._method import Method
+    from halfmask.anonymize.recodings import Recoding
+    from halfmask.data import Hierarchy, HierarchyRule, Kind
+    from halfmask.guarantees import Guarantee
+
+__all__ = ["Anonymizer"]
+
+
+class Anonymizer(
+    OneToOneFeatureMixin,  # type: ignore[misc] # scikit-learn ships no types
+    TransformerMixin,  # type: ignore[misc] # the same
+    BaseEstimator,  # type: ignore[misc] # the same
+):
+    """Put rows into classes that keep guarantees, and give each class one value a column.
+
+    Parameters
+    ----------
+    guarantees
+        What every class of the fitted rows must keep, such as ``[KAnonymity(k=10)]``. All at once.
+    method
+        How classes are found; ``None``: :class:`Mondrian`. :class:`Guided` is led by ``y``.
+    quasi_identifiers
+        The columns that are recoded, by name, or by position in an array; ``None``: all but those
+        that a guarantee names as sensitive. The other columns stay as they are.
+    recoding
+        What is written for a class; ``None``: :class:`Centroid`, which a learner can read.
+    hierarchies
+        For a column's name its hierarchy or a rule that builds one.
+    kinds
+        For a column's name its kind, where the type doesn't tell: numbers and dates are cut by
+        order, all else as categories.
+    max_suppression_fraction
+        The share of fitted rows, in [0, 1), that may be suppressed where that keeps the others
+        finer. A suppressed row stays in its place with missing quasi-identifiers.
+    unseen
+        What :meth:`transform` does with a category that the fit never saw: ``"error"`` or
+        ``"suppress"``.
+
+    Attributes
+    ----------
+    plan_ : Plan
+        The fitted cells and what is written for them. It holds values of the fitted rows.
+    judgements_ : list of Judgement
+        What each guarantee achieves on the fitted rows.
+    cells_ : ndarray of shape (n_samples,)
+        The cell of each fitted row, -1 for a suppressed one.
+    n_features_in_ : int
+        How many columns were fitted.
+
+    Raises
+    ------
+    GuaranteeNotMetError
+        If the rows, all in one class, miss a guarantee: fewer rows than k, for instance.
+
+    See Also
+    --------
+    halfmask.protect : For a table that leaves the house: it also drops identifiers, shuffles rows,
+        verifies what was written and reports.
+
+    Notes
+    -----
+    **Guarantees.** After ``fit_transform`` the quasi-identifiers of the rows it returns form
+    classes that keep every guarantee; the columns that aren't quasi-identifiers are untouched and
+    may single people out. Rows given to ``transform`` later are placed in the fitted cells and take their
+    values: each is written like at least k fitted rows; what is claimed of the fitted rows isn't
+    claimed of them as a table of their own.
+
+    **Edge cases.** NaN and null are a value of their own; infinite numbers are refused. A number
+    outside of the fitted range goes to the nearest cell. With relaxed Mondrian, rows equal to the
+    median may be written otherwise by ``fit_transform`` than by ``transform``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from halfmask.guarantees import KAnonymity
+    >>> ages = np.array([[21.0], [23.0], [58.0], [60.0]])
+    >>> Anonymizer(guarantees=[KAnonymity(k=2)]).fit_transform(ages).ravel().tolist()
+    [22.0, 22.0, 59.0, 59.0]
+    """
+
+    def __init__(
+        self,
+        *,
+        guarantees: Sequence[Guarantee],
+        method: Method | None = None,
+        quasi_identifiers: Sequence[str | int] | None = None,
+        recoding: Recoding | None = None,
+        hierarchies: Mapping[str, Hierarchy | HierarchyRule] | None = None,
+        kinds: Mapping[str, Kind] | None = None,
+        max_suppression_fraction: float = 0.0,
+        unseen: Literal["error", "suppress"] = "error",
+    ) -> None:
+        self.guarantees = guarantees
+        self.method = method
+        self.quasi_identifiers = quasi_identifiers
+        self.recoding = recoding
+        self.hierarchies = hierarchies
+        self.kinds = kinds
+        self.max_suppression_fraction = max_suppression_fraction
+        self.unseen = unseen
+
+    def fit(self, X: Any, y: ArrayLike | None = None) -> Self:  # noqa: ANN401 # any table
+        """Find the classes of the rows.
+
+        Parameters
+        ----------
+        X : frame or array of shape (n_samples, n_features)
+            The rows.
+        y : array of shape (n_samples,) or (n_samples, n_outputs), optional
+            For a guided method labels, numbers, or predictions such as of ``predict_proba``.
+        """
+        fraction(owner="Anonymizer", max_suppression_fraction=self.max_suppression_fraction)
+        one_of(("error", "suppress"), owner="Anonymizer", unseen=self.unseen)
+        table = self._table(X, reset=True)
+        protection = self._protection(table)
+        guides = None
+        if protection.method.needs_guide:
+            if y is None:
+                raise ParameterError(
+                    f"{protection.method!r} requires y to be passed, but the target y is None.",
+                    hint="Pass labels or predictions as y.",
+                )
+            guides = as_guides(_array(y))
+            if len(guides) != table.height:
+                raise ParameterError(
+                    f"X and y must have as many rows. Got {table.height} and {len(guides)}."
+                )
+        self.plan_, fitted = protection.plan(protection.fit(protection.summarize(table), guides))
+        self.cells_ = fitted.cell_of_row
+        self.judgements_ = fitted.judge(protection.guarantees)
+        return self
+
+    def fit_transform(self, X: Any, y: ArrayLike | None = None, **_: object) -> Any:  # noqa: ANN401
+        """Find the classes of the rows and return the rows as their classes' values."""
+        self.fit(X, y)
+        return self._written(X, self._table(X, reset=False), self.cells_)
+
+    def transform(self, X: Any) -> Any:  # noqa: ANN401 # any table
+        """Return rows as the values of the fitted classes that they fall into.
+
+        Raises
+        ------
+        SchemaError
+            If a column has a category that the fit never saw, and ``unseen`` is ``"error"``.
+        """
+        check_is_fitted(self)
+        table = self._table(X, reset=False)
+        codes = self.plan_.codes(table)
+        if self.unseen == "error":
+            for name, column in zip(self.plan_.quasi_identifiers, codes, strict=True):
+                if (column < 0).any():
+                    raise SchemaError(
+                        f"Column {name!r} has {int((column < 0).sum())} cells with a category, or "
+                        "missing, that the fit never saw.",
+                        hint='Fit again, or set unseen="suppress".',
+                    )
+        return self._written(X, table, self.plan_.partition.cells_of(codes))
+
+    def _written(
+        self,
+        X: Any,  # noqa: ANN401
+        table: pl.DataFrame,
+        cells: NDArray[np.int32],
+    ) -> Any:  # noqa: ANN401
+        """Return the table with its quasi-identifiers rewritten, in the kind of X."""
+        places = pl.Series(cells).cast(pl.Int64)
+        if (cells < 0).any():
+            places = places.replace(-1, None)
+        table = table.with_columns(
+            series.gather(places).alias(name)
+            for name, series in zip(self.plan_.quasi_identifiers, self.plan_.written, strict=True)
+        )
+        if not _is_frame(X):
+            numeric = all(dtype.is_numeric() for dtype in table.dtypes)
+            return table.cast(pl.Float64).to_numpy() if numeric else table.to_numpy()
+        result = like(table, X)
+        if hasattr(X, "index") and hasattr(result, "index"):
+            result.index = X.index
+        return result
+
+    def _table(self, X: Any, *, reset: bool) -> pl.DataFrame:  # noqa: ANN401
+        least = max([1, *(int(g.criterion().threshold) for g in self.guarantees if not g.column)])
+        least = least if reset else 1
+        if _is_frame(X):
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            table = to_polars(X)
+            if table.height < least:
+                raise ParameterError(f"Found {table.height} rows. At least {least} are required.")
+            return table.with_columns(pl.selectors.float().fill_nan(None))
+        array = validate_data(
+            self,
+            X,
+            reset=reset,
+            dtype=None,
+            ensure_all_finite="allow-nan",
+            ensure_min_samples=least,
+        )
+        if array.dtype.kind in "cV":
+            raise ParameterError("Complex data not supported.")
+        names = [f"x{i}" for i in range(array.shape[1])]
+        columns = [_series(name, array[:, i]) for i, name in enumerate(names)]
+        return pl.DataFrame(columns).with_columns(pl.selectors.float().fill_nan(None))
+
+    def _protection(self, table: pl.DataFrame) -> Protection:
+        names = table.columns
+        sensitive = [guarantee.column for guarantee in self.guarantees if guarantee.column]
+        if self.quasi_identifiers is None:
+            chosen = [name for name in names if name not in sensitive]
+        else:
+            chosen = [
+                names[name] if isinstance(name, int) and name < len(names) else str(name)
+                for name in self.quasi_identifiers
+            ]
+        asked = [*chosen, *sensitive, *(self.hierarchies or {}), *(self.kinds or {})]
+        unknown = [name for name in dict.fromkeys(asked) if name not in names]
+        if unknown:
+            raise ColumnNotFoundError.of(unknown, names, where="the table")
+        columns = [self._column(table[name], name in chosen) for name in names]
+        return Protection(
+            schema=Schema(tuple(columns)),
+            guarantees=tuple(self.guarantees),
+            method=self.method if self.method is not None else Mondrian(),
+            recoding=self.recoding if self.recoding is not None else Centroid(),
+            max_suppression_fraction=self.max_suppression_fraction,
+        )
+
+    def _column(self, series: pl.Series, is_quasi_identifier: bool) -> Column:  # noqa: FBT001
+        by_type: Kind = "categorical"
+        if series.dtype.is_numeric():
+            by_type = "numeric"
+        elif series.dtype.is_temporal():
+            by_type = "datetime"
+        return Column(
+            name=series.name,
+            role="quasi_identifier" if is_quasi_identifier else "insensitive",
+            kind=(self.kinds or {}).get(series.name, by_type),
+            hierarchy=(self.hierarchies or {}).get(series.name),
+        )
+
+    def __sklearn_tags__(self) -> Any:  # noqa: ANN401 # scikit-learn ships no types
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        tags.target_tags.required = self.method is not None and self.method.needs_guide
+        return tags
+
+
+def _series(name: str, values: NDArray[Any]) -> pl.Series:
+    if values.dtype.kind != "O":
+        return pl.Series(name, values)
+    missing = [value is None or value != value for value in values]  # noqa: PLR0124 # NaN isn't itself
+    cells = [None if gone else cell for gone, cell in zip(missing, values, strict=True)]
+    if all(cell is None or isinstance(cell, int | float) for cell in cells):
+        return pl.Series(name, cells, dtype=pl.Float64)
+    if all(cell is None or isinstance(cell, str) for cell in cells):
+        return pl.Series(name, cells, dtype=pl.String)
+    raise TypeError(
+        f"Column {name!r}: each argument must be a string or a number. Got both, or neither."
+    )
+
+
+def _is_frame(X: Any) -> bool:  # noqa: ANN401
+    return hasattr(X, "__arrow_c_stream__") or hasattr(X, "__dataframe__") or hasattr(X, "columns")
+
+
+def _array(y: Any) -> NDArray[np.generic]:  # noqa: ANN401
+    return y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)

@@ -1,0 +1,190 @@
+"""A column's values as small integers in an order that cuts can use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from halfmask._errors import SchemaError
+from halfmask.data import Column, Hierarchy
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["Coding", "code_column"]
+
+#: Integer columns whose values span less than this are coded by a table instead of a search.
+TABLE_SPAN = 1 << 22
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coding:
+    """How one column's values become codes: 0, 1, 2, ... in order, then one for missing.
+
+    Parameters
+    ----------
+    column
+        What is said of the column.
+    values
+        The distinct values that were seen, in the order of their codes; no nulls.
+    ordered
+        Whether the codes follow the values' own order (numbers, dates), so that a value that was
+        never seen has a place among them.
+    missing
+        Whether missing cells were seen; they have the code behind the last value.
+    hierarchy
+        The column's levels, with the values as its leaves in the same order, if it has any.
+
+    Guarantees
+    ----------
+    A plan holds these values: it isn't publishable.
+    """
+
+    column: Column
+    values: pl.Series
+    ordered: bool
+    missing: bool
+    hierarchy: Hierarchy | None = None
+
+    def __repr__(self) -> str:
+        return f"Coding({self.column.name!r}, {self.n_codes} codes)"
+
+    @property
+    def n_values(self) -> int:
+        """How many distinct values were seen."""
+        return len(self.values)
+
+    @property
+    def n_codes(self) -> int:
+        """How many codes there are, the one for missing cells included."""
+        return len(self.values) + int(self.missing)
+
+    @property
+    def boundaries(self) -> NDArray[np.uint8]:
+        """The hierarchy level at which each code and the next come together, (n_codes - 1,)."""
+        if self.hierarchy is None:
+            return np.zeros(max(0, self.n_codes - 1), dtype=np.uint8)
+        edges = np.asarray(self.hierarchy.boundaries, dtype=np.uint8)
+        # Missing is no part of the tree: it parts from the values before anything else does.
+        return np.append(edges, np.uint8(self.hierarchy.height)) if self.missing else edges
+
+    def codes(self, series: pl.Series) -> NDArray[np.int64]:
+        """Return the code of each cell; -1 for a category, or a missing cell, never seen.
+
+        A number that was never seen takes the code of the next smaller one that was, or the first.
+        """
+        codes = self._codes_of_values(series)
+        if series.null_count():
+            codes[series.is_null().to_numpy()] = self.n_values if self.missing else -1
+        return codes
+
+    def _codes_of_values(self, series: pl.Series) -> NDArray[np.int64]:
+        if not self.n_values:
+            return np.full(len(series), -1, dtype=np.int64)
+        if not self.ordered:
+            texts = pl.Enum(self.values.cast(pl.String))
+            found = series.cast(pl.String).cast(texts, strict=False)
+            places: NDArray[np.int64] = (
+                found.to_physical().cast(pl.Int64).fill_null(-1).to_numpy(writable=True)
+            )
+            return places
+        physical, known = series.to_physical(), self.values.to_physical()
+        if physical.dtype.is_integer() and known.dtype.is_integer():
+            low, high = int(known[0]), int(known[-1])
+            if high - low < TABLE_SPAN:
+                return _by_table(physical, known.to_numpy(), low, high)
+        found = known.search_sorted(physical.fill_null(known[0]), side="right")
+        return np.maximum(found.cast(pl.Int64).to_numpy().astype(np.int64) - 1, 0)
+
+
+def code_column(
+    column: Column, values: pl.Series, *, missing: bool, order: Sequence[str] | None = None
+) -> Coding:
+    """Make the coding of a column from its distinct values.
+
+    Parameters
+    ----------
+    column
+        What is said of it. Numbers and dates keep their order; categories take their hierarchy's,
+        else ``order``, else their natural one.
+    values
+        The column's distinct values, in any order; no nulls.
+    missing
+        Whether the column has missing cells.
+    order
+        An order for categories without a hierarchy, such as by their share of a target.
+
+    Raises
+    ------
+    SchemaError
+        If the column is said to be numeric and holds text, or a number is not finite.
+    HierarchyError
+        If the hierarchy lacks a value.
+    """
+    _check_kind(column, values)
+    ordered = _is_ordered(values.dtype) and column.kind not in ("categorical", "text")
+    values = _sorted(values)
+    if column.hierarchy is None:
+        if not ordered and order is not None:
+            ranks = {value: i for i, value in enumerate(order)}
+            texts = values.cast(pl.String).to_list()
+            by_rank = sorted(range(len(texts)), key=lambda i: ranks.get(texts[i], len(ranks)))
+            values = values.gather(by_rank)
+        return Coding(column=column, values=values, ordered=ordered, missing=missing)
+    given = column.hierarchy
+    hierarchy = given if isinstance(given, Hierarchy) else given.build(values, column=column.name)
+    places = hierarchy.codes(values, column=column.name)
+    by_tree = places.arg_sort()
+    values = values.gather(by_tree)
+    return Coding(
+        column=column,
+        values=values,
+        ordered=ordered and values.is_sorted(),
+        missing=missing,
+        # Levels that no row needs must not travel on, nor count as something that was covered.
+        hierarchy=Hierarchy.from_levels(
+            hierarchy.levels[places.gather(by_tree)], column=column.name
+        ),
+    )
+
+
+def _is_ordered(dtype: pl.DataType) -> bool:
+    return dtype.is_numeric() or dtype.is_temporal()
+
+
+def _check_kind(column: Column, values: pl.Series) -> None:
+    if column.kind in ("numeric", "datetime") and len(values) and not _is_ordered(values.dtype):
+        raise SchemaError(
+            f"Column {column.name!r} is said to be {column.kind}, but holds {values.dtype}.",
+            hint="Mark what means missing under [input] missing, or make it categorical.",
+        )
+    if values.dtype.is_float() and values.is_infinite().any():
+        raise SchemaError(
+            f"Column {column.name!r} holds infinite numbers; no range can hold them.",
+            hint="Replace them, or mark them as missing.",
+        )
+
+
+def _sorted(values: pl.Series) -> pl.Series:
+    """Return the values in order; texts that all are integers in the order of the integers."""
+    if values.dtype == pl.String:
+        numbers = values.cast(pl.Int64, strict=False)
+        if numbers.null_count() == 0:
+            return values.gather(numbers.arg_sort())
+    return values.sort()
+
+
+def _by_table(
+    physical: pl.Series, known: NDArray[np.int64], low: int, high: int
+) -> NDArray[np.int64]:
+    table = np.zeros(high - low + 1, dtype=np.int64)
+    table[known[1:].astype(np.int64) - low] = 1
+    np.cumsum(table, out=table)
+    shifted = physical.fill_null(low).to_numpy().astype(np.int64) - low
+    codes: NDArray[np.int64] = table[np.clip(shifted, 0, high - low)]
+    return codes

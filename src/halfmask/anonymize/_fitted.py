@@ -1,0 +1,185 @@
+"""From a summary to cells: code the columns, grow the partition."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from halfmask.anonymize._coding import Coding, code_column
+from halfmask.anonymize._growth import grow_partition
+from halfmask.anonymize._method import as_guides
+from halfmask.anonymize._sensitive_codes import SensitiveCodes
+from halfmask.guarantees import Classes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from halfmask.anonymize._method import Method
+    from halfmask.anonymize._partition import Partition
+    from halfmask.anonymize._summary import Summary
+    from halfmask.data import Column, Schema
+    from halfmask.guarantees import Guarantee, Judgement
+
+__all__ = ["Fitted", "fit_cells"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fitted:
+    """Cells, and the coded rows that they were grown from.
+
+    Parameters
+    ----------
+    codings
+        The quasi-identifiers' codes.
+    codes
+        For each quasi-identifier the codes of the summary's rows.
+    sensitive
+        The sensitive columns' codes of the same rows.
+    partition
+        The cells.
+    cell_of_row
+        The cell of each of these rows.
+    """
+
+    codings: tuple[Coding, ...]
+    codes: tuple[NDArray[np.integer], ...]
+    sensitive: tuple[SensitiveCodes, ...]
+    partition: Partition
+    cell_of_row: NDArray[np.int32]
+
+    def __repr__(self) -> str:
+        return f"Fitted({self.partition!r})"
+
+    def judge(self, guarantees: Sequence[Guarantee]) -> list[Judgement]:
+        """Judge the rows that were kept, by their cells."""
+        kept = self.cell_of_row >= 0
+        classes = Classes.from_codes(
+            self.cell_of_row[kept],
+            self.partition.n_cells,
+            {column.name: (column.codes[kept], column.n_values) for column in self.sensitive},
+        )
+        return [guarantee.judge(classes) for guarantee in guarantees]
+
+
+def fit_cells(
+    summary: Summary,
+    schema: Schema,
+    *,
+    guarantees: Sequence[Guarantee],
+    method: Method,
+    towards: Sequence[str],
+    guides: NDArray[np.float64] | None,
+) -> Fitted:
+    """Code a summary's rows and grow their partition.
+
+    Parameters
+    ----------
+    summary
+        The rows.
+    schema
+        What is said of the columns.
+    guarantees
+        What every cell must keep.
+    method
+        How cells are found.
+    towards
+        Columns of the summary that lead a guided method.
+    guides
+        The same as numbers in [0, 1], (rows, guides), where they aren't columns.
+
+    Raises
+    ------
+    GuaranteeNotMetError
+        If the rows as one class miss a guarantee.
+    """
+    rows = summary.rows
+    if towards and guides is None:
+        guides = np.hstack([as_guides(_column(rows[name])) for name in towards])
+    codings, codes = [], []
+    for name in schema.quasi_identifiers:
+        coding, coded = _coded(rows[name], summary, schema[name])
+        if guides is not None and not coding.ordered and coding.hierarchy is None:
+            coding, coded = _by_target(coding, coded, guides[:, 0])
+        codings.append(coding)
+        codes.append(coded.astype(np.min_scalar_type(max(0, coding.n_codes - 1))))
+    sensitive = _sensitive_codes(summary, guarantees)
+    partition, cell_of_row = grow_partition(
+        codes,
+        [coding.n_codes for coding in codings],
+        [coding.boundaries for coding in codings],
+        sensitive=sensitive,
+        guarantees=guarantees,
+        lead=method.lead(guides),
+    )
+    return Fitted(
+        codings=tuple(codings),
+        codes=tuple(codes),
+        sensitive=sensitive,
+        partition=partition,
+        cell_of_row=cell_of_row,
+    )
+
+
+def _column(series: pl.Series) -> NDArray[np.generic]:
+    if series.dtype.is_numeric():
+        return series.fill_null(strategy="mean").to_numpy()
+    return series.cast(pl.String).fill_null("").to_numpy()
+
+
+def _coded(series: pl.Series, summary: Summary, column: Column) -> tuple[Coding, NDArray[np.int64]]:
+    distinct = summary.values[column.name]
+    values = distinct.cast(pl.String) if distinct.dtype == pl.Categorical else distinct
+    coding = code_column(column, values, missing=column.name in summary.missing)
+    if series.dtype != pl.Categorical:
+        return coding, coding.codes(series)
+    # The rows are numbered already: number the numbers instead of reading the texts again.
+    numbers = coding.values.cast(pl.Categorical).to_physical().to_numpy()
+    table = np.zeros(int(numbers.max(initial=0)) + 1, dtype=np.int64)
+    table[numbers] = np.arange(len(numbers))
+    coded = table[series.to_physical().fill_null(int(numbers[0]) if len(numbers) else 0).to_numpy()]
+    if coding.missing:
+        coded[series.is_null().to_numpy()] = coding.n_values
+    return coding, coded
+
+
+def _by_target(
+    coding: Coding, codes: NDArray[np.int64], target: NDArray[np.float64]
+) -> tuple[Coding, NDArray[np.int64]]:
+    """Order categories by their rows' mean target, so that a cut parts what the target parts.
+
+    For a single target in squared deviations the best of all subsets is then among the cuts of this
+    order: Fisher, "On grouping for maximum homogeneity" (1958).
+    """
+    counts = np.bincount(codes, minlength=coding.n_codes)
+    means = np.bincount(codes, weights=target, minlength=coding.n_codes) / np.maximum(counts, 1)
+    order = np.argsort(means[: coding.n_values], kind="stable")
+    rank = np.arange(coding.n_codes)
+    rank[order] = np.arange(coding.n_values)
+    return replace(coding, values=coding.values.gather(order)), rank[codes]
+
+
+def _sensitive_codes(
+    summary: Summary, guarantees: Sequence[Guarantee]
+) -> tuple[SensitiveCodes, ...]:
+    orders: dict[str, tuple[str, ...] | None] = {}
+    for guarantee in guarantees:
+        if guarantee.column is not None:
+            orders[guarantee.column] = guarantee.order or orders.get(guarantee.column)
+    return tuple(
+        SensitiveCodes.of(
+            summary.rows[name],
+            order=order or _natural_order(summary.values[name]),
+            missing=name in summary.missing,
+        )
+        for name, order in orders.items()
+    )
+
+
+def _natural_order(values: pl.Series) -> tuple[str, ...]:
+    plain = values.cast(pl.String) if values.dtype == pl.Categorical else values
+    return tuple(plain.sort().cast(pl.String).to_list())

@@ -1,0 +1,220 @@
+"""From coded columns to a partition: pack the records, state the rules, run the kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halfmask._errors import GuaranteeNotMetError
+from halfmask.anonymize._partition import Partition
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from halfmask.anonymize._sensitive_codes import SensitiveCodes
+    from halfmask.guarantees import Guarantee
+    from halfmask.kernels.criteria import Rules
+
+__all__ = ["Lead", "grow_partition"]
+
+VECTOR_BYTES = 16
+ROW_NUMBER_BYTES = 4
+#: How many bins a column's codes are counted in when a guide looks for a cut.
+GUIDE_BINS = 256
+#: A guide's sums share 64 bits with the counts; see COUNT_SHIFT in kernels/partition.py.
+GUIDE_SUM_BITS = 36
+
+Codes = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lead:
+    """How a method wants its cuts led.
+
+    Parameters
+    ----------
+    strict
+        Whether rows of one code stay together.
+    guides
+        What the cuts should separate, (rows, guides), scaled to [0, 1]; ``None`` for Mondrian.
+    least_gain
+        The share of a node's spread that a cut must take away to be preferred to Mondrian's.
+    """
+
+    strict: bool = True
+    guides: NDArray[np.float64] | None = None
+    least_gain: float = 0.0
+
+
+def grow_partition(
+    codes: Sequence[Codes],
+    n_codes: Sequence[int],
+    boundaries: Sequence[NDArray[np.uint8]],
+    *,
+    sensitive: Sequence[SensitiveCodes],
+    guarantees: Sequence[Guarantee],
+    lead: Lead,
+) -> tuple[Partition, NDArray[np.int32]]:
+    """Grow a partition in which every cell keeps every guarantee.
+
+    Parameters
+    ----------
+    codes
+        For each quasi-identifier the codes of all rows, from 0.
+    n_codes
+        How many codes each has.
+    boundaries
+        For each, the hierarchy level at which neighbouring codes come together; zeros without one.
+    sensitive
+        The columns that the guarantees judge.
+    guarantees
+        What every cell must keep; all of them monotone, so that a cell that misses one can't be
+        mended by cutting it.
+    lead
+        What leads the cuts.
+
+    Returns
+    -------
+    partition, cell_of_row
+
+    Raises
+    ------
+    GuaranteeNotMetError
+        If the whole table as one class misses a guarantee: then no partition can keep it.
+    """
+    from halfmask.kernels.partition import Buffers, Columns, Guide, Tree, grow  # noqa: PLC0415
+
+    n = len(codes[0])
+    rules, k = _rules(guarantees, sensitive)
+    _check_whole(guarantees, sensitive, n)
+    guides = lead.guides if lead.guides is not None else np.zeros((n, 0))
+    front = _pack(codes, n_codes, sensitive, guides)
+    back = np.empty_like(front)
+    columns = Columns(
+        np.array([1.0 / max(1, count - 1) for count in n_codes]),
+        np.concatenate([*boundaries, np.zeros(1, dtype=np.uint8)]).astype(np.uint8),
+        np.concatenate([[0], np.cumsum([len(edges) for edges in boundaries])]).astype(np.int64),
+        np.array([bool(edges.any()) for edges in boundaries]),
+        len(sensitive),
+    )
+    buffers = Buffers((front, back), (front.view(np.uint64), back.view(np.uint64)))
+    room, d = 2 * n // k + 1, len(codes)
+    tree = Tree(
+        np.empty(room, dtype=np.int32),
+        np.empty(room, dtype=np.int64),
+        np.empty(room, dtype=np.int32),
+        np.empty(room, dtype=np.int32),
+        np.empty((n // k + 1, d), dtype=np.int64),
+        np.empty((n // k + 1, d), dtype=np.int64),
+        np.empty(n // k + 1, dtype=np.int64),
+        np.empty(n, dtype=np.int32),
+    )
+    guide = Guide(guides.shape[1], lead.least_gain, GUIDE_BINS)
+    nodes, cells = grow(buffers, columns, rules, guide, k, lead.strict, (0, n, 0), tree)
+    partition = Partition(
+        feature=tree.feature[:nodes].copy(),
+        cut=tree.cut[:nodes].copy(),
+        left=tree.left[:nodes].copy(),
+        right=tree.right[:nodes].copy(),
+        low=tree.low[:cells].copy(),
+        high=tree.high[:cells].copy(),
+        sizes=tree.sizes[:cells].copy(),
+    )
+    return partition, tree.cell_of_row
+
+
+def _pack(
+    codes: Sequence[Codes],
+    n_codes: Sequence[int],
+    sensitive: Sequence[SensitiveCodes],
+    guides: NDArray[np.float64],
+) -> NDArray[Any]:
+    """Return the records: a lane for each column, sensitive column and guide, then the row number.
+
+    The lanes' type is the narrowest that holds every code: a vector instruction then compares most
+    lanes at once.
+    """
+    n, n_guides = len(codes[0]), guides.shape[1]
+    greatest = max([*n_codes, *(column.n_values for column in sensitive), 1]) - 1
+    if n_guides and not np.isin(guides, (0.0, 1.0)).all():
+        greatest = max(greatest, 1 << 8)  # probabilities need finer steps than a byte has
+    dtype = np.min_scalar_type(greatest)
+    lane_bytes = dtype.itemsize
+    used = (len(codes) + len(sensitive) + n_guides) * lane_bytes + ROW_NUMBER_BYTES
+    width = -(-used // VECTOR_BYTES) * VECTOR_BYTES // lane_bytes
+    records = np.zeros((n, width), dtype=dtype)
+    for lane, column in enumerate([*codes, *(column.codes for column in sensitive)]):
+        records[:, lane] = column
+    steps = min(np.iinfo(dtype).max, (1 << GUIDE_SUM_BITS) // max(1, n) - 1)
+    first = len(codes) + len(sensitive)
+    for lane in range(n_guides):
+        records[:, first + lane] = np.rint(guides[:, lane] * steps)
+    records.view(np.uint32)[:, -1] = np.arange(n, dtype=np.uint32)
+    return records
+
+
+def _rules(
+    guarantees: Sequence[Guarantee], sensitive: Sequence[SensitiveCodes]
+) -> tuple[Rules, int]:
+    """Return the guarantees as arrays, and the least size of a class that they allow."""
+    from halfmask.kernels.criteria import Rules  # noqa: PLC0415 # the compiler loads late
+
+    places = {column.name: place for place, column in enumerate(sensitive)}
+    k, kept = 1, []
+    for guarantee in guarantees:
+        criterion = guarantee.criterion()
+        if criterion.column is None:
+            k = max(k, int(criterion.threshold))
+            continue
+        if criterion.kind in (1, 2):
+            k = max(k, int(np.ceil(criterion.threshold)))  # l different values need l rows
+        kept.append(criterion)
+    counts = [np.bincount(column.codes, minlength=column.n_values) for column in sensitive]
+    shares = [count / max(1, count.sum()) for count in counts]
+    trees = [_parents(criterion.hierarchy) for criterion in kept]
+    rules = Rules(
+        np.array([criterion.kind for criterion in kept], dtype=np.int64),
+        np.array([places[str(criterion.column)] for criterion in kept], dtype=np.int64),
+        np.array([criterion.threshold for criterion in kept], dtype=np.float64),
+        np.array([criterion.c for criterion in kept], dtype=np.float64),
+        np.concatenate([[0], np.cumsum([column.n_values for column in sensitive])]).astype(
+            np.int64
+        ),
+        np.concatenate([*shares, np.zeros(0)]),
+        np.concatenate([*trees, np.zeros(0, dtype=np.int64)]),
+        np.concatenate([[0], np.cumsum([len(tree) for tree in trees])]).astype(np.int64),
+    )
+    return rules, k
+
+
+def _parents(hierarchy: Any) -> NDArray[np.int64]:  # noqa: ANN401 # a Hierarchy or None
+    """Return the node of each leaf at each level from 1 on, numbered from 0, level after level."""
+    if hierarchy is None:
+        return np.zeros(0, dtype=np.int64)
+    levels = [
+        np.unique(np.asarray(hierarchy.labels(level)), return_inverse=True)[1]
+        for level in range(1, hierarchy.height)
+    ]
+    return np.concatenate(levels).astype(np.int64)
+
+
+def _check_whole(
+    guarantees: Sequence[Guarantee], sensitive: Sequence[SensitiveCodes], n: int
+) -> None:
+    """Raise if the whole table, as one class, misses a guarantee."""
+    from halfmask.guarantees import Classes  # noqa: PLC0415 # only here
+
+    whole = Classes.from_codes(
+        np.zeros(n, dtype=np.int64), 1, {s.name: (s.codes, s.n_values) for s in sensitive}
+    )
+    for guarantee in guarantees:
+        judgement = guarantee.judge(whole)
+        if not judgement.holds:
+            raise GuaranteeNotMetError(
+                f"{guarantee!r} can't be met: the whole table as one class of {n} rows reaches "
+                f"{judgement.achieved:g}.",
+                hint="Ask for less, or give more rows.",
+            )

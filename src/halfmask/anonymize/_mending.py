@@ -1,0 +1,164 @@
+"""Mend cells that miss a guarantee: suppress the smallest, merge the others into their parents."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halfmask._errors import GuaranteeNotMetError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from halfmask.anonymize._fitted import Fitted
+    from halfmask.anonymize._partition import Partition
+    from halfmask.anonymize._recount import CellCounts
+    from halfmask.guarantees import Classes, Guarantee
+
+__all__ = ["mend"]
+
+Integers = NDArray[np.int64]
+
+
+def mend(
+    fitted: Fitted,
+    counts: CellCounts,
+    *,
+    guarantees: Sequence[Guarantee],
+    max_suppression_fraction: float,
+) -> tuple[Fitted, CellCounts]:
+    """Return cells that all keep every guarantee, by counts of all rows.
+
+    Parameters
+    ----------
+    fitted
+        The cells as they were grown, maybe from a sample.
+    counts
+        All rows, counted in them.
+    guarantees
+        What every cell must keep.
+    max_suppression_fraction
+        The share of rows that may be suppressed.
+
+    Raises
+    ------
+    GuaranteeNotMetError
+        If even the whole table as one class misses a guarantee.
+
+    Guarantees
+    ----------
+    Every guarantee holds for the cells returned, judged on the rows that are left: merging never
+    breaks one (all are monotone), and suppression, which moves the reference of t-closeness, is
+    judged again.
+    """
+    partition = fitted.partition
+    target = np.arange(partition.n_cells)
+    budget = int(max_suppression_fraction * counts.classes.rows)
+    tree = _Spans.of(partition)
+    current = counts
+    while True:
+        failing = _failing(current.classes, guarantees)
+        if not len(failing):
+            break
+        dropped = _smallest_within(current.classes, failing, budget)
+        budget -= int(current.classes.sizes[dropped].sum())
+        moved = _merge_upwards(tree, target, np.setdiff1d(failing, dropped), len(current.classes))
+        moved = np.where(np.isin(target, dropped), -1, moved)
+        target, n_cells = _compacted(moved)
+        if not n_cells:
+            raise GuaranteeNotMetError(
+                "No cell keeps the guarantees; every row would be suppressed.",
+                hint="Ask for less, or name fewer quasi-identifiers.",
+            )
+        current = counts.renumbered(target, n_cells)
+    if current is counts and counts.counts is None:
+        return fitted, counts
+    low, high = _extents(current)
+    mended = replace(partition.renumbered(target, sizes=current.classes.sizes), low=low, high=high)
+    cell_of_row = target[fitted.cell_of_row].astype(np.int32)
+    return replace(fitted, partition=mended, cell_of_row=cell_of_row), current
+
+
+class _Spans:
+    """The parent of each node of the tree, and the run of cells below it."""
+
+    def __init__(self, parent: Integers, first: Integers, last: Integers, leaf: Integers) -> None:
+        self.parent, self.first, self.last, self.leaf = parent, first, last, leaf
+
+    @classmethod
+    def of(cls, partition: Partition) -> _Spans:
+        from halfmask.kernels.descent import cell_spans  # noqa: PLC0415 # the compiler loads late
+
+        n = len(partition.feature)
+        parent = np.empty(n, dtype=np.int32)
+        first, last = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+        cell_spans(partition.feature, partition.left, partition.right, parent, first, last)
+        leaf = np.empty(partition.n_cells, dtype=np.int64)
+        cells = np.flatnonzero(partition.feature < 0)
+        leaf[partition.left[cells]] = cells
+        return cls(parent.astype(np.int64), first, last, leaf)
+
+    def around(self, first: int, last: int) -> int:
+        """Return the lowest node whose cells hold more than the run from first to last."""
+        node = int(self.leaf[first])
+        while node >= 0 and self.first[node] >= first and self.last[node] <= last:
+            node = int(self.parent[node])
+        return node
+
+
+def _failing(classes: Classes, guarantees: Sequence[Guarantee]) -> Integers:
+    missed = [guarantee.judge(classes).failing for guarantee in guarantees]
+    return np.unique(np.concatenate(missed))
+
+
+def _smallest_within(classes: Classes, failing: Integers, budget: int) -> Integers:
+    """Return the smallest failing cells that together have no more rows than the budget."""
+    by_size = failing[np.argsort(classes.sizes[failing], kind="stable")]
+    return by_size[np.cumsum(classes.sizes[by_size]) <= budget]
+
+
+def _merge_upwards(tree: _Spans, target: Integers, failing: Integers, n_cells: int) -> Integers:
+    """Join each failing cell with all cells below the next node above it."""
+    firsts = np.full(n_cells, len(target), dtype=np.int64)
+    lasts = np.full(n_cells, -1, dtype=np.int64)
+    held = target >= 0
+    np.minimum.at(firsts, target[held], np.flatnonzero(held))
+    np.maximum.at(lasts, target[held], np.flatnonzero(held))
+    moved = target.copy()
+    for cell in failing.tolist():
+        node = tree.around(int(firsts[cell]), int(lasts[cell]))
+        if node < 0:
+            raise GuaranteeNotMetError(
+                "The whole table as one class misses a guarantee.",
+                hint="Ask for less, or give more rows.",
+            )
+        below = slice(int(tree.first[node]), int(tree.last[node]) + 1)
+        # The widest of nested runs wins: all cells that any of them touches get one number.
+        run = moved[below]
+        joined = np.isin(moved, run[run >= 0])
+        moved[joined] = cell
+    return moved
+
+
+def _compacted(target: Integers) -> tuple[Integers, int]:
+    """Return new numbers for the cells that are left, from 0 on, in their order."""
+    kept = target >= 0
+    _, first, numbers = np.unique(target[kept], return_index=True, return_inverse=True)
+    order = np.argsort(np.argsort(first))
+    compacted = np.full(len(target), -1, dtype=np.int64)
+    compacted[kept] = order[numbers]
+    return compacted, len(first)
+
+
+def _extents(counts: CellCounts) -> tuple[Integers, Integers]:
+    """Return the least and greatest code of each column in each cell."""
+    shape = (counts.classes.n_classes, len(counts.codes))
+    low, high = np.full(shape, np.iinfo(np.int64).max), np.full(shape, -1, dtype=np.int64)
+    for j in range(len(counts.codes)):
+        cells, codes, _ = counts.entries(j)
+        np.minimum.at(low[:, j], cells, codes.astype(np.int64))
+        np.maximum.at(high[:, j], cells, codes.astype(np.int64))
+    return low, high

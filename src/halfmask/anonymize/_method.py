@@ -1,0 +1,80 @@
+"""What a method is, and how guides are made of labels, predictions or columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
+
+import numpy as np
+
+from halfmask._errors import ParameterError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from halfmask.anonymize._growth import Lead
+
+__all__ = ["MOST_CLASSES", "Method", "as_guides"]
+
+#: Labels with more classes than this are led by the most frequent ones.
+MOST_CLASSES = 32
+
+
+@runtime_checkable
+class Method(Protocol):
+    """How classes are found.
+
+    Guarantees expected of one: it only leads the cuts. The engine makes a cut only where every
+    guarantee holds on both sides, whatever the method prefers.
+    """
+
+    name: ClassVar[str]
+    needs_guide: ClassVar[bool]
+
+    def lead(self, guides: NDArray[np.float64] | None) -> Lead:
+        """Return how the cuts are to be led."""
+
+
+def as_guides(y: ArrayLike) -> NDArray[np.float64]:
+    """Return labels or predictions as columns in [0, 1], one row for each of theirs.
+
+    Parameters
+    ----------
+    y
+        (rows,) labels: one column for each class (one for two classes); (rows,) floating-point
+        numbers: one column, between their 1st and 99th percentile; (rows, outputs) predictions,
+        such as of ``predict_proba``: each a column, those outside of [0, 1] scaled like numbers.
+
+    Raises
+    ------
+    ParameterError
+        If a prediction isn't finite, or there are no rows.
+    """
+    values = np.asarray(y)
+    if values.ndim not in (1, 2) or not values.size:
+        raise ParameterError(
+            "A guide must be labels (rows,) or predictions (rows, outputs). "
+            f"Got shape {values.shape}."
+        )
+    if values.ndim == 1 and values.dtype.kind != "f":
+        return _one_column_a_class(values)
+    columns = values.reshape(len(values), -1).astype(np.float64)
+    if not np.isfinite(columns).all():
+        raise ParameterError("A guide must be finite numbers. Got some that are not.")
+    if columns.shape[1] == 2 and np.allclose(columns.sum(axis=1), 1.0):
+        columns = columns[:, :1]  # the other column of two says the same
+    low, high = np.percentile(columns, [1, 99], axis=0)
+    within = (columns.min(axis=0) >= 0) & (columns.max(axis=0) <= 1)
+    low, high = np.where(within, 0.0, low), np.where(within, 1.0, high)
+    spread = np.where(high > low, high - low, 1.0)
+    return np.clip((columns - low) / spread, 0.0, 1.0)
+
+
+def _one_column_a_class(labels: NDArray[np.generic]) -> NDArray[np.float64]:
+    texts = labels.astype(str) if labels.dtype.kind == "O" else labels
+    _, codes, counts = np.unique(texts, return_inverse=True, return_counts=True)
+    if len(counts) == 2:
+        second: NDArray[np.float64] = np.equal(codes, 1).astype(np.float64)
+        return second[:, None]
+    frequent = np.argsort(-counts, kind="stable")[:MOST_CLASSES]
+    one_hot: NDArray[np.float64] = np.equal(codes[:, None], frequent[None, :]).astype(np.float64)
+    return one_hot

@@ -1,0 +1,92 @@
+"""A partition of the quasi-identifiers' space into cells: grown once, then a value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from halfmask._errors import GuaranteeNotMetError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["Partition"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Partition:
+    """A binary tree of cuts; its leaves are the cells.
+
+    Parameters
+    ----------
+    feature
+        The column that each node cuts, -1 in a cell, (nodes,).
+    cut
+        The last code that goes left, (nodes,).
+    left, right
+        The children of each node; in a cell, its number and -1, (nodes,).
+    low, high
+        The least and greatest code of each column among a cell's rows, (cells, columns).
+    sizes
+        How many rows each cell has, (cells,).
+    """
+
+    feature: NDArray[np.int32]
+    cut: NDArray[np.int64]
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+
+    def __repr__(self) -> str:
+        return f"Partition({self.n_cells} cells of {int(self.sizes.sum())} rows)"
+
+    @property
+    def n_cells(self) -> int:
+        """How many cells there are."""
+        return len(self.sizes)
+
+    def cells_of(self, codes: Sequence[NDArray[np.int64]]) -> NDArray[np.int32]:
+        """Return the cell of each row; -1 where a code is negative.
+
+        Parameters
+        ----------
+        codes
+            For each column, in the order of the fit, the codes of the rows.
+        """
+        from halfmask.kernels.descent import descend  # noqa: PLC0415 # the compiler loads late
+
+        cells = np.empty(len(codes[0]), dtype=np.int32)
+        stacked = np.ascontiguousarray(np.stack(codes), dtype=np.int64)
+        descend(stacked, self.feature, self.cut, self.left, self.right, cells)
+        return cells
+
+    def renumbered(self, target: NDArray[np.int64], *, sizes: NDArray[np.int64]) -> Partition:
+        """Return the partition with cells joined or dropped.
+
+        Parameters
+        ----------
+        target
+            The new number of each old cell; -1 for one whose rows are suppressed.
+        sizes
+            How many rows each new cell has.
+        """
+        if not len(sizes):
+            raise GuaranteeNotMetError(
+                "No cell keeps the guarantees; every row would be suppressed.",
+                hint="Ask for less, or name fewer quasi-identifiers.",
+            )
+        kept = target >= 0
+        low = np.full((len(sizes), self.low.shape[1]), np.iinfo(np.int64).max)
+        high = np.full_like(low, -1)
+        np.minimum.at(low, target[kept], self.low[kept])
+        np.maximum.at(high, target[kept], self.high[kept])
+        left = self.left.copy()
+        cells = self.feature < 0
+        left[cells] = target[left[cells]]
+        return replace(self, left=left, low=low, high=high, sizes=sizes)

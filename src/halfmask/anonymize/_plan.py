@@ -1,0 +1,115 @@
+"""A fitted protection of the quasi-identifiers: small, a value, applied batch by batch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from halfmask._errors import ColumnNotFoundError, SchemaError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from halfmask.anonymize._coding import Coding
+    from halfmask.anonymize._method import Method
+    from halfmask.anonymize._partition import Partition
+    from halfmask.anonymize.recodings import Recoding
+    from halfmask.guarantees import Guarantee
+
+__all__ = ["Plan"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """How rows find their cell, and what is written for each cell.
+
+    Parameters
+    ----------
+    codings
+        The quasi-identifiers' codes.
+    partition
+        The cells.
+    written
+        What each quasi-identifier is in each cell, (cells,) each.
+    guarantees, method, recoding
+        What was promised, and how the cells were found and are written.
+
+    Guarantees
+    ----------
+    Applying it to a batch never looks at another batch. The promise holds for the rows that the
+    plan was fitted to; rows that come later are placed among them and take their classes' values.
+
+    It holds the column's distinct values: it belongs in a vault, never in a release.
+    """
+
+    codings: tuple[Coding, ...]
+    partition: Partition
+    written: tuple[pl.Series, ...]
+    guarantees: tuple[Guarantee, ...]
+    method: Method
+    recoding: Recoding
+
+    def __repr__(self) -> str:
+        promised = ", ".join(map(repr, self.guarantees))
+        return (
+            f"Plan({self.partition.n_cells} cells, {promised}, on {list(self.quasi_identifiers)})"
+        )
+
+    @property
+    def quasi_identifiers(self) -> tuple[str, ...]:
+        """The names of the columns that are recoded."""
+        return tuple(coding.column.name for coding in self.codings)
+
+    @property
+    def publishable(self) -> bool:
+        """Whether the plan may leave: never, it holds values."""
+        return False
+
+    def codes(self, batch: pl.DataFrame) -> list[NDArray[np.int64]]:
+        """Return the codes of a batch, column by column; -1 where a cell has no place."""
+        missing = [name for name in self.quasi_identifiers if name not in batch.columns]
+        if missing:
+            raise ColumnNotFoundError.of(missing, batch.columns, where="the table")
+        return [coding.codes(batch[coding.column.name]) for coding in self.codings]
+
+    def cells(self, batch: pl.DataFrame) -> NDArray[np.int32]:
+        """Return the cell of each row; -1 for one with a category never seen, or suppressed."""
+        if not batch.height:
+            return np.empty(0, dtype=np.int32)
+        for coding in self.codings:
+            name = coding.column.name
+            if coding.ordered and batch[name].dtype == pl.String:
+                raise SchemaError(
+                    f"Column {name!r} held {coding.values.dtype} at the fit. Got text.",
+                    hint="Read the new table with the same column types.",
+                )
+        return self.partition.cells_of(self.codes(batch))
+
+    def apply(self, batch: pl.DataFrame, *, cells: NDArray[np.int32] | None = None) -> pl.DataFrame:
+        """Return the batch with its quasi-identifiers recoded, without rows that have no cell.
+
+        Parameters
+        ----------
+        batch
+            A table with the quasi-identifiers, and any other columns, which stay.
+        cells
+            The cell of each row where it is known already, such as at the fit.
+        """
+        cells = self.cells(batch) if cells is None else cells
+        placed = pl.Series(cells >= 0)
+        if not placed.all():
+            batch, cells = batch.filter(placed), cells[cells >= 0]
+        return batch.with_columns(
+            series.gather(cells).alias(name)
+            for name, series in zip(self.quasi_identifiers, self.written, strict=True)
+        )
+
+
+def distinct_codes(codings: Sequence[Coding]) -> list[int]:
+    """Return how many codes each column has."""
+    return [coding.n_codes for coding in codings]

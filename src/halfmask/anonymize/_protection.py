@@ -1,0 +1,170 @@
+"""What the owner wants of classes: summarize batches, fit cells, make the plan."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from halfmask._errors import GuaranteeNotMetError, ParameterError, SchemaError
+from halfmask._validation import fraction
+from halfmask.anonymize._cells import CellColumn
+from halfmask.anonymize._fitted import Fitted, fit_cells
+from halfmask.anonymize._mending import mend
+from halfmask.anonymize._plan import Plan
+from halfmask.anonymize._recount import CellCounts, count_cells
+from halfmask.anonymize._representatives import representative_rows
+from halfmask.anonymize._summary import Summary, compact
+from halfmask.anonymize.recodings import Representative
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from halfmask.anonymize._method import Method
+    from halfmask.anonymize.recodings import Recoding
+    from halfmask.data import Schema
+    from halfmask.guarantees import Guarantee
+
+__all__ = ["Protection"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Protection:
+    """Equivalence classes as a protection: ``summarize -> plan -> apply``.
+
+    Parameters
+    ----------
+    schema
+        What is said of the columns; its quasi-identifiers are recoded.
+    guarantees
+        What every class must keep, at least one.
+    method
+        How classes are found.
+    recoding
+        What is written for them.
+    max_suppression_fraction
+        The share of rows, in [0, 1), that may be left out where that keeps others finer.
+    towards
+        Columns that lead a guided method.
+    """
+
+    schema: Schema
+    guarantees: tuple[Guarantee, ...]
+    method: Method
+    recoding: Recoding
+    max_suppression_fraction: float
+    towards: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        fraction(owner="Protection", max_suppression_fraction=self.max_suppression_fraction)
+        if not self.guarantees:
+            raise ParameterError(
+                "A protection needs at least one guarantee. Got none.",
+                hint="Ask for KAnonymity(k=10), or another model.",
+            )
+        if not self.schema.quasi_identifiers:
+            raise SchemaError(
+                "No column is a quasi-identifier; there is nothing to make classes of.",
+                hint="Give the columns that others may know the role quasi_identifier.",
+            )
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns that a summary needs."""
+        judged = [guarantee.column for guarantee in self.guarantees if guarantee.column]
+        return list(dict.fromkeys([*self.schema.quasi_identifiers, *judged, *self.towards]))
+
+    def summarize(self, batch: pl.DataFrame, *, sampled: bool = False) -> Summary:
+        """Return the summary of one batch; see :class:`Summary`.
+
+        Raises
+        ------
+        SchemaError
+            If a column that must not have missing cells has some.
+        """
+        for name in self.schema.names:
+            if self.schema[name].missing == "reject" and batch[name].null_count():
+                raise SchemaError(
+                    f"Column {name!r} has {batch[name].null_count()} missing cells in a batch, and "
+                    "its policy is to reject them.",
+                    hint='Mend the table, or set missing to "value" or "suppress".',
+                )
+        return compact(batch, self.schema, self.columns, sampled=sampled)
+
+    def fit(self, summary: Summary, guides: NDArray[np.float64] | None = None) -> Fitted:
+        """Grow the cells from a summary's rows.
+
+        Raises
+        ------
+        GuaranteeNotMetError
+            If the rows, all in one class, miss a guarantee.
+        """
+        if not summary.n_rows:
+            raise GuaranteeNotMetError("There are no rows to protect.")
+        return fit_cells(
+            summary,
+            self.schema,
+            guarantees=self.guarantees,
+            method=self.method,
+            towards=self.towards,
+            guides=guides,
+        )
+
+    def count(self, fitted: Fitted, batch: pl.DataFrame) -> CellCounts:
+        """Count a batch in the cells; counts of batches add up."""
+        return count_cells(fitted, batch)
+
+    def plan(self, fitted: Fitted, counts: CellCounts | None = None) -> tuple[Plan, Fitted]:
+        """Make the plan, by counts of all rows where the summary was a sample.
+
+        Returns
+        -------
+        plan, fitted
+            The plan, and the cells as they are after merging and suppression.
+
+        Raises
+        ------
+        GuaranteeNotMetError
+            If more rows would have to be suppressed than may be, or a cell misses a guarantee.
+        """
+        counts = CellCounts.of(fitted) if counts is None else counts
+        fitted, counts = mend(
+            fitted,
+            counts,
+            guarantees=self.guarantees,
+            max_suppression_fraction=self.max_suppression_fraction,
+        )
+        plan = Plan(
+            codings=fitted.codings,
+            partition=fitted.partition,
+            written=tuple(self._write(fitted, counts)),
+            guarantees=self.guarantees,
+            method=self.method,
+            recoding=self.recoding,
+        )
+        return plan, fitted
+
+    def _write(self, fitted: Fitted, counts: CellCounts) -> Iterable[pl.Series]:
+        chosen: Sequence[NDArray[np.int64] | None] = [None] * len(fitted.codings)
+        if isinstance(self.recoding, Representative):
+            kept = np.flatnonzero(fitted.cell_of_row >= 0)
+            codes = [column[kept] for column in fitted.codes]
+            rows = representative_rows(fitted.cell_of_row[kept], codes, fitted.codings)
+            chosen = [column[rows].astype(np.int64) for column in codes]
+        for j, coding in enumerate(fitted.codings):
+            cells, codes_of, n = counts.entries(j)
+            yield self.recoding.write(
+                CellColumn(
+                    coding=coding,
+                    low=fitted.partition.low[:, j],
+                    high=fitted.partition.high[:, j],
+                    cells=cells,
+                    codes=codes_of,
+                    counts=n,
+                    representatives=chosen[j],
+                )
+            )

@@ -1,0 +1,131 @@
+"""How many rows of a batch lie in every cell, and with which codes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from halfmask.guarantees import Classes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from halfmask.anonymize._fitted import Fitted
+
+__all__ = ["CellCounts", "count_cells"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellCounts:
+    """Counts of rows by cell and code: they add up over batches.
+
+    Parameters
+    ----------
+    classes
+        Sizes and sensitive histograms of the cells.
+    cells, codes
+        For each quasi-identifier, the cell and code of each row; or of each pair that occurs.
+    counts
+        For each quasi-identifier, how many rows each pair stands for; ``None``: one each.
+    """
+
+    classes: Classes
+    cells: tuple[NDArray[np.integer], ...]
+    codes: tuple[NDArray[np.integer], ...]
+    counts: tuple[NDArray[np.int64], ...] | None
+
+    def __repr__(self) -> str:
+        return f"CellCounts({self.classes.n_classes} cells, {self.classes.rows} rows)"
+
+    @classmethod
+    def of(cls, fitted: Fitted) -> CellCounts:
+        """Count the rows that the cells were grown from."""
+        classes = Classes.from_codes(
+            fitted.cell_of_row,
+            fitted.partition.n_cells,
+            {column.name: (column.codes, column.n_values) for column in fitted.sensitive},
+        )
+        cells = (fitted.cell_of_row,) * len(fitted.codes)
+        return cls(classes=classes, cells=cells, codes=fitted.codes, counts=None)
+
+    def entries(
+        self, column: int
+    ) -> tuple[NDArray[np.integer], NDArray[np.integer], NDArray[np.int64] | None]:
+        """Return the cells, codes and counts of one quasi-identifier."""
+        n = None if self.counts is None else self.counts[column]
+        return self.cells[column], self.codes[column], n
+
+    def __add__(self, other: CellCounts) -> CellCounts:
+        """Return the counts of both batches."""
+        summed = [
+            _paired(
+                np.concatenate([self.cells[j], other.cells[j]]),
+                np.concatenate([self.codes[j], other.codes[j]]),
+                np.concatenate([self._weights(j), other._weights(j)]),
+            )
+            for j in range(len(self.codes))
+        ]
+        return CellCounts(
+            classes=self.classes + other.classes,
+            cells=tuple(entry[0] for entry in summed),
+            codes=tuple(entry[1] for entry in summed),
+            counts=tuple(entry[2] for entry in summed),
+        )
+
+    def renumbered(self, target: NDArray[np.int64], n_cells: int) -> CellCounts:
+        """Return the counts with cells joined, or dropped where the target is -1."""
+        dropped = np.flatnonzero(target < 0)
+        classes = self.classes.without(dropped) if len(dropped) else self.classes
+        classes = classes.coarsened(target[target >= 0], n_cells)
+        moved = [target[cells] for cells in self.cells]
+        kept = [cells >= 0 for cells in moved]
+        return CellCounts(
+            classes=classes,
+            cells=tuple(cells[stays] for cells, stays in zip(moved, kept, strict=True)),
+            codes=tuple(codes[stays] for codes, stays in zip(self.codes, kept, strict=True)),
+            counts=self.counts
+            and tuple(n[stays] for n, stays in zip(self.counts, kept, strict=True)),
+        )
+
+    def _weights(self, column: int) -> NDArray[np.int64]:
+        if self.counts is None:
+            return np.ones(len(self.codes[column]), dtype=np.int64)
+        return self.counts[column]
+
+
+def count_cells(fitted: Fitted, batch: pl.DataFrame) -> CellCounts:
+    """Count the rows of a batch in the cells of a fit.
+
+    Parameters
+    ----------
+    fitted
+        The cells; its codings know every value of the batch.
+    batch
+        Rows with the quasi-identifiers and the sensitive columns.
+    """
+    codes = [coding.codes(batch[coding.column.name]) for coding in fitted.codings]
+    cells = fitted.partition.cells_of(codes)
+    sensitive = {
+        column.name: (column.of_batch(batch[column.name]), column.n_values)
+        for column in fitted.sensitive
+    }
+    paired = [_paired(cells, column, np.ones(len(column), dtype=np.int64)) for column in codes]
+    return CellCounts(
+        classes=Classes.from_codes(cells, fitted.partition.n_cells, sensitive),
+        cells=tuple(entry[0] for entry in paired),
+        codes=tuple(entry[1] for entry in paired),
+        counts=tuple(entry[2] for entry in paired),
+    )
+
+
+def _paired(
+    cells: NDArray[np.integer], codes: NDArray[np.integer], counts: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    table = pl.DataFrame(
+        {"cell": cells.astype(np.int64), "code": codes.astype(np.int64), "n": counts}
+    )
+    summed = table.group_by("cell", "code").agg(pl.col("n").sum()).sort("cell", "code")
+    return tuple(summed[name].to_numpy() for name in ("cell", "code", "n"))  # type: ignore[return-value] # three

@@ -1,0 +1,55 @@
+"""A sensitive column's values as small integers in their order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+import polars as pl
+
+from halfmask.guarantees import value_codes
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["SensitiveCodes"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SensitiveCodes:
+    """One sensitive column of the rows that were fitted, and the order of all its values.
+
+    Parameters
+    ----------
+    name
+        The column.
+    order
+        All its values as text, in order; missing comes last.
+    n_values
+        How many codes there are, the one for missing included where the column has missing cells.
+    codes
+        The code of each row.
+    """
+
+    name: str
+    order: tuple[str, ...]
+    n_values: int
+    codes: NDArray[np.int64]
+
+    def __repr__(self) -> str:
+        return f"SensitiveCodes({self.name!r}, {self.n_values} values)"
+
+    @classmethod
+    def of(cls, series: pl.Series, *, order: tuple[str, ...], missing: bool) -> Self:
+        """Code the rows of a fit."""
+        codes, _ = value_codes(_plain(series), order=order)
+        return cls(name=series.name, order=order, n_values=len(order) + missing, codes=codes)
+
+    def of_batch(self, series: pl.Series) -> NDArray[np.int64]:
+        """Code the rows of another batch in the same way."""
+        return value_codes(_plain(series), order=self.order)[0]
+
+
+def _plain(series: pl.Series) -> pl.Series:
+    return series.cast(pl.String) if series.dtype == pl.Categorical else series

@@ -1,0 +1,113 @@
+"""What a protection must know of a batch: its coded rows, or a fair sample of them."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from halfmask._random import fresh_key, keyed_integers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from halfmask.data import Schema
+
+__all__ = ["MAX_ROWS", "Summary", "compact"]
+
+#: How many rows a summary keeps before it becomes a sample. About 60 bytes each.
+MAX_ROWS = 12_000_000
+PRIORITY = "\0priority"  # no column of a table may be called that: names with NUL are refused
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """The rows that matter to a partition, in a small form; summaries of batches add up.
+
+    Parameters
+    ----------
+    rows
+        The quasi-identifiers, sensitive columns and guides of the rows that are kept, in order.
+        Beyond `MAX_ROWS`, those of the lowest random priority: a fair sample whatever the order of
+        merging.
+    values
+        The distinct values of each kept column, of all rows: a plan knows every value.
+    missing
+        The kept columns that have missing cells in any row.
+    n_rows
+        How many rows were summarized.
+    n_read
+        How many rows were read, those with a cell that must not be missing included.
+    """
+
+    rows: pl.DataFrame
+    values: dict[str, pl.Series]
+    missing: frozenset[str]
+    n_rows: int
+    n_read: int
+
+    @property
+    def complete(self) -> bool:
+        """Whether every summarized row is kept."""
+        return self.rows.height == self.n_rows
+
+    def __repr__(self) -> str:
+        return f"Summary({self.rows.height} of {self.n_rows} rows)"
+
+    def __add__(self, other: Summary) -> Summary:
+        """Return the summary of both; the order of adding doesn't change what it describes."""
+        return Summary.sum([self, other])
+
+    @classmethod
+    def sum(cls, summaries: Iterable[Summary]) -> Summary:
+        """Add many summaries at once, in their order."""
+        parts = list(summaries)
+        rows = pl.concat([part.rows for part in parts], rechunk=False)
+        if rows.height > MAX_ROWS:
+            rows = rows.sort(PRIORITY).head(MAX_ROWS)
+        names = parts[0].values
+        return cls(
+            rows=rows,
+            values={
+                name: pl.concat([part.values[name] for part in parts]).unique() for name in names
+            },
+            missing=frozenset().union(*(part.missing for part in parts)),
+            n_rows=functools.reduce(operator.add, (part.n_rows for part in parts)),
+            n_read=functools.reduce(operator.add, (part.n_read for part in parts)),
+        )
+
+
+def compact(
+    batch: pl.DataFrame, schema: Schema, names: list[str], *, sampled: bool = False
+) -> Summary:
+    """Summarize one batch.
+
+    Parameters
+    ----------
+    batch
+        A table with the schema's columns; rows with a missing cell that its column's policy
+        suppresses are left out.
+    schema
+        What is said of the columns.
+    names
+        The columns to keep.
+    sampled
+        Whether more rows may come than can be kept, so that each needs a priority.
+    """
+    n_read = batch.height
+    suppressing = [name for name in names if schema[name].missing == "suppress"]
+    if suppressing:
+        batch = batch.drop_nulls(suppressing)
+    rows = batch.select(
+        pl.col(name).cast(pl.Categorical) if batch[name].dtype == pl.String else pl.col(name)
+        for name in names
+    )
+    values = {name: rows[name].drop_nulls().unique() for name in names}
+    missing = frozenset(name for name in names if rows[name].null_count())
+    if sampled:
+        priority = keyed_integers(rows.height, key=fresh_key())
+        rows = rows.with_columns(pl.Series(PRIORITY, priority, dtype=pl.UInt64))
+    return Summary(rows=rows, values=values, missing=missing, n_rows=rows.height, n_read=n_read)

@@ -1,0 +1,16 @@
+"""What is written for a class: a value of each quasi-identifier that all its rows share.
+
+Start with :class:`Ranges`, which loses nothing that the class doesn't need to lose.
+:class:`Level` writes a hierarchy's node, :class:`Centroid` a number or category in the middle (for
+learners that want numbers), :class:`Representative` the values of one of the class's own rows.
+"""
+
+from __future__ import annotations
+
+from halfmask.anonymize.recodings._centroid import Centroid
+from halfmask.anonymize.recodings._level import Level
+from halfmask.anonymize.recodings._ranges import Ranges
+from halfmask.anonymize.recodings._recoding import Recoding
+from halfmask.anonymize.recodings._representative import Representative
+
+__all__ = ["Centroid", "Level", "Ranges", "Recoding", "Representative"]

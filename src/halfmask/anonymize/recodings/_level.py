@@ -1,0 +1,50 @@
+"""Nodes of a hierarchy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import polars as pl
+
+from halfmask.anonymize.recodings._ranges import Ranges
+
+if TYPE_CHECKING:
+    from halfmask.anonymize._cells import CellColumn
+
+__all__ = ["Level"]
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """Write the lowest node of the column's hierarchy that holds all values of the class.
+
+    Columns without a hierarchy are written as :class:`Ranges` writes them.
+
+    Edge cases
+    ----------
+    Different classes of one release may be at different levels of a column (local recoding).
+    Missing cells are no part of the tree: a class that mixes them with values ends in
+    ``or missing``.
+    """
+
+    name: ClassVar[str] = "level"
+    weaknesses: ClassVar[tuple[str, ...]] = ("downcoding",)
+
+    def write(self, cells: CellColumn) -> pl.Series:
+        """Return one column's label for each cell."""
+        hierarchy = cells.coding.hierarchy
+        if hierarchy is None:
+            return Ranges().write(cells)
+        lows, highs = cells.value_range()
+        mixed = cells.mixes_missing()
+        known: dict[tuple[int, int], str] = {}
+        labels: list[str | None] = []
+        for low, high, missing in zip(lows.tolist(), highs.tolist(), mixed.tolist(), strict=True):
+            if low < 0:
+                labels.append(None)
+                continue
+            if (low, high) not in known:
+                known[low, high] = hierarchy.node(low, high)[1]
+            labels.append(f"{known[low, high]} or missing" if missing else known[low, high])
+        return pl.Series(cells.coding.column.name, labels, dtype=pl.String)

@@ -1,0 +1,73 @@
+"""Ranges of numbers and dates, sets of categories."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import polars as pl
+
+if TYPE_CHECKING:
+    from halfmask.anonymize._cells import CellColumn
+
+__all__ = ["MOST_MEMBERS", "Ranges"]
+
+#: A set with more members than this is written with its first members and a count.
+MOST_MEMBERS = 32
+SHOWN_OF_MANY = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Ranges:
+    """Write the range of a class's numbers or dates, and the set of its categories.
+
+    A range is ``[17, 30]``, both ends among the class's own values; a set ``{a, b}`` names the
+    categories between the class's first and last, in the order of the codes; a single value stands
+    by itself. A class that has missing cells too ends in ``or missing``; one of missing cells only
+    stays missing.
+
+    Edge cases
+    ----------
+    A set of more than 32 members is written with its first four and their count. Members that no
+    row of the release has aren't named.
+
+    Examples
+    --------
+    >>> Ranges()
+    Ranges()
+    """
+
+    name: ClassVar[str] = "ranges"
+    weaknesses: ClassVar[tuple[str, ...]] = ("range-ends-are-values",)
+
+    def write(self, cells: CellColumn) -> pl.Series:
+        """Return one column's text for each cell."""
+        low, high = cells.value_range()
+        mixed = cells.mixes_missing() & (low >= 0)
+        n_values = cells.coding.n_values + 1
+        keys = ((low + 1) * n_values + (high + 1)) * 2 + mixed
+        distinct, of_cell = np.unique(keys, return_inverse=True)
+        texts = cells.coding.values.cast(pl.String).to_list()
+        occurring = cells.occurring().tolist()
+        labels: list[str | None] = []
+        for key in distinct.tolist():
+            pair, with_missing = divmod(key, 2)
+            first, last = pair // n_values - 1, pair % n_values - 1
+            if first < 0:
+                labels.append(None)
+                continue
+            if first == last:
+                text = texts[first]
+            elif cells.coding.ordered:
+                text = f"[{texts[first]}, {texts[last]}]"
+            else:
+                text = _set([texts[i] for i in range(first, last + 1) if occurring[i]])
+            labels.append(f"{text} or missing" if with_missing else text)
+        return pl.Series(cells.coding.column.name, labels, dtype=pl.String).gather(of_cell)
+
+
+def _set(members: list[str]) -> str:
+    if len(members) > MOST_MEMBERS:
+        return f"{{{', '.join(members[:SHOWN_OF_MANY])}, ... {len(members)} in all}}"
+    return f"{{{', '.join(members)}}}"

@@ -61,9 +61,8 @@ class ClassSizeUtility:
         """What the discernibility says."""
         alike = self.discernibility / self.rows_in if self.rows_in else 0.0
         return (
-            f"Discernibility {self.discernibility:,}: on average a row can't be told from "
-            f"{alike:,.0f} rows, itself included; a suppressed row counts as like all "
-            f"{self.rows_in:,}."
+            f"On average a row can't be told from {alike:,.0f} rows, itself included; a suppressed "
+            f"row counts as like all {self.rows_in:,}."
         )
 
     @property

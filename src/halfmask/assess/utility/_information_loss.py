@@ -66,16 +66,16 @@ class InformationLoss:
     def ncp_sentence(self) -> str:
         """What the penalty says."""
         return (
-            f"Normalized certainty penalty {self.ncp:.3f}: 0 would say every value exactly, "
-            "1 would say nothing; a set of values counts by its share of all values."
+            f"Between 0, every value exactly, and 1, nothing said at all, the release is at "
+            f"{self.ncp:.3f}; a set of values counts by its share of all values."
         )
 
     @property
     def loss_sentence(self) -> str:
         """What the granularity loss says."""
         return (
-            f"Granularity loss {self.loss:.3f}: a released cell covers on average {self.loss:.1%} "
-            "of the width of its column (0 would say every value exactly, 1 would say nothing)."
+            f"A released cell covers on average {self.loss:.1%} of the width of its column; "
+            "0 would say every value exactly, 1 would say nothing."
         )
 
     def to_dict(self) -> dict[str, object]:

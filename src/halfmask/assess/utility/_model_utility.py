@@ -133,6 +133,20 @@ class ModelUtility:
         return "accuracy" if self.task == "classification" else "r2"
 
     @property
+    def kept(self) -> float | None:
+        """Which share of what the raw model adds to the majority the released one adds too.
+
+        Between 0 and 1, or above where the release teaches more. None where the raw model adds
+        less than 0.01, of which no share can be told.
+        """
+        raw, released, majority = (
+            getattr(score, self.measure) for score in (self.raw, self.released, self.majority)
+        )
+        return (
+            max((released - majority) / (raw - majority), 0.0) if raw - majority >= 0.01 else None
+        )
+
+    @property
     def sentence(self) -> str:
         """What the comparison says."""
         raw, released, majority = (
@@ -172,6 +186,7 @@ class ModelUtility:
             "low": self.low,
             "high": self.high,
             "confidence": self.confidence,
+            "kept": self.kept,
         }
 
 

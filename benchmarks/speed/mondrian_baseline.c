@@ -16,6 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 enum { WIDTH = 16, COLUMNS = 10, VALUES = 256, STACK = 4096 };
 
@@ -23,7 +26,15 @@ typedef uint8_t record __attribute__((vector_size(WIDTH)));
 typedef struct { record low, high; } extent;
 typedef struct { record *here, *there; int64_t n; } segment; /* `there`: as much room elsewhere */
 
-/* C has no minimum of vectors; the compiler makes a compare and a blend of these. */
+#ifdef __SSE2__
+static inline record lower(record a, record b) {
+    return (record)_mm_min_epu8((__m128i)a, (__m128i)b);
+}
+
+static inline record higher(record a, record b) {
+    return (record)_mm_max_epu8((__m128i)a, (__m128i)b);
+}
+#else /* C has no minimum of vectors; the compiler makes a compare and a blend of these */
 static inline record lower(record a, record b) {
     record less = (record)(a < b);
     return (a & less) | (b & ~less);
@@ -33,6 +44,7 @@ static inline record higher(record a, record b) {
     record more = (record)(a > b);
     return (a & more) | (b & ~more);
 }
+#endif
 
 static extent extent_of(const record *rows, int64_t n) {
     /* four accumulators: the minimum of one record needn't wait for that of the last */

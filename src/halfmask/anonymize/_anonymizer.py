@@ -85,9 +85,9 @@ class Anonymizer(
     -----
     **Guarantees.** After ``fit_transform`` the quasi-identifiers of the rows it returns form
     classes that keep every guarantee; the columns that aren't quasi-identifiers are untouched and
-    may single people out. Rows given to ``transform`` later are placed in the fitted cells and take their
-    values: each is written like at least k fitted rows; what is claimed of the fitted rows isn't
-    claimed of them as a table of their own.
+    may single people out. Rows given to ``transform`` later are placed in the fitted cells and take
+    their values: each is written like at least k fitted rows; what is claimed of the fitted rows
+    isn't claimed of them as a table of their own.
 
     **Edge cases.** NaN and null are a value of their own; infinite numbers are refused. A number
     outside of the fitted range goes to the nearest cell. With relaxed Mondrian, rows equal to the
@@ -273,7 +273,7 @@ class Anonymizer(
 def _series(name: str, values: NDArray[Any]) -> pl.Series:
     if values.dtype.kind != "O":
         return pl.Series(name, values)
-    missing = [value is None or value != value for value in values]  # noqa: PLR0124 # NaN isn't itself
+    missing = [value is None or value != value for value in values]  # noqa: PLR0124 # NaN
     cells = [None if gone else cell for gone, cell in zip(missing, values, strict=True)]
     if all(cell is None or isinstance(cell, int | float) for cell in cells):
         return pl.Series(name, cells, dtype=pl.Float64)

@@ -99,7 +99,8 @@ class Coding:
             if high - low < TABLE_SPAN:
                 return _by_table(physical, known.to_numpy(), low, high)
         found = known.search_sorted(physical.fill_null(known[0]), side="right")
-        return np.maximum(found.cast(pl.Int64).to_numpy().astype(np.int64) - 1, 0)
+        places = found.cast(pl.Int64).to_numpy().astype(np.int64)
+        return np.maximum(places - 1, 0, out=places)
 
 
 def code_column(

@@ -6,7 +6,7 @@ These are the engine's own judges, for cuts; what a release claims is judged by
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numba import njit

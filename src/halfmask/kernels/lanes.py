@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
@@ -15,8 +16,7 @@ VECTOR_BITS = 128
 WORD = ir.IntType(64)
 
 
-@intrinsic
-def lane_extremes(
+def _lane_extremes(
     _context: Any,  # noqa: ANN401 # numba's own protocol: types in, a signature and an emitter out
     records: Any,  # noqa: ANN401 # the same
     start: Any,  # noqa: ANN401, ARG001 # the same; named for the caller
@@ -94,3 +94,7 @@ def _variable(builder: ir.IRBuilder, kind: Any) -> Any:  # noqa: ANN401 # llvmli
     """Return room for a value, made in the entry block so that LLVM keeps it in a register."""
     with builder.goto_entry_block():
         return builder.alloca(kind)
+
+
+#: The intrinsic, under the type that its callers see.
+lane_extremes: Callable[..., None] = intrinsic(_lane_extremes)

@@ -152,8 +152,10 @@ def grow(
     while len(starts) > 0:
         start, stop, side, node = starts.pop(), stops.pop(), sides.pop(), nodes.pop()
         lanes = buffers.lanes[side]
-        lane_extremes(lanes, start, stop, low, high)  # type: ignore[call-arg] # numba adds the context
-        feature, cut, shared = -1, 0, -1
+        lane_extremes(lanes, start, stop, low, high)
+        feature: Int = -1
+        cut: Int = 0
+        shared: Int = -1
         if stop - start >= 2 * k and guide.lanes > 0:
             feature, cut = _guided_cut(
                 lanes, start, stop, low, high, columns, rules, guide, k, sums, counts

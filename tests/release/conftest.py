@@ -5,7 +5,10 @@ from __future__ import annotations
 import csv
 import dataclasses
 import hashlib
+import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -133,3 +136,139 @@ class Maker:
 def make(tmp_path: Path) -> Maker:
     """A function that writes a release folder from a frame and claims."""
     return Maker(tmp_path)
+
+
+class Naive:
+    """Claims judged row against row with exact fractions: slow, and nothing of ours in it."""
+
+    def __init__(self, frame: pl.DataFrame, tree: Sequence[Sequence[str]] | None = None) -> None:
+        self.rows = frame.to_dicts()
+        self.tree = tree
+
+    def compatible(self, claim: Claim, *, wildcard: bool) -> list[list[dict[str, Any]]]:
+        """For each row the rows that it can't be told from."""
+        names = claim.quasi_identifiers
+
+        def alike(a: dict[str, Any], b: dict[str, Any]) -> bool:
+            if wildcard:
+                return all(a[n] == b[n] or a[n] is None or b[n] is None for n in names)
+            return all(a[n] == b[n] for n in names)
+
+        return [[other for other in self.rows if alike(row, other)] for row in self.rows]
+
+    def level(self, claim: Claim, rows: Sequence[Mapping[str, Any]]) -> Fraction | float:
+        """The level of one set of rows."""
+        if claim.model == "k-anonymity":
+            return Fraction(len(rows))
+        assert claim.column is not None
+        counts = Counter(row[claim.column] for row in rows)
+        falling = sorted(counts.values(), reverse=True)
+        if claim.model == "distinct-l-diversity":
+            return Fraction(len(counts))
+        if claim.model == "entropy-l-diversity":
+            return math.exp(-sum(n / len(rows) * math.log(n / len(rows)) for n in falling))
+        if claim.model == "recursive-cl-diversity":
+            tail = sum(falling[int(claim.parameters["l"]) - 1 :])
+            return Fraction(falling[0], tail) if tail else math.inf
+        return self.distance(claim, counts)
+
+    def distance(self, claim: Claim, counts: Counter[Any]) -> Fraction:
+        totals = Counter(row[claim.column] for row in self.rows)
+        n, total = sum(counts.values()), sum(totals.values())
+        gap = {v: Fraction(counts[v], n) - Fraction(totals[v], total) for v in totals}
+        if claim.parameters["distance"] == "equal":
+            return sum((abs(each) for each in gap.values()), Fraction()) / 2
+        if claim.parameters["distance"] == "ordered":
+            order = self.order(list(totals))
+            steps = [abs(sum(gap[v] for v in order[: i + 1])) for i in range(len(order) - 1)]
+            return sum(steps, Fraction()) / max(len(order) - 1, 1)
+        # The mean, over the levels below the root, of the equal distance of the nodes there: not
+        # the sum over nodes that the verifier takes.
+        assert self.tree is not None
+        ancestors = {row[0]: list(row) for row in self.tree}
+        height = len(self.tree[0]) - 1
+        far = Fraction()
+        for level in range(height):
+            nodes: dict[str, Fraction] = {}
+            for value, each in gap.items():
+                node = "missing" if value is None else f"node {ancestors[str(value)][level]}"
+                nodes[node] = nodes.get(node, Fraction()) + each
+            far += sum((abs(each) for each in nodes.values()), Fraction()) / 2
+        return far / height
+
+    def order(self, values: list[Any]) -> list[Any]:
+        known = [v for v in values if v is not None]
+        if self.tree is None:
+            known.sort()
+        else:
+            place = [row[0] for row in self.tree]
+            known.sort(key=lambda v: place.index(str(v)))
+        return known + [None] * (None in values)
+
+    def worst(self, claim: Claim, *, wildcard: bool) -> float:
+        levels = [self.level(claim, each) for each in self.compatible(claim, wildcard=wildcard)]
+        larger = claim.model in {"t-closeness", "recursive-cl-diversity"}
+        return float(max(levels) if larger else min(levels))
+
+    def keeps(self, claim: Claim) -> bool:
+        """Whether the promise is kept, missing being a value and missing being a wildcard."""
+        return all(
+            self._keeps_level(claim, self.level(claim, rows))
+            for wildcard in (False, True)
+            for rows in self.compatible(claim, wildcard=wildcard)
+        )
+
+    @staticmethod
+    def _keeps_level(claim: Claim, level: Fraction | float) -> bool:
+        threshold = {name: Fraction(str(claim.parameters[name])) for name in claim.parameters if name != "distance"}
+        if claim.model == "t-closeness":
+            return level <= threshold["t"]
+        if claim.model == "recursive-cl-diversity":
+            return level < threshold["c"]
+        if claim.model == "entropy-l-diversity":
+            return level >= float(threshold["l"]) - 1e-9
+        return level >= threshold[next(iter(threshold))]
+
+    def evidence(self, claim: Claim) -> Evidence:
+        """What an honest release states."""
+        classes = Counter(tuple(row[n] for n in claim.quasi_identifiers) for row in self.rows)
+        achieved = self.worst(claim, wildcard=False)
+        return Evidence(
+            achieved=achieved if math.isfinite(achieved) else 1e300,
+            classes=len(classes),
+            rows=len(self.rows),
+            smallest_class=min(classes.values()),
+        )
+
+    def honest(self, claim: Claim) -> Claim:
+        return dataclasses.replace(claim, evidence=self.evidence(claim))
+
+
+@pytest.fixture
+def naive() -> type[Naive]:
+    """The oracle."""
+    return Naive
+
+
+@pytest.fixture
+def claim() -> Callable[..., Claim]:
+    """A function that makes a claim without evidence."""
+
+    def make_claim(
+        model: str,
+        column: str | None = None,
+        *,
+        by: Sequence[str] = ("age", "zip"),
+        support: str | None = None,
+        **parameters: float | int | str,
+    ) -> Claim:
+        return Claim(
+            model=model,
+            parameters=parameters,
+            column=column,
+            quasi_identifiers=tuple(by),
+            evidence=NO_EVIDENCE,
+            support=support,
+        )
+
+    return make_claim

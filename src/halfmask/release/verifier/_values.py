@@ -73,14 +73,17 @@ class Dictionary:
 
 
 def dictionaries(table: pl.LazyFrame, dtypes: Mapping[str, pl.DataType]) -> dict[str, Dictionary]:
-    """Find the different values of each column, in one pass and in bounded memory."""
-    plans = [table.select(_text(name, dtype).unique()) for name, dtype in dtypes.items()]
-    found = pl.collect_all(plans, engine="streaming")
-    texts = [frame.to_series() for frame in found]
-    return {
-        name: Dictionary(name, dtype, each.drop_nulls().sort(), each.null_count() > 0)
-        for (name, dtype), each in zip(dtypes.items(), texts, strict=True)
-    }
+    """Find the different values of each column.
+
+    One column after the other: all at once read the files once, but hold ten times as much.
+    """
+    found = {}
+    for name, dtype in dtypes.items():
+        plan = table.select(_text(name, dtype).unique())
+        texts = plan.collect(engine="streaming").to_series()
+        known, missing = texts.drop_nulls().sort(), texts.null_count() > 0
+        found[name] = Dictionary(name, dtype, known, missing)
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -147,7 +147,7 @@ Drawing = tuple[int, int, tuple[Bar, ...], tuple[Word, ...], str]
 
 
 def _histogram(rows: Rows) -> Drawing:
-    width, height = 320, 170
+    width, height = 296, 170
     floor, top = height - 22, 18
     step = width / len(rows)
     tallest = max(max(before, after) for _, before, after in rows) or 1.0
@@ -182,7 +182,7 @@ def _ticks(rows: Rows, step: float, y: float) -> list[Word]:
 
 
 def _ranking(rows: Rows) -> Drawing:
-    width, left, right = 320, 126, 44
+    width, left, right = 296, 122, 42
     largest = max(max(before, after) for _, before, after in rows) or 1.0
     bars, words = [], []
     for place, (label, before, after) in enumerate(rows):

@@ -49,3 +49,22 @@ def test_taking_rows_repeats_their_class_with_its_set():
     assert taken.members.offsets.tolist() == [0, 1, 3, 5]
     assert taken.low.tolist() == [1, 0, 0]
     assert taken.covered().tolist() == [1, 2, 2]
+
+
+def test_codes_become_codes_or_numbers_and_minus_one_is_missing():
+    low, high = np.array([0, -1, 2]), np.array([1, -1, 2])
+
+    numbers = ColumnExtents.of_codes(low, high, n_values=3, numbers=np.array([5.0, 7.0, 20.0]))
+    codes = ColumnExtents.of_codes(low, high, n_values=3, numbers=None)
+
+    np.testing.assert_array_equal(numbers.high, [7.0, np.nan, 20.0])
+    assert (numbers.domain_low, numbers.domain_high, numbers.categorical) == (5.0, 20.0, False)
+    np.testing.assert_array_equal(codes.low, [0.0, np.nan, 2.0])
+    assert (codes.n_leaves, codes.categorical) == (3, True)
+    assert codes.covered().tolist() == [2, 0, 1]
+
+
+def test_a_column_of_missing_cells_only_has_no_domain():
+    column = ColumnExtents.of_codes(np.array([-1]), np.array([-1]), n_values=0, numbers=None)
+
+    assert column.covered().tolist() == [0]

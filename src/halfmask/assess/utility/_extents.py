@@ -93,6 +93,52 @@ class ColumnExtents:
             categorical=categorical,
         )
 
+    @classmethod
+    def of_codes(
+        cls,
+        low: Integers,
+        high: Integers,
+        *,
+        n_values: int,
+        numbers: Floats | None,
+        members: Members | None = None,
+    ) -> ColumnExtents:
+        """Return what cells cover that are given as codes.
+
+        Parameters
+        ----------
+        low
+            The least code of each cell; -1 where the cell is missing.
+        high
+            The greatest.
+        n_values
+            How many values the column had; their codes are 0 to ``n_values - 1``.
+        numbers
+            The number of each code, ascending, of a numeric column; None for a categorical one.
+        members
+            The codes of each cell where sets have gaps.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> cells = ColumnExtents.of_codes(
+        ...     np.array([0, -1]), np.array([1, -1]), n_values=3, numbers=np.array([17.0, 30, 90])
+        ... )
+        >>> cells.low, cells.high
+        (array([17., nan]), array([30., nan]))
+        """
+        scale = np.arange(n_values, dtype=np.float64) if numbers is None else numbers
+        # A code of -1 reads the last entry: NaN.
+        read = np.append(scale, np.nan)
+        return cls(
+            low=read[low],
+            high=read[high],
+            domain_low=float(scale[0]) if n_values else 0.0,
+            domain_high=float(scale[-1]) if n_values else 0.0,
+            categorical=numbers is None,
+            members=members,
+        )
+
     def __len__(self) -> int:
         return len(self.low)
 

@@ -111,7 +111,8 @@ def information_loss(cells: CellExtents, *, suppressed: int) -> InformationLoss:
     **Guarantees** Both lie in [0, 1]; they are 0 where every cell says one value, 1 where every row
     is suppressed, and merging classes never lowers them.
 
-    **Edge cases** A missing cell says exactly "missing" and scores 0. A column that had one value
+    **Edge cases** A missing cell says exactly "missing" and scores 0; one that mixes missing with
+    values is scored by its values. A column that had one value
     scores 0 in rows that were kept. No rows at all, or no columns: 0.
 
     Examples

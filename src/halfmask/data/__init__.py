@@ -1,20 +1,26 @@
 """Tables in and out, and what is said of their columns.
 
-Start with `describe`, which proposes a role and a kind for each column of a table, and says why;
-`Schema` is what the owner makes of it.
+Start with `open_table`, which reads a file, a folder, standard input or a frame in batches; then
+`describe`, which proposes a role and a kind for each column of a table, and says why; `Schema` is
+what the owner makes of it, and `write_table` writes what may leave.
 """
 
 from __future__ import annotations
 
+from halfmask.data._formats import Format
+from halfmask.data._frames import count_infinite, like, to_polars
 from halfmask.data._hierarchy import Hierarchy, leaf_text
 from halfmask.data._hierarchy_dates import Dates
 from halfmask.data._hierarchy_file import read_hierarchy
 from halfmask.data._hierarchy_rules import Groups, HierarchyRule, Intervals, Order, Prefix
+from halfmask.data._read_options import ReadOptions
 from halfmask.data._schema import Column, Kind, Missing, Role, Schema
+from halfmask.data._source import Source, open_table
 
 __all__ = [
     "Column",
     "Dates",
+    "Format",
     "Groups",
     "Hierarchy",
     "HierarchyRule",
@@ -23,8 +29,14 @@ __all__ = [
     "Missing",
     "Order",
     "Prefix",
+    "ReadOptions",
     "Role",
     "Schema",
+    "Source",
+    "count_infinite",
     "leaf_text",
+    "like",
+    "open_table",
     "read_hierarchy",
+    "to_polars",
 ]

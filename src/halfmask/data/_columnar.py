@@ -1,0 +1,184 @@
+"""Parquet and Arrow files: their types are written in them, their rows are read by slices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import polars as pl
+
+from halfmask._errors import DataError
+from halfmask.data._casts import cast_declared, check_declared, mark_missing
+from halfmask.data._columns import joint_dtypes, same_columns
+from halfmask.data._frames import check_names, settle, settled_dtype
+from halfmask.data._reading import reading
+
+if TYPE_CHECKING:
+    from halfmask.data._places import Place
+    from halfmask.data._read_options import ReadOptions
+
+__all__ = ["ColumnarReader"]
+
+Kind = Literal["parquet", "arrow", "arrows"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """What a file says of itself."""
+
+    dtypes: dict[str, pl.DataType]
+    n_rows: int
+
+
+class ColumnarReader:
+    """The rows of Parquet or Arrow files that are parts of one table.
+
+    Parameters
+    ----------
+    places
+        The files, and the format of each.
+    options
+        Which texts mean missing, and the declared types.
+    """
+
+    def __init__(self, places: Sequence[tuple[Place, Kind]], options: ReadOptions) -> None:
+        self._places = places
+        self._options = options
+        self._declared = options.typed()
+        facts = []
+        for place, kind in places:
+            with reading(place.what, kind):
+                facts.append(_FACTS[kind](place))
+        joint = facts[0].dtypes
+        for (place, _), fact in zip(places[1:], facts[1:], strict=True):
+            same_columns(tuple(fact.dtypes), tuple(joint), what=place.what)
+            joint = joint_dtypes(fact.dtypes, joint, declared=self._declared, what=place.what)
+        self.columns = tuple(joint)
+        check_declared(self._declared, self.columns)
+        self.n_rows = sum(fact.n_rows for fact in facts)
+        settled = {name: settled_dtype(dtype, name) for name, dtype in joint.items()}
+        self.dtypes = settled | self._declared
+        self._settled = settled
+        self._rows = [fact.n_rows for fact in facts]
+
+    def frames(self, columns: Sequence[str], n_rows: int) -> Iterator[pl.DataFrame]:
+        """Yield the rows, of the given columns, in frames of at most ``n_rows`` rows."""
+        for (place, kind), rows in zip(self._places, self._rows, strict=True):
+            with reading(place.what, kind):
+                for frame in _FRAMES[kind](place, columns, n_rows, rows):
+                    yield self._conform(settle(frame))
+
+    def _conform(self, frame: pl.DataFrame) -> pl.DataFrame:
+        # A column without values in one file has the type that it has in the others.
+        empty = [n for n in frame.columns if frame[n].null_count() == frame.height]
+        frame = frame.with_columns(pl.col(n).cast(self._settled[n]) for n in empty)
+        return cast_declared(mark_missing(frame, self._options.missing), self._declared)
+
+
+def _parquet_facts(place: Place) -> _Facts:
+    import pyarrow.parquet as pq  # noqa: PLC0415 - heavy, and only files of this format need it
+
+    with place.open() as file:
+        written = pq.ParquetFile(file)
+        check_names(written.schema_arrow.names)
+        rows = written.metadata.num_rows
+    with place.local() as local:
+        dtypes = dict(_scan(local).collect_schema())
+    return _Facts(dtypes, rows)
+
+
+def _parquet_frames(
+    place: Place, columns: Sequence[str], n_rows: int, rows: int
+) -> Iterator[pl.DataFrame]:
+    # Slices of a file are read 2 to 8 times faster than record batches or polars' own batches,
+    # in half the memory: 10 million rows of Adult in 0.4 s and 330 MB, in one row group, too.
+    with place.local() as local:
+        for start in range(0, rows, n_rows):
+            yield _scan(local).select(columns).slice(start, n_rows).collect()
+
+
+def _scan(local: Any) -> pl.LazyFrame:  # noqa: ANN401 - a path or an open file
+    return pl.scan_parquet(local, glob=False, hive_partitioning=False)
+
+
+def _arrow_facts(place: Place) -> _Facts:
+    with _arrow_file(place) as file:
+        schema, rows = file.schema, 0
+        check_names(schema.names)
+        for position in range(file.num_record_batches):
+            rows += file.get_batch(position).num_rows
+        return _Facts(dict(pl.DataFrame(schema.empty_table()).schema), rows)
+
+
+def _arrows_facts(place: Place) -> _Facts:
+    with _arrow_stream(place) as stream:
+        check_names(stream.schema.names)
+        dtypes = dict(pl.DataFrame(stream.schema.empty_table()).schema)
+        return _Facts(dtypes, sum(batch.num_rows for batch in stream))
+
+
+def _arrow_frames(
+    place: Place, columns: Sequence[str], n_rows: int, rows: int
+) -> Iterator[pl.DataFrame]:
+    del rows  # the file knows its batches
+    with _arrow_file(place) as file:
+        for position in range(file.num_record_batches):
+            yield from _sliced(file.get_batch(position), columns, n_rows)
+
+
+def _arrows_frames(
+    place: Place, columns: Sequence[str], n_rows: int, rows: int
+) -> Iterator[pl.DataFrame]:
+    del rows  # a stream ends by itself
+    with _arrow_stream(place) as stream:
+        for batch in stream:
+            yield from _sliced(batch, columns, n_rows)
+
+
+def _sliced(batch: Any, columns: Sequence[str], n_rows: int) -> Iterator[pl.DataFrame]:  # noqa: ANN401 - pyarrow has no types
+    for start in range(0, batch.num_rows, n_rows):
+        piece = batch.select(list(columns)).slice(start, n_rows)
+        # A damaged file must not lead polars out of its buffers.
+        piece.validate(full=True)
+        frame = pl.from_arrow(piece)
+        if not isinstance(frame, pl.DataFrame):
+            raise DataError("A batch of the table to read is no table.")
+        yield frame
+
+
+@contextmanager
+def _arrow_file(place: Place) -> Iterator[Any]:
+    import pyarrow as pa  # noqa: PLC0415 - heavy, and only files of this format need it
+
+    with (
+        place.open() as raw,
+        pa.PythonFile(raw, mode="r") as file,
+        pa.ipc.open_file(file) as opened,
+    ):
+        yield opened
+
+
+@contextmanager
+def _arrow_stream(place: Place) -> Iterator[Any]:
+    import pyarrow as pa  # noqa: PLC0415 - heavy, and only files of this format need it
+
+    with (
+        place.open() as raw,
+        pa.PythonFile(raw, mode="r") as file,
+        pa.ipc.open_stream(file) as opened,
+    ):
+        yield opened
+
+
+_FACTS: dict[Kind, Callable[[Place], _Facts]] = {
+    "parquet": _parquet_facts,
+    "arrow": _arrow_facts,
+    "arrows": _arrows_facts,
+}
+_FRAMES: dict[Kind, Callable[[Place, Sequence[str], int, int], Iterator[pl.DataFrame]]] = {
+    "parquet": _parquet_frames,
+    "arrow": _arrow_frames,
+    "arrows": _arrows_frames,
+}

@@ -1,0 +1,209 @@
+"""CSV files: found out by a first pass over all rows, read in batches by later ones."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from halfmask._errors import DataError
+from halfmask.data._casts import cast_declared, check_declared
+from halfmask.data._columns import same_columns
+from halfmask.data._dialect import Dialect, sniff
+from halfmask.data._frames import check_names
+from halfmask.data._reading import reading
+from halfmask.data._text import BLOCK, TextStream
+from halfmask.data._text_types import TextJudge, typed
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from halfmask.data._places import Place
+    from halfmask.data._read_options import ReadOptions
+
+__all__ = ["CsvReader"]
+
+_SAMPLE = 1 << 20
+_END = "halfmask: the file ends here"
+
+
+class CsvReader:
+    """The rows of CSV files that are parts of one table.
+
+    The first pass looks at every cell: types are decided by all values, and a row with too many
+    or too few cells is found before anything is written.
+
+    Parameters
+    ----------
+    places
+        The files.
+    options
+        How to read them.
+    tabs
+        Whether the delimiter is the tab unless the options say otherwise.
+    """
+
+    def __init__(self, places: Sequence[Place], options: ReadOptions, *, tabs: bool) -> None:
+        delimiter = options.delimiter or ("\t" if tabs else None)
+        self._parts = [_Part(place, options, delimiter) for place in places]
+        self.columns = self._parts[0].columns
+        for part in self._parts[1:]:
+            same_columns(part.columns, self.columns, what=part.place.what)
+        declared = options.typed()
+        check_declared(declared, self.columns)
+        judge = TextJudge()
+        self.n_rows = 0
+        for part in self._parts:
+            for texts in part.texts(self.columns):
+                judge.see(texts.select(pl.exclude(list(declared))))
+                cast_declared(texts, declared)
+                self.n_rows += texts.height
+        self._declared = declared
+        found = judge.dtypes() | declared
+        self.dtypes = {name: found.get(name, pl.String()) for name in self.columns}
+
+    def frames(self, columns: Sequence[str], n_rows: int) -> Iterator[pl.DataFrame]:
+        """Yield the rows, of the given columns, in frames of any size."""
+        del n_rows  # blocks of a fixed number of bytes bound the memory
+        for part in self._parts:
+            for texts in part.texts(columns):
+                frame, misfits = typed(texts, self.dtypes)
+                if set(misfits) - set(self._declared):
+                    raise DataError(f"{part.place.what} has changed while it was read.")
+                yield cast_declared(frame, self._declared)
+
+
+class _Part:
+    """One CSV file: its dialect, its names, and its cells as texts."""
+
+    def __init__(self, place: Place, options: ReadOptions, delimiter: str | None) -> None:
+        self.place = place
+        self._encoding = options.encoding
+        self._header = options.header
+        self._missing = [""] if options.missing is None else list(options.missing)
+        with reading(place.what, "CSV"), TextStream(place, encoding=options.encoding) as stream:
+            sample = stream.read(_SAMPLE).decode("utf-8", errors="ignore").lstrip("\r\n")
+            self._dialect = sniff(sample, delimiter=delimiter, quote=options.quote, what=place.what)
+        self.columns = _names(self._dialect, header=options.header)
+
+    def texts(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        """Yield the cells of the given columns as texts, null where missing."""
+        positions = [str(self.columns.index(name)) for name in columns]
+        names = dict(zip(positions, columns, strict=True))
+        rows_to_skip = int(self._header)
+        with reading(self.place.what, "CSV"), self._stream() as stream:
+            for batch in _without_end(self._parsed(stream, positions), self.place.what):
+                texts = pl.DataFrame(batch.slice(rows_to_skip)).rename(names).select(columns)
+                rows_to_skip = max(0, rows_to_skip - batch.num_rows)
+                if texts.height:
+                    yield texts
+
+    def _stream(self) -> _Ended:
+        last = self._dialect.delimiter.join([_END] * len(self.columns))
+        return _Ended(TextStream(self.place, encoding=self._encoding), last.encode())
+
+    def _parsed(self, stream: io.RawIOBase, positions: list[str]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa  # noqa: PLC0415 - heavy, and only files of this format need it
+        import pyarrow.csv as arrow_csv  # noqa: PLC0415 - the same
+
+        width = len(self.columns)
+        every = [str(position) for position in range(width)]
+        ragged: list[Any] = []
+        read = arrow_csv.ReadOptions(column_names=every, block_size=BLOCK, use_threads=False)
+        parse = arrow_csv.ParseOptions(
+            delimiter=self._dialect.delimiter,
+            quote_char=self._dialect.quote,
+            newlines_in_values=True,
+            # In a table of one column an empty line is a missing cell.
+            ignore_empty_lines=width > 1,
+            invalid_row_handler=_noting(ragged),
+        )
+        convert = arrow_csv.ConvertOptions(
+            column_types=dict.fromkeys(every, pa.large_string()),
+            include_columns=positions,
+            null_values=self._missing,
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=True,
+            check_utf8=False,  # the stream has checked
+        )
+        try:
+            yield from arrow_csv.open_csv(pa.PythonFile(stream, mode="r"), read, parse, convert)
+        except pa.ArrowInvalid:
+            if not ragged:
+                raise
+            raise _ragged(self.place.what, ragged[0]) from None
+
+
+class _Ended(io.RawIOBase):
+    """A text stream with one known row more at its end.
+
+    A parser takes a quote that is never closed for one long cell, and says nothing. Then the known
+    row is inside that cell, and not where it should be.
+    """
+
+    def __init__(self, stream: TextStream, last: bytes) -> None:
+        super().__init__()
+        self._stream = stream
+        self._last = last
+        self._before = b""
+        self._started = False
+        self._done = False
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1, /) -> bytes:
+        if self._done:
+            return b""
+        data = self._stream.read(size)
+        self._done = size < 0 or len(data) < size
+        if not self._started:
+            data, self._started = data.lstrip(b"\r\n"), True
+        self._before = data[-1:] or self._before
+        if self._done:
+            data += (b"" if self._before in {b"\n", b"\r"} else b"\n") + self._last + b"\n"
+        return data
+
+    def close(self) -> None:
+        self._stream.close()
+        super().close()
+
+
+def _without_end(batches: Iterator[pa.RecordBatch], what: str) -> Iterator[pa.RecordBatch]:
+    held = None
+    for batch in batches:
+        if held is not None:
+            yield held
+        held = batch if batch.num_rows else held
+    if held is None or held.column(0)[held.num_rows - 1].as_py() != _END:
+        raise DataError(
+            f"{what} has a quote that is opened and never closed.",
+            hint="Find the cell that runs to the end of the file, or say another quote.",
+        )
+    yield held.slice(0, held.num_rows - 1)
+
+
+def _names(dialect: Dialect, *, header: bool) -> tuple[str, ...]:
+    if not header:
+        return tuple(f"column_{n}" for n in range(1, len(dialect.first) + 1))
+    check_names(dialect.first)
+    return dialect.first
+
+
+def _noting(ragged: list[Any]) -> Callable[[Any], str]:
+    def note(row: Any) -> str:  # noqa: ANN401 - pyarrow has no types
+        ragged.append(row)
+        return "error"
+
+    return note
+
+
+def _ragged(what: str, row: Any) -> DataError:  # noqa: ANN401 - pyarrow has no types
+    where = "A row" if row.number is None else f"Row {row.number}"
+    return DataError(
+        f"{where} of {what[0].lower()}{what[1:]} has {row.actual_columns} cells where the first "
+        f"row has {row.expected_columns}.",
+        hint="Check the delimiter and the quotes around that row.",
+    )

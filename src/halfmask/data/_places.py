@@ -1,0 +1,156 @@
+"""Where the bytes of a table lie: a file, the files of a folder, or what came in at a pipe."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import stat
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, BinaryIO
+
+from halfmask._errors import DataError
+from halfmask.data._reading import reading
+
+__all__ = ["Place", "places_of"]
+
+STANDARD_INPUT = "-"
+_TABLE = "The table to read"
+
+
+class Place:
+    """One file's bytes, that can be read from the start as often as is wanted.
+
+    Parameters
+    ----------
+    what
+        What the file is called in errors: never its path.
+    name
+        The file's name, for its endings; empty for a pipe.
+    path
+        Where it lies, or ``None`` if it was spooled.
+    spool
+        The unlinked temporary file that keeps what came in at a pipe.
+    """
+
+    def __init__(
+        self, what: str, *, name: str = "", path: Path | None = None, spool: IO[bytes] | None = None
+    ) -> None:
+        self.what = what
+        self.name = name
+        self._path = path
+        self._spool = spool
+
+    def __repr__(self) -> str:
+        return f"<Place: {self.what.lower()}>"
+
+    def open(self) -> BinaryIO:
+        """Open the bytes for reading from the start, independent of other readers."""
+        if self._spool is not None:
+            return io.BufferedReader(_Window(self._spool))
+        if self._path is None:
+            raise DataError(f"{self.what} has no bytes.")
+        with reading(self.what):
+            return self._path.open("rb")
+
+    @contextmanager
+    def local(self) -> Iterator[Path | BinaryIO]:
+        """Give what a library opens fastest: a path where there is one, else an open file."""
+        if self._path is not None:
+            yield self._path
+            return
+        if (
+            self._spool is not None
+            and (path := Path(f"/proc/self/fd/{self._spool.fileno()}")).exists()
+        ):
+            yield path
+            return
+        with self.open() as file:
+            yield file
+
+
+class _Window(io.RawIOBase):
+    """A reader of its own over a spooled file: its position is not the file's."""
+
+    def __init__(self, spool: IO[bytes]) -> None:
+        super().__init__()
+        self._spool = spool
+        self._position = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
+        end = os.fstat(self._spool.fileno()).st_size
+        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: end}[whence]
+        self._position = max(0, start + offset)
+        return self._position
+
+    def tell(self) -> int:
+        return self._position
+
+    def readinto(self, buffer: memoryview, /) -> int:  # type: ignore[override] # any buffer
+        data = os.pread(self._spool.fileno(), len(buffer), self._position)
+        buffer[: len(data)] = data
+        self._position += len(data)
+        return len(data)
+
+
+def places_of(where: str | Path) -> list[Place]:
+    """Return the places of a table's bytes, in the order of their names.
+
+    Parameters
+    ----------
+    where
+        A file; a folder, whose files are all parts of one table except those whose names start
+        with a dot or an underscore; or ``"-"`` for standard input.
+
+    Raises
+    ------
+    DataError
+        If it isn't there, may not be read, is a folder without files or with folders inside.
+    """
+    if str(where) == STANDARD_INPUT:
+        return [_spooled(sys.stdin.buffer)]
+    with reading(_TABLE):
+        path = Path(where)
+        mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
+            return _in_folder(path)
+        if not stat.S_ISREG(mode):
+            with path.open("rb") as pipe:
+                return [_spooled(pipe)]
+        # What can't be opened is said now, not at the first batch.
+        path.open("rb").close()
+        return [Place(_TABLE, name=path.name, path=path.absolute())]
+
+
+def _in_folder(folder: Path) -> list[Place]:
+    paths = sorted(path for path in folder.iterdir() if not path.name.startswith((".", "_")))
+    if any(path.is_dir() for path in paths):
+        raise DataError(
+            f"{_TABLE} is a folder that holds folders; what their names say would be lost.",
+            hint="Put all files of the table in one folder.",
+        )
+    if not paths:
+        raise DataError(f"{_TABLE} is a folder without files.")
+    return [
+        Place(f"File {n} of the table to read", name=path.name, path=path.absolute())
+        for n, path in enumerate(paths, 1)
+    ]
+
+
+def _spooled(pipe: IO[bytes]) -> Place:
+    # TemporaryFile has no name on disk, so that nothing is left behind by any kind of death.
+    spool = tempfile.TemporaryFile(prefix="halfmask-")  # noqa: SIM115 - lives as long as the place
+    with reading(_TABLE):
+        shutil.copyfileobj(pipe, spool, 1 << 20)
+        spool.flush()
+    return Place(_TABLE, spool=spool)

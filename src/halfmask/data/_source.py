@@ -1,0 +1,309 @@
+"""One table to read, wherever it lies: its columns, their types, its rows in batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import polars as pl
+
+from halfmask._errors import ColumnNotFoundError, DataError, ParameterError, SchemaError
+from halfmask._validation import integer_at_least, one_of
+from halfmask.data._casts import cast_declared, check_declared, mark_missing
+from halfmask.data._formats import (
+    FORMATS,
+    TEXT_FORMATS,
+    Format,
+    compression_of_bytes,
+    form_of_name,
+    format_of_bytes,
+)
+from halfmask.data._frames import to_polars
+from halfmask.data._places import Place, places_of
+from halfmask.data._read_options import ReadOptions
+from halfmask.data._text import start_of
+
+__all__ = ["Source", "open_table"]
+
+# What one batch holds unless asked otherwise: about 130 MB of numbers.
+_CELLS = 1 << 24
+_MOST_ROWS = 1_000_000
+
+
+class Reader(Protocol):
+    """What a format has to know of a table."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns, in order."""
+
+    @property
+    def dtypes(self) -> dict[str, pl.DataType]:
+        """The type of each column, the same in every frame."""
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+
+    def frames(self, columns: Sequence[str], n_rows: int) -> Iterator[pl.DataFrame]:
+        """Yield the rows in frames of any size, bounded by ``n_rows`` or by bytes."""
+
+
+class Source:
+    """A table that can be read as often as is wanted, whole or in batches.
+
+    Made by `open_table`.
+
+    Guarantees
+    ----------
+    Every batch has the same columns of the same types, in the same order. Reading twice gives the
+    same rows in the same order; a file that changes in between is an error where it shows.
+    """
+
+    def __init__(self, reader: Reader, *, format: str) -> None:  # noqa: A002 - the word for it
+        self._reader = reader
+        self.format = format
+
+    def __repr__(self) -> str:
+        return f"Source(format={self.format!r}, columns={len(self.columns)}, rows={self.n_rows})"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns, in the table's order."""
+        return self._reader.columns
+
+    @property
+    def dtypes(self) -> dict[str, pl.DataType]:
+        """The type of each column, in the table's order."""
+        return dict(self._reader.dtypes)
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return self._reader.n_rows
+
+    def batches(
+        self, n_rows: int | None = None, *, columns: Sequence[str] | None = None
+    ) -> Iterator[pl.DataFrame]:
+        """Yield the rows in batches, in order.
+
+        Parameters
+        ----------
+        n_rows
+            How many rows a batch has (at least 1); the last may have fewer. By default a million,
+            and fewer in a table of more than 16 columns, so that wide tables fit, too.
+        columns
+            The columns to read, in the order wanted; all by default. Others are not looked at.
+
+        Raises
+        ------
+        ColumnNotFoundError
+            If a column isn't there.
+        DataError
+            If the file has changed since it was opened.
+
+        Guarantees
+        ----------
+        No more than about two batches are in memory at once, whatever the size of the table,
+        except that an Arrow file is read by the record batches it was written in.
+        """
+        wanted = self._checked(columns)
+        if n_rows is None:
+            n_rows = max(1, min(_MOST_ROWS, _CELLS // len(self.columns)))
+        integer_at_least(1, owner="Source.batches", n_rows=n_rows)
+        return self._batches(wanted, n_rows)
+
+    def read(self, *, columns: Sequence[str] | None = None) -> pl.DataFrame:
+        """Return the whole table, or some columns of it.
+
+        Raises
+        ------
+        ColumnNotFoundError
+            If a column isn't there.
+        DataError
+            If the file has changed since it was opened.
+        """
+        wanted = self._checked(columns)
+        batches = list(self._batches(wanted, self._reader.n_rows))
+        return batches[0] if len(batches) == 1 else pl.concat(batches)
+
+    def _checked(self, columns: Sequence[str] | None) -> list[str]:
+        if columns is None:
+            return list(self.columns)
+        if isinstance(columns, str) or not columns or len(set(columns)) < len(columns):
+            raise ParameterError(
+                "The 'columns' parameter of Source must be a list of different column names."
+            )
+        absent = [name for name in columns if name not in self._reader.dtypes]
+        if absent:
+            raise ColumnNotFoundError.of(absent, self.columns, where="the table")
+        return list(columns)
+
+    def _batches(self, columns: list[str], n_rows: int) -> Iterator[pl.DataFrame]:
+        expected = {name: self._reader.dtypes[name] for name in columns}
+        seen = 0
+        for batch in _rebatched(self._reader.frames(columns, n_rows), n_rows):
+            seen += batch.height
+            if dict(batch.schema) != expected or seen > self.n_rows:
+                raise _changed()
+            yield batch
+        if seen != self.n_rows:
+            raise _changed()
+
+
+class _FrameReader:
+    """A frame in memory, seen as a table to read."""
+
+    def __init__(self, frame: object, options: ReadOptions) -> None:
+        table = mark_missing(to_polars(frame), options.missing)
+        check_declared(options.dtypes, table.columns)
+        self._frame = cast_declared(table, options.typed())
+        self.columns = tuple(self._frame.columns)
+        self.dtypes = dict(self._frame.schema)
+        self.n_rows = self._frame.height
+
+    def frames(self, columns: Sequence[str], n_rows: int) -> Iterator[pl.DataFrame]:
+        yield from self._frame.select(columns).iter_slices(n_rows)
+
+
+def open_table(
+    where: object,
+    *,
+    format: Format | None = None,  # noqa: A002 - the word for it
+    options: ReadOptions | None = None,
+) -> Source:
+    """Open a table of people: a file, a folder of files, standard input or a frame.
+
+    Parameters
+    ----------
+    where
+        A path of a file or of a folder; ``"-"`` for standard input; or a frame of polars, pandas
+        or pyarrow. All files of a folder are parts of one table, in the order of their names,
+        except those whose names start with a dot or an underscore.
+    format
+        ``"csv"``, ``"tsv"``, ``"parquet"``, ``"arrow"`` (IPC file), ``"arrows"`` (IPC stream) or
+        ``"jsonl"``. Without, the first bytes and the end of the name say it. Text files may be
+        compressed by gzip or zstd.
+    options
+        What the file doesn't say of itself.
+
+    Returns
+    -------
+    The table, with the types of its columns decided by all of its rows.
+
+    Raises
+    ------
+    DataError
+        If it isn't there, is empty, has no rows, or can't be read; if a row has too many or too
+        few cells, a quote is never closed, or bytes are not of the encoding.
+    SchemaError
+        If a column name is empty or there twice, files of a folder have different columns or
+        types, a column holds values of more than one type, or lists or structs.
+    ColumnNotFoundError
+        If a type is declared for a column that isn't there.
+
+    Guarantees
+    ----------
+    No error holds a cell's value or the path. A text becomes a number only if all values of its
+    column do and none loses a digit or a leading zero. NaN is a missing cell; infinities stay
+    (see `count_infinite`). Standard input is kept in a temporary file without a name, that
+    vanishes with the process.
+
+    Edge cases
+    ----------
+    An empty text in CSV is a missing cell. A column without any value is one of text. A key that
+    a JSON object lacks is a missing cell. ``NaN`` in a CSV column of numbers is a missing cell; in
+    one of texts it is a text.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> source = open_table(pl.DataFrame({"age": [41, 17, 33], "sex": ["f", "m", "f"]}))
+    >>> source
+    Source(format='frame', columns=2, rows=3)
+    >>> [batch.height for batch in source.batches(2, columns=["age"])]
+    [2, 1]
+    """
+    options = options or ReadOptions()
+    if format is not None:
+        one_of(FORMATS, owner="open_table", format=format)
+    if isinstance(where, str | Path):
+        reader, found = _file_reader(places_of(where), format, options)
+        source = Source(reader, format=found)
+    else:
+        source = Source(_FrameReader(where, options), format="frame")
+    if not source.n_rows:
+        raise DataError("The table to read has no rows.", hint="Give a table of at least one row.")
+    return source
+
+
+def _file_reader(
+    places: list[Place], said: Format | None, options: ReadOptions
+) -> tuple[Reader, Format]:
+    formats = [_format_of(place, said) for place in places]
+    # A folder may mix the two kinds of Arrow files, and nothing else.
+    for place, found in zip(places, formats, strict=True):
+        if found != formats[0] and {found, formats[0]} != {"arrow", "arrows"}:
+            raise SchemaError(
+                f"{place.what} is of format {found}, file 1 of {formats[0]}.",
+                hint="Give files of one format.",
+            )
+    first = formats[0]
+    # Imported here: a table in Parquet need not pay for the readers of texts.
+    if first in {"csv", "tsv"}:
+        from halfmask.data._csv import CsvReader  # noqa: PLC0415 - only when needed
+
+        return CsvReader(places, options, tabs=first == "tsv"), first
+    if first == "jsonl":
+        from halfmask.data._jsonl import JsonLinesReader  # noqa: PLC0415 - only when needed
+
+        return JsonLinesReader(places, options), first
+    from halfmask.data._columnar import ColumnarReader  # noqa: PLC0415 - only when needed
+
+    return ColumnarReader(list(zip(places, formats, strict=True)), options), first  # type: ignore[arg-type] # text formats went above
+
+
+def _format_of(place: Place, said: Format | None) -> Format:
+    start = start_of(place)
+    if not start:
+        raise DataError(f"{place.what} is empty.", hint="Give a table with a header and rows.")
+    named = form_of_name(place.name)
+    found = format_of_bytes(
+        start,
+        said=said or (named.format if named else None),
+        sure=said is not None,
+        what=place.what,
+    )
+    if found not in TEXT_FORMATS:
+        with place.open() as file:
+            if compression_of_bytes(file.read(8)):
+                raise DataError(
+                    f"{place.what} is {found} inside of a compressed file.",
+                    hint=f"Decompress it: {found} is compressed inside.",
+                )
+    return found
+
+
+def _rebatched(frames: Iterator[pl.DataFrame], n_rows: int) -> Iterator[pl.DataFrame]:
+    """Yield the same rows in frames of exactly ``n_rows`` rows, except the last."""
+    held: list[pl.DataFrame] = []
+    rows = 0
+    for frame in frames:
+        if not held and frame.height == n_rows:
+            yield frame
+            continue
+        held.append(frame)
+        rows += frame.height
+        while rows >= n_rows:
+            whole = pl.concat(held)
+            yield whole.head(n_rows).rechunk()
+            rest = whole.slice(n_rows)
+            rows = rest.height
+            held = [rest] if rows else []
+    if rows:
+        yield pl.concat(held).rechunk()
+
+
+def _changed() -> DataError:
+    return DataError("The table to read has changed while it was read.")

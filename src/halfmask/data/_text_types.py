@@ -1,0 +1,160 @@
+"""What type the texts of a column stand for, decided by all of them and not by the first few."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, TypeAlias
+
+import polars as pl
+
+__all__ = ["TextJudge", "typed"]
+
+TextType: TypeAlias = Literal["integer", "float", "boolean", "date", "datetime", "instant"]
+
+DTYPES: dict[TextType, pl.DataType] = {
+    "integer": pl.Int64(),
+    "float": pl.Float64(),
+    "boolean": pl.Boolean(),
+    "date": pl.Date(),
+    "datetime": pl.Datetime("us"),
+    "instant": pl.Datetime("us", "UTC"),
+}
+NUMBERS: tuple[TextType, ...] = ("integer", "float", "boolean")
+TIMES: tuple[TextType, ...] = ("date", "datetime", "instant")
+
+# No leading zero, no plus sign: "007" and "+49" are names of things. An integer among decimals
+# must have at most 15 digits, which a float keeps.
+_FLOAT = r"^-?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
+_FLOAT_WORD = r"^[+-]?(?:nan|NaN|NAN|inf|Inf|INF|infinity|Infinity)$"
+_LONG_INTEGER = r"^-?[0-9]{16,}$"
+_TIME = r"[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?"
+_DATETIME = rf"^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}[T ]{_TIME}$"
+_INSTANT = rf"^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}[T ]{_TIME}(?:Z|\+00:00)$"
+
+
+class TextJudge:
+    """Narrows down, batch by batch, which types hold every text of each column without loss.
+
+    Parameters
+    ----------
+    candidates
+        The types that come into question, narrowest first.
+
+    Guarantees
+    ----------
+    A column becomes a number only if every value that isn't missing is written as that number:
+    ``"007"``, ``"+1"``, ``"1 "`` and a 20-digit number stay texts. The order of batches makes no
+    difference.
+    """
+
+    def __init__(self, candidates: tuple[TextType, ...] = NUMBERS + TIMES) -> None:
+        self._candidates = candidates
+        self._alive: dict[str, list[TextType]] = {}
+        # A column of "nan" and "inf" alone holds words; numbers among them make them numbers.
+        self._has_value: dict[str, bool] = {}
+
+    def see(self, batch: pl.DataFrame) -> None:
+        """Strike out the types that don't hold a batch of texts (columns of strings)."""
+        for column in batch.get_columns():
+            name = column.name
+            alive = self._alive.setdefault(name, list(self._candidates))
+            self._has_value.setdefault(name, False)
+            if not alive or column.null_count() == len(column):
+                continue
+            values = column.drop_nulls()
+            # An integer is a float too (when short): where the first holds, the pattern of the
+            # second needn't be tried.
+            if "integer" in alive and _is_integer(values):
+                alive[:] = [t for t in alive if t in {"integer", "float"}]
+                if "float" in alive and values.str.contains(_LONG_INTEGER).any():
+                    alive.remove("float")
+                self._has_value[name] = True
+                continue
+            alive[:] = [t for t in alive if t != "integer" and _HOLDS[t](values)]
+            if alive == ["float"] and not self._has_value[name]:
+                self._has_value[name] = not values.str.contains(_FLOAT_WORD).all()
+            elif alive:
+                self._has_value[name] = True
+
+    def dtypes(self) -> dict[str, pl.DataType]:
+        """Return the narrowest type of each column that holds all texts seen so far."""
+        return {
+            name: DTYPES[alive[0]] if alive and self._has_value[name] else pl.String()
+            for name, alive in self._alive.items()
+        }
+
+
+def typed(texts: pl.DataFrame, dtypes: Mapping[str, pl.DataType]) -> tuple[pl.DataFrame, list[str]]:
+    """Read texts as values of the given types.
+
+    Returns
+    -------
+    The frame of values, and the names of columns in which a text doesn't stand for a value of the
+    column's type. Texts that don't fit have become null in those columns: never use them.
+    """
+    wanted = [name for name in texts.columns if dtypes[name] != pl.String]
+    values = texts.with_columns(_read(name, dtypes[name]) for name in wanted)
+    misfits = [
+        name for name in wanted if values[name].null_count() != texts.get_column(name).null_count()
+    ]
+    return values, misfits
+
+
+def _read(name: str, dtype: pl.DataType) -> pl.Expr:
+    text = pl.col(name)
+    if dtype == pl.Boolean:
+        return text.replace_strict(
+            {"true": True, "false": False}, default=None, return_dtype=pl.Boolean
+        )
+    if isinstance(dtype, pl.Datetime):
+        plain = text.str.replace(r"(?:Z|\+00:00)$", "").str.replace("T", " ", literal=True)
+        moment = plain.str.to_datetime("%Y-%m-%d %H:%M:%S%.f", time_unit="us", strict=False)
+        moment = moment.cast(pl.Datetime(dtype.time_unit))
+        return moment.dt.replace_time_zone(dtype.time_zone) if dtype.time_zone else moment
+    if dtype == pl.Date:
+        return text.str.to_date("%Y-%m-%d", strict=False)
+    return text.cast(dtype, strict=False)
+
+
+def _is_integer(values: pl.Series) -> bool:
+    numbers = values.cast(pl.Int64, strict=False)
+    return numbers.null_count() == 0 and bool((numbers.cast(pl.String) == values).all())
+
+
+def _is_float(values: pl.Series) -> bool:
+    written = values.str.contains(_FLOAT) & ~values.str.contains(_LONG_INTEGER)
+    if not written.all() and not (written | values.str.contains(_FLOAT_WORD)).all():
+        return False
+    return values.cast(pl.Float64, strict=False).null_count() == 0
+
+
+def _is_boolean(values: pl.Series) -> bool:
+    return bool(values.is_in(["true", "false"]).all())
+
+
+def _is_date(values: pl.Series) -> bool:
+    dates = values.str.to_date("%Y-%m-%d", strict=False)
+    return dates.null_count() == 0 and bool((dates.cast(pl.String) == values).all())
+
+
+def _is_datetime(values: pl.Series) -> bool:
+    return _is_moment(values, _DATETIME, DTYPES["datetime"])
+
+
+def _is_instant(values: pl.Series) -> bool:
+    return _is_moment(values, _INSTANT, DTYPES["instant"])
+
+
+def _is_moment(values: pl.Series, pattern: str, dtype: pl.DataType) -> bool:
+    if not values.str.contains(pattern).all():
+        return False
+    return not typed(values.rename("moment").to_frame(), {"moment": dtype})[1]
+
+
+_HOLDS = {
+    "float": _is_float,
+    "boolean": _is_boolean,
+    "date": _is_date,
+    "datetime": _is_datetime,
+    "instant": _is_instant,
+}

@@ -7,19 +7,24 @@ what the owner makes of it, and `write_table` writes what may leave.
 
 from __future__ import annotations
 
+from halfmask.data._describe import Batched, Description, describe
 from halfmask.data._formats import Format
 from halfmask.data._frames import count_infinite, like, to_polars
 from halfmask.data._hierarchy import Hierarchy, leaf_text
 from halfmask.data._hierarchy_dates import Dates
 from halfmask.data._hierarchy_file import read_hierarchy
 from halfmask.data._hierarchy_rules import Groups, HierarchyRule, Intervals, Order, Prefix
+from halfmask.data._proposal import Proposal
 from halfmask.data._read_options import ReadOptions
 from halfmask.data._schema import Column, Kind, Missing, Role, Schema
+from halfmask.data._singling_out import SinglingOut
 from halfmask.data._source import Source, open_table
 
 __all__ = [
+    "Batched",
     "Column",
     "Dates",
+    "Description",
     "Format",
     "Groups",
     "Hierarchy",
@@ -29,11 +34,14 @@ __all__ = [
     "Missing",
     "Order",
     "Prefix",
+    "Proposal",
     "ReadOptions",
     "Role",
     "Schema",
+    "SinglingOut",
     "Source",
     "count_infinite",
+    "describe",
     "leaf_text",
     "like",
     "open_table",

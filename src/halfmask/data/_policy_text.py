@@ -1,0 +1,172 @@
+"""A description as a commented policy file, for the owner to edit."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import tomlkit
+
+if TYPE_CHECKING:
+    from halfmask.data._describe import Description
+    from halfmask.data._proposal import Proposal
+
+__all__ = ["policy_text"]
+
+WIDTH = 98
+ROLES = {
+    "identifier": "dropped",
+    "quasi_identifier": "generalized until its groups are large enough",
+    "sensitive": "kept; the guarantees say how much of it may be learnt",
+    "insensitive": "kept as it is",
+}
+HIERARCHIES = {
+    "numeric": "hierarchy = { intervals = [5, 10, 20] }",
+    "datetime": 'hierarchy = { dates = ["month", "quarter", "year", "decade"] }',
+    "ordinal": 'hierarchy = { order = [["lowest", "low"], ["high", "highest"]] }',
+    "categorical": 'hierarchy = { file = "hierarchies/this-column.csv" }',
+    "geo": "hierarchy = { prefix = [4, 3, 2, 1] }",
+    "text": "hierarchy = { prefix = [3, 2, 1] }",
+}
+HEAD = """\
+A policy that halfmask proposes. It is yours now: read each line, and change what isn't so.
+It holds names of columns and no data, so it may be shown to others.
+
+Roles: "identifier" is dropped; "quasi_identifier" points at people together with others and is
+generalized; "sensitive" is what nobody may learn of a person; "insensitive" stays as it is.
+Kinds: "numeric", "ordinal", "categorical", "datetime", "geo", "text".
+The proposals rest on names, on forms of values and on counting. False negatives are possible: a
+column that points at people may stand here as insensitive. Look at each line."""
+INPUT = """\
+How the table is read. Markers of missing values are often "?", "NA" or "-999": where they stay
+values, they count as a category of their own.
+[input]
+missing = ["", "?", "NA"]"""
+GUARANTEES = """\
+What the release promises. It is counted on the file that was written; if it doesn't hold, there
+is no release. These numbers are yours to decide:
+
+k    Each person shares all quasi-identifiers with at least k - 1 others, so that who looks for
+     one person finds k. A higher k protects more and says less. Data that go to a partner under
+     a contract often have 5 to 10, published data 10 to 50; 3 and less is a small obstacle.
+l    Among those k there are at least l different values of a sensitive column. Without it, a
+     group that agrees on the value tells it of each of its members. No more than the column has.
+     Other forms: "entropy-l-diversity" (l) and "recursive-cl-diversity" (c, l) also mind how
+     often the values occur.
+t    The values in each group are spread like those of the whole table, to a distance of t at
+     most: 0 lets nothing be learnt, 1 anything. 0.2 is common. For columns with an order use
+     distance = "ordered": then near values count as near."""
+CLOSENESS = """\
+[[guarantees]]
+model = "t-closeness"
+t = 0.2
+column = {column}
+distance = "equal\""""
+METHOD = """\
+How groups are found. "mondrian" cuts the table where its values lie apart. "guided" cuts where
+what a model has to predict changes, and keeps more for that model: name the columns to predict.
+name = "guided"
+towards = ["the column to predict"]"""
+RECODING = """\
+What is written for a group: "ranges", "level" (a node of the hierarchy), "centroid" or
+"representative"."""
+SUPPRESSION = "The share of rows, 0 to 1, that may be left out because they fit no group."
+
+
+def policy_text(description: Description) -> str:
+    """Return the commented TOML of a description; it is a valid policy as it stands."""
+    parts = [
+        _comment(HEAD),
+        "halfmask = 1",
+        _comment(INPUT),
+        _comment("\n".join(_findings(description))),
+        *(_section(proposal) for proposal in description.proposals),
+        _comment(GUARANTEES),
+        *_guarantees(description),
+        "\n".join((_comment(METHOD), "[method]", 'name = "mondrian"', "strict = true")),
+        "\n".join((_comment(RECODING), "[recoding]", 'name = "ranges"')),
+        "\n".join((_comment(SUPPRESSION), "[suppression]", "max_fraction = 0.02")),
+        '[output]\nformat = "parquet"',
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _findings(description: Description) -> Iterator[str]:
+    """Yield the lines that say what was counted of the table as a whole."""
+    looked = description.rows_looked_at
+    sampled = "" if looked == description.rows else f", of which {looked:,} were looked at"
+    yield f"The table has {description.rows:,} rows{sampled}."
+    yield (
+        f"On the proposed quasi-identifiers together, {description.share_unique:.1%} of the rows "
+        "are unique."
+    )
+    if description.rows_paired < looked:
+        yield (
+            f"Unique rows were counted among {description.rows_paired:,} rows; in the whole table "
+            "they are fewer."
+        )
+    if description.singling_out:
+        yield "These columns single people out (share of unique rows on them alone):"
+    for found in description.singling_out:
+        names = ", ".join(_value(name) for name in found.columns)
+        yield f"  {found.share_unique:6.1%}  {names}"
+
+
+def _section(proposal: Proposal) -> str:
+    evidence = proposal.evidence
+    counted = (
+        f"{evidence['distinct']:,} different values, {evidence['missing_share']:.1%} missing, "
+        f"{evidence['share_unique']:.1%} of the rows with a value of their own."
+    )
+    lines = [
+        _comment("\n".join((*proposal.reasons, counted))),
+        f"[columns.{tomlkit.key([proposal.name]).as_string()}]",
+        f"role = {_value(proposal.role)}  # {ROLES[proposal.role]}",
+        f"kind = {_value(proposal.kind)}",
+    ]
+    if proposal.role == "quasi_identifier":
+        lines.append(f"# {HIERARCHIES[proposal.kind]}")
+    return "\n".join(lines)
+
+
+def _guarantees(description: Description) -> Iterator[str]:
+    """Yield a section for k, and one for the diversity of each sensitive column."""
+    yield '[[guarantees]]\nmodel = "k-anonymity"\nk = 10'
+    sensitive = [it for it in description.proposals if it.role == "sensitive"]
+    for proposal in sensitive:
+        distinct = proposal.evidence["distinct"]
+        # Where one value is most of the column, three different ones in each group are too much
+        # to ask for a start.
+        l = 3 if distinct >= 3 and proposal.evidence["share_largest"] < 0.8 else 2
+        if distinct >= l:
+            yield "\n".join(
+                (
+                    "[[guarantees]]",
+                    'model = "distinct-l-diversity"',
+                    f"l = {l}",
+                    f"column = {_value(proposal.name)}",
+                )
+            )
+    if sensitive:
+        yield _comment(CLOSENESS.replace("{column}", _value(sensitive[0].name)))
+
+
+def _value(text: str) -> str:
+    """Return text as a TOML string; quotes and line breaks in it are escaped."""
+    return tomlkit.item(text).as_string()
+
+
+def _comment(text: str) -> str:
+    """Return text as comment lines, long ones wrapped with their indent."""
+    lines: list[str] = []
+    for line in text.split("\n"):
+        indent = line[: len(line) - len(line.lstrip())]
+        lines += textwrap.wrap(
+            line,
+            WIDTH,
+            subsequent_indent=indent,
+            break_long_words=False,
+            break_on_hyphens=False,
+        ) or [""]
+    return "\n".join(f"# {line}".rstrip() for line in lines)

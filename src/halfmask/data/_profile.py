@@ -1,0 +1,163 @@
+"""What can be counted of a column: the numbers that a proposal of its role rests on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+
+from halfmask.data._hierarchy import leaf_text
+from halfmask.data._value_patterns import PATTERNS, date_format, pattern_shares
+
+__all__ = ["ColumnProfile", "profile_of"]
+
+# Forms are looked for in so many different values; a share of them is known to about 2 %.
+LOOKED_AT = 2_000
+# Whole numbers as long as this may be card or account numbers.
+LONG_NUMBER = 10**11
+# Ranges of numbers: "20-29", "[70-80)", "<30", "65+", "> 5 years", "1st-4th".
+RANGE = r"^[\[(]?\d+(st|nd|rd|th)?\s*(-|to|\u2013|,)\s*\d+.*$|^([<>≤≥]=?)\s*\d+.*$|^\d+\s*\+.*$"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnProfile:
+    """Counts of one column. Holds no value of it.
+
+    Shares are fractions in [0, 1] of the rows with a value, unless said otherwise.
+
+    Parameters
+    ----------
+    name, dtype
+        The column's name, and its type of polars.
+    rows, missing, distinct
+        Rows, those without a value, and different values. Markers such as ``?`` are values.
+    share_unique
+        Rows whose value no other row has, as a share of all rows.
+    share_largest
+        The share of the most frequent value.
+    share_numbers
+        The share of different values that read as numbers; 1 for a column of numbers.
+    low, high
+        The range of numbers, ``None`` for others.
+    mean_length, mean_words
+        Of different values, as text: characters, and words.
+    leading_zeros
+        The share of different values that are digits with a zero in front.
+    whole_numbers
+        Whether all numbers are whole.
+    ranges
+        The share of different values that are ranges such as ``[70-80)``, which have an order.
+    patterns
+        The share of different values that have each form of `PATTERNS`.
+    date_format
+        The format by which text reads as dates, if one does.
+    """
+
+    name: str
+    dtype: pl.DataType
+    rows: int
+    missing: int
+    distinct: int
+    share_unique: float
+    share_largest: float
+    share_numbers: float = 0.0
+    # Two values of the column: not for any text.
+    low: float | None = field(default=None, repr=False)
+    high: float | None = field(default=None, repr=False)
+    mean_length: float = 0.0
+    mean_words: float = 0.0
+    leading_zeros: float = 0.0
+    whole_numbers: bool = False
+    ranges: float = 0.0
+    patterns: dict[str, float] = field(default_factory=dict)
+    date_format: str | None = None
+
+    @property
+    def filled(self) -> int:
+        """The number of rows with a value."""
+        return self.rows - self.missing
+
+    @property
+    def uniqueness(self) -> float:
+        """Different values by rows with a value."""
+        return self.distinct / self.filled if self.filled else 0.0
+
+
+def profile_of(values: pl.Series) -> ColumnProfile:
+    """Count what a proposal needs to know of a column."""
+    if values.dtype.is_nested() or values.dtype in {pl.Binary, pl.Object}:
+        keys = values.hash() if values.dtype != pl.Object else pl.Series([0] * values.len())
+        return ColumnProfile(**_counts(values, keys.set(values.is_null(), None)))  # type: ignore[arg-type] # by name
+    if values.dtype.is_float():
+        values = values.fill_nan(None)
+    counted = _counts(values, values)
+    different = values.drop_nulls().unique()
+    if values.dtype.is_numeric():
+        return ColumnProfile(**counted, **_numbers(values, different))  # type: ignore[arg-type] # by name
+    if values.dtype.is_temporal() or values.dtype == pl.Boolean or different.is_empty():
+        return ColumnProfile(**counted)  # type: ignore[arg-type] # by name
+    return ColumnProfile(**counted, **_texts(different.cast(pl.String)))  # type: ignore[arg-type] # by name
+
+
+def _some(different: pl.Series) -> pl.Series:
+    """Return at most 2,000 different values: those of the lowest hashes, the same each time."""
+    if different.len() <= LOOKED_AT:
+        return different
+    return different.gather(different.hash(seed=0).arg_sort().head(LOOKED_AT))
+
+
+def _counts(values: pl.Series, keys: pl.Series) -> dict[str, object]:
+    rows, missing = values.len(), keys.null_count()
+    counts = keys.drop_nulls().value_counts(sort=False, name="n")["n"].to_numpy()
+    return {
+        "name": values.name,
+        "dtype": values.dtype,
+        "rows": rows,
+        "missing": missing,
+        "distinct": len(counts),
+        "share_unique": float(np.count_nonzero(counts == 1) / rows) if rows else 0.0,
+        "share_largest": float(counts.max() / (rows - missing)) if len(counts) else 0.0,
+    }
+
+
+def _numbers(values: pl.Series, different: pl.Series) -> dict[str, object]:
+    numbers = values.cast(pl.Float64)
+    finite = numbers.filter(numbers.is_finite())
+    low, high = finite.min(), finite.max()
+    text = leaf_text(_some(different))
+    long = high is not None and high >= LONG_NUMBER  # type: ignore[operator] # a float's maximum
+    return {
+        "share_numbers": 1.0,
+        "low": low,
+        "high": high,
+        "whole_numbers": bool((finite == finite.floor()).all()),
+        "mean_length": _mean(text.str.len_chars()) if text.len() else 0.0,
+        "patterns": pattern_shares(text) if long else {},
+    }
+
+
+def _texts(different: pl.Series) -> dict[str, object]:
+    some = _some(different)
+    numbers = different.cast(pl.Float64, strict=False)
+    numbers = numbers.set(~numbers.is_finite().fill_null(value=False), None)
+    # Among all: a single text that is none makes a column of numbers one of texts.
+    others = different.filter(numbers.is_null())
+    markers = others.str.contains(PATTERNS["missing"].regex).sum()
+    known, numbers = different.len() - markers, numbers.drop_nulls()
+    return {
+        "share_numbers": numbers.len() / known if known else 0.0,
+        "low": numbers.min(),
+        "high": numbers.max(),
+        "whole_numbers": bool(numbers.len()) and bool((numbers == numbers.floor()).all()),
+        "mean_length": _mean(some.str.len_chars()),
+        "mean_words": _mean(some.str.count_matches(r"\s+") + 1),
+        "leading_zeros": _mean(some.str.contains(r"^0\d+$")),
+        "ranges": _mean(some.str.contains(RANGE)),
+        "patterns": pattern_shares(some),
+        "date_format": date_format(some),
+    }
+
+
+def _mean(counts: pl.Series) -> float:
+    return float(counts.cast(pl.Float64).to_numpy().mean())

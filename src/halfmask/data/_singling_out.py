@@ -1,0 +1,187 @@
+"""Sets of columns that single people out, found by counting."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import polars as pl
+    from numpy.typing import NDArray
+
+__all__ = ["THRESHOLD", "Singling", "SinglingOut", "share_unique", "single_out"]
+
+# A set of columns is reported from this share of unique rows on.
+THRESHOLD = 0.05
+LARGEST_SET = 5
+MOST_COLUMNS = 40
+MOST_ROWS = 250_000
+# So many sets grow by one more column: the most singling of those below the threshold.
+BEAM = 12
+# So many sets of each size are reported, the most singling ones.
+MOST_SETS = 8
+# At so many sets a column is tried that was left out of the search.
+ANCHORS = 3
+# Counting by table costs its length; up to so many cells it beats a sort.
+TABLE = 4_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class SinglingOut:
+    """A set of columns, and the share of rows that no other row equals on them, in [0, 1]."""
+
+    columns: tuple[str, ...]
+    share_unique: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Singling:
+    """What counting found.
+
+    Parameters
+    ----------
+    sets
+        Minimal sets on which at least 5 % of the rows are unique, small sets first.
+    gains
+        For each column the largest rise of the share of unique rows when it joined a set.
+    rows, columns
+        How many rows were counted and how many columns considered.
+    """
+
+    sets: tuple[SinglingOut, ...]
+    gains: dict[str, float]
+    rows: int
+    columns: int
+
+
+def single_out(frame: pl.DataFrame, names: Sequence[str]) -> Singling:
+    """Find minimal sets of columns that single rows out.
+
+    All single columns and all pairs are counted, exactly; larger sets grow greedily from the
+    pairs that come nearest. So every set that is reported is real, and larger ones may be missed.
+
+    Parameters
+    ----------
+    frame
+        The rows; of more than 250,000 every n-th is taken, which overstates uniqueness.
+    names
+        The columns to consider; of more than 40 those with the most different values. The gain
+        of the others is counted at the sets that came nearest.
+    """
+    rows = _thinned(frame)
+    coded = {name: _codes(rows[name]) for name in names}
+    widest = sorted(coded, key=lambda name: -coded[name][1])[:MOST_COLUMNS]
+    search = _Search({name: coded[name] for name in names if name in widest}, rows.height)
+    search.run()
+    gains = {name: search.gain(coded[name]) for name in names if name not in search.codes}
+    found: list[tuple[tuple[str, ...], float]] = []
+    for size in range(1, LARGEST_SET + 1):
+        of_size = [item for item in search.found.items() if len(item[0]) == size]
+        found += sorted(of_size, key=lambda item: -item[1])[:MOST_SETS]
+    return Singling(
+        sets=tuple(SinglingOut(names, share) for names, share in found),
+        gains=gains | search.gains,
+        rows=rows.height,
+        columns=len(search.codes),
+    )
+
+
+def share_unique(frame: pl.DataFrame, names: Sequence[str]) -> float:
+    """Return the share of rows that no other row equals on the named columns, in [0, 1]."""
+    rows = _thinned(frame)
+    return _share_unique([_codes(rows[name]) for name in names], rows.height)
+
+
+class _Search:
+    """Counts sets of columns, small ones first, and remembers what was found."""
+
+    def __init__(self, codes: dict[str, tuple[NDArray[np.int64], int]], rows: int) -> None:
+        self.codes = codes
+        self.rows = rows
+        self.shares: dict[tuple[str, ...], float] = {(): 0.0}
+        self.found: dict[tuple[str, ...], float] = {}
+        self.gains = dict.fromkeys(codes, 0.0)
+        self.nearest: list[tuple[str, ...]] = [()]
+
+    def run(self) -> None:
+        grown: list[tuple[str, ...]] = [(name,) for name in self.codes]
+        for size in range(1, LARGEST_SET + 1):
+            below = []
+            for names in grown:
+                if self._has_found_part(names):
+                    continue
+                share = self._count(names)
+                if share >= THRESHOLD:
+                    self.found[names] = share
+                else:
+                    below.append(names)
+            best = sorted(below, key=self.shares.__getitem__, reverse=True)
+            grown = list(self._grow(best if size == 1 else best[:BEAM]))
+        below_all = [names for names in self.shares if names not in self.found]
+        self.nearest = sorted(below_all, key=self.shares.__getitem__)[-ANCHORS:]
+
+    def gain(self, column: tuple[NDArray[np.int64], int]) -> float:
+        """Return by how much a column that was left out raises the best sets' shares, at most."""
+        return max(
+            _share_unique([*(self.codes[name] for name in names), column], self.rows)
+            - self.shares[names]
+            for names in self.nearest
+        )
+
+    def _grow(self, sets: list[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
+        """Yield each set with each further column, once, columns in their own order."""
+        order = {name: i for i, name in enumerate(self.codes)}
+        yield from dict.fromkeys(
+            tuple(sorted((*names, name), key=order.__getitem__))
+            for names in sets
+            for name in self.codes
+            if name not in names
+        )
+
+    def _has_found_part(self, names: tuple[str, ...]) -> bool:
+        return any(
+            part in self.found
+            for size in range(1, len(names))
+            for part in itertools.combinations(names, size)
+        )
+
+    def _count(self, names: tuple[str, ...]) -> float:
+        share = _share_unique([self.codes[name] for name in names], self.rows)
+        self.shares[names] = share
+        for name in names:
+            part = tuple(other for other in names if other != name)
+            if part in self.shares:
+                self.gains[name] = max(self.gains[name], share - self.shares[part])
+        return share
+
+
+def _thinned(frame: pl.DataFrame) -> pl.DataFrame:
+    return frame.gather_every(max(-(-frame.height // MOST_ROWS), 1))
+
+
+def _codes(values: pl.Series) -> tuple[NDArray[np.int64], int]:
+    """Return a number for each row's value, missing being one, and how many there are."""
+    hashes = values.hash(seed=0).to_numpy()
+    different, codes = np.unique(hashes, return_inverse=True)
+    return codes.astype(np.int64), len(different)
+
+
+def _share_unique(columns: list[tuple[NDArray[np.int64], int]], rows: int) -> float:
+    """Return the share of rows whose combination of codes no other row has."""
+    if not rows or not columns:
+        return 0.0
+    key, size = columns[0]
+    for codes, n in columns[1:]:
+        if size * n >= 2**62:
+            different, key = np.unique(key, return_inverse=True)
+            size = len(different)
+        key, size = key * n + codes, size * n
+    if size <= TABLE:
+        return float(np.count_nonzero(np.bincount(key, minlength=1) == 1) / rows)
+    key = np.sort(key)
+    new = np.concatenate(([True], key[1:] != key[:-1], [True]))
+    return float(np.count_nonzero(new[1:] & new[:-1]) / rows)

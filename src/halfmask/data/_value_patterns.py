@@ -1,0 +1,171 @@
+"""Forms that values have, counted: e-mail addresses, card numbers, dates, coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+__all__ = ["DATE_FORMATS", "PATTERNS", "Pattern", "date_format", "pattern_shares"]
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A form of text.
+
+    Parameters
+    ----------
+    about
+        What has this form, as it reads after "have the form of".
+    regex
+        What the whole value matches, in the syntax of Rust's regex crate.
+    check
+        A checksum that the text must satisfy as well.
+    identifies
+        Whether a value of this form points at one person, device or account.
+    least
+        The share of values from which the column is taken to be of this form.
+    """
+
+    about: str
+    regex: str
+    identifies: bool
+    least: float
+    check: Callable[[str], bool] | None = None
+
+
+def luhn(text: str) -> bool:
+    """Tell whether the digits satisfy Luhn's checksum (ISO/IEC 7812-1, annex B).
+
+    Examples
+    --------
+    >>> luhn("4111 1111 1111 1111"), luhn("4111 1111 1111 1112")
+    (True, False)
+    """
+    digits = [int(char) for char in text if char.isdigit()]
+    doubled = [d * 2 - 9 * (d > 4) for d in digits[-2::-2]]
+    return (sum(digits[::-2]) + sum(doubled)) % 10 == 0
+
+
+def iban(text: str) -> bool:
+    """Tell whether the text satisfies the checksum of an IBAN (ISO 13616, ISO 7064 mod 97-10).
+
+    Examples
+    --------
+    >>> iban("GB82 WEST 1234 5698 7654 32"), iban("GB82 WEST 1234 5698 7654 33")
+    (True, False)
+    """
+    plain = text.replace(" ", "").upper()
+    return int("".join(str(int(char, 36)) for char in plain[4:] + plain[:4])) % 97 == 1
+
+
+OCTET = r"(25[0-5]|2[0-4]\d|1?\d?\d)"
+PATTERNS = {
+    "email": Pattern(
+        "an e-mail address", r"^[^@\s]+@[^@\s]+\.[A-Za-z]{2,}$", identifies=True, least=0.1
+    ),
+    "url": Pattern("a web address", r"^(?i:https?://|www\.)\S+$", identifies=True, least=0.3),
+    "ip": Pattern(
+        "an IP address",
+        rf"^({OCTET}\.){{3}}{OCTET}$|^([0-9A-Fa-f]{{0,4}}:){{3,7}}[0-9A-Fa-f]{{0,4}}$",
+        identifies=True,
+        least=0.1,
+    ),
+    "mac": Pattern(
+        "a device's address",
+        r"^([0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}$",
+        identifies=True,
+        least=0.3,
+    ),
+    "uuid": Pattern(
+        "a UUID",
+        r"^(?i)[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$",
+        identifies=True,
+        least=0.3,
+    ),
+    "iban": Pattern(
+        "an IBAN with a right checksum",
+        r"^[A-Z]{2}\d{2} ?([A-Za-z0-9]{1,4} ?){3,8}$",
+        identifies=True,
+        least=0.1,
+        check=iban,
+    ),
+    # A tenth of random digits passes Luhn's check; a column of cards passes throughout.
+    "card": Pattern(
+        "a card number with a right checksum",
+        r"^[2-6]\d{3}[ -]?\d{4}[ -]?\d{4}[ -]?\d{1,7}$|^3\d{3}[ -]?\d{6}[ -]?\d{5}$",
+        identifies=True,
+        least=0.5,
+        check=luhn,
+    ),
+    "ssn": Pattern(
+        "a US social security number",
+        r"^(00[1-9]|0[1-9]\d|[1-578]\d{2}|6[0-57-9]\d|66[0-57-9])-\d{2}-\d{4}$",
+        identifies=True,
+        least=0.1,
+    ),
+    "phone": Pattern(
+        "a telephone number",
+        r"^(\+|00)\d[\d ()./-]{6,18}$|^\(?0?\d{1,4}\)?[ ./-]\(?\d{2,4}\)?([ ./-]?\d{2,4}){1,4}$",
+        identifies=True,
+        least=0.6,
+    ),
+    "coordinates": Pattern(
+        "a pair of coordinates",
+        r"^\(?-?\d{1,3}\.\d{2,}[,; ]\s*-?\d{1,3}\.\d{2,}\)?$",
+        identifies=False,
+        least=0.5,
+    ),
+    "postcode": Pattern(
+        "a postal code",
+        r"^\d{5}(-\d{4})?$|^\d{3}(\*\*|xx)$|^[A-Z]{1,2}\d[A-Z\d]? ?\d[A-Z]{2}$|"
+        r"^[A-Z]\d[A-Z] ?\d[A-Z]\d$|^\d{4} ?[A-Z]{2}$",
+        identifies=False,
+        least=0.6,
+    ),
+    "missing": Pattern(
+        "a marker of a missing value",
+        r"^(?i:\?+|n/?a|nan|null|none|-+|\.+|#n/a|unknown|missing|not available|k\.? ?a\.?)$|^\s*$",
+        identifies=False,
+        least=1.1,
+    ),
+}
+# Text that these formats read whole; the first that reads nearly all is the column's.
+DATE_FORMATS = (
+    ("%Y-%m-%d", r"^\d{4}-\d{2}-\d{2}([T ]\d{2}:.*)?$"),
+    ("%m/%d/%Y", r"^\d{1,2}/\d{1,2}/\d{4}$"),
+    ("%d/%m/%Y", r"^\d{1,2}/\d{1,2}/\d{4}$"),
+    ("%d.%m.%Y", r"^\d{1,2}\.\d{1,2}\.\d{4}$"),
+    ("%d-%m-%Y", r"^\d{1,2}-\d{1,2}-\d{4}$"),
+    ("%Y/%m/%d", r"^\d{4}/\d{1,2}/\d{1,2}$"),
+    ("%d-%b-%Y", r"^\d{1,2}-[A-Za-z]{3}-\d{4}$"),
+)
+
+
+def pattern_shares(texts: pl.Series) -> dict[str, float]:
+    """Return the share of texts, none of them missing, that have each form; none for no text."""
+    if texts.is_empty():
+        return {}
+    shares = {}
+    for name, pattern in PATTERNS.items():
+        fits = texts.filter(texts.str.contains(pattern.regex))
+        n = fits.len() if pattern.check is None else sum(map(pattern.check, fits))
+        if n:
+            shares[name] = n / texts.len()
+    return shares
+
+
+def date_format(texts: pl.Series) -> str | None:
+    """Return the format by which at least 95 % of the texts are dates, or ``None``."""
+    for format_, regex in DATE_FORMATS:
+        fits = texts.filter(texts.str.contains(regex))
+        if fits.len() < max(0.95 * texts.len(), 1):
+            continue
+        dates = fits.str.slice(0, 10 if format_ == "%Y-%m-%d" else None)
+        if dates.str.to_date(format_, strict=False).is_not_null().mean() == 1:
+            return format_
+    return None

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from halfmask.anonymize._sensitive_codes import SensitiveCodes
+    from halfmask.data import Hierarchy
     from halfmask.guarantees import Guarantee
     from halfmask.kernels.criteria import Rules
 
@@ -174,7 +175,10 @@ def _rules(
         kept.append(criterion)
     counts = [np.bincount(column.codes, minlength=column.n_values) for column in sensitive]
     shares = [count / max(1, count.sum()) for count in counts]
-    trees = [_parents(criterion.hierarchy) for criterion in kept]
+    trees = [
+        _parents(criterion.hierarchy, sensitive[places[str(criterion.column)]].n_values)
+        for criterion in kept
+    ]
     rules = Rules(
         np.array([criterion.kind for criterion in kept], dtype=np.int64),
         np.array([places[str(criterion.column)] for criterion in kept], dtype=np.int64),
@@ -190,14 +194,19 @@ def _rules(
     return rules, k
 
 
-def _parents(hierarchy: Any) -> NDArray[np.int64]:  # noqa: ANN401 # a Hierarchy or None
-    """Return the node of each leaf at each level from 1 on, numbered from 0, level after level."""
+def _parents(hierarchy: Hierarchy | None, n_values: int) -> NDArray[np.int64]:
+    """Return the node of each value at each level from 1 on, numbered from 0, level after level.
+
+    Missing, the last value where there is one more than leaves, is a branch of its own below the
+    root.
+    """
     if hierarchy is None:
         return np.zeros(0, dtype=np.int64)
-    levels = [
-        np.unique(np.asarray(hierarchy.labels(level)), return_inverse=True)[1]
-        for level in range(1, hierarchy.height)
-    ]
+    levels = []
+    for level in range(1, hierarchy.height):
+        nodes = np.unique(np.asarray(hierarchy.labels(level)), return_inverse=True)[1]
+        own = 0 if level == hierarchy.height - 1 else int(nodes.max()) + 1
+        levels.append(np.append(nodes, own)[:n_values])
     return np.concatenate(levels).astype(np.int64)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -46,7 +45,7 @@ class Classes:
     """
 
     sizes: Ints
-    histograms: Mapping[str, Histogram] = field(default_factory=lambda: MappingProxyType({}))
+    histograms: Mapping[str, Histogram] = field(default_factory=dict)
 
     @classmethod
     def of(

@@ -1,0 +1,58 @@
+"""Risk: what an attacker who knows quasi-identifiers finds again, counted over all rows.
+
+Start with :func:`table_risk` (a table, and the population it was drawn from where there is one) or
+:func:`classes_risk` (class sizes alone). Each risk is a value that explains itself in a
+``sentence`` and turns into JSON with ``to_dict``:
+
+- :class:`SampleUniqueness`: rows that no other row looks like;
+- :class:`ProsecutorRisk`: someone knows that a person is in the table;
+- :class:`JournalistRisk`: someone looks rows up in the population;
+- :class:`MarketerRisk`: someone links every row;
+- :class:`ClassSizes`: the distribution that all these come from.
+
+Missing cells are read in both ways, as a value of their own and as a wildcard that may be any
+value; a gate uses the worse (:attr:`TableRisk.worse`). Nothing here is estimated: what a table
+says of a population that isn't at hand needs a model.
+"""
+
+from __future__ import annotations
+
+from halfmask.assess._risk import Risk
+from halfmask.assess.risk._alike import Alike
+from halfmask.assess.risk._class_sizes import ClassSizes, SizeBin, class_sizes
+from halfmask.assess.risk._journalist import JournalistRisk, journalist_risk
+from halfmask.assess.risk._marketer import MarketerRisk, marketer_risk
+from halfmask.assess.risk._matching import equal_rows, matching_rows
+from halfmask.assess.risk._prosecutor import ProsecutorRisk, prosecutor_risk
+from halfmask.assess.risk._reidentification import (
+    Reidentification,
+    TableRisk,
+    classes_risk,
+    table_risk,
+)
+from halfmask.assess.risk._shares import THRESHOLDS, ShareAbove
+from halfmask.assess.risk._uniqueness import SampleUniqueness, sample_uniqueness
+
+__all__ = [
+    "THRESHOLDS",
+    "Alike",
+    "ClassSizes",
+    "JournalistRisk",
+    "MarketerRisk",
+    "ProsecutorRisk",
+    "Reidentification",
+    "Risk",
+    "SampleUniqueness",
+    "ShareAbove",
+    "SizeBin",
+    "TableRisk",
+    "class_sizes",
+    "classes_risk",
+    "equal_rows",
+    "journalist_risk",
+    "marketer_risk",
+    "matching_rows",
+    "prosecutor_risk",
+    "sample_uniqueness",
+    "table_risk",
+]

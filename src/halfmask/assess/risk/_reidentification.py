@@ -1,0 +1,242 @@
+"""All counted risks of finding a person's row again, of a table or of its classes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from halfmask.assess.risk._alike import Alike
+from halfmask.assess.risk._class_sizes import ClassSizes, class_sizes
+from halfmask.assess.risk._journalist import JournalistRisk, journalist_risk
+from halfmask.assess.risk._marketer import MarketerRisk, marketer_risk
+from halfmask.assess.risk._matching import equal_rows, matching_rows
+from halfmask.assess.risk._prosecutor import ProsecutorRisk, prosecutor_risk
+from halfmask.assess.risk._shares import THRESHOLDS
+from halfmask.assess.risk._uniqueness import SampleUniqueness, sample_uniqueness
+from halfmask.guarantees import Classes, class_of_row
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Ints = npt.NDArray[np.int64]
+
+__all__ = ["Reidentification", "TableRisk", "classes_risk", "table_risk"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reidentification:
+    """The counted risks of one reading of the missing cells.
+
+    Parameters
+    ----------
+    rows
+        The rows that were judged.
+    uniqueness, prosecutor, journalist, marketer
+        The risks; that of a journalist only where a population is given.
+    class_sizes
+        The distribution that they are counted from.
+    """
+
+    rows: int
+    uniqueness: SampleUniqueness
+    prosecutor: ProsecutorRisk
+    journalist: JournalistRisk | None
+    marketer: MarketerRisk
+    class_sizes: ClassSizes
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """One sentence for each risk."""
+        parts = (
+            self.uniqueness,
+            self.prosecutor,
+            self.journalist,
+            self.marketer,
+            self.class_sizes,
+        )
+        return tuple(part.sentence for part in parts if part is not None)
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the numbers under their names, for JSON."""
+        return {
+            "rows": self.rows,
+            "uniqueness": self.uniqueness.to_dict(),
+            "prosecutor": self.prosecutor.to_dict(),
+            "journalist": None if self.journalist is None else self.journalist.to_dict(),
+            "marketer": self.marketer.to_dict(),
+            "class_sizes": self.class_sizes.to_dict(),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableRisk:
+    """The counted risks of a table, with its missing cells read in both ways.
+
+    Parameters
+    ----------
+    as_value
+        Where missing is a value of its own, that an attacker knows of a person like any other.
+    as_wildcard
+        Where a missing cell may be any value. ``None`` where no cell is missing, as both are the
+        same then.
+    """
+
+    as_value: Reidentification
+    as_wildcard: Reidentification | None
+
+    @property
+    def worse(self) -> Reidentification:
+        """The reading with the higher risk: the one that a gate must use."""
+        if self.as_wildcard is None:
+            return self.as_value
+        return max(
+            self.as_value,
+            self.as_wildcard,
+            key=lambda one: (one.prosecutor.highest.value, one.prosecutor.average.value),
+        )
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the numbers under their names, for JSON."""
+        return {
+            "missing_as_value": self.as_value.to_dict(),
+            "missing_as_wildcard": (
+                None if self.as_wildcard is None else self.as_wildcard.to_dict()
+            ),
+        }
+
+
+def classes_risk(
+    classes: Classes,
+    *,
+    population_sizes: npt.ArrayLike | None = None,
+    population_rows: int | None = None,
+    thresholds: Sequence[float] = THRESHOLDS,
+) -> Reidentification:
+    """Count the risks from class sizes alone, missing being a value of its own.
+
+    Parameters
+    ----------
+    classes
+        The classes of the table.
+    population_sizes
+        For each class, how many people of the population have its quasi-identifiers.
+    population_rows
+        How many people the population has, in the classes and outside.
+    thresholds
+        The thresholds of the prosecutor and the journalist, in [0, 1].
+
+    Raises
+    ------
+    ParameterError
+        When there are no rows, or the sizes don't fit the classes.
+    DataError
+        When the population has fewer rows of a class than the table.
+
+    Examples
+    --------
+    >>> from halfmask.guarantees import Classes
+    >>> risk = classes_risk(Classes.from_codes([0, 0, 0, 1], 2))
+    >>> risk.prosecutor.highest.value, risk.prosecutor.average.value, risk.uniqueness.rows
+    (1.0, 0.5, 1)
+    >>> print(risk.marketer.sentence)
+    Someone who links every row to a person on a list of everyone in the table with the same
+    quasi-identifiers is expected to be right for 50 % of the rows.
+    """
+    in_population = (
+        None if population_sizes is None else np.asarray(population_sizes, dtype=np.int64)
+    )
+    alike = Alike(
+        rows=classes.sizes,
+        sample=classes.sizes,
+        population=in_population,
+        population_rows=population_rows,
+    )
+    return _counted(alike, thresholds)
+
+
+def table_risk(
+    frame: pl.DataFrame,
+    *,
+    quasi_identifiers: Sequence[str],
+    population: pl.DataFrame | None = None,
+    thresholds: Sequence[float] = THRESHOLDS,
+) -> TableRisk:
+    """Count the risks of a table, with missing cells as a value and as a wildcard.
+
+    Parameters
+    ----------
+    frame
+        The table, as it is or as it would be released.
+    quasi_identifiers
+        The columns that an attacker knows of a person.
+    population
+        The table that the rows were drawn from, all of them included, with the quasi-identifiers
+        recoded in the same way.
+    thresholds
+        The thresholds of the prosecutor and the journalist, in [0, 1].
+
+    Raises
+    ------
+    ColumnNotFoundError
+        When one of the tables lacks a column.
+    ParameterError
+        When there are no rows.
+    DataError
+        When the population doesn't contain the table, or its columns have other types.
+
+    Notes
+    -----
+    **Guarantees.** Counted over all rows, nothing sampled or estimated.
+
+    **Edge cases.** A row without any quasi-identifier known looks, as a wildcard, like all rows,
+    and all rows like it.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"sex": ["f", "f", "m"], "age": [30, None, 40]})
+    >>> risk = table_risk(frame, quasi_identifiers=["sex", "age"])
+    >>> risk.as_value.uniqueness.rows, risk.as_wildcard.uniqueness.rows
+    (3, 1)
+    """
+    names = list(quasi_identifiers)
+    of_row, n_classes = class_of_row(frame, quasi_identifiers=names)
+    rows = np.bincount(of_row, minlength=n_classes).astype(np.int64)
+    _, first = np.unique(of_row, return_index=True)
+    tables = [frame] if population is None else [frame, population]
+
+    def counted(*people: Ints) -> Reidentification:
+        return _counted(
+            Alike(
+                rows=rows,
+                sample=people[0],
+                population=None if population is None else people[1],
+                population_rows=None if population is None else population.height,
+            ),
+            thresholds,
+        )
+
+    equal = [equal_rows(frame, table, quasi_identifiers=names)[first] for table in tables[1:]]
+    as_value = counted(rows, *equal)
+    if not any(table[name].null_count() for table in tables for name in names):
+        return TableRisk(as_value=as_value, as_wildcard=None)
+    matched = [matching_rows(frame, table, quasi_identifiers=names)[first] for table in tables]
+    return TableRisk(as_value=as_value, as_wildcard=counted(*matched))
+
+
+def _counted(alike: Alike, thresholds: Sequence[float]) -> Reidentification:
+    journalist = None
+    if alike.population is not None:
+        journalist = journalist_risk(alike, thresholds=thresholds)
+    return Reidentification(
+        rows=alike.n_rows,
+        uniqueness=sample_uniqueness(alike),
+        prosecutor=prosecutor_risk(alike, thresholds=thresholds),
+        journalist=journalist,
+        marketer=marketer_risk(alike),
+        class_sizes=class_sizes(alike),
+    )

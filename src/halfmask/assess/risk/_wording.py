@@ -1,0 +1,31 @@
+"""How the sentences of this room say a number."""
+
+from __future__ import annotations
+
+__all__ = ["percent", "rows_said"]
+
+
+def percent(share: float) -> str:
+    """Say a share as a percentage that never rounds something to nothing, or short of all to all.
+
+    Examples
+    --------
+    >>> percent(0.1), percent(0.00001), percent(0.0), percent(0.99999), percent(1.0)
+    ('10 %', 'less than 0.01 %', '0 %', 'more than 99.99 %', '100 %')
+    """
+    if 0 < share < 0.0001:
+        return "less than 0.01 %"
+    if 0.9999 < share < 1:
+        return "more than 99.99 %"
+    return f"{100 * share:.2f}".rstrip("0").rstrip(".") + " %"
+
+
+def rows_said(n: int) -> str:
+    """Say a number of rows.
+
+    Examples
+    --------
+    >>> rows_said(1), rows_said(48842)
+    ('1 row', '48,842 rows')
+    """
+    return "1 row" if n == 1 else f"{n:,} rows"

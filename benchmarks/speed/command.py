@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
-import tempfile
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import workloads
+
+LAUNCHER = Path(__file__).resolve().parent / "launcher.py"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,26 +28,14 @@ class Run:
 def halfmask(*arguments: str | Path, environment: dict[str, str] | None = None) -> Run:
     """Run `halfmask` of the environment that runs this."""
     program = Path(sys.executable).parent / "halfmask"
-    with tempfile.TemporaryFile("w+") as stderr:
-        start = time.perf_counter()
-        child = subprocess.Popen(
-            [program, *arguments],
-            stdout=subprocess.DEVNULL,
-            stderr=stderr,
-            env=os.environ | (environment or {}),
-        )
-        # wait4 counts this child alone; getrusage(RUSAGE_CHILDREN) would take the largest of all
-        _, status, usage = os.wait4(child.pid, 0)
-        seconds = time.perf_counter() - start
-        child.returncode = os.waitstatus_to_exitcode(status)
-        stderr.seek(0)
-        said = stderr.read()
-    return Run(
-        seconds=seconds,
-        peak_gigabytes=usage.ru_maxrss / 1024**2,
-        exit_code=child.returncode,
-        stderr=said,
+    done = subprocess.run(
+        [sys.executable, "-S", LAUNCHER, program, *arguments],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | (environment or {}),
     )
+    return Run(**json.loads(done.stdout), stderr=done.stderr)
 
 
 def policy(method: str, *, sensitive: Sequence[str] = (), k: int = 10) -> str:

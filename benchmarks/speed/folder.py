@@ -18,6 +18,7 @@ CACHE = workloads.REPOSITORY / "build" / "workloads"
 
 def bars(rows: int, *, method: str = "mondrian") -> list[Bar]:
     """Seconds and peak memory of the whole command, then of a `verify` on its own."""
+    say(f"{rows:,} rows as a folder of Parquet: made unless it is there")
     data = workloads.parquet_folder(rows, CACHE / f"adult-{rows}")
     with tempfile.TemporaryDirectory(dir=CACHE) as temporary:
         folder = Path(temporary)

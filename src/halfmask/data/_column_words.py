@@ -52,7 +52,8 @@ TOPICS = (
     Topic(
         "a person's name",
         "identifier",
-        "first name, last name, full name, given name, family name, middle name, middle initial, "
+        "first name, last name, name first, name last, full name, given name, family name, "
+        "middle name, middle initial, "
         "initials, maiden name, maiden, mothers maiden, surname, forename, fname, lname, nickname, "
         "patient name, customer name, client name, employee name, student name, contact name, "
         "owner name, vorname, nachname, familienname, rufname, geburtsname, prenom, nom, "

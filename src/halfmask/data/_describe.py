@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol, runtime_checkable
 
@@ -19,6 +20,7 @@ from halfmask.data._profile import profile_of
 from halfmask.data._proposal import Proposal, propose_by_gain, propose_by_itself
 from halfmask.data._schema import ROLES, Schema
 from halfmask.data._singling_out import SinglingOut, share_unique, single_out
+from halfmask.data._source import open_table
 
 __all__ = ["Batched", "Description", "describe"]
 
@@ -98,7 +100,7 @@ def describe(table: object, *, sample: int | None = None) -> Description:
     Parameters
     ----------
     table
-        A frame of polars, pandas or pyarrow, or a `Source`.
+        A frame of polars, pandas or pyarrow, a `Source`, or a path of a file or folder.
     sample
         How many rows to look at, at least 1, drawn at random where the table has more. ``None``
         is up to a million, fewer for wide tables (20 million cells in all, 2,000 rows at least).
@@ -170,6 +172,8 @@ def _with_gain(proposal: Proposal, gain: float) -> Proposal:
 
 def _rows(table: object, sample: int | None) -> tuple[pl.DataFrame, int]:
     """Return the rows to look at, and how many the table has."""
+    if isinstance(table, str | Path):
+        table = open_table(table)
     if isinstance(table, Batched):
         most = _most_rows(len(table.columns), sample)
         return _drawn(table.batches(), most)

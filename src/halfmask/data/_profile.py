@@ -86,12 +86,9 @@ class ColumnProfile:
 
 def profile_of(values: pl.Series) -> ColumnProfile:
     """Count what a proposal needs to know of a column."""
-    if values.dtype.is_nested() or values.dtype in {pl.Binary, pl.Object}:
-        keys = values.hash() if values.dtype != pl.Object else pl.Series([0] * values.len())
-        return ColumnProfile(**_counts(values, keys.set(values.is_null(), None)))  # type: ignore[arg-type] # by name
     if values.dtype.is_float():
         values = values.fill_nan(None)
-    counted = _counts(values, values)
+    counted = _counts(values)
     different = values.drop_nulls().unique()
     if values.dtype.is_numeric():
         return ColumnProfile(**counted, **_numbers(values, different))  # type: ignore[arg-type] # by name
@@ -107,9 +104,9 @@ def _some(different: pl.Series) -> pl.Series:
     return different.gather(different.hash(seed=0).arg_sort().head(LOOKED_AT))
 
 
-def _counts(values: pl.Series, keys: pl.Series) -> dict[str, object]:
-    rows, missing = values.len(), keys.null_count()
-    counts = keys.drop_nulls().value_counts(sort=False, name="n")["n"].to_numpy()
+def _counts(values: pl.Series) -> dict[str, object]:
+    rows, missing = values.len(), values.null_count()
+    counts = values.drop_nulls().alias("").value_counts(sort=False, name="n")["n"].to_numpy()
     return {
         "name": values.name,
         "dtype": values.dtype,

@@ -149,14 +149,7 @@ def _proposal(profile: ColumnProfile, verdict: _Verdict, kind: Kind, why: str) -
 
 
 def _by_filling(profile: ColumnProfile, hint: NameHint | None) -> _Verdict | None:
-    """Judge columns that can't be judged by their values."""
-    if profile.dtype.is_nested() or profile.dtype.base_type().__name__ in {"Binary", "Object"}:
-        return _Verdict(
-            "identifier",
-            "It holds nested or binary values, which can't be judged or protected as they are: "
-            "as an identifier it is dropped.",
-            certain=False,
-        )
+    """Judge columns without any value."""
     if profile.filled == 0 and (hint is None or not hint.strong):
         return _Verdict(
             "identifier",

@@ -1,0 +1,80 @@
+"""Names of columns say what they are of, in several languages."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halfmask.data._column_names import hint_of, words_of
+from halfmask.data._column_words import TOPICS
+from halfmask.data._schema import KINDS, ROLES
+
+IDENTIFIERS = (
+    "SSN", "name_first", "FirstName", "Nachname", "apellidos", "cognome", "prénom", "E-Mail",
+    "customeremail", "Telefonnummer", "mobile", "IBAN", "account_number", "CCNumber", "passport no",
+    "Personalausweis", "patient_nbr", "customerId", "Kundennummer", "user name", "ip_address",
+    "StreetAddress", "Straße", "licence plate", "IMEI", "URL", "MRN", "codice fiscale", "phone2",
+)  # fmt: skip
+QUASI = (
+    "age", "Alter", "edad", "Geschlecht", "SEX", "gender", "sexe", "dateOfBirth", "geburtsdatum",
+    "fecha_de_nacimiento", "zip", "ZipCode", "PLZ", "code postal", "city", "Wohnort", "ciudad",
+    "native-country", "nationality", "race", "ethnicity", "marital-status", "Familienstand",
+    "education", "Beruf", "occupation", "workclass", "job_title", "lat", "longitude", "pays",
+    "TelephoneCountryCode", "number_of_children", "customer_city", "Größe",
+)  # fmt: skip
+SENSITIVE = (
+    "disease", "Diagnosis", "diag_1", "Krankheit", "enfermedad", "income", "Gehalt", "salaire",
+    "annual_income", "religion", "political_party", "sexual orientation", "trade union",
+    "hiv_status", "capital-gain", "criminal_record", "medication", "ICD10",
+)  # fmt: skip
+NOTHING = ("fnl", "split", "mileage", "percentage", "statement", "x1", "colour", "disposition", "_")
+
+
+@pytest.mark.parametrize(
+    ("names", "role"),
+    [(IDENTIFIERS, "identifier"), (QUASI, "quasi_identifier"), (SENSITIVE, "sensitive")],
+)
+def test_names_in_several_languages_and_spellings(names, role):
+    hints = {name: hint_of(name) for name in names}
+
+    assert {name: hint and hint.topic.role for name, hint in hints.items()} == dict.fromkeys(
+        names, role
+    )
+
+
+@pytest.mark.parametrize("name", NOTHING)
+def test_words_inside_of_other_words_say_nothing(name):
+    assert hint_of(name) is None
+
+
+@pytest.mark.parametrize("name", ["id", "record_number", "name", "timestamp", "comments"])
+def test_words_that_say_little_are_weak(name):
+    hint = hint_of(name)
+
+    assert hint is not None
+    assert not hint.strong
+
+
+def test_a_word_that_says_little_gives_way():
+    for name, role in (("company_name", "quasi_identifier"), ("disease id", "sensitive")):
+        hint = hint_of(name)
+        assert hint is not None
+        assert hint.topic.role == role
+
+
+@given(st.text())
+def test_any_name_is_read(name):
+    hint_of(name)
+    assert all(word == word.lower() for word in words_of(name))
+
+
+def test_no_phrase_stands_in_two_topics_of_different_roles():
+    seen: dict[str, str] = {}
+    for topic in TOPICS:
+        assert topic.role in ROLES
+        assert topic.kind is None or topic.kind in KINDS
+        for phrase in topic.words.split(","):
+            word = phrase.strip().replace(" ", "")
+            assert word
+            assert seen.setdefault(word, topic.role) == topic.role, word

@@ -1,0 +1,111 @@
+"""The policy that a description proposes is TOML that says what was proposed."""
+
+from __future__ import annotations
+
+import tomllib
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halfmask._errors import SchemaError
+from halfmask.data._describe import describe
+
+N = 60
+# What Unicode calls a surrogate is no text that a file could hold.
+names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
+
+
+def people():
+    return pl.DataFrame(
+        {
+            "ssn": [f"{i:09d}" for i in range(N)],
+            "age": [20 + i % 9 for i in range(N)],
+            "disease": [f"d{i % 4}" for i in range(N)],
+            "smoker": ["yes"] * (N - 3) + ["no"] * 3,
+            "religion": ["one"] * N,
+            "colour": ["red", "green"] * (N // 2),
+        }
+    )
+
+
+def test_it_is_a_whole_policy_that_says_what_was_proposed():
+    description = describe(people())
+
+    policy = tomllib.loads(description.policy_toml())
+
+    assert policy["halfmask"] == 1
+    assert set(policy) == {
+        "halfmask", "columns", "guarantees", "method", "recoding", "suppression", "output",
+    }  # fmt: skip
+    assert policy["columns"] == {
+        it.name: {"role": it.role, "kind": it.kind} for it in description.proposals
+    }
+    assert list(policy["columns"]) == people().columns
+    assert policy["guarantees"] == [
+        {"model": "k-anonymity", "k": 10},
+        {"model": "distinct-l-diversity", "l": 3, "column": "disease"},
+        # Most rows agree, and a column of one value can't be diverse.
+        {"model": "distinct-l-diversity", "l": 2, "column": "smoker"},
+    ]
+
+
+def test_each_column_has_its_reasons_above_it():
+    description = describe(people())
+    text = description.policy_toml()
+
+    for it in description.proposals:
+        head = text[: text.index(f"[columns.{it.name}]")].rsplit("\n\n", 1)[-1]
+        said = " ".join(line.removeprefix("# ") for line in head.splitlines())
+        assert all(reason in said for reason in it.reasons)
+
+
+def test_comments_that_offer_a_choice_are_valid_when_they_are_taken():
+    text = describe(people().with_columns(zip=pl.lit("12345"))).policy_toml()
+    offered = (
+        "# [input]",
+        "# missing =",
+        "# hierarchy =",
+        "# [[guar",
+        "# model =",
+        "# t =",
+        "# column =",
+    )
+
+    taken = "\n".join(
+        line[2:] if line.startswith((*offered, "# distance =")) else line
+        for line in text.splitlines()
+    )
+
+    policy = tomllib.loads(taken)
+    assert policy["columns"]["age"]["hierarchy"] == {"intervals": [5, 10, 20]}
+    assert policy["columns"]["zip"]["hierarchy"] == {"prefix": [4, 3, 2, 1]}
+    assert policy["guarantees"][-1]["model"] == "t-closeness"
+    assert "?" in policy["input"]["missing"]
+
+
+@given(st.lists(names, min_size=1, max_size=4, unique=True))
+def test_any_name_of_a_column_is_quoted_right(columns):
+    frame = pl.DataFrame({name: [1, 2, 3] for name in columns})
+    try:
+        text = describe(frame).policy_toml()
+    except SchemaError:
+        return  # names that no table may have are refused at the door
+
+    assert list(tomllib.loads(text)["columns"]) == columns
+
+
+@pytest.mark.parametrize("name", ["a.b", 'a "b"', "a\nb", "a\\", "]", "#", "ä", "a\tb", "'''"])
+def test_awkward_names(name):
+    frame = pl.DataFrame({name: ["x", "y"] * 30, "disease": ["p", "q"] * 30})
+
+    assert list(tomllib.loads(describe(frame).policy_toml())["columns"]) == [name, "disease"]
+
+
+def test_a_sensitive_column_with_an_awkward_name_is_named_in_its_guarantee():
+    name = 'disease "x".\n[[guarantees]]'
+    policy = tomllib.loads(describe(pl.DataFrame({name: ["p", "q"] * 30})).policy_toml())
+
+    assert policy["guarantees"][1]["column"] == name
+    assert len(policy["guarantees"]) == 2

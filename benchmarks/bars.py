@@ -47,7 +47,11 @@ class Bar:
     def as_json(self) -> dict[str, object]:
         sign = ">=" if self.side == "at least" else "<="
         value = None if self.value is None else float(f"{self.value:.4g}")
-        said = {"value": value, "goal": f"{sign} {self.goal:g}", "holds": self.holds}
+        said: dict[str, object] = {
+            "value": value,
+            "goal": f"{sign} {self.goal:g}",
+            "holds": self.holds,
+        }
         return said | ({"why": self.why} if self.why else {})
 
 

@@ -106,7 +106,7 @@ def make(peer: Peer, into: Path) -> str:
     venv = into / peer.name
     subprocess.run([base, "-m", "venv", "--clear", venv], check=True)
     # old packages ask for an old setuptools when they are built
-    install = [venv / "bin" / "python", "-m", "pip", "install", "--quiet", *peer.requirements]
+    install = [str(venv / "bin" / "python"), "-m", "pip", "install", "--quiet", *peer.requirements]
     done = subprocess.run(install, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         reason = done.stderr.strip().splitlines()[-1:] or ["pip gave no reason"]

@@ -112,7 +112,8 @@ def _jittered(base: pl.DataFrame, rows: int, rng: np.random.Generator) -> pl.Dat
     for name in QUASI_IDENTIFIERS:
         if name in NUMERIC:
             moved = drawn[name] + pl.Series(rng.integers(-JITTER_STEP, JITTER_STEP + 1, rows))
-            columns.append(moved.clip(base[name].min(), base[name].max()).alias(name))
+            known = base[name].to_numpy()
+            columns.append(moved.clip(int(known.min()), int(known.max())).alias(name))
             continue
         other = base[name][rng.integers(0, base.height, rows)]
         anew = pl.Series(rng.random(rows) < JITTER_SHARE)

@@ -8,7 +8,7 @@ from ours import METHODS, Method, release
 
 import workloads
 from bars import Bar, say, seconds_of
-from halfmask.guarantees import KAnonymity
+from halfmask.guarantees import Guarantee, KAnonymity
 
 K = 10
 SECONDS = {1_000_000: 1.0, 10_000_000: 12.0}
@@ -19,7 +19,7 @@ RUNS = {10_000_000: 3}  # medians of 5 below; a minute's worth of the largest
 def seconds_at(rows: int, method: Method) -> float:
     """Median seconds from a frame in memory to a recoded frame in memory."""
     frame = workloads.bootstrapped(rows)
-    guarantees = [KAnonymity(k=K)]
+    guarantees: list[Guarantee] = [KAnonymity(k=K)]
     seconds, released = seconds_of(
         lambda: release(frame, method, guarantees), runs=RUNS.get(rows, 5)
     )

@@ -46,8 +46,10 @@ def release(frame: pl.DataFrame, method: Method, guarantees: list[Guarantee]) ->
     """From a frame in memory to a recoded frame in memory."""
     ours = anonymizer(method, guarantees)
     if method == "mondrian":
-        return ours.fit_transform(frame)
-    return ours.fit_transform(frame, workloads.label_codes(frame))
+        released: pl.DataFrame = ours.fit_transform(frame)
+    else:
+        released = ours.fit_transform(frame, workloads.label_codes(frame))
+    return released
 
 
 def measured(frame: pl.DataFrame, method: Method, *, k: int, runs: int = RUNS) -> Ours:

@@ -10,9 +10,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import polars as pl
 import pytest
 
 from halfmask.release._manifest import (
@@ -25,6 +24,9 @@ from halfmask.release._manifest import (
     SupportFile,
     write_manifest,
 )
+
+if TYPE_CHECKING:
+    import polars as pl
 
 WRITERS: dict[str, Callable[[pl.DataFrame, Path], None]] = {
     "parquet": lambda frame, path: frame.write_parquet(path),
@@ -119,9 +121,7 @@ class Maker:
         )
 
     @staticmethod
-    def _trees(
-        path: Path, trees: Mapping[str, Sequence[Sequence[str]]]
-    ) -> tuple[SupportFile, ...]:
+    def _trees(path: Path, trees: Mapping[str, Sequence[Sequence[str]]]) -> tuple[SupportFile, ...]:
         found = []
         for number, (column, rows) in enumerate(trees.items()):
             (path / "support").mkdir(exist_ok=True)
@@ -173,14 +173,17 @@ class Naive:
         return self.distance(claim, counts)
 
     def distance(self, claim: Claim, counts: Counter[Any]) -> Fraction:
-        totals = Counter(row[claim.column] for row in self.rows)
+        totals = Counter(row[str(claim.column)] for row in self.rows)
         n, total = sum(counts.values()), sum(totals.values())
         gap = {v: Fraction(counts[v], n) - Fraction(totals[v], total) for v in totals}
         if claim.parameters["distance"] == "equal":
             return sum((abs(each) for each in gap.values()), Fraction()) / 2
         if claim.parameters["distance"] == "ordered":
             order = self.order(list(totals))
-            steps = [abs(sum(gap[v] for v in order[: i + 1])) for i in range(len(order) - 1)]
+            steps = [
+                abs(sum((gap[v] for v in order[: i + 1]), Fraction()))
+                for i in range(len(order) - 1)
+            ]
             return sum(steps, Fraction()) / max(len(order) - 1, 1)
         # The mean, over the levels below the root, of the equal distance of the nodes there: not
         # the sum over nodes that the verifier takes.
@@ -220,7 +223,11 @@ class Naive:
 
     @staticmethod
     def _keeps_level(claim: Claim, level: Fraction | float) -> bool:
-        threshold = {name: Fraction(str(claim.parameters[name])) for name in claim.parameters if name != "distance"}
+        threshold = {
+            name: Fraction(str(claim.parameters[name]))
+            for name in claim.parameters
+            if name != "distance"
+        }
         if claim.model == "t-closeness":
             return level <= threshold["t"]
         if claim.model == "recursive-cl-diversity":
@@ -260,7 +267,7 @@ def claim() -> Callable[..., Claim]:
         *,
         by: Sequence[str] = ("age", "zip"),
         support: str | None = None,
-        **parameters: float | int | str,
+        **parameters: float | str,
     ) -> Claim:
         return Claim(
             model=model,

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from halfmask._errors import VerificationError
 from halfmask.release.verifier import verify
 
 ROLES = {"age": "quasi_identifier", "zip": "quasi_identifier", "ill": "sensitive"}
@@ -27,7 +26,11 @@ def tables(ills, *, nulls=True):
         st.sampled_from(["{a, b}", "c", *missing]),
         st.sampled_from([*ills, *missing]),
     )
-    schema = {"age": pl.String, "zip": pl.String, "ill": pl.Int64 if ills == [1, 2, 30] else pl.String}
+    schema = {
+        "age": pl.String,
+        "zip": pl.String,
+        "ill": pl.Int64 if ills == [1, 2, 30] else pl.String,
+    }
     return st.lists(row, min_size=1, max_size=24).map(
         lambda rows: pl.DataFrame(rows, schema=schema, orient="row")
     )
@@ -94,8 +97,7 @@ def test_order_and_tree_come_from_the_support_file(frame, make, naive, claim):
         return
     kinds = ("ordered", "hierarchical")
     claims = [
-        claim("t-closeness", "ill", support="support/0.csv", t=0.2, distance=each)
-        for each in kinds
+        claim("t-closeness", "ill", support="support/0.csv", t=0.2, distance=each) for each in kinds
     ]
 
     check(make, naive, claims, frame, trees={"ill": rows})

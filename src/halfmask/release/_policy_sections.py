@@ -1,0 +1,356 @@
+"""The sections of a policy file, as pydantic models; `Policy` puts them together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import PurePosixPath, PureWindowsPath
+from typing import Annotated, Literal, Self, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictBool, StrictStr, model_validator
+
+from halfmask._errors import PolicyError
+from halfmask.data import (
+    Dates,
+    Groups,
+    HierarchyRule,
+    Intervals,
+    Kind,
+    Missing,
+    Order,
+    Prefix,
+    Role,
+)
+
+__all__ = [
+    "ColumnSection",
+    "GuaranteeSection",
+    "HierarchySection",
+    "InputSection",
+    "MethodSection",
+    "MondrianSection",
+    "OutputSection",
+    "RangesSection",
+    "RecodingSection",
+    "SuppressionSection",
+    "section_at",
+]
+
+Number: TypeAlias = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+Whole: TypeAlias = Annotated[int, Field(strict=True)]
+Names: TypeAlias = tuple[StrictStr, ...]
+Character: TypeAlias = Annotated[str, Field(strict=True, min_length=1, max_length=1)]
+
+
+class Section(BaseModel):
+    """A table of the policy file: no key that isn't named, no value that its type doesn't have."""
+
+    # Pydantic's own messages quote what was given; a policy can hold category levels.
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+
+class InputSection(Section):
+    """``[input]``: how the table is read; see `halfmask.data.ReadOptions`."""
+
+    missing: Names | None = Field(default=None, description="Texts that mean a missing cell.")
+    encoding: StrictStr = Field(default="utf-8", description="Encoding of a text file.")
+    delimiter: Character | None = Field(
+        default=None, description="Character between cells; found if absent."
+    )
+    quote: Character = Field(default='"', description="Character around cells.")
+    header: StrictBool = Field(
+        default=True, description="Whether the first row of a CSV file holds names."
+    )
+    dtypes: dict[str, Literal["string", "integer", "float", "boolean", "date", "datetime"]] = Field(
+        default_factory=dict, description="Types of columns, by name."
+    )
+
+
+_RULES = ("file", "intervals", "prefix", "dates", "order", "groups")
+# Which further key goes with which rule.
+_OPTIONS = {
+    "delimiter": "file",
+    "origin": "intervals",
+    "length": "prefix",
+    "mask": "prefix",
+    "format": "dates",
+    "sizes": "order",
+}
+
+
+class HierarchySection(Section):
+    """``hierarchy`` of a column: exactly one of a file and five rules, with its options."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"oneOf": [{"required": [rule]} for rule in _RULES]}
+    )
+
+    file: StrictStr | None = Field(
+        default=None, description="CSV file of ARX, relative to the policy."
+    )
+    delimiter: Character | None = Field(default=None, description="Between the file's cells; ';'.")
+    intervals: tuple[Number, ...] | None = Field(
+        default=None, description="Widths, the narrowest first."
+    )
+    origin: Number | None = Field(default=None, description="Where an interval starts; 0.")
+    prefix: tuple[Whole, ...] | None = Field(
+        default=None, description="Characters kept, the most first."
+    )
+    length: Whole | None = Field(default=None, description="Length of all labels of a prefix.")
+    mask: Character | None = Field(
+        default=None, description="Stands for what a prefix doesn't keep; '*'."
+    )
+    dates: tuple[Literal["day", "week", "month", "quarter", "year", "decade"], ...] | None = Field(
+        default=None, description="Units, the finest first."
+    )
+    format: StrictStr | None = Field(default=None, description="How text spells dates; ISO 8601.")
+    order: tuple[JsonValue, ...] | None = Field(
+        default=None, description="Values in order, in groups."
+    )
+    sizes: tuple[Whole, ...] | None = Field(
+        default=None, description="Neighbours that form a group."
+    )
+    groups: dict[str, JsonValue] | None = Field(default=None, description="Named groups of values.")
+
+    @model_validator(mode="after")
+    def _is_one_rule(self) -> Self:
+        given = [rule for rule in _RULES if getattr(self, rule) is not None]
+        if len(given) != 1:
+            raise PolicyError(
+                f"must have exactly one of {', '.join(_RULES)}. Got {len(given)} of them."
+            )
+        stray = [
+            option
+            for option, rule in _OPTIONS.items()
+            if getattr(self, option) is not None and rule != given[0]
+        ]
+        if stray:
+            raise PolicyError(
+                f"has the key {stray[0]!r}, which goes with {_OPTIONS[stray[0]]!r} and not with "
+                f"{given[0]!r}."
+            )
+        if self.file is not None:
+            _check_relative(self.file)
+        else:
+            self.rule()  # raises where the rule can't be
+        return self
+
+    def rule(self) -> HierarchyRule:
+        """Return the rule that builds the hierarchy; not for a file.
+
+        Raises
+        ------
+        ParameterError
+            If the rule can't be.
+        """
+        if self.intervals is not None:
+            return Intervals(self.intervals, origin=self.origin or 0)
+        if self.prefix is not None:
+            return Prefix(self.prefix, length=self.length, mask=self.mask or "*")
+        if self.dates is not None:
+            return Dates(self.dates, format=self.format)
+        if self.order is not None:
+            return Order(self.order, sizes=self.sizes or ())
+        return Groups(self.groups or {})
+
+
+def _check_relative(file: str) -> None:
+    # A policy may be published: the owner's folders are nobody's business, and it must work
+    # on another machine.
+    absolute = PurePosixPath(file).is_absolute() or PureWindowsPath(file).anchor
+    if not file or absolute or "://" in file or "\0" in file:
+        raise PolicyError("has a file that isn't given relative to the policy file.")
+
+
+class ColumnSection(Section):
+    """``[columns.NAME]``: what is said of one column; see `halfmask.data.Column`."""
+
+    role: Role = Field(description="What the column is in the eyes of who looks for a person.")
+    kind: Kind | None = Field(
+        default=None, description="What its values are; identifiers need none."
+    )
+    hierarchy: HierarchySection | None = Field(
+        default=None, description="Levels of generalization."
+    )
+    missing: Missing = Field(default="value", description="What a missing cell is.")
+    label: StrictBool = Field(
+        default=False, description="Whether a model is to predict this column."
+    )
+
+    @model_validator(mode="after")
+    def _fits_its_role(self) -> Self:
+        if self.kind is None and self.role != "identifier":
+            raise PolicyError("lacks the key 'kind'.")
+        if self.label and self.role == "identifier":
+            raise PolicyError("is an identifier and a label; identifiers are dropped.")
+        if self.hierarchy is not None and self.role not in {"quasi_identifier", "sensitive"}:
+            raise PolicyError(
+                f"has a hierarchy, which goes with role 'quasi_identifier' or 'sensitive'. "
+                f"Got {self.role!r}."
+            )
+        return self
+
+
+class KAnonymitySection(Section):
+    """Every row shares its quasi-identifiers with at least k - 1 others."""
+
+    model: Literal["k-anonymity"]
+    k: Annotated[Whole, Field(ge=2)]
+
+    @property
+    def column(self) -> None:
+        """No sensitive column."""
+
+
+class DistinctLDiversitySection(Section):
+    """Every class has at least l different values of the column."""
+
+    model: Literal["distinct-l-diversity"]
+    l: Annotated[Whole, Field(ge=2)]
+    column: StrictStr
+
+
+class EntropyLDiversitySection(Section):
+    """The entropy of the column is at least log(l) in every class."""
+
+    model: Literal["entropy-l-diversity"]
+    l: Annotated[Number, Field(gt=1)]
+    column: StrictStr
+
+
+class RecursiveCLDiversitySection(Section):
+    """In every class the most frequent value is less than c times the l-th and rarer ones."""
+
+    model: Literal["recursive-cl-diversity"]
+    c: Annotated[Number, Field(gt=0)]
+    l: Annotated[Whole, Field(ge=2)]
+    column: StrictStr
+
+
+class TClosenessSection(Section):
+    """In every class the column is distributed as in the whole table, to a distance of t."""
+
+    model: Literal["t-closeness"]
+    t: Annotated[Number, Field(ge=0, lt=1)]
+    column: StrictStr
+    distance: Literal["equal", "ordered", "hierarchical"] = "equal"
+
+
+GuaranteeSection: TypeAlias = Annotated[
+    KAnonymitySection
+    | DistinctLDiversitySection
+    | EntropyLDiversitySection
+    | RecursiveCLDiversitySection
+    | TClosenessSection,
+    Field(discriminator="model"),
+]
+
+
+class MondrianSection(Section):
+    """Classes cut at the median of the widest column."""
+
+    name: Literal["mondrian"] = "mondrian"
+    strict: StrictBool = Field(
+        default=True, description="Whether rows with the same value stay together."
+    )
+
+
+class GuidedSection(Section):
+    """Classes grown by what a model has to predict."""
+
+    name: Literal["guided"]
+    towards: Names = Field(
+        default=(), description="Columns to predict; empty: those marked as label."
+    )
+    least_gain: Annotated[Number, Field(ge=0, le=1)] = Field(
+        default=0.001, description="Share of the spread that a cut must take away."
+    )
+
+
+MethodSection: TypeAlias = Annotated[MondrianSection | GuidedSection, Field(discriminator="name")]
+
+
+class RangesSection(Section):
+    """Ranges of numbers and sets of categories are written for a class."""
+
+    name: Literal["ranges"] = "ranges"
+
+
+class LevelSection(Section):
+    """The node of the hierarchy above a class is written."""
+
+    name: Literal["level"]
+
+
+class CentroidSection(Section):
+    """The mean or median of numbers and the mode of categories are written."""
+
+    name: Literal["centroid"]
+    numeric: Literal["mean", "median"] = "mean"
+
+
+class RepresentativeSection(Section):
+    """One row of a class is written for all."""
+
+    name: Literal["representative"]
+
+
+RecodingSection: TypeAlias = Annotated[
+    RangesSection | LevelSection | CentroidSection | RepresentativeSection,
+    Field(discriminator="name"),
+]
+
+
+class SuppressionSection(Section):
+    """``[suppression]``: how many rows may be left out."""
+
+    max_fraction: Annotated[Number, Field(ge=0, lt=1)] = Field(
+        default=0.0, description="The largest share of rows that may be left out."
+    )
+
+
+class OutputSection(Section):
+    """``[output]``: how the release is written."""
+
+    format: Literal["parquet", "csv", "arrow", "jsonl"] = "parquet"
+
+
+def section_at(loc: Sequence[int | str]) -> type[Section] | None:
+    """Return the section that lies at a place, as pydantic names places; None for the whole file.
+
+    Examples
+    --------
+    >>> section_at(["columns", "age", "hierarchy"]).__name__
+    'HierarchySection'
+    >>> section_at(["guarantees", 0, "k-anonymity"]).__name__
+    'KAnonymitySection'
+    """
+    match list(loc):
+        case ["columns", _, "hierarchy"]:
+            return HierarchySection
+        case ["columns", _]:
+            return ColumnSection
+        case ["guarantees", int(), str(tag)] | ["method" | "recoding", str(tag)]:
+            return _BY_TAG.get(tag)
+        case [str(name)]:
+            return _BY_NAME.get(name)
+    return None
+
+
+_BY_NAME: dict[str, type[Section]] = {
+    "input": InputSection,
+    "suppression": SuppressionSection,
+    "output": OutputSection,
+}
+_BY_TAG: dict[str, type[Section]] = {
+    "k-anonymity": KAnonymitySection,
+    "distinct-l-diversity": DistinctLDiversitySection,
+    "entropy-l-diversity": EntropyLDiversitySection,
+    "recursive-cl-diversity": RecursiveCLDiversitySection,
+    "t-closeness": TClosenessSection,
+    "mondrian": MondrianSection,
+    "guided": GuidedSection,
+    "ranges": RangesSection,
+    "level": LevelSection,
+    "centroid": CentroidSection,
+    "representative": RepresentativeSection,
+}

@@ -7,6 +7,7 @@ what the owner makes of it, and `write_table` writes what may leave.
 
 from __future__ import annotations
 
+from halfmask.data._atomic import atomic_file, atomic_folder
 from halfmask.data._describe import Batched, Description, describe
 from halfmask.data._formats import Format
 from halfmask.data._frames import count_infinite, like, to_polars
@@ -19,6 +20,7 @@ from halfmask.data._read_options import ReadOptions
 from halfmask.data._schema import Column, Kind, Missing, Role, Schema
 from halfmask.data._singling_out import SinglingOut
 from halfmask.data._source import Source, open_table
+from halfmask.data._writer import TableWriter, write_table
 
 __all__ = [
     "Batched",
@@ -40,6 +42,9 @@ __all__ = [
     "Schema",
     "SinglingOut",
     "Source",
+    "TableWriter",
+    "atomic_file",
+    "atomic_folder",
     "count_infinite",
     "describe",
     "leaf_text",
@@ -47,4 +52,5 @@ __all__ = [
     "open_table",
     "read_hierarchy",
     "to_polars",
+    "write_table",
 ]

@@ -112,7 +112,8 @@ def _recursive(counts: NDArray[np.int64], size: Int, l: int, c: float) -> bool:
     head = 0
     for i in range(l - 1):
         head += ordered[i]
-    return bool(ordered[0] < c * (size - head) - SLACK)
+    # A share of the product, not an amount: products of many rows are rounded by more.
+    return bool(ordered[0] < c * (size - head) * (1 - SLACK))
 
 
 @njit(nogil=True, cache=True)
@@ -125,13 +126,14 @@ def _equal_distance(counts: NDArray[np.int64], size: Int, shares: NDArray[np.flo
 
 @njit(nogil=True, cache=True)
 def _ordered_distance(counts: NDArray[np.int64], size: Int, shares: NDArray[np.float64]) -> float:
-    if counts.shape[0] < 2:
-        return 0.0
-    total, carried = 0.0, 0.0
+    """Values that nobody has are no steps: one that only a hierarchy knows brings none nearer."""
+    total, carried, steps = 0.0, 0.0, -1
     for i in range(counts.shape[0]):
-        carried += counts[i] / size - shares[i]
-        total += abs(carried)
-    return float(total / (counts.shape[0] - 1))
+        if shares[i] > 0:
+            carried += counts[i] / size - shares[i]
+            total += abs(carried)
+            steps += 1
+    return float(total / max(1, steps))
 
 
 @njit(nogil=True, cache=True)

@@ -12,17 +12,25 @@ method can't break one.
 from __future__ import annotations
 
 from halfmask.anonymize._anonymizer import Anonymizer
+from halfmask.anonymize._coding import Coding
+from halfmask.anonymize._fitted import Fitted
 from halfmask.anonymize._guided import Guided
 from halfmask.anonymize._method import Method
 from halfmask.anonymize._mondrian import Mondrian
 from halfmask.anonymize._partition import Partition
 from halfmask.anonymize._plan import Plan
 from halfmask.anonymize._protection import Protection
+from halfmask.anonymize._recount import CellCounts
+from halfmask.anonymize._summary import MAX_ROWS, Summary
 from halfmask.anonymize.recodings import Centroid, Level, Ranges, Recoding, Representative
 
 __all__ = [
+    "MAX_ROWS",
     "Anonymizer",
+    "CellCounts",
     "Centroid",
+    "Coding",
+    "Fitted",
     "Guided",
     "Level",
     "Method",
@@ -33,4 +41,5 @@ __all__ = [
     "Ranges",
     "Recoding",
     "Representative",
+    "Summary",
 ]

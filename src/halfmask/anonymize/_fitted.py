@@ -55,14 +55,18 @@ class Fitted:
     def __repr__(self) -> str:
         return f"Fitted({self.partition!r})"
 
-    def judge(self, guarantees: Sequence[Guarantee]) -> list[Judgement]:
-        """Judge the rows that were kept, by their cells."""
+    def classes(self) -> Classes:
+        """Count the rows that were kept, by their cells."""
         kept = self.cell_of_row >= 0
-        classes = Classes.from_codes(
+        return Classes.from_codes(
             self.cell_of_row[kept],
             self.partition.n_cells,
             {column.name: (column.codes[kept], column.n_values) for column in self.sensitive},
         )
+
+    def judge(self, guarantees: Sequence[Guarantee]) -> list[Judgement]:
+        """Judge the rows that were kept, by their cells."""
+        classes = self.classes()
         return [guarantee.judge(classes) for guarantee in guarantees]
 
 

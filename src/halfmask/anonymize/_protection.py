@@ -131,6 +131,13 @@ class Protection:
         GuaranteeNotMetError
             If more rows would have to be suppressed than may be, or a cell misses a guarantee.
         """
+        plan, fitted, _ = self.plan_counted(fitted, counts)
+        return plan, fitted
+
+    def plan_counted(
+        self, fitted: Fitted, counts: CellCounts | None = None
+    ) -> tuple[Plan, Fitted, CellCounts]:
+        """Make the plan as :meth:`plan` does; return the counts of the rows that leave, too."""
         counts = CellCounts.of(fitted) if counts is None else counts
         fitted, counts = mend(
             fitted,
@@ -146,7 +153,7 @@ class Protection:
             method=self.method,
             recoding=self.recoding,
         )
-        return plan, fitted
+        return plan, fitted, counts
 
     def _write(self, fitted: Fitted, counts: CellCounts) -> Iterable[pl.Series]:
         chosen: Sequence[NDArray[np.int64] | None] = [None] * len(fitted.codings)

@@ -106,6 +106,11 @@ class Tree(NamedTuple):
     cell_of_row: NDArray[np.int32]
 
 
+#: For functions that make no array. Numba otherwise counts references to every array that a function
+#: takes out of a named tuple, by locked instructions that cost more than the loops over short runs.
+_lean = njit(nogil=True, cache=True, _nrt=False)
+
+
 @njit(nogil=True, cache=True)
 def grow(
     buffers: Buffers,
@@ -146,6 +151,7 @@ def grow(
     sums = np.zeros(max(1, guide.lanes) * n_columns * guide.bins, dtype=np.uint64)
     histogram = np.zeros(4 * max(guide.bins, 256), dtype=np.int64)
     counts = np.zeros((2, rules.offsets[-1]), dtype=np.int64)
+    tried = np.zeros(n_columns, dtype=np.bool_)
     starts, stops = [run[0]], [run[1]]
     sides, nodes = [run[2]], [0]
     n_nodes, n_cells = 1, 0
@@ -162,7 +168,7 @@ def grow(
             )
         if stop - start >= 2 * k and feature < 0:
             feature, cut, shared = _median_cut(
-                lanes, start, stop, low, high, columns, rules, k, strict, histogram, counts
+                lanes, start, stop, low, high, columns, rules, k, strict, histogram, counts, tried
             )
         tree.feature[node] = feature
         if feature < 0:
@@ -189,7 +195,7 @@ def grow(
     return n_nodes, n_cells
 
 
-@njit(nogil=True, cache=True)
+@_lean
 def _move(
     buffers: Buffers, side: Int, start: Int, stop: Int, feature: Int, cut: Int, shared: Int
 ) -> Int:
@@ -202,15 +208,18 @@ def _move(
     n_words = source.shape[1]
     front, back = start, stop - 1
     if shared < 0 and n_words == 2:
-        for i in range(start, stop):
-            left = np.int64(lanes[i, feature] <= cut)
-            first, second = source[i, 0], source[i, 1]
+        # Unsigned places: a signed one is first asked whether it counts from the end.
+        lane, zero, one = np.uint64(feature), np.uint64(0), np.uint64(1)
+        ahead, behind = np.uint64(start), np.uint64(stop - 1)
+        for i in range(np.uint64(start), np.uint64(stop)):
+            left = np.uint64(lanes[i, lane] <= cut)
+            first, second = source[i, zero], source[i, one]
             # Both places are written and one is kept: cheaper than a branch that nobody can guess.
-            target[back, 0], target[back, 1] = first, second
-            target[front, 0], target[front, 1] = first, second
-            front += left
-            back -= 1 - left
-        return front
+            target[behind, zero], target[behind, one] = first, second
+            target[ahead, zero], target[ahead, one] = first, second
+            ahead += left
+            behind -= one - left
+        return np.int64(ahead)
     room = stop - start if shared < 0 else shared
     for i in range(start, stop):
         code = lanes[i, feature]
@@ -226,7 +235,7 @@ def _move(
     return front
 
 
-@njit(nogil=True, cache=True)
+@_lean
 def _top_level(columns: Columns, feature: Int, low: Int, high: Int) -> Int:
     """Return the level at which the codes from low to high come together: where to cut."""
     if not columns.tiered[feature]:
@@ -238,11 +247,36 @@ def _top_level(columns: Columns, feature: Int, low: Int, high: Int) -> Int:
     return level
 
 
-@njit(nogil=True, cache=True)
+@_lean
 def _may_cut(columns: Columns, feature: Int, code: Int, level: Int) -> bool:
     return bool(
         not columns.tiered[feature] or columns.boundaries[columns.offsets[feature] + code] >= level
     )
+
+
+@_lean
+def _count_sides(
+    lanes: NDArray[np.uint8],
+    start: Int,
+    stop: Int,
+    feature: Int,
+    cut: Int,
+    columns: Columns,
+    rules: Rules,
+    counts: NDArray[np.int64],
+) -> Int:
+    """Count the sensitive values on both sides of a cut; return how many rows go left."""
+    for side in range(2):
+        for value in range(counts.shape[1]):
+            counts[side, value] = 0
+    n_columns, offsets = columns.scale.shape[0], rules.offsets
+    left: Int = 0
+    for i in range(start, stop):
+        right = np.int64(lanes[i, feature] > cut)
+        left += 1 - right
+        for s in range(columns.n_sensitive):
+            counts[right, offsets[s] + lanes[i, n_columns + s]] += 1
+    return left
 
 
 @njit(nogil=True, cache=True)
@@ -259,18 +293,11 @@ def _sides_hold(
     """Count the sensitive values on both sides of a cut and judge them by the rules."""
     if rules.kinds.shape[0] == 0:
         return True
-    counts[:] = 0
-    n_columns = columns.scale.shape[0]
-    left: Int = 0
-    for i in range(start, stop):
-        right = np.int64(lanes[i, feature] > cut)
-        left += 1 - right
-        for s in range(columns.n_sensitive):
-            counts[right, rules.offsets[s] + lanes[i, n_columns + s]] += 1
+    left = _count_sides(lanes, start, stop, feature, cut, columns, rules, counts)
     return rules_hold(counts[0], left, rules) and rules_hold(counts[1], stop - start - left, rules)
 
 
-@njit(nogil=True, cache=True)
+@_lean
 def _median_cut(
     lanes: NDArray[np.uint8],
     start: Int,
@@ -283,6 +310,7 @@ def _median_cut(
     strict: bool,  # noqa: FBT001
     histogram: NDArray[np.int64],
     counts: NDArray[np.int64],
+    tried: NDArray[np.bool_],
 ) -> tuple[Int, Int, Int]:
     """Return the cut next to the median of the widest column that can be cut.
 
@@ -290,7 +318,8 @@ def _median_cut(
     left (-1: all).
     """
     n_columns = columns.scale.shape[0]
-    tried = np.zeros(n_columns, dtype=np.bool_)
+    for j in range(n_columns):
+        tried[j] = False
     while True:
         feature, widest = -1, 0.0
         for j in range(n_columns):
@@ -317,7 +346,7 @@ def _median_cut(
             return feature, median, (stop - start) // 2 - below
 
 
-@njit(nogil=True, cache=True)
+@_lean
 def _nearest(
     lanes: NDArray[np.uint8],
     start: Int,
@@ -351,7 +380,7 @@ def _nearest(
     return cut, left
 
 
-@njit(nogil=True, cache=True)
+@_lean
 def _median(
     lanes: NDArray[np.uint8],
     start: Int,
@@ -373,7 +402,18 @@ def _median(
         while (span - 1) >> shift >= bins:
             shift += 1
         n_bins = ((span - 1) >> shift) + 1
-        _count(lanes, start, stop, feature, base, span, shift, histogram, n_bins)
+        _count(
+            lanes,
+            start,
+            stop,
+            feature,
+            base,
+            span,
+            shift,
+            histogram,
+            n_bins,
+            shift == 0 and span > last - first,
+        )
         chosen = 0
         while below + histogram[chosen] <= half:
             below += histogram[chosen]
@@ -384,7 +424,7 @@ def _median(
         span = min(1 << shift, last - base + 1)
 
 
-@njit(nogil=True, cache=True)
+@_lean
 def _count(
     lanes: NDArray[np.uint8],
     start: Int,
@@ -395,6 +435,7 @@ def _count(
     shift: Int,
     histogram: NDArray[np.int64],
     n_bins: Int,
+    whole: bool,  # noqa: FBT001
 ) -> None:
     """Count the codes from ``base`` on, ``span`` of them, in bins of ``2**shift``.
 
@@ -405,14 +446,22 @@ def _count(
     for part in range(4):
         for b in range(n_bins):
             histogram[part * room + b] = 0
-    part = 0
-    for i in range(start, stop):
-        code = np.int64(lanes[i, feature]) - base
+    i, end, lane = np.uint64(start), np.uint64(stop), np.uint64(feature)
+    if whole:
+        one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+        first = np.uint64(base)
+        again = np.uint64(room)
+        while i + four <= end:
+            histogram[lanes[i, lane] - first] += 1
+            histogram[again + lanes[i + one, lane] - first] += 1
+            histogram[two * again + lanes[i + two, lane] - first] += 1
+            histogram[three * again + lanes[i + three, lane] - first] += 1
+            i += four
+    while i < end:
+        code = np.int64(lanes[i, lane]) - base
         if 0 <= code < span:
-            histogram[part + (code >> shift)] += 1
-        part += room
-        if part == 4 * room:
-            part = 0
+            histogram[code >> shift] += 1
+        i += np.uint64(1)
     for b in range(n_bins):
         histogram[b] += histogram[room + b] + histogram[2 * room + b] + histogram[3 * room + b]
 

@@ -1,6 +1,7 @@
 """The main job, end to end: a policy and a table in, a verified release with its report out.
 
-Start with `Policy`, what the owner wants, and `verify`, which counts again what a release claims.
+Start with `Policy`, what the owner wants, `protect`, which makes a release by it, and `verify`, which
+counts again what a release claims.
 """
 
 from __future__ import annotations
@@ -12,18 +13,33 @@ if TYPE_CHECKING:
     from halfmask.release._manifest import Manifest
     from halfmask.release._manifest_reader import read_manifest
     from halfmask.release._policy import Policy
+    from halfmask.release._protect import protect, protect_to
+    from halfmask.release._release import Release
     from halfmask.release.verifier import ClaimCheck, Verification, verify
 
 _HOMES = {
     "ClaimCheck": "verifier",
     "Manifest": "_manifest",
     "Policy": "_policy",
+    "Release": "_release",
     "Verification": "verifier",
+    "protect": "_protect",
+    "protect_to": "_protect",
     "read_manifest": "_manifest_reader",
     "verify": "verifier",
 }
 
-__all__ = ["ClaimCheck", "Manifest", "Policy", "Verification", "read_manifest", "verify"]
+__all__ = [
+    "ClaimCheck",
+    "Manifest",
+    "Policy",
+    "Release",
+    "Verification",
+    "protect",
+    "protect_to",
+    "read_manifest",
+    "verify",
+]
 
 
 def __getattr__(name: str) -> object:

@@ -1,0 +1,136 @@
+"""Claims of a release, counted on the classes as they leave, and the weaknesses that it names."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from halfmask.data import Hierarchy, leaf_text
+from halfmask.guarantees import Classes, TCloseness
+from halfmask.release._manifest import Claim, Evidence
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from halfmask.anonymize import Plan
+    from halfmask.guarantees import Guarantee
+
+__all__ = ["WEAKNESSES", "Support", "make_claims", "merged_classes", "restricted", "supports"]
+
+#: What each weakness that an artefact names means.
+WEAKNESSES: Mapping[str, str] = {
+    "range-ends-are-values": (
+        "range-ends-are-values: both ends of a range are values of people in the class."
+    ),
+    "downcoding": (
+        "downcoding: who knows the algorithm and the hierarchies can sometimes infer finer values "
+        "than a generalized one (Cohen 2022)."
+    ),
+    "representative-is-a-record": (
+        "representative-is-a-record: a class is written as the quasi-identifiers of one of its own "
+        "people; the release doesn't say whose other columns belong to them."
+    ),
+    "no-diversity": (
+        "no-diversity: a class may share one sensitive value, which then is known of everybody in "
+        "it (homogeneity)."
+    ),
+    "one-release": (
+        "one-release: the promises are about this release alone; a second release about the same "
+        "people, joined with it, can break them (composition)."
+    ),
+    "minimality": (
+        "minimality: who knows the policy and the method can learn something from the cuts that "
+        "were not made."
+    ),
+    "background-knowledge": (
+        "background-knowledge: who knows that a person does not have some values can exclude them "
+        "within a class."
+    ),
+    "other-columns": (
+        "other-columns: columns that are not quasi-identifiers leave as they are; who knows them of "
+        "a person can find the row."
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Support:
+    """The order or tree of a sensitive column's values, as a file beside the data."""
+
+    name: str
+    column: str
+    text: str
+
+
+def restricted(guarantee: Guarantee, values: pl.Series) -> Guarantee:
+    """Return the guarantee with its hierarchy cut down to the values that occur.
+
+    What the table doesn't hold must neither travel with the release nor count in a distance.
+    """
+    if not isinstance(guarantee, TCloseness) or guarantee.hierarchy is None:
+        return guarantee
+    tree = guarantee.hierarchy
+    texts = leaf_text(values.cast(pl.String) if values.dtype == pl.Categorical else values)
+    tree.cover(texts, column=guarantee.column)
+    held = np.sort(tree.codes(texts.drop_nulls().unique(), column=guarantee.column).to_numpy())
+    kept = Hierarchy.from_levels(tree.levels[held], column=guarantee.column or "")
+    return replace(guarantee, hierarchy=kept)
+
+
+def supports(guarantees: Sequence[Guarantee]) -> tuple[Support, ...]:
+    """Return the files that order the values of sensitive columns, one for each tree."""
+    made: dict[str, Support] = {}
+    for guarantee in guarantees:
+        if not isinstance(guarantee, TCloseness) or guarantee.hierarchy is None:
+            continue
+        column = str(guarantee.column)
+        out = io.StringIO()
+        writer = csv.writer(out, delimiter=";", lineterminator="\n")
+        writer.writerows(guarantee.hierarchy.levels.rows())
+        made.setdefault(
+            column,
+            Support(name=f"support/{len(made)}.csv", column=column, text=out.getvalue()),
+        )
+    return tuple(made.values())
+
+
+def merged_classes(plan: Plan, classes: Classes) -> tuple[Classes, NDArray[np.int64]]:
+    """Return the classes as they leave, and that of each cell: cells written alike are one."""
+    written = pl.DataFrame(list(plan.written))
+    number = written.select(pl.struct(pl.all()).rank("dense").alias("class")).to_series() - 1
+    into = number.to_numpy().astype(np.int64)
+    return classes.coarsened(into, int(into.max()) + 1), into
+
+
+def make_claims(
+    guarantees: Sequence[Guarantee], classes: Classes, quasi_identifiers: Sequence[str]
+) -> tuple[Claim, ...]:
+    """Judge the classes as they leave, and state each guarantee with what was counted for it."""
+    support_of = {each.column: each.name for each in supports(guarantees)}
+    claims = []
+    for guarantee in guarantees:
+        judgement = guarantee.judge(classes)
+        ordered = isinstance(guarantee, TCloseness) and guarantee.hierarchy is not None
+        claims.append(
+            Claim(
+                model=guarantee.model,
+                parameters=guarantee.parameters,
+                column=guarantee.column,
+                quasi_identifiers=tuple(quasi_identifiers),
+                evidence=Evidence(
+                    achieved=judgement.achieved,
+                    classes=judgement.classes,
+                    rows=judgement.rows,
+                    smallest_class=int(classes.sizes.min()),
+                ),
+                support=support_of[str(guarantee.column)] if ordered else None,
+            )
+        )
+    return tuple(claims)

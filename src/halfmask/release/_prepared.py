@@ -1,0 +1,90 @@
+"""A fitted release before it is written: plan, source, and the cell of each row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from halfmask._progress import Progress, silent
+from halfmask._random import keyed_order
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from halfmask.anonymize import Plan
+    from halfmask.data import Schema, Source
+    from halfmask.guarantees import Guarantee
+    from halfmask.release._policy import Policy
+
+__all__ = ["Prepared"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """All that is needed to write the rows.
+
+    Attributes
+    ----------
+    policy, schema
+        What the owner wants.
+    source
+        The raw table.
+    plan
+        The fitted cells.
+    guarantees
+        What is claimed, with hierarchies cut down to the values that occur.
+    cells
+        The cell of each row that is not left out for a missing cell, in the table's order; ``None``
+        where the table was too large to keep it, so that rows find their cell again by the plan.
+    n_in, n_out
+        Rows of the table, and of the release.
+    key
+        32 secret bytes that order the rows.
+    """
+
+    policy: Policy
+    schema: Schema
+    source: Source
+    plan: Plan
+    guarantees: tuple[Guarantee, ...]
+    cells: NDArray[np.int32] | None
+    n_in: int
+    n_out: int
+    key: bytes
+
+    def __repr__(self) -> str:
+        return f"Prepared({self.n_out} of {self.n_in} rows)"
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that leave, in the table's order."""
+        dropped = set(self.schema.identifiers)
+        return [name for name in self.source.columns if name not in dropped]
+
+    def batches(self, progress: Progress = silent) -> Iterator[pl.DataFrame]:
+        """Yield the protected rows, batch by batch, in the table's order."""
+        suppressing = [
+            column.name
+            for column in self.schema.columns
+            if column.missing == "suppress" and column.role != "identifier"
+        ]
+        names, done, read = self.columns, 0, 0
+        for batch in self.source.batches(columns=names):
+            read += batch.height
+            rows = batch.drop_nulls(suppressing) if suppressing else batch
+            cells = None
+            if self.cells is not None:
+                cells = self.cells[done : done + rows.height]
+                done += rows.height
+            yield self.plan.apply(rows, cells=cells).select(names)
+            progress("writing", read / max(1, self.n_in))
+
+    def shuffled(self) -> pl.DataFrame:
+        """Return all protected rows in the keyed order."""
+        rows = pl.concat(list(self.batches()))
+        return rows[keyed_order(rows.height, key=self.key)]

@@ -1,0 +1,293 @@
+"""protect: from a table and a policy to a release."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from halfmask._errors import PolicyError
+from halfmask._progress import Progress, silent
+from halfmask._random import fresh_key
+from halfmask.anonymize import (
+    MAX_ROWS,
+    CellCounts,
+    Centroid,
+    Fitted,
+    Guided,
+    Level,
+    Mondrian,
+    Protection,
+    Ranges,
+    Representative,
+    Summary,
+)
+from halfmask.data import Schema, Source, open_table, to_polars
+from halfmask.guarantees import KAnonymity
+from halfmask.release._claims import make_claims, merged_classes, restricted
+from halfmask.release._evaluation import evaluate_risk, evaluate_utility, raw_classes
+from halfmask.release._learning import LEARNING_ROWS, learn
+from halfmask.release._prepared import Prepared
+from halfmask.release._release import Release
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from halfmask.anonymize import Method, Plan, Recoding
+    from halfmask.assess.utility import ModelUtility
+    from halfmask.guarantees import Classes, Guarantee
+    from halfmask.release._policy import Policy
+
+__all__ = ["protect", "protect_to"]
+
+
+def protect(
+    table: object,
+    policy: Policy,
+    *,
+    key: bytes | None = None,
+    population: object = None,
+    progress: Progress | None = None,
+) -> Release:
+    """Protect a table by a policy.
+
+    Parameters
+    ----------
+    table
+        A frame of polars, pandas or pyarrow; a file, a folder of files, or ``"-"``; or an opened
+        :class:`~halfmask.data.Source`.
+    policy
+        What the owner wants; it must name every column of the table.
+    key
+        32 secret bytes that fix the order in which rows leave; without one a fresh key is drawn
+        from the operating system and forgotten.
+    population
+        The people that the table was drawn from, as a frame with the same quasi-identifiers: the
+        report then says what who looks rows up among them finds.
+    progress
+        Called with what is being done and how far it is.
+
+    Returns
+    -------
+    Release
+        ``.data``, ``.claims``, ``.risk``, ``.utility``; ``.write(out)`` verifies it on disk.
+
+    Raises
+    ------
+    SchemaError, HierarchyError
+        If the policy and the table don't agree.
+    GuaranteeNotMetError
+        If the guarantees can't be met: nothing is returned.
+
+    Notes
+    -----
+    **Guarantees.** Every class of the release keeps every guarantee of the policy, counted over all
+    its rows. Identifiers don't leave. No column that the policy doesn't name gets a default.
+
+    The table is read twice: once to find the cells (`summarize`, `fit`), once to write the rows.
+    Beyond twelve million rows the cells are found on a random sample, all rows are counted in them,
+    and cells that then miss a guarantee are merged or suppressed.
+
+    **Edge cases.** One row, fewer rows than k, or a sensitive column with too few values raise
+    :class:`~halfmask.GuaranteeNotMetError`.
+    """
+    told = progress or silent
+    source = table if isinstance(table, Source) else open_table(table, options=policy.read_options())
+    schema = _with_trees(policy.schema(), source)
+    schema.check(source.columns)
+    protection = _protection(policy, schema)
+    summary, sample = _summarized(source, protection, told)
+    guarantees = tuple(
+        restricted(each, summary.values[each.column]) if each.column else each
+        for each in protection.guarantees
+    )
+    protection = replace(protection, guarantees=guarantees)
+    told("growing classes")
+    fit = _fit(source, protection, summary, told)
+    prepared = Prepared(
+        policy=policy,
+        schema=schema,
+        source=source,
+        plan=fit.plan,
+        guarantees=guarantees,
+        cells=fit.cells,
+        n_in=source.n_rows,
+        n_out=fit.classes.rows,
+        key=key if key is not None else fresh_key(),
+    )
+    _check_suppression(policy, summary, prepared)
+    told("measuring risk and utility")
+    label = next((name for name in schema.label if name not in schema.quasi_identifiers), None)
+    people = None if population is None else to_polars(population)
+    released, class_of_cell = merged_classes(fit.plan, fit.classes)
+    model = _learn(sample, protection, prepared, label)
+    return Release(
+        claims=make_claims(guarantees, released, schema.quasi_identifiers),
+        risk=evaluate_risk(
+            fit.raw,
+            released,
+            rows=summary.rows,
+            plan=fit.plan,
+            class_of_cell=class_of_cell,
+            population=people,
+        ),
+        utility=evaluate_utility(
+            fit.plan,
+            released,
+            raw_counts=fit.raw_counts,
+            suppressed=prepared.n_in - prepared.n_out,
+            k=_promised_k(guarantees),
+            model=model,
+            label=label,
+        ),
+        prepared=prepared,
+        original=None if isinstance(table, str | Source) or hasattr(table, "__fspath__") else table,
+    )
+
+
+def protect_to(
+    table: object,
+    policy: Policy,
+    out: str | Path,
+    *,
+    overwrite: bool = False,
+    key: bytes | None = None,
+    population: object = None,
+    progress: Progress | None = None,
+) -> Release:
+    """Protect a table and write the release, verified on disk, or nothing.
+
+    The same as ``protect(...).write(out)``; a table that doesn't fit in memory is read and written
+    in batches. See :func:`protect` and :meth:`Release.write`.
+    """
+    release = protect(table, policy, key=key, population=population, progress=progress)
+    return release.write(out, overwrite=overwrite, progress=progress)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Fit:
+    """The plan and what was counted on the way."""
+
+    plan: Plan
+    cells: np.ndarray[tuple[int], np.dtype[np.int32]] | None
+    classes: Classes
+    raw: Classes
+    raw_counts: list[np.ndarray[tuple[int], np.dtype[np.int64]]]
+
+
+def _fit(source: Source, protection: Protection, summary: Summary, told: Progress) -> _Fit:
+    """Grow the cells; where the summary is a sample, count all rows in them."""
+    fitted = protection.fit(summary)
+    codes, n_codes = fitted.codes, [coding.n_codes for coding in fitted.codings]
+    raw = raw_classes(codes, n_codes)
+    raw_counts = [np.bincount(column, minlength=n) for column, n in zip(codes, n_codes, strict=True)]
+    if summary.complete:
+        plan, fitted, counts = protection.plan_counted(fitted)
+        return _Fit(
+            plan=plan,
+            cells=fitted.cell_of_row,
+            classes=counts.classes,
+            raw=raw,
+            raw_counts=raw_counts,
+        )
+    counts = _counted(source, protection, fitted, told)
+    plan, fitted, counts = protection.plan_counted(fitted, counts)
+    return _Fit(plan=plan, cells=None, classes=counts.classes, raw=raw, raw_counts=raw_counts)
+
+
+def _counted(
+    source: Source, protection: Protection, fitted: Fitted, told: Progress
+) -> CellCounts:
+    total: CellCounts | None = None
+    done = 0
+    for batch in source.batches(columns=protection.columns):
+        counts = protection.count(fitted, batch)
+        total = counts if total is None else total + counts
+        done += batch.height
+        told("counting", done / source.n_rows)
+    if total is None:
+        raise AssertionError
+    return total
+
+
+def _summarized(
+    source: Source, protection: Protection, told: Progress
+) -> tuple[Summary, pl.DataFrame]:
+    """Fold the table into a summary, and draw rows for the comparison of models."""
+    leaving = [name for name in source.columns if name not in protection.schema.identifiers]
+    share = min(1.0, LEARNING_ROWS / source.n_rows)
+    draw = np.random.default_rng(0)  # which rows are compared carries no promise
+    parts, drawn, done = [], [], 0
+    for batch in source.batches(columns=leaving):
+        parts.append(protection.summarize(batch, sampled=source.n_rows > MAX_ROWS))
+        if protection.schema.label:
+            drawn.append(batch if share == 1.0 else batch.filter(draw.random(batch.height) < share))
+        done += batch.height
+        told("reading", done / source.n_rows)
+    sample = pl.concat(drawn) if drawn else pl.DataFrame()
+    return Summary.sum(parts), sample
+
+
+def _learn(
+    sample: pl.DataFrame, protection: Protection, prepared: Prepared, label: str | None
+) -> ModelUtility | None:
+    if label is None or not sample.height:
+        return None
+    features = [name for name in prepared.columns if name not in prepared.schema.label]
+    return learn(sample, protection, features=features, label=label)
+
+
+def _protection(policy: Policy, schema: Schema) -> Protection:
+    return Protection(
+        schema=schema,
+        guarantees=policy.guarantees(schema),
+        method=_method(policy),
+        recoding=_recoding(policy),
+        max_suppression_fraction=float(policy.suppression.max_fraction),
+        towards=policy.towards,
+    )
+
+
+def _method(policy: Policy) -> Method:
+    said = policy.method
+    if said.name == "guided":
+        return Guided(least_gain=float(said.least_gain))
+    return Mondrian(strict=said.strict)
+
+
+def _recoding(policy: Policy) -> Recoding:
+    said = policy.recoding
+    if said.name == "centroid":
+        return Centroid(numeric=said.numeric)
+    return {"ranges": Ranges, "level": Level, "representative": Representative}[said.name]()
+
+
+def _with_trees(schema: Schema, source: Source) -> Schema:
+    """Build the hierarchies that rules give to sensitive columns, on the values that occur."""
+    columns = []
+    for column in schema.columns:
+        rule = column.hierarchy
+        if column.role == "sensitive" and hasattr(rule, "build") and column.name in source.columns:
+            values = pl.concat(
+                [batch.to_series().unique() for batch in source.batches(columns=[column.name])]
+            )
+            tree = rule.build(values.drop_nulls().unique().sort(), column=column.name)
+            columns.append(replace(column, hierarchy=tree))
+        else:
+            columns.append(column)
+    return Schema(tuple(columns))
+
+
+def _check_suppression(policy: Policy, summary: Summary, prepared: Prepared) -> None:
+    """Raise where relaxed cuts would have to be found again by a plan that can't."""
+    if prepared.cells is None and getattr(policy.method, "strict", True) is False:
+        raise PolicyError(
+            f"Relaxed Mondrian needs the table in memory; it has {summary.n_rows} rows.",
+            hint="Use strict Mondrian, or Guided.",
+        )
+
+
+def _promised_k(guarantees: tuple[Guarantee, ...]) -> int:
+    return max([1, *(each.k for each in guarantees if isinstance(each, KAnonymity))])

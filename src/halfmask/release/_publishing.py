@@ -1,0 +1,155 @@
+"""Publish a release: write it beside, count it again from disk, report, and give it its name."""
+
+from __future__ import annotations
+
+import datetime
+import platform
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from halfmask._progress import Progress, silent
+from halfmask.data import atomic_folder
+from halfmask.release._claims import WEAKNESSES, supports
+from halfmask.release._manifest import (
+    MANIFEST_NAME,
+    REPORT_NAME,
+    Manifest,
+    ReleasedColumn,
+    RowCounts,
+    SupportFile,
+    write_manifest,
+)
+from halfmask.release._reporting import report_facts
+from halfmask.release._report import render_report
+from halfmask.release._writing import file_sha256, write_parts
+from halfmask.release.verifier import verify
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from halfmask.release._manifest import DataFile
+    from halfmask.release._prepared import Prepared
+    from halfmask.release._release import Release
+
+__all__ = ["publish"]
+
+
+def publish(
+    release: Release, out: str | Path, *, overwrite: bool, progress: Progress | None
+) -> Release:
+    """Write a release; see :meth:`halfmask.release.Release.write`."""
+    told = progress or silent
+    prepared = release.prepared
+    with atomic_folder(out, overwrite=overwrite, marker=MANIFEST_NAME) as folder:
+        told("writing", 0.0)
+        files = write_parts(
+            prepared.batches(told),
+            folder,
+            n_rows=prepared.n_out,
+            format=prepared.policy.output.format,
+            key=prepared.key,
+        )
+        manifest = _manifest(release, files, _write_support(prepared, folder))
+        write_manifest(manifest, folder)
+        told("verifying on disk")
+        verification = verify(folder)
+        verification.raise_if_broken()
+        told("reporting")
+        written = replace(release, manifest=manifest, verification=verification)
+        page = render_report(report_facts(written, manifest, verification))
+        (folder / REPORT_NAME).write_text(page, encoding="utf-8")
+    told("done", 1.0)
+    return written
+
+
+def _write_support(prepared: Prepared, folder: Path) -> tuple[SupportFile, ...]:
+    files = []
+    for support in supports(prepared.guarantees):
+        path = folder / support.name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(support.text, encoding="utf-8", newline="")
+        files.append(
+            SupportFile(name=support.name, column=support.column, sha256=file_sha256(path))
+        )
+    return tuple(files)
+
+
+def _manifest(
+    release: Release, files: tuple[DataFile, ...], support: tuple[SupportFile, ...]
+) -> Manifest:
+    prepared = release.prepared
+    now = datetime.datetime.now(datetime.UTC).replace(microsecond=0)
+    return Manifest(
+        created=now.isoformat().replace("+00:00", "Z"),
+        software={
+            "halfmask": version("halfmask"),
+            "python": platform.python_version(),
+            "polars": version("polars"),
+        },
+        policy_sha256=prepared.policy.sha256,
+        rows=RowCounts(
+            n_in=prepared.n_in,
+            n_out=prepared.n_out,
+            n_suppressed=prepared.n_in - prepared.n_out,
+        ),
+        files=files,
+        support=support,
+        columns=tuple(_columns(prepared)),
+        method=_method(prepared),
+        claims=release.claims,
+        weaknesses=tuple(_weaknesses(prepared)),
+        risk=_plain(release.risk.to_dict()),
+        utility=_plain(release.utility.to_dict()),
+    )
+
+
+def _columns(prepared: Prepared) -> list[ReleasedColumn]:
+    written = dict(zip(prepared.plan.quasi_identifiers, prepared.plan.written, strict=True))
+    columns = []
+    for name in prepared.columns:
+        column = prepared.schema[name]
+        dtype = written[name].dtype if name in written else prepared.source.dtypes[name]
+        columns.append(
+            ReleasedColumn(
+                name=name,
+                role=column.role,
+                kind=column.kind,
+                recoding=prepared.plan.recoding.name if name in written else None,
+                dtype=str(dtype),
+            )
+        )
+    return columns
+
+
+def _method(prepared: Prepared) -> dict[str, Any]:
+    said: dict[str, Any] = prepared.policy.method.model_dump(mode="json")
+    return said
+
+
+def _weaknesses(prepared: Prepared) -> list[str]:
+    """Name what the promised models don't stop in this release."""
+    named = [*prepared.plan.recoding.weaknesses]
+    judged = {guarantee.column for guarantee in prepared.guarantees if guarantee.column}
+    if any(name not in judged for name in prepared.schema.sensitive) or not judged:
+        named.append("no-diversity")
+    if prepared.schema.insensitive:
+        named.append("other-columns")
+    named += ["background-knowledge", "minimality", "one-release"]
+    return [WEAKNESSES[name] for name in named]
+
+
+def _plain(values: Mapping[str, object]) -> dict[str, Any]:
+    """Return numbers as JSON has them: an infinite one, or none, is null."""
+
+    def walk(value: object) -> Any:  # noqa: ANN401 # JSON
+        if isinstance(value, dict):
+            return {str(name): walk(each) for name, each in value.items()}
+        if isinstance(value, list | tuple):
+            return [walk(each) for each in value]
+        if isinstance(value, float) and value - value != 0:
+            return None
+        return value
+
+    return {name: walk(value) for name, value in values.items()}

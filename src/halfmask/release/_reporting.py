@@ -1,0 +1,132 @@
+"""Put together what the report shows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from halfmask.release._report_facts import (
+    ColumnFact,
+    FileFact,
+    PromiseFact,
+    ReportFacts,
+    RiskFact,
+    class_size_shares,
+)
+
+if TYPE_CHECKING:
+    from halfmask.assess.risk import Reidentification
+    from halfmask.release._manifest import Manifest
+    from halfmask.release._prepared import Prepared
+    from halfmask.release._release import Release
+    from halfmask.release.verifier import ClaimCheck, Verification
+
+__all__ = ["report_facts"]
+
+TREATMENTS = {
+    "ranges": "written as ranges and sets",
+    "level": "written as nodes of its hierarchy",
+    "centroid": "written as the middle of its class",
+    "representative": "written as one row of its class has it",
+}
+METHODS = {
+    "mondrian": "Mondrian: classes are cut at the median of their widest column",
+    "guided": "Guided: classes are cut where the label to predict parts most",
+}
+
+
+def report_facts(release: Release, manifest: Manifest, verification: Verification) -> ReportFacts:
+    """Gather the facts of a written release and its verification."""
+    prepared, risk, utility = release.prepared, release.risk, release.utility
+    return ReportFacts(
+        title="Release report",
+        created=manifest.created,
+        software=manifest.software,
+        policy_sha256=manifest.policy_sha256,
+        promises=tuple(_promise(check) for check in verification.claims),
+        rows_in=prepared.n_in,
+        rows_out=prepared.n_out,
+        method=METHODS[prepared.plan.method.name],
+        recoding=TREATMENTS[prepared.plan.recoding.name],
+        risk_before=_risk(risk.before),
+        risk_after=_risk(risk.after),
+        class_sizes=class_size_shares(risk.before_sizes, risk.after_sizes),
+        columns=tuple(_columns(prepared, release)),
+        n_dropped=len(prepared.schema.identifiers),
+        information_loss=utility.loss,
+        class_sizes_utility=utility.class_sizes,
+        model_utility=utility.model,
+        label=utility.label,
+        population=risk.population_rows,
+        weaknesses=manifest.weaknesses,
+        unprotected=tuple(_unprotected(prepared)),
+        files=tuple(
+            FileFact(name=file.name, sha256=file.sha256, bytes=file.n_bytes, rows=file.n_rows)
+            for file in manifest.files
+        ),
+    )
+
+
+def _promise(check: ClaimCheck) -> PromiseFact:
+    at_most = check.model == "t-closeness"
+    name = "t" if at_most else "k" if check.model == "k-anonymity" else "l"
+    required = float(check.parameters["c" if check.model == "recursive-cl-diversity" else name])
+    return PromiseFact(
+        model=check.model,
+        parameters=check.parameters,
+        column=check.column,
+        quasi_identifiers=check.quasi_identifiers,
+        sentence=check.sentence,
+        required=required,
+        bound="at most" if at_most or check.model == "recursive-cl-diversity" else "at least",
+        achieved=check.counted if check.counted is not None else float("nan"),
+        achieved_wildcard=check.counted_wildcard,
+        holds=check.holds,
+        classes=check.classes or 0,
+        rows=0,
+    )
+
+
+def _risk(counted: Reidentification) -> RiskFact:
+    journalist = counted.journalist
+    return RiskFact(
+        prosecutor_highest=counted.prosecutor.highest.value,
+        prosecutor_average=counted.prosecutor.average.value,
+        marketer=counted.marketer.linked.value,
+        unique_fraction=counted.uniqueness.share.value,
+        journalist_highest=None if journalist is None else journalist.highest.value,
+        journalist_average=None if journalist is None else journalist.average.value,
+    )
+
+
+def _columns(prepared: Prepared, release: Release) -> list[ColumnFact]:
+    facts = []
+    for name in prepared.columns:
+        column = prepared.schema[name]
+        recoded = name in prepared.plan.quasi_identifiers
+        facts.append(
+            ColumnFact(
+                name=name,
+                role=column.role,
+                kind=column.kind,
+                treatment=TREATMENTS[prepared.plan.recoding.name] if recoded else "left as it is",
+                loss=release.utility.loss.columns.get(name),
+                distribution=release.utility.distributions.get(name),
+            )
+        )
+    return facts
+
+
+def _unprotected(prepared: Prepared) -> list[str]:
+    judged = {guarantee.column for guarantee in prepared.guarantees if guarantee.column}
+    said = [
+        f"Nothing was promised about the sensitive column {name!r}: all rows of a class may share "
+        "its value."
+        for name in prepared.schema.sensitive
+        if name not in judged
+    ]
+    if prepared.schema.insensitive:
+        said.append(
+            f"{len(prepared.schema.insensitive)} columns leave as they are. Who knows them of a "
+            "person may find the row by them: they are in no class."
+        )
+    return said

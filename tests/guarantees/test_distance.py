@@ -244,6 +244,15 @@ def test_a_column_with_one_value_is_at_no_distance():
     assert set(distances(rows, distance="hierarchical", hierarchy=tree).values()) == {0.0}
 
 
+def test_missing_is_as_far_as_can_be_from_the_only_leaf_of_a_tree():
+    tree = Hierarchy.from_rows([("a",)], column="s")
+    rows = [(0, "a"), (1, None)]
+
+    found = distances(rows, distance="hierarchical", hierarchy=tree)
+
+    assert found == {0: 0.5, 1: 0.5}
+
+
 def test_a_tree_that_lacks_a_value_is_refused():
     tree = Hierarchy.from_rows([("a", "*")], column="s")
 

@@ -23,6 +23,7 @@ from halfmask.guarantees import (
     TCloseness,
     measure,
 )
+from halfmask.guarantees._exact import at_most, below
 
 Row = tuple[int | None, str | None, int | None]
 ROWS = st.lists(
@@ -128,7 +129,8 @@ def test_distinct_l_is_the_number_of_values(rows, l):
     agree(judged(rows, DistinctLDiversity(l=l, column="s")), found, sum(x < l for x in found))
 
 
-@given(ROWS, THRESHOLDS)
+@given(ROWS, THRESHOLDS | st.floats(1, 6))
+@example([(0, "a", v) for v in (0, 0, 0, 1)], 1.76)  # the level is 1.7548
 @example([(0, "a", v) for v in (0, 0, 0, 0, 1, 2, 3, None)], 4.0)  # exp(H) is 4, unevenly
 @example([(0, "a", v) for v in (0, 1, 2)], 3.0)  # math.exp(math.log(3)) is above 3, a hair
 def test_entropy_l_is_the_exponential_of_the_entropy(rows, l):
@@ -308,3 +310,51 @@ def test_large_uneven_classes_near_the_threshold_are_settled_on_the_careful_side
     assert level < 4
     assert EntropyLDiversity(l=level, column="s").judge(classes).failing.tolist() == [0]
     assert EntropyLDiversity(l=level * (1 - 1e-8), column="s").judge(classes).holds
+
+
+@pytest.mark.parametrize("m", [2, 3, 5, 6, 7, 11, 25, 60])
+@pytest.mark.parametrize("each", [1, 3, 49])
+def test_evenly_frequent_values_have_their_number_as_level(m, each):
+    """In floats the exponential of the logarithm of 5 is 4.999999999999999."""
+    codes = np.repeat(np.arange(m), each)
+    classes = Classes.from_codes(np.zeros(len(codes)), 1, {"s": (codes, m)})
+
+    judgement = EntropyLDiversity(l=m, column="s").judge(classes)
+
+    assert judgement.achieved == m
+    assert judgement.holds
+
+
+def test_large_classes_are_settled_exactly_where_their_counts_have_a_common_factor():
+    codes = np.repeat(np.arange(5), [4000, 1000, 1000, 1000, 1000])
+    classes = Classes.from_codes(np.zeros(len(codes)), 1, {"s": (codes, 5)})
+
+    assert EntropyLDiversity(l=4, column="s").judge(classes).holds
+    assert not EntropyLDiversity(l=4.0000000001, column="s").judge(classes).holds
+
+
+def test_a_threshold_is_the_decimal_that_was_typed():
+    """The nearest binary to 0.3 is below three tenths, that to 0.1 is above one."""
+    three_tenths = [0] * 8 + [1] * 2 + [0] * 2 + [1] * 8
+    classes = Classes.from_codes(np.repeat([0, 1], 10), 2, {"s": (three_tenths, 2)})
+    one_tenth = Classes.from_codes([0] * 11, 1, {"s": ([0] + [1] * 10, 2)})
+
+    assert TCloseness(t=0.3, column="s").judge(classes).holds
+    assert not RecursiveCLDiversity(c=10, l=2, column="s").judge(one_tenth).holds
+    one_of_ten = Classes.from_codes([0] * 20, 1, {"s": ([0, *range(1, 20)], 20)})
+    assert not RecursiveCLDiversity(c=0.1, l=11, column="s").judge(one_of_ten).holds
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 2**40), st.integers(1, 2**40)), min_size=1, max_size=5),
+    st.fractions(0, 2),
+)
+def test_fractions_are_compared_exactly_whatever_their_size(pairs, bound):
+    pairs.append((bound.numerator, bound.denominator))
+    numerators, denominators = (np.array(part, dtype=object) for part in zip(*pairs, strict=True))
+    if max(map(max, pairs)) < 2**62:
+        numerators, denominators = numerators.astype(np.int64), denominators.astype(np.int64)
+
+    expected = [Fraction(*pair) for pair in pairs]
+    assert at_most(numerators, denominators, bound).tolist() == [x <= bound for x in expected]
+    assert below(numerators, denominators, bound).tolist() == [x < bound for x in expected]

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halfmask._errors import ColumnNotFoundError, ParameterError
-from halfmask.guarantees._grouping import check_columns, class_of_row, value_codes
+from halfmask.guarantees._grouping import check_columns, class_of_row, class_sizes, value_codes
 from halfmask.guarantees._histogram import Histogram
 
 if TYPE_CHECKING:
@@ -93,6 +93,8 @@ class Classes:
         columns, there the last in the order. A table without rows has no classes.
         """
         check_columns(frame, [*quasi_identifiers, *sensitive])
+        if not sensitive:
+            return cls(class_sizes(frame, quasi_identifiers=quasi_identifiers))
         of_row, n_classes = class_of_row(frame, quasi_identifiers=quasi_identifiers)
         coded = {
             name: value_codes(frame[name], order=(orders or {}).get(name)) for name in sensitive

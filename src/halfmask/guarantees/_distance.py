@@ -93,8 +93,7 @@ def hierarchical_distance(
 
     Notes
     -----
-    **Edge cases.** Missing is a branch of its own under the root. A tree without a single root
-    gets one.
+    **Edge cases.** Missing is a branch of its own under the root.
     """
     leaves = len(hierarchy.leaves)
     if histogram.n_values not in {leaves, leaves + 1}:
@@ -121,12 +120,8 @@ def _excess(histogram: Histogram, n: Ints, total: int) -> Ints:
 
 
 def _height(hierarchy: Hierarchy, n_values: int) -> int:
-    """Return the level of the root, one above the top level where that has several labels."""
-    top = int(hierarchy.height) - 1
-    rooted = int(_nodes(hierarchy, top, len(hierarchy.leaves))[-1]) == 0
-    if not rooted:
-        return top + 1
-    return max(top, 1) if n_values > 1 else top
+    """Return the level of the root; a single leaf that shares the table with missing has one."""
+    return max(int(hierarchy.height) - 1, 1 if n_values > 1 else 0)
 
 
 def _nodes(hierarchy: Hierarchy, level: int, n_values: int) -> npt.NDArray[np.int64]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -11,10 +11,11 @@ import polars as pl
 from halfmask._errors import ColumnNotFoundError, DataError, HierarchyError, ParameterError
 from halfmask.data import leaf_text
 
-__all__ = ["class_of_row", "value_codes"]
+__all__ = ["check_columns", "class_of_row", "class_sizes", "value_codes"]
 
 _KEY_LIMIT = 2**62
 _DENSE_RANGE = 2**20
+_TEXT = (pl.String, pl.Categorical, pl.Enum)
 
 Codes = npt.NDArray[np.int64]
 
@@ -61,17 +62,17 @@ def class_of_row(frame: pl.DataFrame, *, quasi_identifiers: Sequence[str]) -> tu
     >>> codes.tolist(), n
     ([0, 1, 0], 2)
     """
-    check_columns(frame, quasi_identifiers)
-    keys = np.zeros(frame.height, dtype=np.int64)
-    span = 1
-    for name in quasi_identifiers:
-        codes, n_values = _any_codes(frame[name])
-        if span * n_values > _KEY_LIMIT:
-            # The product left 62 bits: number the keys so far, which are at most one per row.
-            keys, span = _dense(keys)
-        keys = keys * n_values + codes
-        span *= n_values
-    return _dense(keys)
+    distinct, of_row = np.unique(_keys(frame, quasi_identifiers), return_inverse=True)
+    return of_row.astype(np.int64, copy=False), len(distinct)
+
+
+def class_sizes(frame: pl.DataFrame, *, quasi_identifiers: Sequence[str]) -> Codes:
+    """Count the rows of each class, in the order of :func:`class_of_row`.
+
+    Where only sizes are asked for this is faster, as no row is told its class.
+    """
+    _, counts = np.unique(_keys(frame, quasi_identifiers), return_counts=True)
+    return counts.astype(np.int64, copy=False)
 
 
 def value_codes(column: pl.Series, *, order: Sequence[object] | None = None) -> tuple[Codes, int]:
@@ -134,14 +135,41 @@ def _check_flat(column: pl.Series) -> None:
         )
 
 
-def _any_codes(column: pl.Series) -> tuple[Codes, int]:
-    """Code the values in whatever order is fastest."""
-    _check_flat(column)
-    if column.dtype in (pl.String, pl.Categorical, pl.Enum):
-        # Categories of its own: those of the global pool outlive the table, and aren't dense.
-        pool = pl.Categorical(pl.Categories.random())
-        physical = column.cast(pl.String).cast(pool).to_physical()
-        return _filled(physical, _maximum(physical) + 1)
+def _keys(frame: pl.DataFrame, columns: Sequence[str]) -> Codes:
+    """Return one integer for each row, the same for rows that are equal in the columns."""
+    check_columns(frame, columns)
+    keys = np.zeros(frame.height, dtype=np.int64)
+    span = 1
+    for codes, n_values in _all_codes(frame, columns):
+        if span * n_values > _KEY_LIMIT:
+            # The product left 62 bits: number the keys so far, which are at most one per row.
+            distinct, keys = np.unique(keys, return_inverse=True)
+            span = len(distinct)
+        keys = keys * n_values + codes
+        span *= n_values
+    return keys
+
+
+def _all_codes(frame: pl.DataFrame, columns: Sequence[str]) -> Iterator[tuple[Codes, int]]:
+    """Code the values of each column in whatever order is fastest."""
+    for name in columns:
+        _check_flat(frame[name])
+    text = [name for name in columns if frame[name].dtype in _TEXT]
+    # A pool of categories each: those of the global one outlive the table, and aren't dense. All
+    # columns in one call, which polars spreads over the cores.
+    physical = frame.select(
+        pl.col(name).cast(pl.String).cast(pl.Categorical(pl.Categories.random())).to_physical()
+        for name in dict.fromkeys(text)
+    )
+    for name in columns:
+        if name in text:
+            yield _filled(physical[name], _maximum(physical[name]) + 1)
+        else:
+            yield _number_codes(frame[name])
+
+
+def _number_codes(column: pl.Series) -> tuple[Codes, int]:
+    """Code numbers by what they exceed the least by, if that stays small, else by rank."""
     if column.dtype.is_integer() and column.dtype not in (pl.UInt64, pl.Int128, pl.UInt128):
         low, high = column.min(), column.max()
         if isinstance(low, int) and isinstance(high, int) and high - low < _DENSE_RANGE:
@@ -178,8 +206,3 @@ def _filled(codes: pl.Series, n_values: int) -> tuple[Codes, int]:
 def _maximum(codes: pl.Series) -> int:
     largest = codes.max()
     return largest if isinstance(largest, int) else 0
-
-
-def _dense(keys: Codes) -> tuple[Codes, int]:
-    distinct, inverse = np.unique(keys, return_inverse=True)
-    return inverse.astype(np.int64, copy=False), len(distinct)

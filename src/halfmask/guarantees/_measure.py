@@ -72,6 +72,9 @@ def measure(
     """
     sensitive = [guarantee.column for guarantee in guarantees if guarantee.column is not None]
     check_columns(frame, [*quasi_identifiers, *sensitive])
+    if not sensitive:
+        only_sizes = Classes.of(frame, quasi_identifiers=quasi_identifiers)
+        return [guarantee.judge(only_sizes) for guarantee in guarantees]
     of_row, n_classes = class_of_row(frame, quasi_identifiers=quasi_identifiers)
     sizes = np.bincount(of_row, minlength=n_classes).astype(np.int64)
     counted: dict[tuple[str, tuple[str, ...] | None], Histogram] = {}

@@ -26,6 +26,8 @@ READ_ERRORS: Final = (
 )
 
 ARROW_FILE_MAGIC: Final = b"ARROW1"
+#: How gzip, zstd and zlib files begin.
+COMPRESSED: Final = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\x78\x01", b"\x78\x9c", b"\x78\xda")
 
 
 class UnreadableError(VerificationError):
@@ -50,12 +52,15 @@ def open_part(path: Path, fmt: str) -> pl.LazyFrame:
     """
     if fmt == "parquet":
         return pl.scan_parquet(path, glob=False, hive_partitioning=False)
+    with path.open("rb") as file:
+        start = file.read(len(ARROW_FILE_MAGIC))
     if fmt == "csv":
+        if start.startswith(COMPRESSED):
+            # The reader would unpack it, to whatever size.
+            raise UnreadableError("It is compressed.")
         return pl.scan_csv(path, glob=False, infer_schema=False)
     if fmt == "arrow":
-        with path.open("rb") as file:
-            is_file = file.read(len(ARROW_FILE_MAGIC)) == ARROW_FILE_MAGIC
-        if is_file:
+        if start == ARROW_FILE_MAGIC:
             return pl.scan_ipc(path, glob=False, hive_partitioning=False)
         return pl.read_ipc_stream(path).lazy()
     return _open_json_lines(path)

@@ -134,7 +134,7 @@ def _tree(
 ) -> Tree | None:
     if values is None or not (promise.ordered or promise.needs_tree):
         return None
-    if promise.ordered and values.in_order:
+    if promise.ordered and (values.is_scale or (values.in_order and claim.support is None)):
         return None
     if claim.support is None or claim.support not in support:
         raise Unjudgeable("the release has no support file with the order of its values")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -76,16 +77,25 @@ def read_tree(path: Path, values: SensitiveValues) -> Tree:
     place = {row[0]: i for i, row in enumerate(rows)}
     if len(place) != len(rows):
         raise VerificationError("The support file names a value twice.")
-    lacking = sum(label not in place for label in values.labels)
-    unused = len(place) - (len(values.labels) - lacking)
+    found = [_find(label, place) for label in values.labels]
+    lacking = found.count(None)
+    unused = len(place) - len(set(found) - {None})
+    if len(set(found) - {None}) < len(found) - lacking:
+        raise VerificationError("The support file has one row for two values.")
     if lacking or unused:
         raise VerificationError(
             f"The support file lacks {lacking} values that the data has and names {unused} "
             "that it doesn't have."
         )
     n = len(rows)
-    place_of = [place[label] for label in values.labels] + [n] * values.has_missing
+    place_of = [each for each in found if each is not None] + [n] * values.has_missing
     return Tree(np.array(place_of, dtype=np.int64), _parents(rows, values.has_missing))
+
+
+def _find(label: str, place: Mapping[str, int]) -> int | None:
+    """Return the place of a value; CSV files have an apostrophe before what may be a formula."""
+    found = place.get(label)
+    return place.get(label[1:]) if found is None and label.startswith("'") else found
 
 
 def _rows(path: Path) -> list[list[str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import struct
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -100,7 +101,9 @@ class SensitiveValues:
     has_missing
         Whether a cell of it is missing.
     in_order
-        Whether the numbers of the values follow the order of the values.
+        Whether the numbers of the values follow the values' own order.
+    is_scale
+        Whether that order is what the column means: it holds numbers or times.
     labels
         What the values are called in a support file, missing left out.
     """
@@ -109,17 +112,18 @@ class SensitiveValues:
     n_values: int
     has_missing: bool
     in_order: bool
+    is_scale: bool
     labels: tuple[str, ...]
 
 
 def sensitive_values(dictionary: Dictionary, *, kind: str) -> SensitiveValues:
     """Give each value of a sensitive column a number, in their natural order where they have one.
 
-    Numbers, dates and truth values have one; in text files, columns of kind ``"numeric"`` whose
-    cells all are numbers.
+    Numbers, times and truth values have one; so have texts in a column of kind ``"numeric"`` that
+    all are numbers, and in one of kind ``"datetime"`` that all are times of ISO 8601 of one form.
     """
     texts = dictionary.texts.to_list()
-    keys = _order_keys(texts, dictionary.dtype, numeric=kind == "numeric")
+    keys = _order_keys(texts, dictionary.dtype, kind)
     places = {key: place for place, key in enumerate(sorted(set(keys or texts)))}
     number = [places[key] for key in keys or texts]
     n, has_missing = len(places), dictionary.has_missing
@@ -131,6 +135,7 @@ def sensitive_values(dictionary: Dictionary, *, kind: str) -> SensitiveValues:
         n_values=n + has_missing,
         has_missing=has_missing,
         in_order=keys is not None,
+        is_scale=keys is not None and kind in {"numeric", "datetime"},
         labels=tuple(label_of[place] for place in range(n)),
     )
 
@@ -138,7 +143,7 @@ def sensitive_values(dictionary: Dictionary, *, kind: str) -> SensitiveValues:
 _Key: TypeAlias = "tuple[bool, Decimal | float | int]"
 
 
-def _order_keys(texts: list[str], dtype: pl.DataType, *, numeric: bool) -> list[_Key] | None:
+def _order_keys(texts: list[str], dtype: pl.DataType, kind: str) -> list[_Key] | None:
     """Return what to sort the values by, not-a-number last; None where they have no order."""
     read: Callable[[str], _Key] | None = None
     if dtype.is_float():
@@ -147,11 +152,13 @@ def _order_keys(texts: list[str], dtype: pl.DataType, *, numeric: bool) -> list[
         read = _integer_key
     elif dtype == pl.Boolean:
         read = _truth_key
-    elif dtype.is_decimal() or numeric:
+    elif dtype.is_decimal() or kind == "numeric":
         read = _decimal_key
+    elif kind == "datetime" and len({len(text) for text in texts}) == 1:
+        read = _time_key
     try:
         return None if read is None else [read(text) for text in texts]
-    except InvalidOperation:  # text that is no number
+    except (InvalidOperation, ValueError):  # text that is no number and no time
         return None
 
 
@@ -166,6 +173,10 @@ def _truth_key(text: str) -> _Key:
 def _decimal_key(text: str) -> _Key:
     number = Decimal(text)
     return (True, 0) if number.is_nan() else (False, number)
+
+
+def _time_key(text: str) -> _Key:
+    return False, datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
 
 
 def _float_key(text: str) -> _Key:

@@ -74,7 +74,8 @@ class ColumnarReader:
         # A column without values in one file has the type that it has in the others.
         empty = [n for n in frame.columns if frame[n].null_count() == frame.height]
         frame = frame.with_columns(pl.col(n).cast(self._settled[n]) for n in empty)
-        return cast_declared(mark_missing(frame, self._options.missing), self._declared)
+        frame = mark_missing(frame, self._options.missing)
+        return settle(cast_declared(frame, self._declared)) if self._declared else frame
 
 
 def _parquet_facts(place: Place) -> _Facts:

@@ -12,7 +12,7 @@ from halfmask._errors import DataError
 from halfmask.data._casts import cast_declared, check_declared
 from halfmask.data._columns import same_columns
 from halfmask.data._dialect import Dialect, sniff
-from halfmask.data._frames import check_names
+from halfmask.data._frames import check_names, settle
 from halfmask.data._reading import reading
 from halfmask.data._text import BLOCK, TextStream
 from halfmask.data._text_types import TextJudge, typed
@@ -72,7 +72,7 @@ class CsvReader:
                 frame, misfits = typed(texts, self.dtypes)
                 if set(misfits) - set(self._declared):
                     raise DataError(f"{part.place.what} has changed while it was read.")
-                yield cast_declared(frame, self._declared)
+                yield settle(cast_declared(frame, self._declared))
 
 
 class _Part:

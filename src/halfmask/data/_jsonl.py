@@ -81,7 +81,7 @@ class JsonLinesReader:
         read, misfits = typed(frame.select(moments), self.dtypes)
         if misfits:
             raise DataError(f"{what} has changed while it was read.")
-        return cast_declared(frame.with_columns(read.get_columns()), self._declared)
+        return settle(cast_declared(frame.with_columns(read.get_columns()), self._declared))
 
     def _survey(self, place: Place) -> list[str]:
         """Learn the keys and types of one file; returns its keys."""
@@ -92,14 +92,16 @@ class JsonLinesReader:
         with reading(place.what, "JSON lines"):
             for block in _blocks(place, self._options.encoding):
                 table = _parse(block, texts, unexpected="infer", what=place.what)
+                # In the order of the file: the keys that a schema names come first afterwards.
+                keys |= dict.fromkeys(table.schema.names)
+                self._types = dict.fromkeys(keys, pa.null()) | self._types
                 # Texts that pyarrow takes for points in time stay texts until all are seen.
                 moments = [f.name for f in table.schema if pa.types.is_timestamp(f.type)]
                 if moments:
                     texts |= dict.fromkeys(moments, pa.string())
                     table = _parse(block, texts, unexpected="infer", what=place.what)
                 for field in table.schema:
-                    keys[field.name] = None
-                    before = self._types.get(field.name, pa.null())
+                    before = self._types[field.name]
                     self._types[field.name] = _joint(field.name, before, field.type)
                 self.n_rows += table.num_rows
                 self._look_at(table)

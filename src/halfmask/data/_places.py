@@ -8,6 +8,7 @@ import shutil
 import stat
 import sys
 import tempfile
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,7 +39,7 @@ class Place:
     """
 
     def __init__(
-        self, what: str, *, name: str = "", path: Path | None = None, spool: IO[bytes] | None = None
+        self, what: str, *, name: str = "", path: Path | None = None, spool: _Spool | None = None
     ) -> None:
         self.what = what
         self.name = name
@@ -65,7 +66,7 @@ class Place:
             return
         if (
             self._spool is not None
-            and (path := Path(f"/proc/self/fd/{self._spool.fileno()}")).exists()
+            and (path := Path(f"/proc/self/fd/{self._spool.descriptor}")).exists()
         ):
             yield path
             return
@@ -73,10 +74,22 @@ class Place:
             yield file
 
 
+class _Spool:
+    """What came in at a pipe, in a temporary file without a name."""
+
+    def __init__(self, pipe: IO[bytes]) -> None:
+        # TemporaryFile has no name on disk, so that nothing is left by any kind of death.
+        with tempfile.TemporaryFile(prefix="halfmask-") as file:
+            shutil.copyfileobj(pipe, file, 1 << 20)
+            file.flush()
+            self.descriptor = os.dup(file.fileno())
+        weakref.finalize(self, os.close, self.descriptor)
+
+
 class _Window(io.RawIOBase):
     """A reader of its own over a spooled file: its position is not the file's."""
 
-    def __init__(self, spool: IO[bytes]) -> None:
+    def __init__(self, spool: _Spool) -> None:
         super().__init__()
         self._spool = spool
         self._position = 0
@@ -88,7 +101,7 @@ class _Window(io.RawIOBase):
         return True
 
     def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
-        end = os.fstat(self._spool.fileno()).st_size
+        end = os.fstat(self._spool.descriptor).st_size
         start = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: end}[whence]
         self._position = max(0, start + offset)
         return self._position
@@ -97,7 +110,7 @@ class _Window(io.RawIOBase):
         return self._position
 
     def readinto(self, buffer: memoryview, /) -> int:  # type: ignore[override] # any buffer
-        data = os.pread(self._spool.fileno(), len(buffer), self._position)
+        data = os.pread(self._spool.descriptor, len(buffer), self._position)
         buffer[: len(data)] = data
         self._position += len(data)
         return len(data)
@@ -148,9 +161,5 @@ def _in_folder(folder: Path) -> list[Place]:
 
 
 def _spooled(pipe: IO[bytes]) -> Place:
-    # TemporaryFile has no name on disk, so that nothing is left behind by any kind of death.
-    spool = tempfile.TemporaryFile(prefix="halfmask-")  # noqa: SIM115 - lives as long as the place
     with reading(_TABLE):
-        shutil.copyfileobj(pipe, spool, 1 << 20)
-        spool.flush()
-    return Place(_TABLE, spool=spool)
+        return Place(_TABLE, spool=_Spool(pipe))

@@ -19,7 +19,7 @@ from halfmask.data._formats import (
     form_of_name,
     format_of_bytes,
 )
-from halfmask.data._frames import to_polars
+from halfmask.data._frames import settle, to_polars
 from halfmask.data._places import Place, places_of
 from halfmask.data._read_options import ReadOptions
 from halfmask.data._text import start_of
@@ -158,7 +158,7 @@ class _FrameReader:
     def __init__(self, frame: object, options: ReadOptions) -> None:
         table = mark_missing(to_polars(frame), options.missing)
         check_declared(options.dtypes, table.columns)
-        self._frame = cast_declared(table, options.typed())
+        self._frame = settle(cast_declared(table, options.typed()))
         self.columns = tuple(self._frame.columns)
         self.dtypes = dict(self._frame.schema)
         self.n_rows = self._frame.height

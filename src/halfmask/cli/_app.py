@@ -1,0 +1,126 @@
+"""The command `halfmask`: its commands, and what happens when one fails."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+import threading
+import warnings
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from halfmask import __version__
+from halfmask.cli._console import say_failure, use_careful_streams
+from halfmask.cli._describe import describe
+from halfmask.cli._failures import INTERRUPTED, failure_of
+from halfmask.cli._protect import protect
+from halfmask.cli._schema import schema
+from halfmask.cli._verify import verify
+
+__all__ = ["main"]
+
+# What click makes of the interrupt key, before we see it.
+CLICK_INTERRUPTED = 130
+
+app = typer.Typer(
+    name="halfmask",
+    help=(
+        "Let others learn from a table of people that they must not see.\n\n"
+        "First describe the table and edit the policy that is proposed, then "
+        "protect the table by it: a release, verified on disk, with its report. "
+        "Whoever gets the release can verify it."
+    ),
+    epilog="Exit codes: 0 done, 1 failed (an unmet promise included), 2 wrong usage.",
+    rich_markup_mode=None,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+for command in (describe, protect, verify, schema):
+    app.command()(command)
+
+
+def _show_version(wanted: bool) -> None:  # noqa: FBT001 - typer's callback takes the flag
+    if wanted:
+        typer.echo(f"halfmask {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    context: typer.Context,
+    *,
+    version: Annotated[  # noqa: ARG001 - its callback has answered
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help(), nl=False)
+        raise typer.Exit(2)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command `halfmask` and return its exit code.
+
+    Parameters
+    ----------
+    arguments
+        The words behind `halfmask`; by default those the process was started with.
+
+    Returns
+    -------
+    int
+        0 done, 1 failed (a promise that isn't met included), 2 wrong usage.
+
+    Notes
+    -----
+    **Guarantees.** Whatever is raised becomes one line and a hint on standard error, or one JSON
+    object on standard output with ``--json``. Neither holds a cell's value, a category or the path
+    of an input. Only ``--debug`` shows a traceback, which may.
+
+    Examples
+    --------
+    >>> main(["--version"])
+    halfmask 0.1.0
+    0
+    """
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    options = words[: words.index("--")] if "--" in words else words
+    as_json, debug = "--json" in options, "--debug" in options
+    use_careful_streams()
+    _stop_cleanly()
+    with warnings.catch_warnings():
+        if not debug:
+            _hush()
+        try:
+            run = typer.main.get_command(app)
+            status = run.main(words, prog_name="halfmask", standalone_mode=False)
+        except SystemExit:
+            raise
+        except BrokenPipeError:
+            # Whoever read our output has gone. Python would complain of it once more at its exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 1
+        except BaseException as error:  # noqa: BLE001 - polars' panics are BaseExceptions
+            return say_failure(
+                failure_of(error), as_json=as_json, traceback_of=error if debug else None
+            )
+    if status == CLICK_INTERRUPTED:
+        return say_failure(INTERRUPTED, as_json=as_json)
+    return status if isinstance(status, int) else 0
+
+
+def _hush() -> None:
+    """Keep libraries from saying things of their own: what they say may quote a cell."""
+    warnings.simplefilter("ignore")
+    logging.lastResort = None
+
+
+def _stop_cleanly() -> None:
+    """Let a request to end unwind as the interrupt key does: what is half written goes."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.default_int_handler)

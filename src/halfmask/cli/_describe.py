@@ -1,0 +1,245 @@
+"""``halfmask describe``: propose a policy for a table, and say why."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from halfmask._errors import ParameterError, ReleaseError
+from halfmask.cli._console import console, listing, printable, say_json
+from halfmask.cli._failures import UsageError
+from halfmask.cli._options import (  # noqa: TC001 - typer reads annotations
+    DebugOption,
+    FileFormat,
+    JsonOption,
+    TableArgument,
+    VerboseOption,
+)
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+    from halfmask.data import Description, Proposal, ReadOptions
+
+__all__ = ["describe"]
+
+ROLE_STYLES = {
+    "identifier": "red",
+    "quasi_identifier": "yellow",
+    "sensitive": "magenta",
+    "insensitive": "green",
+}
+# Sets of columns that are shown unless more is asked for.
+FEW_SETS = 5
+
+
+def describe(
+    table: TableArgument,
+    *,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="POLICY",
+            help="Write the proposed policy here, with comments, for you to edit; - shows it.",
+        ),
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace POLICY if it exists.")
+    ] = False,
+    format: Annotated[  # noqa: A002 - it is the option's name
+        FileFormat | None,
+        typer.Option(
+            "--format",
+            metavar="NAME",
+            help="The table's format where its name doesn't say it: csv, tsv, parquet, arrow "
+            "(a file), arrows (a stream) or jsonl.",
+        ),
+    ] = None,
+    delimiter: Annotated[
+        str | None,
+        typer.Option("--delimiter", metavar="CHARACTER", help="Between the cells of a CSV file."),
+    ] = None,
+    encoding: Annotated[
+        str, typer.Option("--encoding", metavar="NAME", help="Of a text file.")
+    ] = "utf-8",
+    missing: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--missing",
+            metavar="MARK",
+            help="A text that means a missing cell, such as ?; may be given more than once.",
+        ),
+    ] = None,
+    sample: Annotated[
+        int | None,
+        typer.Option("--sample", min=1, metavar="ROWS", help="Look at so many rows, at random."),
+    ] = None,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = False,
+    debug: DebugOption = False,  # noqa: ARG001 - main looks for it
+) -> int:
+    """Propose what to say of each column, with the reason.
+
+    Shows the role and kind that each column of TABLE seems to have, why, and which columns together
+    single people out. It shows no cell of the table. With --out the proposal becomes a policy file:
+    edit it, then give it to halfmask protect.
+    """
+    _check_out(out, as_json=as_json, overwrite=overwrite)
+    options = _read_options(delimiter, encoding, missing)
+    from halfmask.data import describe as look_at  # noqa: PLC0415 - polars takes half a second
+    from halfmask.data import open_table  # noqa: PLC0415 - the same
+
+    found = look_at(open_table(table, format=format, options=options), sample=sample)
+    if out is not None:
+        _write_policy(_policy_text(found, options), out, overwrite=overwrite)
+    if as_json:
+        say_json({"ok": True, "policy": out, **_as_dict(found)})
+    elif out != "-":
+        screen = console()
+        _show(found, screen, verbose=verbose)
+        _show_next(out, screen)
+    return 0
+
+
+def _check_out(out: str | None, *, as_json: bool, overwrite: bool) -> None:
+    if out == "-" and as_json:
+        raise UsageError("--json and --out - both want standard output.", hint="Choose one.")
+    if out not in {None, "-"} and os.path.lexists(str(out)) and not overwrite:
+        # Whoever has edited a policy must not lose it to a second look at the table.
+        raise ReleaseError(
+            "The file for the policy exists already.",
+            hint="Give another name, or --overwrite if what is in it may go.",
+        )
+
+
+def _read_options(delimiter: str | None, encoding: str, missing: list[str] | None) -> ReadOptions:
+    from halfmask.data import ReadOptions  # noqa: PLC0415 - polars takes half a second
+
+    # In CSV an empty text means missing, too, unless a policy says otherwise.
+    marks = None if missing is None else tuple(dict.fromkeys(("", *missing)))
+    tabbed = "\t" if delimiter == "\\t" else delimiter
+    try:
+        return ReadOptions(delimiter=tabbed, encoding=encoding, missing=marks)
+    except ParameterError as error:
+        raise UsageError(error.what, hint=error.hint) from None
+
+
+def _policy_text(found: Description, options: ReadOptions) -> str:
+    """Return the policy with how the table was read, so that protect reads it alike."""
+    import tomlkit  # noqa: PLC0415 - only where a policy is written
+
+    said: dict[str, object] = {}
+    if options.missing is not None:
+        said["missing"] = list(options.missing)
+    if options.delimiter is not None:
+        said["delimiter"] = options.delimiter
+    if options.encoding != "utf-8":
+        said["encoding"] = options.encoding
+    text = found.policy_toml()
+    if not said:
+        return text
+    head, version, rest = text.partition("\nhalfmask = 1\n")
+    return f"{head}{version}\n{tomlkit.dumps({'input': said})}{rest}"
+
+
+def _write_policy(text: str, out: str, *, overwrite: bool) -> None:
+    if out == "-":
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        return
+    from halfmask.data import atomic_file  # noqa: PLC0415 - polars takes half a second
+
+    with atomic_file(Path(out), overwrite=overwrite) as file:
+        file.write(text.encode("utf-8"))
+
+
+def _as_dict(found: Description) -> dict[str, object]:
+    return {
+        "rows": found.rows,
+        "rows_looked_at": found.rows_looked_at,
+        "share_unique": found.share_unique,
+        "columns": [
+            {
+                "name": each.name,
+                "role": each.role,
+                "kind": each.kind,
+                "certain": each.certain,
+                "reasons": list(each.reasons),
+                "evidence": dict(each.evidence),
+            }
+            for each in found.proposals
+        ],
+        "singling_out": [
+            {"columns": list(each.columns), "share_unique": each.share_unique}
+            for each in found.singling_out
+        ],
+    }
+
+
+def _show(found: Description, out: Console, *, verbose: bool) -> None:
+    looked = "" if found.rows == found.rows_looked_at else f", {found.rows_looked_at:,} looked at"
+    out.print(f"{found.rows:,} rows{looked}, {len(found.proposals)} columns\n", style="bold")
+    table = listing("column", "role", "kind", "why")
+    table.columns[0].overflow = table.columns[3].overflow = "fold"
+    for each in found.proposals:
+        table.add_row(printable(each.name), _role(each), each.kind, _why(each, verbose=verbose))
+    out.print(table)
+    out.print(
+        f"\nOn the quasi-identifiers together {found.share_unique:.1%} of the rows are unique.",
+        style="bold",
+    )
+    _show_sets(found, out, most=None if verbose else FEW_SETS)
+
+
+def _role(proposal: Proposal) -> Text:
+    from rich.text import Text  # noqa: PLC0415 - --help needs none
+
+    doubt = "" if proposal.certain else " ?"
+    return Text(proposal.role.replace("_", "-") + doubt, style=ROLE_STYLES[proposal.role])
+
+
+def _why(proposal: Proposal, *, verbose: bool) -> str:
+    if not verbose:
+        return printable(proposal.reasons[0])
+    evidence = proposal.evidence
+    counted = (
+        f"{evidence['distinct']:,} different values, {evidence['missing_share']:.1%} missing, "
+        f"{evidence['share_unique']:.1%} of the rows with a value of their own."
+    )
+    return printable(" ".join((*proposal.reasons, counted)))
+
+
+def _show_sets(found: Description, out: Console, *, most: int | None) -> None:
+    if not found.singling_out:
+        return
+    shown = sorted(found.singling_out, key=lambda it: (len(it.columns), -it.share_unique))[:most]
+    out.print("So many are unique on these alone:")
+    table = listing("", "")
+    table.columns[0].justify = "right"
+    for each in shown:
+        table.add_row(f"  {each.share_unique:.1%}", printable(", ".join(each.columns)))
+    out.print(table)
+    left = len(found.singling_out) - len(shown)
+    if left:
+        out.print(f"  and {left} more sets of columns, with --verbose", style="dim")
+
+
+def _show_next(out: str | None, screen: Console) -> None:
+    screen.print(
+        "\nA ? is a guess on the careful side. A column that points at people may have been missed:"
+        " look at each."
+    )
+    if out is None:
+        screen.print("Next: halfmask describe TABLE --out policy.toml, and edit it.")
+    else:
+        screen.print(
+            f"The policy is in {printable(out)}: edit it, then halfmask protect TABLE POLICY OUT.",
+            soft_wrap=True,
+        )

@@ -1,0 +1,160 @@
+"""What an error is called on the command line: one line, one hint, a code and an exit code.
+
+::
+
+    HalfmaskError        its own words       its own code        1
+    wrong options        what is wrong       usage               2
+    KeyboardInterrupt    stopped             interrupted         1
+    MemoryError          memory ran out      out-of-memory       1
+    OSError              the system's words  disk-full, system   1
+    anything else        its type's name     unexpected          1
+
+Only our own errors may speak for themselves. Whatever a library says may quote a cell or a path, so
+that nothing of it is passed on but its type.
+"""
+
+from __future__ import annotations
+
+import errno
+import re
+from dataclasses import dataclass
+
+import typer
+
+from halfmask._errors import HalfmaskError
+
+__all__ = ["CODES", "INTERRUPTED", "Failure", "UsageError", "failure_of"]
+
+FAILED, MISUSED = 1, 2
+#: The codes that no class of `halfmask._errors` has.
+CODES = ("usage", "interrupted", "out-of-memory", "disk-full", "system", "unexpected")
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+WHOLE = "A release is there whole or not at all; what was there before is still there."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """What is said of an error.
+
+    Parameters
+    ----------
+    error
+        What is wrong, without a cell's value, a category or an input path.
+    hint
+        What is most likely to help.
+    code
+        A word for programs, stable between versions.
+    status
+        The exit code: 1 failed, 2 wrong usage.
+    """
+
+    error: str
+    hint: str | None
+    code: str
+    status: int = FAILED
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the JSON object of an error."""
+        return {
+            "ok": False,
+            "error": self.error,
+            "hint": self.hint,
+            "code": self.code,
+            "status": self.status,
+        }
+
+
+class UsageError(HalfmaskError):
+    """Words on the command line that don't fit together."""
+
+    code = "usage"
+
+
+INTERRUPTED = Failure(error="Stopped before it was done.", hint=WHOLE, code="interrupted")
+
+
+def failure_of(error: BaseException) -> Failure:
+    """Return what may be said of an error."""
+    if isinstance(error, HalfmaskError):
+        status = MISUSED if isinstance(error, UsageError) else FAILED
+        return Failure(error=error.what, hint=error.hint, code=error.code, status=status)
+    if isinstance(error, typer.TyperException):
+        return _misuse(error)
+    if isinstance(error, KeyboardInterrupt | typer.Abort):
+        return INTERRUPTED
+    if isinstance(error, MemoryError):
+        return Failure(
+            error="Memory ran out.",
+            hint="Give the table as a folder of Parquet files, which is read in batches. " + WHOLE,
+            code="out-of-memory",
+        )
+    if isinstance(error, OSError):
+        return _refused(error)
+    return Failure(
+        error=f"halfmask failed in a way that it didn't expect ({type(error).__name__}).",
+        hint="Run it again with --debug to see where; that traceback may hold values of the table.",
+        code="unexpected",
+    )
+
+
+def _refused(error: OSError) -> Failure:
+    if error.errno in FULL:
+        return Failure(
+            error="The disk is full, or a file would be larger than is allowed.",
+            hint="Make room, or write to another disk. " + WHOLE,
+            code="disk-full",
+        )
+    # The number's own words; the error's may hold the path.
+    words = errno.errorcode.get(error.errno or 0, type(error).__name__)
+    return Failure(
+        error=f"The system refused to read or write a file ({words}).",
+        hint="Check that TABLE and POLICY may be read and that OUT may be written.",
+        code="system",
+    )
+
+
+def _misuse(error: typer.TyperException) -> Failure:
+    """Say what is wrong with the words after `halfmask`, repeating none that may be a path."""
+    hint = f"See {_command_of(error)} --help."
+    option = getattr(error, "option_name", None)
+    parameter = getattr(error, "param", None)
+    if option is not None and not hasattr(error, "possibilities"):
+        said = f"Option {_flag(option)} wants a value, or has one that it doesn't take."
+    elif option is not None:
+        said = f"There is no option {_flag(option)}."
+        near = getattr(error, "possibilities", None)
+        hint = f"Did you mean {' or '.join(sorted(near))}?" if near else hint
+    elif type(error).__name__ == "MissingParameter":
+        said = f"{_name_of(parameter)} is missing."
+    elif parameter is not None:
+        said = f"{_name_of(parameter)} can't be what was given."
+        choices = getattr(getattr(parameter, "type", None), "choices", ())
+        hint = f"It is one of {', '.join(map(str, choices))}." if choices else hint
+    else:
+        said, hint = _stray_words(error.message, hint)
+    return Failure(error=said, hint=hint, code="usage", status=MISUSED)
+
+
+def _stray_words(message: str, hint: str) -> tuple[str, str]:
+    if message.startswith("No such command"):
+        near = re.search(r"Did you mean (.*)\?$", message)
+        return "There is no such command.", f"Did you mean {near[1]}?" if near else hint
+    if "unexpected extra argument" in message:
+        return "There are more words than the command takes.", hint
+    return "The words don't fit the command.", hint
+
+
+def _command_of(error: typer.TyperException) -> str:
+    context = getattr(error, "ctx", None)
+    return "halfmask" if context is None else str(context.command_path)
+
+
+def _name_of(parameter: object) -> str:
+    """Return what a parameter is called in the help: TABLE, or --format."""
+    flags = [flag for flag in getattr(parameter, "opts", ()) if flag.startswith("--")]
+    return flags[0] if flags else str(getattr(parameter, "metavar", None) or "An argument")
+
+
+def _flag(name: str) -> str:
+    """Return an option's name if it looks like one: a word that was meant for a path may not."""
+    return name if re.fullmatch(r"--?[a-z][a-z-]{0,30}", name) else "of that name"

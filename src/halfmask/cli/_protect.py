@@ -1,0 +1,136 @@
+"""``halfmask protect``: from a table and a policy to a release that is verified on disk."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from halfmask._errors import ParameterError, ReleaseError
+from halfmask.cli._console import console, say_json
+from halfmask.cli._failures import UsageError
+from halfmask.cli._options import (  # noqa: TC001 - typer reads annotations
+    DebugOption,
+    JsonOption,
+    TableArgument,
+    VerboseOption,
+)
+from halfmask.cli._progress import Stages, compilation_announced
+from halfmask.cli._summary import as_dict, show_summary
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from halfmask.release import Policy
+
+__all__ = ["protect"]
+
+KEY_BYTES = 32
+
+
+def protect(
+    table: TableArgument,
+    policy: Annotated[
+        str,
+        typer.Argument(
+            metavar="POLICY",
+            show_default=False,
+            help="What you want, a TOML file; halfmask describe proposes one. - for standard "
+            "input.",
+        ),
+    ],
+    out: Annotated[
+        str,
+        typer.Argument(metavar="OUT", show_default=False, help="The folder to make: the release."),
+    ],
+    *,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace an earlier release in OUT.")
+    ] = False,
+    population: Annotated[
+        str | None,
+        typer.Option(
+            "--population",
+            metavar="PEOPLE",
+            help="A table of the people that TABLE was drawn from: the risk is then judged "
+            "among them, too.",
+        ),
+    ] = None,
+    key_file: Annotated[
+        str | None,
+        typer.Option(
+            "--key-file",
+            metavar="FILE",
+            help="32 secret bytes that fix the random order in which rows leave; by default they "
+            "are drawn and forgotten.",
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = False,
+    debug: DebugOption = False,  # noqa: ARG001 - main looks for it
+) -> int:
+    """Make a release of TABLE by POLICY: the data, a manifest and a report.
+
+    Every promise of the policy is counted again on the files that were written. If one isn't met
+    there is no release, and the exit code is 1.
+    """
+    _check_words(table, policy, out, overwrite=overwrite)
+    key = None if key_file is None else _read_key(key_file)
+    from halfmask.release import Policy, protect_to  # noqa: PLC0415 - half a second, or more
+
+    wanted = Policy.from_toml(_read_text()) if policy == "-" else Policy.load(policy)
+    people = None if population is None else _read_people(population, wanted)
+    err = console(stderr=True)
+    with compilation_announced(err), Stages(err, verbose=verbose) as stages:
+        release = protect_to(
+            table,
+            wanted,
+            out,
+            overwrite=overwrite,
+            key=key,
+            population=people,
+            progress=stages,
+        )
+    if as_json:
+        say_json({"ok": True, **as_dict(release, out)})
+    else:
+        show_summary(release, out, console(), verbose=verbose)
+    return 0
+
+
+def _check_words(table: str, policy: str, out: str, *, overwrite: bool) -> None:
+    """Refuse what can't end well before a long reading of the table."""
+    if table == policy == "-":
+        raise UsageError("TABLE and POLICY both want standard input.", hint="Give one as a file.")
+    if out == "-":
+        raise UsageError("A release is a folder: OUT can't be standard output.")
+    if os.path.lexists(out) and not overwrite:
+        raise ReleaseError(
+            "OUT exists already.", hint="Choose another name, or --overwrite an earlier release."
+        )
+
+
+def _read_key(where: str) -> bytes:
+    key = Path(where).read_bytes()
+    if len(key) != KEY_BYTES:
+        raise ParameterError(
+            f"The key file must hold {KEY_BYTES} bytes. Got {len(key)}.",
+            hint=f"Make one with: head -c {KEY_BYTES} /dev/urandom > FILE",
+        )
+    return key
+
+
+def _read_text() -> str:
+    try:
+        return sys.stdin.buffer.read().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise ParameterError("The policy on standard input isn't in UTF-8.") from None
+
+
+def _read_people(where: str, policy: Policy) -> pl.DataFrame:
+    from halfmask.data import open_table  # noqa: PLC0415 - polars takes half a second
+
+    return open_table(where, options=policy.read_options()).read()

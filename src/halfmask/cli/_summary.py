@@ -1,0 +1,125 @@
+"""What came of `protect`: where the release lies, and the three numbers that matter."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from halfmask._errors import ReleaseError
+from halfmask.cli._claims import show_claims
+from halfmask.cli._console import listing, printable
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from halfmask.assess.utility import ModelUtility
+    from halfmask.release import Manifest, Release, Verification
+
+__all__ = ["as_dict", "show_summary"]
+
+REPORT = "report.html"
+
+
+def as_dict(release: Release, out: str) -> dict[str, object]:
+    """Return what came of it as a JSON object."""
+    manifest, verification = _written(release)
+    stated = manifest.to_dict()
+    return {
+        "release": out,
+        "report": os.path.join(out, REPORT),  # noqa: PTH118 - as the user wrote it
+        "rows": release.rows,
+        "verification": verification.to_dict(),
+        "risk": stated["risk"],
+        "utility": stated["utility"],
+        "weaknesses": stated["weaknesses"],
+    }
+
+
+def show_summary(release: Release, out: str, screen: Console, *, verbose: bool) -> None:
+    """Show where the release and its report lie, the promise, the risk and the accuracy."""
+    manifest, verification = _written(release)
+    rows = release.rows
+    left = f", {rows['suppressed']:,} left out" if rows["suppressed"] else ""
+    screen.print()
+    report = os.path.join(out, REPORT)  # noqa: PTH118 - as the user wrote it
+    screen.print(
+        f"Release  {printable(out)}, {rows['out']:,} of {rows['in']:,} rows{left}", soft_wrap=True
+    )
+    screen.print(f"Report   {printable(report)}", soft_wrap=True)
+    screen.print("\nThe promise, counted again on disk", style="bold")
+    show_claims(verification.claims, screen)
+    _show_risk(release, screen)
+    _show_accuracy(release, screen)
+    weaknesses = (*manifest.weaknesses, *verification.weaknesses)
+    if verbose:
+        screen.print("\nNo promise protects from this", style="bold")
+        for weakness in weaknesses:
+            screen.print(f"- {printable(weakness)}", soft_wrap=True)
+    else:
+        screen.print(f"\nThe report names {len(weaknesses)} things that no promise protects from.")
+
+
+def _show_risk(release: Release, screen: Console) -> None:
+    before, after = release.risk.before, release.risk.after
+    screen.print("\nThe risk of who knows a person's quasi-identifiers", style="bold")
+    table = listing("", "before", "after", right=("before", "after"))
+    rows = [
+        ("finds the right row, at worst", "highest"),
+        ("finds the right row, on average", "average"),
+    ]
+    for words, name in rows:
+        shares = [getattr(each.prosecutor, name).value for each in (before, after)]
+        table.add_row(words, *map(percent, shares))
+    table.add_row(
+        "rows that are unique", *(percent(each.uniqueness.share.value) for each in (before, after))
+    )
+    if before.journalist is not None and after.journalist is not None:
+        shares = [each.highest.value for each in (before.journalist, after.journalist)]
+        table.add_row("at worst, among the population", *map(percent, shares))
+    screen.print(table)
+
+
+def _show_accuracy(release: Release, screen: Console) -> None:
+    model = release.utility.model
+    if model is None:
+        screen.print("\nNo column is marked as a label, so no model was trained.")
+        return
+    what = f"{model.measure.replace('r2', 'R2')} of a model that predicts {release.utility.label}"
+    screen.print(f"\nThe {printable(what)}, on raw rows held out", style="bold")
+    table = listing("", "")
+    table.columns[1].justify = "right"
+    for words, score in (
+        ("trained on the release", model.released),
+        ("trained on raw rows of the same columns", model.raw),
+        ("without any column", model.majority),
+    ):
+        table.add_row(words, _score(model, getattr(score, model.measure)))
+    screen.print(table)
+
+
+def _score(model: ModelUtility, score: float | None) -> str:
+    if score is None:
+        return "-"
+    return f"{score:.3f}" if model.task == "regression" else f"{score:.1%}"
+
+
+def percent(share: float) -> str:
+    """Return a share as a percentage that never rounds something to nothing, or all but one to all.
+
+    Examples
+    --------
+    >>> percent(0.1), percent(0.0001), percent(0.0), percent(0.9999), percent(1.0)
+    ('10.0%', '< 0.1%', '0%', '> 99.9%', '100%')
+    """
+    if share in {0.0, 1.0}:
+        return f"{share:.0%}"
+    if share < 0.001:
+        return "< 0.1%"
+    return "> 99.9%" if share > 0.999 else f"{share:.1%}"
+
+
+def _written(release: Release) -> tuple[Manifest, Verification]:
+    """Return what `protect_to` adds to a release when it has written it."""
+    if release.manifest is None or release.verification is None:
+        raise ReleaseError("The release wasn't written.", hint="This is a fault of halfmask.")
+    return release.manifest, release.verification

@@ -1,0 +1,91 @@
+"""``halfmask verify``: count again what a release claims."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from halfmask.cli._claims import show_claims
+from halfmask.cli._console import console, listing, mark, printable, say_json
+from halfmask.cli._options import (  # noqa: TC001 - typer reads annotations
+    DebugOption,
+    JsonOption,
+    VerboseOption,
+)
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from halfmask.release import Verification
+
+__all__ = ["verify"]
+
+BROKEN = "The release doesn't bear out what it claims."
+
+
+def verify(
+    release: Annotated[
+        str,
+        typer.Argument(
+            metavar="RELEASE", show_default=False, help="The folder that halfmask protect wrote."
+        ),
+    ],
+    *,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = False,
+    debug: DebugOption = False,  # noqa: ARG001 - main looks for it
+) -> int:
+    """Count again, from the files on disk, what a release claims.
+
+    The count shares no code with what made the release. Exit code 0 if everything holds, else 1.
+    """
+    from halfmask.release import verify as count_again  # noqa: PLC0415 - polars takes half a second
+
+    found = count_again(release)
+    if as_json:
+        say_json(_as_dict(found))
+    else:
+        _show(found, console(), verbose=verbose)
+    return 0 if found.holds else 1
+
+
+def _as_dict(found: Verification) -> dict[str, object]:
+    if found.holds:
+        return {"ok": True, **found.to_dict()}
+    broken = [each.sentence for each in found.claims if not each.holds]
+    return {
+        "ok": False,
+        "error": " ".join((BROKEN, *found.problems, *broken)),
+        "hint": "Don't hand it over; make it again from the table and the policy.",
+        "code": "verification",
+        "status": 1,
+        **found.to_dict(),
+    }
+
+
+def _show(found: Verification, out: Console, *, verbose: bool) -> None:
+    show_claims(found.claims, out)
+    sound = sum(each.holds for each in found.files)
+    rows = "" if found.rows is None else f", {found.rows:,} rows"
+    whole = sound == len(found.files)
+    out.print(
+        f"{mark(whole, out)} {sound} of {len(found.files)} files are as the manifest states{rows}",
+        style=None if whole else "red",
+    )
+    if verbose:
+        table = listing("", "", "", right=())
+        for each in found.files:
+            count = "" if each.n_rows is None else f"{each.n_rows:,} rows"
+            table.add_row(f"  {mark(each.holds, out)}", printable(each.name), count)
+        out.print(table)
+    for problem in found.problems:
+        out.print(f"{mark(False, out)} {printable(problem)}", style="red", soft_wrap=True)
+    if found.weaknesses:
+        out.print("\nNo claim protects from this:", style="bold")
+        for weakness in found.weaknesses:
+            out.print(f"- {printable(weakness)}", soft_wrap=True)
+    if found.holds:
+        out.print("\nEverything that the release claims holds.", style="bold green")
+    else:
+        out.print(f"\n{BROKEN} Don't hand it over.", style="bold red")

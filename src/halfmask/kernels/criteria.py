@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
-from numba import njit
+
+from halfmask.kernels.lean import lean
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -58,110 +59,178 @@ class Rules(NamedTuple):
     trees: NDArray[np.int64]
 
 
-@njit(nogil=True, cache=True)
-def rules_hold(counts: NDArray[np.int64], size: Int, rules: Rules) -> bool:
-    """Return whether a class of ``size`` rows with these counts keeps every rule."""
+@lean
+def rules_hold(
+    counts: NDArray[np.int64], side: Int, size: Int, rules: Rules, scratch: NDArray[np.float64]
+) -> bool:
+    """Return whether a class of ``size`` rows keeps every rule.
+
+    Parameters
+    ----------
+    counts
+        How many rows of each side have each sensitive value, (sides, values).
+    side
+        The side that is the class.
+    size
+        Its rows.
+    rules
+        What must hold.
+    scratch
+        Room for four numbers a value, (4, values).
+    """
     for i in range(rules.kinds.shape[0]):
         column = rules.columns[i]
         first, last = rules.offsets[column], rules.offsets[column + 1]
-        own = counts[first:last]
         kind, threshold = rules.kinds[i], rules.thresholds[i]
         if kind == DISTINCT_L:
-            kept = _distinct(own) >= threshold
+            kept = _distinct(counts, side, first, last) >= threshold
         elif kind == ENTROPY_L:
-            kept = _entropy(own, size) >= np.log(threshold) + SLACK
+            kept = _entropy(counts, side, first, last, size) >= np.log(threshold) + SLACK
         elif kind == RECURSIVE_CL:
-            kept = _recursive(own, size, int(threshold), rules.factors[i])
+            kept = _recursive(counts, side, first, last, size, threshold, rules.factors[i])
         elif kind == T_EQUAL:
-            kept = _equal_distance(own, size, rules.shares[first:last]) <= threshold - SLACK
+            distance = _equal_distance(counts, side, first, last, size, rules.shares)
+            kept = distance <= threshold - SLACK
         elif kind == T_ORDERED:
-            kept = _ordered_distance(own, size, rules.shares[first:last]) <= threshold - SLACK
+            distance = _ordered_distance(counts, side, first, last, size, rules.shares)
+            kept = distance <= threshold - SLACK
         else:
-            tree = rules.parents[rules.trees[i] : rules.trees[i + 1]]
-            distance = _hierarchical_distance(own, size, rules.shares[first:last], tree)
+            distance = _hierarchical_distance(
+                counts,
+                side,
+                first,
+                last,
+                size,
+                rules.shares,
+                rules.parents,
+                rules.trees[i],
+                rules.trees[i + 1],
+                scratch,
+            )
             kept = distance <= threshold - SLACK
         if not kept:
             return False
     return True
 
 
-@njit(nogil=True, cache=True)
-def _distinct(counts: NDArray[np.int64]) -> int:
-    distinct = 0
-    for count in counts:
-        if count > 0:
-            distinct += 1
+@lean
+def _distinct(counts: NDArray[np.int64], side: Int, first: Int, last: Int) -> Int:
+    distinct: Int = 0
+    for value in range(first, last):
+        distinct += np.int64(counts[side, value] > 0)
     return distinct
 
 
-@njit(nogil=True, cache=True)
-def _entropy(counts: NDArray[np.int64], size: Int) -> float:
+@lean
+def _entropy(counts: NDArray[np.int64], side: Int, first: Int, last: Int, size: Int) -> float:
     total = 0.0
-    for count in counts:
+    for value in range(first, last):
+        count = counts[side, value]
         if count > 0:
             total += count * np.log(count)
-    return np.log(size) - total / size  # type: ignore[no-any-return] # numpy types it as Any
+    return float(np.log(size) - total / size)
 
 
-@njit(nogil=True, cache=True)
-def _recursive(counts: NDArray[np.int64], size: Int, l: int, c: float) -> bool:
+@lean
+def _recursive(
+    counts: NDArray[np.int64], side: Int, first: Int, last: Int, size: Int, l: float, c: float
+) -> bool:
     """r_1 < c * (r_l + r_l+1 + ... + r_m), counts in falling order."""
-    ordered = np.sort(counts)[::-1]
-    if ordered.shape[0] < l:
-        return False
-    head = 0
-    for i in range(l - 1):
-        head += ordered[i]
+    left, head, largest, bound = int(l) - 1, 0, -1, size + 1
+    while left > 0:
+        # The next largest count, and how many values have it: cheaper than to sort for a small l.
+        value, times = 0, 0
+        for i in range(first, last):
+            count = counts[side, i]
+            if value < count < bound:
+                value, times = count, 1
+            elif count == value:
+                times += 1
+        if value == 0:
+            break
+        head += value * min(times, left)
+        left -= times
+        bound = value
+        largest = max(largest, value)
+    if largest < 0:
+        for i in range(first, last):
+            largest = max(largest, counts[side, i])
     # A share of the product, not an amount: products of many rows are rounded by more.
-    return bool(ordered[0] < c * (size - head) * (1 - SLACK))
+    return bool(largest < c * (size - head) * (1 - SLACK))
 
 
-@njit(nogil=True, cache=True)
-def _equal_distance(counts: NDArray[np.int64], size: Int, shares: NDArray[np.float64]) -> float:
+@lean
+def _equal_distance(
+    counts: NDArray[np.int64],
+    side: Int,
+    first: Int,
+    last: Int,
+    size: Int,
+    shares: NDArray[np.float64],
+) -> float:
     total = 0.0
-    for i in range(counts.shape[0]):
-        total += abs(counts[i] / size - shares[i])
-    return total / 2
+    for value in range(first, last):
+        total += abs(counts[side, value] / size - shares[value])
+    return float(total / 2)
 
 
-@njit(nogil=True, cache=True)
-def _ordered_distance(counts: NDArray[np.int64], size: Int, shares: NDArray[np.float64]) -> float:
+@lean
+def _ordered_distance(
+    counts: NDArray[np.int64],
+    side: Int,
+    first: Int,
+    last: Int,
+    size: Int,
+    shares: NDArray[np.float64],
+) -> float:
     """Values that nobody has are no steps: one that only a hierarchy knows brings none nearer."""
     total, carried, steps = 0.0, 0.0, -1
-    for i in range(counts.shape[0]):
-        if shares[i] > 0:
-            carried += counts[i] / size - shares[i]
+    for value in range(first, last):
+        if shares[value] > 0:
+            carried += counts[side, value] / size - shares[value]
             total += abs(carried)
             steps += 1
     return float(total / max(1, steps))
 
 
-@njit(nogil=True, cache=True)
+@lean
 def _hierarchical_distance(
-    counts: NDArray[np.int64], size: Int, shares: NDArray[np.float64], parents: NDArray[np.int64]
+    counts: NDArray[np.int64],
+    side: Int,
+    first: Int,
+    last: Int,
+    size: Int,
+    shares: NDArray[np.float64],
+    parents: NDArray[np.int64],
+    start: Int,
+    stop: Int,
+    scratch: NDArray[np.float64],
 ) -> float:
     """Li, Li, Venkatasubramanian 2007, section 4.2: what must move, by the height it must climb."""
-    n = counts.shape[0]
-    levels = parents.shape[0] // n
-    extra = np.empty(n)
+    n = last - first
+    levels = (stop - start) // n
+    extra, surplus, shortage, done = 0, 1, 2, 3
     for i in range(n):
-        extra[i] = counts[i] / size - shares[i]
+        scratch[extra, i] = counts[side, first + i] / size - shares[first + i]
+        scratch[done, i] = -1.0
     total = 0.0
-    node = np.arange(n)
     for level in range(levels):
-        surplus, shortage = np.zeros(n), np.zeros(n)
-        done = np.zeros(n, dtype=np.bool_)
-        upper = parents[level * n : (level + 1) * n]
+        upper = start + level * n
         for i in range(n):
+            scratch[surplus, i] = 0.0
+            scratch[shortage, i] = 0.0
+        for i in range(n):
+            child = i if level == 0 else parents[upper - n + i]
             # One child is many leaves: it is counted at the first of them.
-            if not done[node[i]]:
-                done[node[i]] = True
-                if extra[node[i]] > 0:
-                    surplus[upper[i]] += extra[node[i]]
+            if scratch[done, child] < level:
+                scratch[done, child] = level
+                rest = scratch[extra, child]
+                if rest > 0:
+                    scratch[surplus, parents[upper + i]] += rest
                 else:
-                    shortage[upper[i]] -= extra[node[i]]
+                    scratch[shortage, parents[upper + i]] -= rest
         for i in range(n):
-            total += (level + 1) / levels * min(surplus[i], shortage[i])
-            extra[i] = surplus[i] - shortage[i]
-        node = upper
-    return total
+            moved = min(scratch[surplus, i], scratch[shortage, i])
+            total += (level + 1) / levels * moved
+            scratch[extra, i] = scratch[surplus, i] - scratch[shortage, i]
+    return float(total)

@@ -30,8 +30,8 @@ WEAKNESSES: Mapping[str, str] = {
         "range-ends-are-values: both ends of a range are values of people in the class."
     ),
     "downcoding": (
-        "downcoding: who knows the algorithm and the hierarchies can sometimes infer finer values "
-        "than a generalized one (Cohen 2022)."
+        "downcoding: who knows the algorithm and the hierarchies can sometimes infer finer "
+        "values than a generalized one (Cohen 2022)."
     ),
     "representative-is-a-record": (
         "representative-is-a-record: a class is written as the quasi-identifiers of one of its own "
@@ -54,8 +54,8 @@ WEAKNESSES: Mapping[str, str] = {
         "within a class."
     ),
     "other-columns": (
-        "other-columns: columns that are not quasi-identifiers leave as they are; who knows them of "
-        "a person can find the row."
+        "other-columns: columns that are not quasi-identifiers leave as they are; who knows them "
+        "of a person can find the row."
     ),
 }
 

@@ -62,7 +62,11 @@ def learn(
     try:
         plan, fitted = protection.plan(protection.fit(protection.summarize(train)))
         kept = train.drop_nulls(
-            [name for name in plan.quasi_identifiers if protection.schema[name].missing == "suppress"]
+            [
+                name
+                for name in plan.quasi_identifiers
+                if protection.schema[name].missing == "suppress"
+            ]
         )
         of_cells = cell_extents(plan)
         stays = fitted.cell_of_row >= 0

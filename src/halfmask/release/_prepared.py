@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
 import polars as pl
 
 from halfmask._progress import Progress, silent
@@ -14,6 +13,7 @@ from halfmask._random import keyed_order
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from halfmask.anonymize import Plan

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,7 +25,8 @@ from halfmask.anonymize import (
     Representative,
     Summary,
 )
-from halfmask.data import Schema, Source, open_table, to_polars
+from halfmask.data import Hierarchy, Schema, Source, open_table, to_polars
+from halfmask.engines import map_in_order
 from halfmask.guarantees import KAnonymity
 from halfmask.release._claims import make_claims, merged_classes, restricted
 from halfmask.release._evaluation import evaluate_risk, evaluate_utility, raw_classes
@@ -94,7 +96,9 @@ def protect(
     :class:`~halfmask.GuaranteeNotMetError`.
     """
     told = progress or silent
-    source = table if isinstance(table, Source) else open_table(table, options=policy.read_options())
+    source = (
+        table if isinstance(table, Source) else open_table(table, options=policy.read_options())
+    )
     schema = _with_trees(policy.schema(), source)
     schema.check(source.columns)
     protection = _protection(policy, schema)
@@ -182,7 +186,9 @@ def _fit(source: Source, protection: Protection, summary: Summary, told: Progres
     fitted = protection.fit(summary)
     codes, n_codes = fitted.codes, [coding.n_codes for coding in fitted.codings]
     raw = raw_classes(codes, n_codes)
-    raw_counts = [np.bincount(column, minlength=n) for column, n in zip(codes, n_codes, strict=True)]
+    raw_counts = [
+        np.bincount(column, minlength=n) for column, n in zip(codes, n_codes, strict=True)
+    ]
     if summary.complete:
         plan, fitted, counts = protection.plan_counted(fitted)
         return _Fit(
@@ -197,18 +203,15 @@ def _fit(source: Source, protection: Protection, summary: Summary, told: Progres
     return _Fit(plan=plan, cells=None, classes=counts.classes, raw=raw, raw_counts=raw_counts)
 
 
-def _counted(
-    source: Source, protection: Protection, fitted: Fitted, told: Progress
-) -> CellCounts:
-    total: CellCounts | None = None
-    done = 0
-    for batch in source.batches(columns=protection.columns):
-        counts = protection.count(fitted, batch)
-        total = counts if total is None else total + counts
-        done += batch.height
-        told("counting", done / source.n_rows)
-    if total is None:
-        raise AssertionError
+def _counted(source: Source, protection: Protection, fitted: Fitted, told: Progress) -> CellCounts:
+    """Count all rows in the cells."""
+    counts = map_in_order(
+        source.batches(columns=protection.columns), partial(protection.count, fitted)
+    )
+    total = next(counts)
+    for part in counts:
+        total += part
+        told("counting", total.classes.rows / source.n_rows)
     return total
 
 
@@ -216,18 +219,20 @@ def _summarized(
     source: Source, protection: Protection, told: Progress
 ) -> tuple[Summary, pl.DataFrame]:
     """Fold the table into a summary, and draw rows for the comparison of models."""
+    sampled = source.n_rows > MAX_ROWS
+    share = min(1.0, LEARNING_ROWS / source.n_rows) if protection.schema.label else 0.0
+
+    def summarize(numbered: tuple[int, pl.DataFrame]) -> tuple[Summary, pl.DataFrame]:
+        number, batch = numbered
+        draw = np.random.default_rng(number).random(batch.height)  # carries no promise
+        return protection.summarize(batch, sampled=sampled), batch.filter(pl.Series(draw < share))
+
     leaving = [name for name in source.columns if name not in protection.schema.identifiers]
-    share = min(1.0, LEARNING_ROWS / source.n_rows)
-    draw = np.random.default_rng(0)  # which rows are compared carries no promise
-    parts, drawn, done = [], [], 0
-    for batch in source.batches(columns=leaving):
-        parts.append(protection.summarize(batch, sampled=source.n_rows > MAX_ROWS))
-        if protection.schema.label:
-            drawn.append(batch if share == 1.0 else batch.filter(draw.random(batch.height) < share))
-        done += batch.height
-        told("reading", done / source.n_rows)
-    sample = pl.concat(drawn) if drawn else pl.DataFrame()
-    return Summary.sum(parts), sample
+    parts: list[tuple[Summary, pl.DataFrame]] = []
+    for part in map_in_order(enumerate(source.batches(columns=leaving)), summarize):
+        parts.append(part)
+        told("reading", sum(each.n_read for each, _ in parts) / source.n_rows)
+    return Summary.sum(each for each, _ in parts), pl.concat([drawn for _, drawn in parts])
 
 
 def _learn(
@@ -261,7 +266,12 @@ def _recoding(policy: Policy) -> Recoding:
     said = policy.recoding
     if said.name == "centroid":
         return Centroid(numeric=said.numeric)
-    return {"ranges": Ranges, "level": Level, "representative": Representative}[said.name]()
+    others: dict[str, Recoding] = {
+        "ranges": Ranges(),
+        "level": Level(),
+        "representative": Representative(),
+    }
+    return others[said.name]
 
 
 def _with_trees(schema: Schema, source: Source) -> Schema:
@@ -269,7 +279,12 @@ def _with_trees(schema: Schema, source: Source) -> Schema:
     columns = []
     for column in schema.columns:
         rule = column.hierarchy
-        if column.role == "sensitive" and hasattr(rule, "build") and column.name in source.columns:
+        if (
+            column.role == "sensitive"
+            and rule is not None
+            and not isinstance(rule, Hierarchy)
+            and column.name in source.columns
+        ):
             values = pl.concat(
                 [batch.to_series().unique() for batch in source.batches(columns=[column.name])]
             )

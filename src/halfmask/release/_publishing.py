@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import platform
 from dataclasses import replace
 from importlib.metadata import version
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halfmask._progress import Progress, silent
@@ -21,13 +20,14 @@ from halfmask.release._manifest import (
     SupportFile,
     write_manifest,
 )
-from halfmask.release._reporting import report_facts
 from halfmask.release._report import render_report
+from halfmask.release._reporting import report_facts
 from halfmask.release._writing import file_sha256, write_parts
 from halfmask.release.verifier import verify
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from halfmask.release._manifest import DataFile
     from halfmask.release._prepared import Prepared
@@ -48,7 +48,7 @@ def publish(
             prepared.batches(told),
             folder,
             n_rows=prepared.n_out,
-            format=prepared.policy.output.format,
+            form=prepared.policy.output.format,
             key=prepared.key,
         )
         manifest = _manifest(release, files, _write_support(prepared, folder))
@@ -80,7 +80,7 @@ def _manifest(
     release: Release, files: tuple[DataFile, ...], support: tuple[SupportFile, ...]
 ) -> Manifest:
     prepared = release.prepared
-    now = datetime.datetime.now(datetime.UTC).replace(microsecond=0)
+    now = dt.datetime.now(dt.UTC).replace(microsecond=0)
     return Manifest(
         created=now.isoformat().replace("+00:00", "Z"),
         software={

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
 from halfmask.data import like
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    import polars as pl
 
     from halfmask._progress import Progress
     from halfmask.release._evaluation import ReleaseRisk, ReleaseUtility

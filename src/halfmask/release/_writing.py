@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -15,6 +14,7 @@ from halfmask.release._manifest import DataFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
     from halfmask.data import Format
 
@@ -28,7 +28,7 @@ ORDER_STREAMS, BUCKET_STREAMS = 0, 1 << 32
 
 
 def write_parts(
-    batches: Iterable[pl.DataFrame], folder: Path, *, n_rows: int, format: Format, key: bytes
+    batches: Iterable[pl.DataFrame], folder: Path, *, n_rows: int, form: Format, key: bytes
 ) -> tuple[DataFile, ...]:
     """Write the rows of a release under ``folder / "data"``.
 
@@ -40,7 +40,7 @@ def write_parts(
         The release's folder as it is being built.
     n_rows
         About how many rows there are; it decides the number of files.
-    format
+    form
         Of the files.
     key
         32 secret bytes; the same key, rows and batches give the same order.
@@ -54,12 +54,12 @@ def write_parts(
     data.mkdir()
     files = []
     for number, part in enumerate(shuffled_parts(batches, folder, n_rows=n_rows, key=key)):
-        name = f"data/part-{number:05d}.{ENDINGS[format]}"
-        write_table(part, folder / name, format=format)
+        name = f"data/part-{number:05d}.{ENDINGS[form]}"
+        write_table(part, folder / name, format=form)
         files.append(
             DataFile(
                 name=name,
-                format=format,
+                format=form,
                 sha256=file_sha256(folder / name),
                 n_bytes=(folder / name).stat().st_size,
                 n_rows=part.height,
@@ -83,14 +83,16 @@ def shuffled_parts(
     spill.mkdir()
     for number, batch in enumerate(batches):
         bucket = keyed_integers(batch.height, key=key, stream=BUCKET_STREAMS + number) % n_parts
-        for part, rows in batch.with_columns(pl.Series("\0part", bucket)).partition_by(
-            "\0part", as_dict=True, include_key=False
-        ).items():
-            rows.write_ipc(spill / f"{part[0]}-{number}.arrow")
+        for (bucket_of_rows,), rows in (
+            batch.with_columns(pl.Series("\0part", bucket))
+            .partition_by("\0part", as_dict=True, include_key=False)
+            .items()
+        ):
+            rows.write_ipc(spill / f"{bucket_of_rows}-{number}.arrow")
     for part in range(n_parts):
         paths = sorted(spill.glob(f"{part}-*.arrow"), key=lambda path: int(path.stem.split("-")[1]))
         if paths:
-            rows = pl.concat([pl.read_ipc(path, memory_map=False) for path in paths])
+            rows = pl.concat([pl.read_ipc(path) for path in paths])
             for path in paths:
                 path.unlink()
             yield _reordered(rows, key, part)

@@ -1,0 +1,91 @@
+"""What the partition's loops share: records, columns, guides and room for the tree."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["APART", "Buffers", "Columns", "Guide", "Tree"]
+
+#: The boundary before missing, which is no part of a column's tree.
+APART = 255
+
+
+class Buffers(NamedTuple):
+    """The records, and room for a copy; each seen as lanes and as 64-bit words."""
+
+    lanes: tuple[NDArray[np.uint8], NDArray[np.uint8]]
+    words: tuple[NDArray[np.uint64], NDArray[np.uint64]]
+
+
+class Columns(NamedTuple):
+    """The quasi-identifiers.
+
+    Attributes
+    ----------
+    scale
+        What one code's step is worth when widths are compared, (columns,).
+    boundaries
+        For each code but a column's last, the lowest hierarchy level at which it and the next have
+        one label; ``APART`` before missing; 0 without a hierarchy. The columns one after the other.
+    offsets
+        Where each column starts in ``boundaries``, (columns + 1,).
+    tiered
+        Whether the column has a hierarchy, (columns,).
+    n_sensitive
+        How many lanes of sensitive codes follow the columns' own.
+    """
+
+    scale: NDArray[np.float64]
+    boundaries: NDArray[np.uint8]
+    offsets: NDArray[np.int64]
+    tiered: NDArray[np.bool_]
+    n_sensitive: int
+
+
+class Guide(NamedTuple):
+    """What leads the cuts.
+
+    Attributes
+    ----------
+    lanes
+        How many lanes hold guides, behind the sensitive ones; 0 for Mondrian.
+    gain
+        The least share of the guide's spread in a node that a cut must take away to be preferred to
+        Mondrian's.
+    bins
+        How many bins a column's codes are counted in; a power of two.
+    """
+
+    lanes: int
+    gain: float
+    bins: int
+
+
+class Tree(NamedTuple):
+    """Room for the result.
+
+    Attributes
+    ----------
+    feature, cut, left, right
+        For each node: the column cut (-1 in a cell), the last code that goes left, the children
+        (in a cell: the cell's number, and -1), (nodes,).
+    low, high
+        The least and greatest code of each column in each cell, (cells, columns).
+    sizes
+        Rows of each cell, (cells,).
+    cell_of_row
+        The cell of each row, (rows,).
+    """
+
+    feature: NDArray[np.int32]
+    cut: NDArray[np.int64]
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    cell_of_row: NDArray[np.int32]

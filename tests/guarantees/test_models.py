@@ -23,7 +23,7 @@ from halfmask.guarantees import (
     TCloseness,
     measure,
 )
-from halfmask.guarantees._exact import at_most, below
+from halfmask.guarantees._exact import at_most, below, decimal
 
 Row = tuple[int | None, str | None, int | None]
 ROWS = st.lists(
@@ -347,7 +347,7 @@ def test_a_threshold_is_the_decimal_that_was_typed():
 
 @given(
     st.lists(st.tuples(st.integers(0, 2**40), st.integers(1, 2**40)), min_size=1, max_size=5),
-    st.fractions(0, 2),
+    st.fractions(0, 2) | st.floats(0.001, 2).map(decimal),
 )
 def test_fractions_are_compared_exactly_whatever_their_size(pairs, bound):
     pairs.append((bound.numerator, bound.denominator))

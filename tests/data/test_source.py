@@ -129,7 +129,7 @@ def test_a_said_format_goes_before_a_name_and_never_before_the_bytes(tmp_path):
     with pytest.raises(DataError, match="said to be arrow, but its first bytes"):
         open_table(path, format="arrow")
     with pytest.raises(ParameterError, match="'format'"):
-        open_table(path, format="xlsx")
+        open_table(path, format="xlsx")  # type: ignore[arg-type] # that is the point
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_wrong_questions_are_refused():
             source.read(columns=columns)
     for n_rows in [0, -1, 1.5]:
         with pytest.raises(ParameterError, match="'n_rows'"):
-            source.batches(n_rows)
+            source.batches(n_rows)  # type: ignore[arg-type] # that is the point
 
 
 def test_the_repr_says_size_and_no_name(tmp_path):

@@ -26,6 +26,4 @@ def guarded(frame: pl.DataFrame) -> pl.DataFrame:
     """
     texts = pl.col(pl.String)
     risky = texts.str.contains(_FORMULA) & ~texts.str.contains(_NUMBER)
-    return frame.with_columns(
-        pl.when(risky).then(pl.concat_str(pl.lit("'"), texts)).otherwise(texts).name.keep()
-    )
+    return frame.with_columns(pl.when(risky).then(pl.lit("'") + texts).otherwise(texts).name.keep())

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from halfmask._errors import VerificationError
 from halfmask.release.verifier._counting import Cells, Counted, count_classes
@@ -19,11 +21,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import polars as pl
-    from numpy.typing import NDArray
 
     from halfmask.release._manifest import Claim
 
 __all__ = ["Finding", "Released", "recount"]
+
+Ints: TypeAlias = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +92,14 @@ def recount(released: Released, claims: Sequence[Claim]) -> list[Finding]:
         counted = count_classes(
             released.table, [released.dictionaries[name] for name in names], sensitive
         )
-        for i in group:
-            column = claims[i].column
-            values = None if column is None else sensitive[column][1]
-            _judge(findings[i], claims[i], counted, values, released.support)
+        tasks = [
+            task
+            for i in group
+            if (task := _task(findings[i], claims[i], counted, sensitive, released.support))
+        ]
+        _count(tasks, counted)
+        for task in tasks:
+            _compare(task.finding, task.claim, task.promise)
     return findings
 
 
@@ -103,30 +110,60 @@ def _by_columns(claims: Sequence[Claim]) -> Iterator[list[int]]:
     yield from groups.values()
 
 
-def _judge(
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """A claim that can be counted, and where its level goes."""
+
+    finding: Finding
+    claim: Claim
+    promise: Promise
+    tree: Tree | None
+
+    def worst(self, cells: Cells, totals: Ints) -> float:
+        levels = self.promise.levels(cells, totals, self.tree)
+        return float(levels.min() if self.promise.worst is min else levels.max())
+
+
+def _task(
     finding: Finding,
     claim: Claim,
     counted: Counted,
-    values: SensitiveValues | None,
+    sensitive: Mapping[str, tuple[Dictionary, SensitiveValues]],
     support: Mapping[str, Path],
-) -> None:
+) -> _Task | None:
     finding.classes = len(counted.sizes)
     finding.rows = counted.rows
     finding.smallest = int(counted.sizes.min())
+    values = None if claim.column is None else sensitive[claim.column][1]
     try:
         promise = promise_of(claim)
-        tree = _tree(promise, claim, values, support)
+        return _Task(finding, claim, promise, _tree(promise, claim, values, support))
     except (Unjudgeable, VerificationError) as reason:
         what = reason.what if isinstance(reason, VerificationError) else str(reason)
         finding.reasons.append(what.rstrip("."))
-        return
-    cells = counted.row_cells if claim.column is None else counted.cells[claim.column]
-    totals = np.bincount(cells.values, weights=cells.counts).astype(np.int64)
-    finding.counted = _worst(promise, cells, totals, tree)
-    finding.wildcard = finding.counted
-    if not counted.codes.all():
-        finding.wildcard = _worst_compatible(promise, claim, counted, totals, tree)
-    _compare(finding, claim, promise)
+        return None
+
+
+def _count(tasks: Sequence[_Task], counted: Counted) -> None:
+    """Find the worst level of each claim, first with missing as a value, then as a wildcard."""
+    missing = not counted.codes.all()
+    # Rows can be counted by any column's cells, so k-anonymity needs no pass of its own.
+    first = next((task.claim.column for task in tasks if task.claim.column is not None), None)
+    by_column: dict[str | None, list[_Task]] = {}
+    for task in tasks:
+        by_column.setdefault(task.claim.column or first, []).append(task)
+    for column, own in by_column.items():
+        cells = counted.row_cells if column is None else counted.cells[column]
+        totals = np.bincount(cells.values, weights=cells.counts).astype(np.int64)
+        for task in own:
+            task.finding.counted = task.finding.wildcard = task.worst(cells, totals)
+        if missing:
+            blocks = [
+                [task.worst(block, totals) for task in own]
+                for block in compatible_cells(counted, column)
+            ]
+            for task, levels in zip(own, zip(*blocks, strict=True), strict=True):
+                task.finding.wildcard = functools.reduce(task.promise.worst, levels)
 
 
 def _tree(
@@ -139,19 +176,6 @@ def _tree(
     if claim.support is None or claim.support not in support:
         raise Unjudgeable("the release has no support file with the order of its values")
     return read_tree(support[claim.support], values)
-
-
-def _worst(promise: Promise, cells: Cells, totals: NDArray[np.int64], tree: Tree | None) -> float:
-    levels = promise.levels(cells, totals, tree)
-    return float(levels.min() if promise.worst is min else levels.max())
-
-
-def _worst_compatible(
-    promise: Promise, claim: Claim, counted: Counted, totals: NDArray[np.int64], tree: Tree | None
-) -> float:
-    blocks = compatible_cells(counted, claim.column)
-    worst = (_worst(promise, cells, totals, tree) for cells in blocks)
-    return min(worst) if promise.worst is min else max(worst)
 
 
 def _compare(finding: Finding, claim: Claim, promise: Promise) -> None:

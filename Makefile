@@ -1,0 +1,73 @@
+# Every recipe says in one line what it does; `make` lists them.
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint types contracts unit format bench bench-quick docs schema lock clean
+
+help: ## List what can be made
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
+
+demo: $(VENV)/.runtime ## Protect Adult and say where the release and its report lie
+	$(BIN)/halfmask protect examples/adult/adult.csv examples/adult/policy.toml out/adult --overwrite
+
+test: $(VENV)/.development lint types contracts unit ## Install what tests need, then lint, types, contracts, tests
+
+lint: $(VENV)/.development ## Check style and format
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+types: $(VENV)/.development ## Check types, strictly
+	$(BIN)/mypy
+
+contracts: $(VENV)/.development ## Check that imports only point upwards in the house
+	$(BIN)/lint-imports --no-cache
+
+unit: $(VENV)/.development ## Run the tests and the examples in the docstrings
+	$(BIN)/pytest -n 2 --dist worksteal
+
+format: $(VENV)/.development ## Mend what can be mended of style and format
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+bench: $(VENV)/.runtime ## Measure every bar against the peers, side by side: about half an hour
+	$(BIN)/python benchmarks/peers.py
+	$(BIN)/python benchmarks/speed/anonymize.py
+
+bench-quick: $(VENV)/.runtime ## Measure what needs no peers, in under a minute
+	$(BIN)/python benchmarks/speed/anonymize.py --quick
+
+docs: $(VENV)/.development ## Build the documentation into site/
+	$(BIN)/zensical build --clean
+
+schema: $(VENV)/.runtime ## Write the policy's JSON schema, which editors read
+	$(BIN)/halfmask schema > docs/policy.schema.json
+
+lock: ## Pin every dependency by hash (needs uv)
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+	  --group pyproject.toml:build pyproject.toml -o requirements/runtime.txt
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+	  --group pyproject.toml:build --group pyproject.toml:test --group pyproject.toml:lint \
+	  --group pyproject.toml:docs -c requirements/runtime.txt pyproject.toml -o requirements/development.txt
+
+clean: ## Remove what was built, installed and cached
+	rm -rf $(VENV) build dist site out .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "halfmask needs Python 3.11 or newer; say which: make PYTHON=python3.12 ..." >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.runtime: requirements/runtime.txt pyproject.toml | $(BIN)/python
+	@echo "installing what halfmask needs, by hash ..."
+	$(INSTALL) --require-hashes -r requirements/runtime.txt
+	$(INSTALL) --no-build-isolation --no-deps --editable .
+	@touch $@
+
+$(VENV)/.development: requirements/development.txt $(VENV)/.runtime
+	@echo "installing what its tests need, by hash ..."
+	$(INSTALL) --require-hashes -r requirements/development.txt
+	@touch $@

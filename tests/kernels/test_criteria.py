@@ -44,7 +44,13 @@ def _rules(kind, threshold, *, shares, c=0.0, parents=()):
 
 
 def _holds(counts, rules):
-    return rules_hold(np.array(counts, dtype=np.int64), sum(counts), rules)
+    """Judge the class as either side of a cut; they must agree."""
+    own, scratch = np.array(counts, dtype=np.int64), np.full((4, len(counts)), np.nan)
+    sides = np.array([own, np.full_like(own, 99)])
+    left = rules_hold(sides, 0, sum(counts), rules, scratch)
+    right = rules_hold(sides[::-1].copy(), 1, sum(counts), rules, scratch)
+    assert left == right
+    return left
 
 
 def _judged(guarantee, counts, others):
@@ -240,10 +246,11 @@ def test_every_rule_must_hold():
         np.zeros(3, dtype=np.int64),
     )
 
-    assert rules_hold(np.array([1, 1, 0, 1, 1]), 2, both)
-    assert not rules_hold(np.array([2, 0, 0, 1, 1]), 2, both)
-    assert not rules_hold(np.array([1, 1, 0, 2, 0]), 2, both)
-    assert not rules_hold(np.array([1, 1, 0, 0, 2]), 2, both)
+    kept = [
+        rules_hold(np.array([counts]), 0, 2, both, np.empty((4, 5)))
+        for counts in ([1, 1, 0, 1, 1], [2, 0, 0, 1, 1], [1, 1, 0, 2, 0], [1, 1, 0, 0, 2])
+    ]
+    assert kept == [True, False, False, False]
 
 
 @given(counts=some_counts)

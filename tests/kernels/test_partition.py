@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from halfmask.anonymize._growth import Lead, grow_partition
 from halfmask.anonymize._sensitive_codes import SensitiveCodes
@@ -20,6 +20,9 @@ from halfmask.guarantees import (
     RecursiveCLDiversity,
     TCloseness,
 )
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 CARDINALITIES = (1, 2, 3, 7, 40, 255, 256, 257, 2000, 70_000)
 

@@ -84,10 +84,10 @@ class Anonymizer(
     Notes
     -----
     **Guarantees.** After ``fit_transform`` the quasi-identifiers of the rows it returns form
-    classes that keep every guarantee; the columns that aren't quasi-identifiers are untouched and
-    may single people out. Rows given to ``transform`` later are placed in the fitted cells and take
-    their values: each is written like at least k fitted rows; what is claimed of the fitted rows
-    isn't claimed of them as a table of their own.
+    classes that keep every guarantee; suppressed rows have none left. The columns that aren't
+    quasi-identifiers are untouched and may single people out. Rows given to ``transform`` later are
+    placed in the fitted cells and take their values: each is written like at least k fitted rows;
+    what is claimed of the fitted rows isn't claimed of them as a table of their own.
 
     **Edge cases.** NaN and null are a value of their own; infinite numbers are refused. A number
     outside of the fitted range goes to the nearest cell. With relaxed Mondrian, rows equal to the
@@ -231,10 +231,7 @@ class Anonymizer(
         if self.quasi_identifiers is None:
             chosen = [name for name in names if name not in sensitive]
         else:
-            chosen = [
-                names[name] if isinstance(name, int) and name < len(names) else str(name)
-                for name in self.quasi_identifiers
-            ]
+            chosen = [_named(name, names) for name in self.quasi_identifiers]
         asked = [*chosen, *sensitive, *(self.hierarchies or {}), *(self.kinds or {})]
         unknown = [name for name in dict.fromkeys(asked) if name not in names]
         if unknown:
@@ -282,6 +279,13 @@ def _series(name: str, values: NDArray[Any]) -> pl.Series:
     raise TypeError(
         f"Column {name!r}: each argument must be a string or a number. Got both, or neither."
     )
+
+
+def _named(column: str | int, names: list[str]) -> str:
+    """Return a column's name, given by name or by position."""
+    if isinstance(column, str):
+        return column
+    return names[int(column)] if 0 <= column < len(names) else str(column)
 
 
 def _is_frame(X: Any) -> bool:  # noqa: ANN401

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import SchemaError
-from halfmask.data import Column, Hierarchy
+from halfmask.data import Column, Hierarchy, leaf_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +20,9 @@ __all__ = ["Coding", "code_column"]
 
 #: Integer columns whose values span less than this are coded by a table instead of a search.
 TABLE_SPAN = 1 << 22
+_TABLE_TYPES = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32)
+#: The boundary before missing, which is no part of the tree; as in kernels/records.py.
+APART = 255
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,13 +73,17 @@ class Coding:
         if self.hierarchy is None:
             return np.zeros(max(0, self.n_codes - 1), dtype=np.uint8)
         edges = np.asarray(self.hierarchy.boundaries, dtype=np.uint8)
-        # Missing is no part of the tree: it parts from the values before anything else does.
-        return np.append(edges, np.uint8(self.hierarchy.height)) if self.missing else edges
+        return np.append(edges, np.uint8(APART)) if self.missing else edges
 
     def codes(self, series: pl.Series) -> NDArray[np.int64]:
         """Return the code of each cell; -1 for a category, or a missing cell, never seen.
 
         A number that was never seen takes the code of the next smaller one that was, or the first.
+
+        Raises
+        ------
+        SchemaError
+            If the column held numbers or dates at the fit and these are something else.
         """
         codes = self._codes_of_values(series)
         if series.null_count():
@@ -87,20 +94,45 @@ class Coding:
         if not self.n_values:
             return np.full(len(series), -1, dtype=np.int64)
         if not self.ordered:
-            texts = pl.Enum(self.values.cast(pl.String))
-            found = series.cast(pl.String).cast(texts, strict=False)
+            # As hierarchies spell them: a column of whole numbers may come back as floats.
+            texts = pl.Enum(leaf_text(self.values))
+            found = leaf_text(series).cast(texts, strict=False)
             places: NDArray[np.int64] = (
                 found.to_physical().cast(pl.Int64).fill_null(-1).to_numpy(writable=True)
             )
             return places
-        physical, known = series.to_physical(), self.values.to_physical()
-        if physical.dtype.is_integer() and known.dtype.is_integer():
+        physical, known = self._alike(series).to_physical(), self.values.to_physical()
+        if physical.dtype in _TABLE_TYPES and known.dtype in _TABLE_TYPES:
             low, high = int(known[0]), int(known[-1])
             if high - low < TABLE_SPAN:
                 return _by_table(physical, known.to_numpy(), low, high)
         found = known.search_sorted(physical.fill_null(known[0]), side="right")
         places = found.cast(pl.Int64).to_numpy().astype(np.int64)
         return np.maximum(places - 1, 0, out=places)
+
+    def _alike(self, series: pl.Series) -> pl.Series:
+        """Return the cells in a type whose physical numbers mean what those of the values mean."""
+        here, there = series.dtype, self.values.dtype
+        if here == there or (_is_plain_number(here) and _is_plain_number(there)):
+            return series
+        alike = (here.is_numeric() and there.is_numeric()) or here.base_type() in (
+            [pl.Date, pl.Datetime]
+            if there.base_type() in (pl.Date, pl.Datetime)
+            else [there.base_type()]
+        )
+        if here != pl.Null and not alike:
+            raise SchemaError(
+                f"Column {self.column.name!r} held {there} at the fit. Got {here}.",
+                hint="Read the new table with the same column types.",
+            )
+        try:
+            return series.cast(there)
+        except pl.exceptions.PolarsError:
+            raise SchemaError(
+                f"Column {self.column.name!r} held {there} at the fit; {here} can't be turned "
+                "into it.",
+                hint="Read the new table with the same column types.",
+            ) from None
 
 
 def code_column(
@@ -130,7 +162,7 @@ def code_column(
     _check_kind(column, values)
     ordered = _is_ordered(values.dtype) and column.kind not in ("categorical", "text")
     values = _sorted(values)
-    if column.hierarchy is None:
+    if column.hierarchy is None or not len(values):
         if not ordered and order is not None:
             ranks = {value: i for i, value in enumerate(order)}
             texts = values.cast(pl.String).to_list()
@@ -158,6 +190,11 @@ def _is_ordered(dtype: pl.DataType) -> bool:
     return dtype.is_numeric() or dtype.is_temporal()
 
 
+def _is_plain_number(dtype: pl.DataType) -> bool:
+    """Return whether the type's physical numbers are its values: decimals hide a point."""
+    return dtype.is_integer() or dtype.is_float()
+
+
 def _check_kind(column: Column, values: pl.Series) -> None:
     if column.kind in ("numeric", "datetime") and len(values) and not _is_ordered(values.dtype):
         raise SchemaError(
@@ -176,7 +213,9 @@ def _sorted(values: pl.Series) -> pl.Series:
     if values.dtype == pl.String:
         numbers = values.cast(pl.Int64, strict=False)
         if numbers.null_count() == 0:
-            return values.gather(numbers.arg_sort())
+            # "1" and "01" are two texts: the text decides, whatever order they came in.
+            both = pl.DataFrame({"number": numbers, "text": values}).sort("number", "text")
+            return both["text"].alias(values.name)
     return values.sort()
 
 

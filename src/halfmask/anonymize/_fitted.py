@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from halfmask._errors import ParameterError
 from halfmask.anonymize._coding import Coding, code_column
 from halfmask.anonymize._growth import grow_partition
 from halfmask.anonymize._method import as_guides
 from halfmask.anonymize._sensitive_codes import SensitiveCodes
-from halfmask.guarantees import Classes
+from halfmask.data import leaf_text
+from halfmask.guarantees import Classes, Criterion
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,6 +42,8 @@ class Fitted:
         For each quasi-identifier the codes of the summary's rows.
     sensitive
         The sensitive columns' codes of the same rows.
+    guarantees
+        What was judged, for the values that occur.
     partition
         The cells.
     cell_of_row
@@ -49,6 +53,7 @@ class Fitted:
     codings: tuple[Coding, ...]
     codes: tuple[NDArray[np.integer], ...]
     sensitive: tuple[SensitiveCodes, ...]
+    guarantees: tuple[Guarantee, ...]
     partition: Partition
     cell_of_row: NDArray[np.int32]
 
@@ -111,6 +116,10 @@ def fit_cells(
             coding, coded = _by_target(coding, coded, guides[:, 0])
         codings.append(coding)
         codes.append(coded.astype(np.min_scalar_type(max(0, coding.n_codes - 1))))
+    guarantees = tuple(
+        each.restricted(_plain(summary.values[each.column])) if each.column else each
+        for each in guarantees
+    )
     sensitive = _sensitive_codes(summary, guarantees)
     partition, cell_of_row = grow_partition(
         codes,
@@ -124,6 +133,7 @@ def fit_cells(
         codings=tuple(codings),
         codes=tuple(codes),
         sensitive=sensitive,
+        guarantees=guarantees,
         partition=partition,
         cell_of_row=cell_of_row,
     )
@@ -172,8 +182,18 @@ def _sensitive_codes(
 ) -> tuple[SensitiveCodes, ...]:
     orders: dict[str, tuple[str, ...] | None] = {}
     for guarantee in guarantees:
-        if guarantee.column is not None:
-            orders[guarantee.column] = guarantee.order or orders.get(guarantee.column)
+        name, order = guarantee.column, guarantee.order
+        if name is None:
+            continue
+        if order is None and guarantee.criterion().kind == Criterion.T_ORDERED:
+            order = _natural_order(summary.values[name])
+        known = orders.setdefault(name, order)
+        if known is not None and order not in (None, known):
+            raise ParameterError(
+                f"Column {name!r} is to be judged in two different orders at once.",
+                hint="Give its guarantees the same hierarchy.",
+            )
+        orders[name] = known or order
     return tuple(
         SensitiveCodes.of(
             summary.rows[name],
@@ -185,5 +205,8 @@ def _sensitive_codes(
 
 
 def _natural_order(values: pl.Series) -> tuple[str, ...]:
-    plain = values.cast(pl.String) if values.dtype == pl.Categorical else values
-    return tuple(plain.sort().cast(pl.String).to_list())
+    return tuple(leaf_text(_plain(values).sort()).to_list())
+
+
+def _plain(values: pl.Series) -> pl.Series:
+    return values.cast(pl.String) if values.dtype == pl.Categorical else values

@@ -25,7 +25,7 @@ VECTOR_BYTES = 16
 ROW_NUMBER_BYTES = 4
 #: How many bins a column's codes are counted in when a guide looks for a cut.
 GUIDE_BINS = 256
-#: A guide's sums share 64 bits with the counts; see COUNT_SHIFT in kernels/partition.py.
+#: A guide's sums share 64 bits with the counts; see COUNT_SHIFT in kernels/guided.py.
 GUIDE_SUM_BITS = 36
 
 Codes = NDArray[np.int64]
@@ -48,6 +48,10 @@ class Lead:
     strict: bool = True
     guides: NDArray[np.float64] | None = None
     least_gain: float = 0.0
+
+    def __repr__(self) -> str:
+        n = 0 if self.guides is None else self.guides.shape[1]
+        return f"Lead(strict={self.strict}, {n} guides)"
 
 
 def grow_partition(
@@ -202,6 +206,8 @@ def _parents(hierarchy: Hierarchy | None, n_values: int) -> NDArray[np.int64]:
     """
     if hierarchy is None:
         return np.zeros(0, dtype=np.int64)
+    if hierarchy.height == 1:
+        return np.zeros(n_values, dtype=np.int64)  # one leaf and maybe missing: a root joins them
     levels = []
     for level in range(1, hierarchy.height):
         nodes = np.unique(np.asarray(hierarchy.labels(level)), return_inverse=True)[1]

@@ -54,32 +54,47 @@ def mend(
     breaks one (all are monotone), and suppression, which moves the reference of t-closeness, is
     judged again.
     """
-    partition = fitted.partition
-    target = np.arange(partition.n_cells)
     budget = int(max_suppression_fraction * counts.classes.rows)
-    tree = _Spans.of(partition)
-    current = counts
-    while True:
-        failing = _failing(current.classes, guarantees)
-        if not len(failing):
-            break
-        dropped = _smallest_within(current.classes, failing, budget)
-        budget -= int(current.classes.sizes[dropped].sum())
-        moved = _merge_upwards(tree, target, np.setdiff1d(failing, dropped), len(current.classes))
-        moved = np.where(np.isin(target, dropped), -1, moved)
-        target, n_cells = _compacted(moved)
-        if not n_cells:
-            raise GuaranteeNotMetError(
-                "No cell keeps the guarantees; every row would be suppressed.",
-                hint="Ask for less, or name fewer quasi-identifiers.",
-            )
-        current = counts.renumbered(target, n_cells)
+    try:
+        target, current = _mended(fitted.partition, counts, guarantees, budget)
+    except GuaranteeNotMetError:
+        if not budget:
+            raise
+        # What is left may be too little for a guarantee that all rows together keep.
+        target, current = _mended(fitted.partition, counts, guarantees, 0)
     if current is counts and counts.counts is None:
         return fitted, counts
     low, high = _extents(current)
-    mended = replace(partition.renumbered(target, sizes=current.classes.sizes), low=low, high=high)
+    moved = fitted.partition.renumbered(target, sizes=current.classes.sizes)
     cell_of_row = target[fitted.cell_of_row].astype(np.int32)
+    mended = replace(moved, low=low, high=high)
     return replace(fitted, partition=mended, cell_of_row=cell_of_row), current
+
+
+def _mended(
+    partition: Partition, counts: CellCounts, guarantees: Sequence[Guarantee], budget: int
+) -> tuple[Integers, CellCounts]:
+    """Return the new number of each cell (-1: suppressed), and the counts by them."""
+    tree = _Spans.of(partition)
+    target, current = np.arange(partition.n_cells), counts
+    # Relaxed cuts leave cells that no row finds by its values alone: they have nothing to promise.
+    moved = np.where(counts.classes.sizes > 0, target, -1)
+    while True:
+        if not np.array_equal(moved, target):
+            target, n_cells = _compacted(moved)
+            if not n_cells:
+                raise GuaranteeNotMetError(
+                    "No cell keeps the guarantees; every row would be suppressed.",
+                    hint="Ask for less, or name fewer quasi-identifiers.",
+                )
+            current = counts.renumbered(target, n_cells)
+        failing = _failing(current.classes, guarantees)
+        if not len(failing):
+            return target, current
+        dropped = _smallest_within(current.classes, failing, budget)
+        budget -= int(current.classes.sizes[dropped].sum())
+        moved = np.where(np.isin(target, dropped), -1, target)
+        moved = _merge_upwards(tree, moved, np.setdiff1d(failing, dropped))
 
 
 class _Spans:
@@ -101,10 +116,14 @@ class _Spans:
         leaf[partition.left[cells]] = cells
         return cls(parent.astype(np.int64), first, last, leaf)
 
-    def around(self, first: int, last: int) -> int:
-        """Return the lowest node whose cells hold more than the run from first to last."""
+    def above(self, first: int, last: int, live: Integers) -> int:
+        """Return the lowest node that holds more live cells than the run from first to last.
+
+        -1 if there is none; ``live`` counts the live cells before each cell.
+        """
+        own = live[last + 1] - live[first]
         node = int(self.leaf[first])
-        while node >= 0 and self.first[node] >= first and self.last[node] <= last:
+        while node >= 0 and live[self.last[node] + 1] - live[self.first[node]] <= own:
             node = int(self.parent[node])
         return node
 
@@ -120,26 +139,32 @@ def _smallest_within(classes: Classes, failing: Integers, budget: int) -> Intege
     return by_size[np.cumsum(classes.sizes[by_size]) <= budget]
 
 
-def _merge_upwards(tree: _Spans, target: Integers, failing: Integers, n_cells: int) -> Integers:
-    """Join each failing cell with all cells below the next node above it."""
-    firsts = np.full(n_cells, len(target), dtype=np.int64)
-    lasts = np.full(n_cells, -1, dtype=np.int64)
-    held = target >= 0
-    np.minimum.at(firsts, target[held], np.flatnonzero(held))
-    np.maximum.at(lasts, target[held], np.flatnonzero(held))
-    moved = target.copy()
+def _merge_upwards(tree: _Spans, target: Integers, failing: Integers) -> Integers:
+    """Join each failing cell with all cells below the next node above it that has others.
+
+    Joined cells are always all that is left below one node, so their runs are nested or apart.
+    """
+    held = np.flatnonzero(target >= 0)
+    firsts = np.full(len(target), len(target), dtype=np.int64)
+    lasts = np.full(len(target), -1, dtype=np.int64)
+    np.minimum.at(firsts, target[held], held)
+    np.maximum.at(lasts, target[held], held)
+    live = np.concatenate([[0], np.cumsum(target >= 0)])
+    runs = []
     for cell in failing.tolist():
-        node = tree.around(int(firsts[cell]), int(lasts[cell]))
+        node = tree.above(int(firsts[cell]), int(lasts[cell]), live)
         if node < 0:
             raise GuaranteeNotMetError(
                 "The whole table as one class misses a guarantee.",
                 hint="Ask for less, or give more rows.",
             )
-        below = slice(int(tree.first[node]), int(tree.last[node]) + 1)
-        # The widest of nested runs wins: all cells that any of them touches get one number.
-        run = moved[below]
-        joined = np.isin(moved, run[run >= 0])
-        moved[joined] = cell
+        runs.append((int(tree.first[node]), -int(tree.last[node])))
+    moved, end = target.copy(), -1
+    for first, last in sorted(set(runs)):
+        if first > end:  # the widest of nested runs comes first
+            end = -last
+            below = moved[first : end + 1]
+            below[below >= 0] = below[below >= 0].min()
     return moved
 
 

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from halfmask._errors import ColumnNotFoundError, SchemaError
+from halfmask._errors import ColumnNotFoundError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from halfmask.anonymize._coding import Coding
@@ -81,13 +79,6 @@ class Plan:
         """Return the cell of each row; -1 for one with a category never seen, or suppressed."""
         if not batch.height:
             return np.empty(0, dtype=np.int32)
-        for coding in self.codings:
-            name = coding.column.name
-            if coding.ordered and batch[name].dtype == pl.String:
-                raise SchemaError(
-                    f"Column {name!r} held {coding.values.dtype} at the fit. Got text.",
-                    hint="Read the new table with the same column types.",
-                )
         return self.partition.cells_of(self.codes(batch))
 
     def apply(self, batch: pl.DataFrame, *, cells: NDArray[np.int32] | None = None) -> pl.DataFrame:
@@ -108,8 +99,3 @@ class Plan:
             series.gather(cells).alias(name)
             for name, series in zip(self.quasi_identifiers, self.written, strict=True)
         )
-
-
-def distinct_codes(codings: Sequence[Coding]) -> list[int]:
-    """Return how many codes each column has."""
-    return [coding.n_codes for coding in codings]

@@ -15,7 +15,7 @@ from halfmask.anonymize._mending import mend
 from halfmask.anonymize._plan import Plan
 from halfmask.anonymize._recount import CellCounts, count_cells
 from halfmask.anonymize._representatives import representative_rows
-from halfmask.anonymize._summary import Summary, compact
+from halfmask.anonymize._summary import Summary, compact, suppressing
 from halfmask.anonymize.recodings import Representative
 
 if TYPE_CHECKING:
@@ -74,7 +74,11 @@ class Protection:
 
     @property
     def columns(self) -> list[str]:
-        """The names of the columns that a summary needs."""
+        """The names of the columns that a batch must have to be summarized or counted."""
+        return list(dict.fromkeys([*self._kept, *suppressing(self.schema)]))
+
+    @property
+    def _kept(self) -> list[str]:
         judged = [guarantee.column for guarantee in self.guarantees if guarantee.column]
         return list(dict.fromkeys([*self.schema.quasi_identifiers, *judged, *self.towards]))
 
@@ -87,13 +91,15 @@ class Protection:
             If a column that must not have missing cells has some.
         """
         for name in self.schema.names:
-            if self.schema[name].missing == "reject" and batch[name].null_count():
+            column = self.schema[name]
+            read = column.role != "identifier" or name in batch.columns
+            if column.missing == "reject" and read and batch[name].null_count():
                 raise SchemaError(
                     f"Column {name!r} has {batch[name].null_count()} missing cells in a batch, and "
                     "its policy is to reject them.",
                     hint='Mend the table, or set missing to "value" or "suppress".',
                 )
-        return compact(batch, self.schema, self.columns, sampled=sampled)
+        return compact(batch, self.schema, self._kept, sampled=sampled)
 
     def fit(self, summary: Summary, guides: NDArray[np.float64] | None = None) -> Fitted:
         """Grow the cells from a summary's rows.
@@ -115,8 +121,12 @@ class Protection:
         )
 
     def count(self, fitted: Fitted, batch: pl.DataFrame) -> CellCounts:
-        """Count a batch in the cells; counts of batches add up."""
-        return count_cells(fitted, batch)
+        """Count a batch in the cells; counts of batches add up.
+
+        Rows with a missing cell that its column's policy suppresses aren't counted.
+        """
+        needed = suppressing(self.schema)
+        return count_cells(fitted, batch.drop_nulls(needed) if needed else batch)
 
     def plan(self, fitted: Fitted, counts: CellCounts | None = None) -> tuple[Plan, Fitted]:
         """Make the plan, by counts of all rows where the summary was a sample.
@@ -142,14 +152,14 @@ class Protection:
         fitted, counts = mend(
             fitted,
             counts,
-            guarantees=self.guarantees,
+            guarantees=fitted.guarantees,
             max_suppression_fraction=self.max_suppression_fraction,
         )
         plan = Plan(
             codings=fitted.codings,
             partition=fitted.partition,
             written=tuple(self._write(fitted, counts)),
-            guarantees=self.guarantees,
+            guarantees=fitted.guarantees,
             method=self.method,
             recoding=self.recoding,
         )

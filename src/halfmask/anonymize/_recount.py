@@ -102,12 +102,17 @@ def count_cells(fitted: Fitted, batch: pl.DataFrame) -> CellCounts:
     Parameters
     ----------
     fitted
-        The cells; its codings know every value of the batch.
+        The cells.
     batch
-        Rows with the quasi-identifiers and the sensitive columns.
+        Rows with the quasi-identifiers and the sensitive columns. One that has no cell, by a
+        category that was never summarized, isn't counted: it doesn't leave either.
     """
     codes = [coding.codes(batch[coding.column.name]) for coding in fitted.codings]
     cells = fitted.partition.cells_of(codes)
+    placed = cells >= 0
+    if not placed.all():
+        batch, cells = batch.filter(pl.Series(placed)), cells[placed]
+        codes = [column[placed] for column in codes]
     sensitive = {
         column.name: (column.of_batch(batch[column.name]), column.n_values)
         for column in fitted.sensitive

@@ -66,7 +66,8 @@ class Centroid:
 
 def _means(counted: pl.DataFrame, cells: CellColumn) -> pl.Series:
     values = cells.coding.values
-    numbers = values.to_physical().cast(pl.Float64)
+    # Dates as their physical numbers; decimals by value, for their physical numbers lack the point.
+    numbers = (values.to_physical() if values.dtype.is_temporal() else values).cast(pl.Float64)
     sums = (
         counted.with_columns(numbers.gather(counted["code"]).alias("value"))
         .group_by("cell")

@@ -151,7 +151,7 @@ class Anonymizer(
                 )
         self.plan_, fitted = protection.plan(protection.fit(protection.summarize(table), guides))
         self.cells_ = fitted.cell_of_row
-        self.judgements_ = fitted.judge(protection.guarantees)
+        self.judgements_ = fitted.judge()
         return self
 
     def fit_transform(self, X: Any, y: ArrayLike | None = None, **_: object) -> Any:  # noqa: ANN401

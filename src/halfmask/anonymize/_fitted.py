@@ -69,10 +69,10 @@ class Fitted:
             {column.name: (column.codes[kept], column.n_values) for column in self.sensitive},
         )
 
-    def judge(self, guarantees: Sequence[Guarantee]) -> list[Judgement]:
+    def judge(self) -> list[Judgement]:
         """Judge the rows that were kept, by their cells."""
         classes = self.classes()
-        return [guarantee.judge(classes) for guarantee in guarantees]
+        return [guarantee.judge(classes) for guarantee in self.guarantees]
 
 
 def fit_cells(

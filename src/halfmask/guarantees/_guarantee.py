@@ -13,6 +13,8 @@ from halfmask._errors import ParameterError
 from halfmask.guarantees._judgement import Judgement
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from halfmask.guarantees._classes import Classes
     from halfmask.guarantees._criterion import Criterion
 
@@ -51,6 +53,10 @@ class Guarantee(ABC):
     def order(self) -> tuple[str, ...] | None:
         """The order that the column's values must be counted in, or ``None`` for the natural."""
         return None
+
+    def restricted(self, values: pl.Series) -> Guarantee:  # noqa: ARG002 # a subclass needs them
+        """Return the guarantee as it stands for a column that holds these values and no others."""
+        return self
 
     def judge(self, classes: Classes) -> Judgement:
         """Measure every class.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
 from halfmask._errors import ParameterError
 from halfmask._validation import fraction, one_of
+from halfmask.data import Hierarchy
 from halfmask.guarantees._criterion import Criterion
 from halfmask.guarantees._distance import (
     equal_distance,
@@ -19,7 +20,8 @@ from halfmask.guarantees._exact import at_most, decimal
 from halfmask.guarantees._guarantee import Guarantee, Levels, Met
 
 if TYPE_CHECKING:
-    from halfmask.data import Hierarchy
+    import polars as pl
+
     from halfmask.guarantees._classes import Classes
 
 __all__ = ["TCloseness"]
@@ -104,6 +106,27 @@ class TCloseness(Guarantee):
     def order(self) -> tuple[str, ...] | None:
         """The order that the column's values must be counted in, or ``None`` for the natural."""
         return None if self.hierarchy is None else tuple(self.hierarchy.leaves)
+
+    def restricted(self, values: pl.Series) -> TCloseness:
+        """Return the guarantee with its hierarchy cut down to the values that occur.
+
+        What the table doesn't hold must neither travel with a release nor count in a distance.
+
+        Parameters
+        ----------
+        values
+            The column's values, in any order; missing is no leaf.
+
+        Raises
+        ------
+        HierarchyError
+            If the hierarchy lacks one of them.
+        """
+        if self.hierarchy is None:
+            return self
+        held = np.sort(self.hierarchy.codes(values.drop_nulls().unique(), column=self.column))
+        levels = self.hierarchy.levels[held]
+        return replace(self, hierarchy=Hierarchy.from_levels(levels, column=self.column))
 
     def criterion(self) -> Criterion:
         """Return the guarantee as numbers, for the compiled engine."""

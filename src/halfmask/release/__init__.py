@@ -1,6 +1,6 @@
 """The main job, end to end: a policy and a table in, a verified release with its report out.
 
-Start with `Policy`, what the owner wants, `protect`, which makes a release by it, and `verify`, which
+Start with `Policy`, what the owner wants, and `protect`, which makes a release by it; `verify`
 counts again what a release claims.
 """
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from halfmask.data import Hierarchy, leaf_text
 from halfmask.guarantees import Classes, TCloseness
 from halfmask.release._manifest import Claim, Evidence
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from halfmask.anonymize import Plan
     from halfmask.guarantees import Guarantee
 
-__all__ = ["WEAKNESSES", "Support", "make_claims", "merged_classes", "restricted", "supports"]
+__all__ = ["WEAKNESSES", "Support", "make_claims", "merged_classes", "supports"]
 
 #: What each weakness that an artefact names means.
 WEAKNESSES: Mapping[str, str] = {
@@ -67,21 +66,6 @@ class Support:
     name: str
     column: str
     text: str
-
-
-def restricted(guarantee: Guarantee, values: pl.Series) -> Guarantee:
-    """Return the guarantee with its hierarchy cut down to the values that occur.
-
-    What the table doesn't hold must neither travel with the release nor count in a distance.
-    """
-    if not isinstance(guarantee, TCloseness) or guarantee.hierarchy is None:
-        return guarantee
-    tree = guarantee.hierarchy
-    texts = leaf_text(values.cast(pl.String) if values.dtype == pl.Categorical else values)
-    tree.cover(texts, column=guarantee.column)
-    held = np.sort(tree.codes(texts.drop_nulls().unique(), column=guarantee.column).to_numpy())
-    kept = Hierarchy.from_levels(tree.levels[held], column=guarantee.column or "")
-    return replace(guarantee, hierarchy=kept)
 
 
 def supports(guarantees: Sequence[Guarantee]) -> tuple[Support, ...]:

@@ -28,7 +28,7 @@ from halfmask.anonymize import (
 from halfmask.data import Hierarchy, Schema, Source, open_table, to_polars
 from halfmask.engines import map_in_order
 from halfmask.guarantees import KAnonymity
-from halfmask.release._claims import make_claims, merged_classes, restricted
+from halfmask.release._claims import make_claims, merged_classes
 from halfmask.release._evaluation import evaluate_risk, evaluate_utility, raw_classes
 from halfmask.release._learning import LEARNING_ROWS, learn
 from halfmask.release._prepared import Prepared
@@ -103,11 +103,6 @@ def protect(
     schema.check(source.columns)
     protection = _protection(policy, schema)
     summary, sample = _summarized(source, protection, told)
-    guarantees = tuple(
-        restricted(each, summary.values[each.column]) if each.column else each
-        for each in protection.guarantees
-    )
-    protection = replace(protection, guarantees=guarantees)
     told("growing classes")
     fit = _fit(source, protection, summary, told)
     prepared = Prepared(
@@ -115,7 +110,7 @@ def protect(
         schema=schema,
         source=source,
         plan=fit.plan,
-        guarantees=guarantees,
+        guarantees=fit.plan.guarantees,
         cells=fit.cells,
         n_in=source.n_rows,
         n_out=fit.classes.rows,
@@ -128,7 +123,7 @@ def protect(
     released, class_of_cell = merged_classes(fit.plan, fit.classes)
     model = _learn(sample, protection, prepared, label)
     return Release(
-        claims=make_claims(guarantees, released, schema.quasi_identifiers),
+        claims=make_claims(fit.plan.guarantees, released, schema.quasi_identifiers),
         risk=evaluate_risk(
             fit.raw,
             released,
@@ -142,7 +137,7 @@ def protect(
             released,
             raw_counts=fit.raw_counts,
             suppressed=prepared.n_in - prepared.n_out,
-            k=_promised_k(guarantees),
+            k=_promised_k(fit.plan.guarantees),
             model=model,
             label=label,
         ),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -142,8 +141,8 @@ def _recursive(parameters: Parameters) -> Promise:
     return Promise(
         levels=lambda cells, _totals, _tree: recursive_ratios(cells, l),
         worst=max,
-        # Strictly below: a ratio that equals c, written as it may be, misses.
-        keeps=lambda level: level < c and not math.isclose(level, c, rel_tol=1e-12),
+        # Strictly below. A ratio that equals c as typed rounds to the same float, and misses.
+        keeps=lambda level: level < c,
     )
 
 

@@ -52,6 +52,10 @@ def verify(folder: str | Path) -> Verification:
     exact: rows are compared cell by cell as the file has them, not by hashes. Fractions (entropy,
     t) may miss their threshold by 1e-9.
 
+    For the models known today the count with wildcards is never the worse one: all rows that are
+    compatible with a record are whole classes, and merging classes that keep these promises keeps
+    them. It is counted all the same, so that a model without that property can't slip through.
+
     What does not follow: that the manifest gives each column its right role; a column that is
     called insensitive is not counted, and is named in ``.weaknesses``. Neither that people are
     protected from what no claim is about.

@@ -172,7 +172,7 @@ def _blocks(place: Place, encoding: str) -> Iterator[bytes]:
     with TextStream(place, encoding=encoding) as stream:
         while data := stream.read(BLOCK):
             whole, newline, tail = (rest + data).rpartition(b"\n")
-            if not newline and len(tail) > 4 * BLOCK:
+            if not newline and len(tail) > 16 * BLOCK:
                 raise DataError(f"{place.what} has a line longer than 64 million bytes.")
             rest = tail
             if whole.strip():

@@ -35,8 +35,14 @@ def reading(what: str, form: str | None = None) -> Iterator[None]:
     """
     try:
         yield
-    except (HalfmaskError, MemoryError):
+    except HalfmaskError:
         raise
+    except MemoryError:
+        # A damaged file asks for any number of bytes; so does one huge record batch.
+        raise DataError(
+            f"{what} asks for more memory than there is: it is damaged, or its batches are huge.",
+            hint="Write it again, in Parquet or in smaller batches.",
+        ) from None
     except UnicodeError as error:
         raise DataError(*_undecodable(what, error)) from None
     except (Exception, pl.exceptions.PanicException) as error:  # noqa: BLE001 - any library's
@@ -57,7 +63,7 @@ def _unreadable(what: str, form: str | None, error: BaseException) -> DataError:
         return DataError(f"{what} ends too early: its compressed data is cut off.")
     if isinstance(error, ValueError) and "straddl" in str(error):
         return DataError(
-            f"{what} has a row longer than 16 million bytes.",
+            f"{what} has a row longer than 4 million bytes.",
             hint="Check for a quote that is opened and never closed.",
         )
     said = "" if form is None else f" as {form}"

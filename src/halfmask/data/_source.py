@@ -29,6 +29,8 @@ __all__ = ["Source", "open_table"]
 # What one batch holds unless asked otherwise: about 130 MB of numbers.
 _CELLS = 1 << 24
 _MOST_ROWS = 1_000_000
+# Text takes several times its size while it is read.
+_MOST_TEXT_ROWS = 250_000
 
 
 class Reader(Protocol):
@@ -92,7 +94,7 @@ class Source:
         ----------
         n_rows
             How many rows a batch has (at least 1); the last may have fewer. By default a million,
-            and fewer in a table of more than 16 columns, so that wide tables fit, too.
+            of a text format a quarter of it, and fewer in a table of more than 16 columns.
         columns
             The columns to read, in the order wanted; all by default. Others are not looked at.
 
@@ -110,7 +112,8 @@ class Source:
         """
         wanted = self._checked(columns)
         if n_rows is None:
-            n_rows = max(1, min(_MOST_ROWS, _CELLS // len(self.columns)))
+            most = _MOST_TEXT_ROWS if self.format in TEXT_FORMATS else _MOST_ROWS
+            n_rows = max(1, min(most, _CELLS // len(self.columns)))
         integer_at_least(1, owner="Source.batches", n_rows=n_rows)
         return self._batches(wanted, n_rows)
 
@@ -294,15 +297,21 @@ def _rebatched(frames: Iterator[pl.DataFrame], n_rows: int) -> Iterator[pl.DataF
             yield frame
             continue
         held.append(frame)
-        rows += frame.height
+        del frame
+        rows += held[-1].height
         while rows >= n_rows:
-            whole = pl.concat(held)
-            yield whole.head(n_rows).rechunk()
-            rest = whole.slice(n_rows)
-            rows = rest.height
-            held = [rest] if rows else []
+            rows -= n_rows
+            # No name may keep a frame alive while the caller works on the batch.
+            yield _first_of(held, n_rows)
     if rows:
-        yield pl.concat(held).rechunk()
+        yield _first_of(held, rows)
+
+
+def _first_of(held: list[pl.DataFrame], n_rows: int) -> pl.DataFrame:
+    """Return the first rows of the held frames, and leave the rest held."""
+    whole = pl.concat(held)
+    held[:] = [whole.slice(n_rows)] if whole.height > n_rows else []
+    return whole.head(n_rows).rechunk()
 
 
 def _changed() -> DataError:

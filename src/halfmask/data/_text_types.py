@@ -27,6 +27,7 @@ TIMES: tuple[TextType, ...] = ("date", "datetime", "instant")
 _FLOAT = r"^-?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
 _FLOAT_WORD = r"^[+-]?(?:nan|NaN|NAN|inf|Inf|INF|infinity|Infinity)$"
 _LONG_INTEGER = r"^-?[0-9]{16,}$"
+_SHORT = 10**15
 _TIME = r"[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?"
 _DATETIME = rf"^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}[T ]{_TIME}$"
 _INSTANT = rf"^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}[T ]{_TIME}(?:Z|\+00:00)$"
@@ -64,9 +65,9 @@ class TextJudge:
             values = column.drop_nulls()
             # An integer is a float too (when short): where the first holds, the pattern of the
             # second needn't be tried.
-            if "integer" in alive and _is_integer(values):
+            if "integer" in alive and (numbers := _integers(values)) is not None:
                 alive[:] = [t for t in alive if t in {"integer", "float"}]
-                if "float" in alive and values.str.contains(_LONG_INTEGER).any():
+                if "float" in alive and _any_long(numbers):
                     alive.remove("float")
                 self._has_value[name] = True
                 continue
@@ -116,9 +117,16 @@ def _read(name: str, dtype: pl.DataType) -> pl.Expr:
     return text.cast(dtype, strict=False)
 
 
-def _is_integer(values: pl.Series) -> bool:
+def _integers(values: pl.Series) -> pl.Series | None:
+    """Return the integers that the texts are, or ``None`` if one isn't written as one."""
     numbers = values.cast(pl.Int64, strict=False)
-    return numbers.null_count() == 0 and bool((numbers.cast(pl.String) == values).all())
+    if numbers.null_count() or not (numbers.cast(pl.String) == values).all():
+        return None
+    return numbers
+
+
+def _any_long(numbers: pl.Series) -> bool:
+    return not numbers.is_between(-_SHORT, _SHORT, closed="none").all()
 
 
 def _is_float(values: pl.Series) -> bool:

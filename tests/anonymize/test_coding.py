@@ -1,0 +1,269 @@
+"""Values become codes in an order that cuts can use, and new values find their place."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halfmask._errors import HierarchyError, SchemaError
+from halfmask.anonymize._coding import APART, Coding, code_column
+from halfmask.data import Column, Hierarchy, Intervals
+
+TREE = Hierarchy.from_rows(
+    [("paris", "fr", "eu"), ("rome", "it", "eu"), ("lyon", "fr", "eu"), ("oslo", "no", "north")],
+    column="x",
+)
+
+
+def coding_of(values, *, kind="numeric", missing=False, hierarchy=None, order=None):
+    column = Column(name="x", role="quasi_identifier", kind=kind, hierarchy=hierarchy)
+    return code_column(column, pl.Series("x", values), missing=missing, order=order)
+
+
+def codes(coding, cells, dtype=None):
+    return coding.codes(pl.Series("x", cells, dtype=dtype)).tolist()
+
+
+def test_numbers_keep_their_order():
+    coding = coding_of([30, 10, 20])
+
+    assert coding.values.to_list() == [10, 20, 30]
+    assert coding.ordered
+    assert codes(coding, [20, 10, 30, 20]) == [1, 0, 2, 1]
+
+
+def test_a_number_never_seen_takes_the_next_smaller_ones_place():
+    coding = coding_of([10, 20, 30])
+
+    assert codes(coding, [5, 10, 19, 20, 29, 31, 2**40]) == [0, 0, 0, 1, 1, 2, 2]
+
+
+@given(
+    values=st.sets(st.integers(-(2**62), 2**62), min_size=1, max_size=20),
+    cells=st.lists(st.integers(-(2**62), 2**62), min_size=1, max_size=20),
+)
+def test_codes_of_integers_by_table_or_search(values, cells):
+    coding = coding_of(list(values))
+    ordered = sorted(values)
+
+    expected = [max(0, sum(value <= cell for value in ordered) - 1) for cell in cells]
+
+    assert codes(coding, cells) == expected
+
+
+@given(
+    start=st.integers(-(2**62), 2**62),
+    steps=st.sets(st.integers(0, 300), min_size=1, max_size=20),
+    cells=st.lists(st.integers(-10, 310), min_size=1, max_size=20),
+)
+def test_codes_of_integers_that_lie_close(start, steps, cells):
+    """Close values are coded by a table; it clips and fills like the search."""
+    coding = coding_of([start + step for step in steps])
+    ordered = sorted(steps)
+
+    expected = [max(0, sum(step <= cell for step in ordered) - 1) for cell in cells]
+
+    assert codes(coding, [start + cell for cell in cells]) == expected
+
+
+@pytest.mark.parametrize("dtype", [pl.Int8, pl.UInt8, pl.Int32, pl.UInt64, pl.Float32, pl.Float64])
+def test_a_batch_may_have_another_number_type(dtype):
+    coding = coding_of([10, 20, 30])
+
+    assert codes(coding, [10, 25, 99], dtype) == [0, 1, 2]
+
+
+def test_fractions_lie_between_whole_numbers():
+    assert codes(coding_of([10, 20]), [9.9, 10.5, 19.999, 20.0]) == [0, 0, 0, 1]
+    assert codes(coding_of([10.5, 20.5]), [10, 11, 21]) == [0, 0, 1]
+
+
+def test_decimals_are_compared_by_value():
+    values = [Decimal("1.10"), Decimal("2.5")]
+    coding = coding_of(pl.Series("x", values, dtype=pl.Decimal(10, 2)))
+
+    assert coding.ordered
+    assert codes(coding, values, pl.Decimal(10, 2)) == [0, 1]
+    assert codes(coding, [Decimal("2.500"), Decimal("2.487")], pl.Decimal(10, 3)) == [1, 0]
+    assert codes(coding, [1, 2, 3]) == [0, 0, 1]
+
+
+def test_dates_are_compared_in_one_unit():
+    days = [dt.datetime(2020, 1, 1), dt.datetime(2021, 1, 1)]  # noqa: DTZ001 # without a zone
+    coding = coding_of(pl.Series("x", days, dtype=pl.Datetime("us")), kind="datetime")
+
+    assert codes(coding, days, pl.Datetime("ms")) == [0, 1]
+    assert codes(coding, days, pl.Datetime("ns")) == [0, 1]
+    assert codes(coding, [dt.date(2020, 12, 31), dt.date(2021, 1, 1)]) == [0, 1]
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [["10"], [dt.date(2020, 1, 1)], [True], [dt.timedelta(days=1)]],
+    ids=["text", "dates", "truth", "durations"],
+)
+def test_a_column_of_numbers_stays_one(cells):
+    with pytest.raises(SchemaError, match="held Int64 at the fit"):
+        codes(coding_of([10, 20]), cells)
+
+
+@pytest.mark.parametrize("cells", [["a"], [1], [dt.time(1, 2)]])
+def test_a_column_of_dates_stays_one(cells):
+    coding = coding_of([dt.date(2020, 1, 1)], kind="datetime")
+
+    with pytest.raises(SchemaError, match="held Date at the fit"):
+        codes(coding, cells)
+
+
+def test_categories_take_their_natural_order():
+    coding = coding_of(["b", "a", "c"], kind="categorical")
+
+    assert coding.values.to_list() == ["a", "b", "c"]
+    assert not coding.ordered
+    assert codes(coding, ["c", "a", "z"]) == [2, 0, -1]
+
+
+def test_categories_may_be_given_an_order():
+    coding = coding_of(["a", "b", "c", "d"], kind="ordinal", order=["c", "a"])
+
+    assert coding.values.to_list() == ["c", "a", "b", "d"]
+
+
+def test_texts_that_are_integers_are_ordered_as_integers():
+    assert coding_of(["10", "9", "-1"], kind="categorical").values.to_list() == ["-1", "9", "10"]
+
+
+def test_texts_of_one_integer_have_one_order():
+    """Two texts of one number: the order in which they came must not show in the codes."""
+    one = coding_of(["1", "01", "001", "2"], kind="categorical")
+    other = coding_of(["2", "001", "01", "1"], kind="categorical")
+
+    assert one.values.to_list() == other.values.to_list()
+    assert codes(one, ["01", "1"]) == codes(other, ["01", "1"])
+
+
+def test_numbers_as_categories_are_found_whatever_their_type():
+    coding = coding_of([39, 7], kind="categorical")
+
+    assert not coding.ordered
+    assert codes(coding, [7, 39, 8]) == [0, 1, -1]
+    assert codes(coding, [7.0, 39.0, 7.5]) == [0, 1, -1]
+    assert codes(coding, ["39"]) == [1]
+
+
+def test_truth_values_are_categories():
+    coding = coding_of([True, False], kind="categorical")
+
+    assert codes(coding, [True, False, None]) == [1, 0, -1]
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"), [([1, 2], "numeric"), (["a", "b"], "categorical"), ([0.5, 1.5], "numeric")]
+)
+def test_missing_has_the_last_code_if_it_was_seen(values, kind):
+    seen = coding_of(values, kind=kind, missing=True)
+    never = coding_of(values, kind=kind)
+
+    assert codes(seen, [None, values[0]]) == [2, 0]
+    assert codes(never, [None, values[1]]) == [-1, 1]
+    assert (seen.n_values, seen.n_codes) == (2, 3)
+    assert (never.n_values, never.n_codes) == (2, 2)
+
+
+def test_a_column_of_missing_cells_only():
+    for hierarchy in (None, TREE, Intervals(widths=(5,))):
+        coding = coding_of(pl.Series("x", [], dtype=pl.Int64), missing=True, hierarchy=hierarchy)
+        assert codes(coding, [None, None], pl.Int64) == [0, 0]
+        assert codes(coding, [None, 3]) == [0, -1]
+        assert coding.n_codes == 1
+        assert len(coding.boundaries) == 0
+
+
+def test_a_batch_whose_column_has_no_type():
+    assert codes(coding_of([1, 2], missing=True), [None, None]) == [2, 2]
+    assert codes(coding_of(["a"], kind="categorical", missing=True), [None]) == [1]
+
+
+def test_no_rows():
+    assert codes(coding_of([1, 2]), [], pl.Int64) == []
+    assert codes(coding_of(["a"], kind="categorical"), [], pl.String) == []
+
+
+def test_a_hierarchy_gives_its_order():
+    coding = coding_of(["lyon", "oslo", "paris"], kind="categorical", hierarchy=TREE)
+
+    assert coding.values.to_list() == ["paris", "lyon", "oslo"]
+    assert coding.hierarchy is not None
+    assert coding.hierarchy.leaves == ("paris", "lyon", "oslo")
+    assert coding.boundaries.tolist() == [1, 3]
+    assert codes(coding, ["oslo", "lyon", "rome"]) == [2, 1, -1]
+
+
+def test_missing_is_no_part_of_the_tree():
+    coding = coding_of(["lyon", "oslo"], kind="categorical", hierarchy=TREE, missing=True)
+
+    assert coding.boundaries.tolist() == [3, APART]
+    assert codes(coding, [None, "oslo"]) == [2, 1]
+
+
+def test_the_marks_of_missing_agree():
+    from halfmask.kernels.records import APART as IN_KERNEL  # noqa: PLC0415 # compiles
+
+    assert APART == IN_KERNEL
+
+
+def test_a_hierarchy_of_numbers_in_order_keeps_them_numbers():
+    coding = coding_of([31, 22, 39], hierarchy=Intervals(widths=(5, 10)))
+
+    assert coding.ordered
+    assert coding.boundaries.tolist() == [3, 2]
+    assert codes(coding, [22, 35, 50]) == [0, 1, 2]
+
+
+def test_a_hierarchy_of_numbers_out_of_order_makes_them_categories():
+    odd = Hierarchy.from_rows([("1", "odd"), ("3", "odd"), ("2", "even")], column="x")
+    coding = coding_of([1, 2, 3], hierarchy=odd)
+
+    assert not coding.ordered
+    assert codes(coding, [1, 3, 2, 4]) == [0, 1, 2, -1]
+    assert codes(coding, [1.0, 3.0]) == [0, 1]
+
+
+def test_a_hierarchy_that_lacks_a_value():
+    with pytest.raises(HierarchyError, match="lacks 1 value") as caught:
+        coding_of(["lyon", "canary"], kind="categorical", hierarchy=TREE)
+
+    assert "canary" not in str(caught.value)
+
+
+def test_text_that_is_said_to_be_numeric():
+    with pytest.raises(SchemaError, match="said to be numeric, but holds String") as caught:
+        coding_of(["canary"])
+
+    assert "canary" not in str(caught.value)
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("-inf")])
+def test_infinite_numbers(value):
+    with pytest.raises(SchemaError, match="infinite"):
+        coding_of([1.0, value])
+
+
+def test_a_category_of_a_hundred_thousand_values():
+    values = [f"v{i}" for i in range(100_000)]
+    coding = coding_of(values, kind="categorical")
+
+    found = coding.codes(pl.Series(values))
+
+    assert np.unique(found).size == 100_000
+
+
+def test_a_repr_names_the_column_and_counts():
+    assert repr(coding_of(["canary"], kind="categorical")) == "Coding('x', 1 codes)"
+    assert isinstance(coding_of([1]), Coding)

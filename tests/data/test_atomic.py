@@ -139,6 +139,18 @@ def test_a_folder_that_appears_while_another_is_built_stays(tmp_path):
     assert names(tmp_path / "out") == ["theirs"]
 
 
+def test_an_old_folder_that_was_set_aside_is_put_back_before_anything_else(tmp_path):
+    aside = _atomic._aside(tmp_path / "out")
+    aside.mkdir()
+    (aside / "old").write_bytes(b"")
+
+    with pytest.raises(ReleaseError, match="exists"), atomic_folder(tmp_path / "out"):
+        pass
+
+    assert names(tmp_path) == ["out"]
+    assert names(tmp_path / "out") == ["old"]
+
+
 def test_only_a_folder_with_the_marker_is_ever_replaced(tmp_path):
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / "thesis.txt").write_bytes(b"years")

@@ -108,6 +108,19 @@ def test_damaged_files_are_errors_that_quote_nothing(written):
             assert path.suffix == ".arrows"
 
 
+@pytest.mark.parametrize("form", ["arrow", "arrows"])
+def test_texts_of_an_arrow_file_that_are_no_text_are_an_error(tmp_path, form):
+    table = pa.table({"a": ["AAAA", "b"]})
+    path = tmp_path / f"x.{form}"
+    new = pa.ipc.new_file if form == "arrow" else pa.ipc.new_stream
+    with new(path, table.schema) as writer:
+        writer.write_table(table)
+    path.write_bytes(path.read_bytes().replace(b"AAAA", b"\xff\xfe\xfd\xfc"))
+
+    with pytest.raises(DataError, match="damaged"):
+        open_table(path).read()
+
+
 def test_a_row_group_as_large_as_the_file_is_read_by_slices(tmp_path):
     table = pl.DataFrame({"n": range(10_000)}).with_columns(t=pl.col("n").cast(pl.String))
     table.write_parquet(tmp_path / "x.parquet", row_group_size=10_000)

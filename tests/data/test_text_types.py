@@ -57,6 +57,14 @@ def test_a_column_is_of_the_type_that_holds_all_of_its_texts(texts, dtype):
     assert judged(texts) == dtype
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_an_integer_that_no_float_keeps_makes_decimals_texts_in_any_batch(order):
+    batches = [["1234567890123456"], ["1.5"]][::order]
+
+    assert judged(*batches) == pl.String
+    assert judged(["123456789012345"], ["1.5"]) == pl.Float64
+
+
 NUMBERS = st.one_of(
     st.integers(-(10**20), 10**20).map(str),
     st.decimals(-(10**6), 10**6, places=3).map(str),

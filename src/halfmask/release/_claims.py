@@ -7,15 +7,15 @@ import io
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
 import polars as pl
 
-from halfmask.guarantees import Classes, TCloseness
+from halfmask.guarantees import Classes, TCloseness, class_of_row
 from halfmask.release._manifest import Claim, Evidence
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from halfmask.anonymize import Plan
@@ -88,9 +88,8 @@ def supports(guarantees: Sequence[Guarantee]) -> tuple[Support, ...]:
 def merged_classes(plan: Plan, classes: Classes) -> tuple[Classes, NDArray[np.int64]]:
     """Return the classes as they leave, and that of each cell: cells written alike are one."""
     written = pl.DataFrame(list(plan.written))
-    number = written.select(pl.struct(pl.all()).rank("dense").alias("class")).to_series() - 1
-    into = number.to_numpy().astype(np.int64)
-    return classes.coarsened(into, int(into.max()) + 1), into
+    into, n_classes = class_of_row(written, quasi_identifiers=written.columns)
+    return classes.coarsened(into, n_classes), into
 
 
 def make_claims(

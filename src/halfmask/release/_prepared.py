@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from halfmask.guarantees import Guarantee
     from halfmask.release._policy import Policy
 
-__all__ = ["Prepared"]
+__all__ = ["CELL", "Prepared"]
+
+#: The column of a placed row's cell; no column of a table may have such a name.
+CELL = "\0cell"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,25 +69,46 @@ class Prepared:
         dropped = set(self.schema.identifiers)
         return [name for name in self.source.columns if name not in dropped]
 
-    def batches(self, progress: Progress = silent) -> Iterator[pl.DataFrame]:
-        """Yield the protected rows, batch by batch, in the table's order."""
+    def placed(self, progress: Progress = silent) -> Iterator[pl.DataFrame]:
+        """Yield for each row that leaves its cell (`CELL`) and the columns that leave as they are.
+
+        Batch by batch, in the table's order. What is written for a cell is put in at the very end
+        (`finished`): ranges as texts are most of a release, and all rows of a cell share them.
+        """
         suppressing = [
             column.name
             for column in self.schema.columns
             if column.missing == "suppress" and column.role != "identifier"
         ]
-        names, done, read = self.columns, 0, 0
-        for batch in self.source.batches(columns=names):
+        recoded = self.plan.quasi_identifiers
+        leaving = [name for name in self.columns if name not in recoded]
+        needed = [*leaving, *suppressing, *(recoded if self.cells is None else recoded[:1])]
+        done = read = 0
+        for batch in self.source.batches(columns=list(dict.fromkeys(needed))):
             read += batch.height
             rows = batch.drop_nulls(suppressing) if suppressing else batch
-            cells = None
-            if self.cells is not None:
+            if self.cells is None:
+                cells = self.plan.cells(rows)
+            else:
                 cells = self.cells[done : done + rows.height]
                 done += rows.height
-            yield self.plan.apply(rows, cells=cells).select(names)
+            yield (
+                rows.select(leaving)
+                .with_columns(pl.Series(CELL, cells, dtype=pl.Int32))
+                .filter(pl.col(CELL) >= 0)
+            )
             progress("writing", read / max(1, self.n_in))
+
+    def finished(self, placed: pl.DataFrame) -> pl.DataFrame:
+        """Return placed rows as they leave: what is written for their cells in the place of it."""
+        cells = placed[CELL]
+        written = [
+            series.gather(cells).alias(name)
+            for name, series in zip(self.plan.quasi_identifiers, self.plan.written, strict=True)
+        ]
+        return placed.with_columns(written).select(self.columns)
 
     def shuffled(self) -> pl.DataFrame:
         """Return all protected rows in the keyed order."""
-        rows = pl.concat(list(self.batches()))
-        return rows[keyed_order(rows.height, key=self.key)]
+        rows = pl.concat(list(self.placed()))
+        return self.finished(rows[keyed_order(rows.height, key=self.key)])

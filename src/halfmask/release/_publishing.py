@@ -44,13 +44,7 @@ def publish(
     prepared = release.prepared
     with atomic_folder(out, overwrite=overwrite, marker=MANIFEST_NAME) as folder:
         told("writing", 0.0)
-        files = write_parts(
-            prepared.batches(told),
-            folder,
-            n_rows=prepared.n_out,
-            form=prepared.policy.output.format,
-            key=prepared.key,
-        )
+        files = write_parts(prepared, folder, told)
         manifest = _manifest(release, files, _write_support(prepared, folder))
         write_manifest(manifest, folder)
         told("verifying on disk")

@@ -8,10 +8,7 @@ from typing import TYPE_CHECKING, Any
 from halfmask.data import like
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
-
-    import polars as pl
 
     from halfmask._progress import Progress
     from halfmask.release._evaluation import ReleaseRisk, ReleaseUtility
@@ -104,7 +101,3 @@ class Release:
         from halfmask.release._publishing import publish  # noqa: PLC0415 # loads the report's page
 
         return publish(self, out, overwrite=overwrite, progress=progress)
-
-    def batches(self) -> Iterator[pl.DataFrame]:
-        """Yield the protected rows batch by batch, in the table's order: for writing only."""
-        return self.prepared.batches()

@@ -6,17 +6,20 @@ import hashlib
 import shutil
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
 from halfmask._random import keyed_integers, keyed_order
 from halfmask.data import write_table
+from halfmask.engines import map_in_order
 from halfmask.release._manifest import DataFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from halfmask.data import Format
+    from halfmask._progress import Progress
+    from halfmask.release._prepared import Prepared
 
 __all__ = ["PART_ROWS", "file_sha256", "shuffled_parts", "write_parts"]
 
@@ -27,45 +30,41 @@ ENDINGS = {"parquet": "parquet", "csv": "csv", "tsv": "tsv", "arrow": "arrow", "
 ORDER_STREAMS, BUCKET_STREAMS = 0, 1 << 32
 
 
-def write_parts(
-    batches: Iterable[pl.DataFrame], folder: Path, *, n_rows: int, form: Format, key: bytes
-) -> tuple[DataFile, ...]:
+def write_parts(prepared: Prepared, folder: Path, told: Progress) -> tuple[DataFile, ...]:
     """Write the rows of a release under ``folder / "data"``.
 
     Parameters
     ----------
-    batches
-        The protected rows, in their table's order.
+    prepared
+        The rows, and the key of their order.
     folder
         The release's folder as it is being built.
-    n_rows
-        About how many rows there are; it decides the number of files.
-    form
-        Of the files.
-    key
-        32 secret bytes; the same key, rows and batches give the same order.
+    told
+        Called with how far the work is.
 
     Guarantees
     ----------
     Rows leave in an order that nobody without the key can tell from a random one: each row goes to
     a random file, and to a random place in it.
     """
-    data = folder / "data"
-    data.mkdir()
-    files = []
-    for number, part in enumerate(shuffled_parts(batches, folder, n_rows=n_rows, key=key)):
+    (folder / "data").mkdir()
+    form = prepared.policy.output.format
+    parts = shuffled_parts(prepared.placed(told), folder, n_rows=prepared.n_out, key=prepared.key)
+
+    def write(numbered: tuple[int, pl.DataFrame]) -> DataFile:
+        number, placed = numbered
         name = f"data/part-{number:05d}.{ENDINGS[form]}"
-        write_table(part, folder / name, format=form)
-        files.append(
-            DataFile(
-                name=name,
-                format=form,
-                sha256=file_sha256(folder / name),
-                n_bytes=(folder / name).stat().st_size,
-                n_rows=part.height,
-            )
+        path = folder / name
+        write_table(prepared.finished(placed), path, format=form)
+        return DataFile(
+            name=name,
+            format=form,
+            sha256=file_sha256(path),
+            n_bytes=path.stat().st_size,
+            n_rows=placed.height,
         )
-    return tuple(files)
+
+    return tuple(map_in_order(enumerate(parts), write))
 
 
 def shuffled_parts(
@@ -81,21 +80,24 @@ def shuffled_parts(
         return
     spill = folder / ".order"
     spill.mkdir()
-    for number, batch in enumerate(batches):
-        bucket = keyed_integers(batch.height, key=key, stream=BUCKET_STREAMS + number) % n_parts
-        for (bucket_of_rows,), rows in (
-            batch.with_columns(pl.Series("\0part", bucket))
-            .partition_by("\0part", as_dict=True, include_key=False)
-            .items()
-        ):
-            rows.write_ipc(spill / f"{bucket_of_rows}-{number}.arrow")
+    n_batches = 0
+    for batch in batches:
+        stream = BUCKET_STREAMS + n_batches
+        part_of_row = keyed_integers(batch.height, key=key, stream=stream) % n_parts
+        order = np.argsort(part_of_row, kind="stable")
+        ends = np.cumsum(np.bincount(part_of_row, minlength=n_parts))
+        sorted_rows = batch[order]
+        for part in range(n_parts):
+            first = int(ends[part - 1]) if part else 0
+            rows = sorted_rows[first : int(ends[part])]
+            rows.write_ipc(spill / f"{part}-{n_batches}.arrow")
+        n_batches += 1
     for part in range(n_parts):
-        paths = sorted(spill.glob(f"{part}-*.arrow"), key=lambda path: int(path.stem.split("-")[1]))
-        if paths:
-            rows = pl.concat([pl.read_ipc(path) for path in paths])
-            for path in paths:
-                path.unlink()
-            yield _reordered(rows, key, part)
+        paths = [spill / f"{part}-{number}.arrow" for number in range(n_batches)]
+        rows = pl.concat([pl.read_ipc(path) for path in paths])
+        for path in paths:
+            path.unlink()
+        yield _reordered(rows, key, part)
     shutil.rmtree(spill)
 
 

@@ -75,7 +75,8 @@ def _means(counted: pl.DataFrame, cells: CellColumn) -> pl.Series:
     )
     means = np.full(cells.n_cells, np.nan)
     means[sums["cell"].to_numpy()] = sums["mean"].to_numpy()
-    written = pl.Series(cells.coding.column.name, means).fill_nan(None)
+    # Minus zero would be another value than zero to whoever compares bits.
+    written = pl.Series(cells.coding.column.name, means + 0.0).fill_nan(None)
     if values.dtype.is_temporal():
         return written.round().cast(values.to_physical().dtype).cast(values.dtype)
     return written

@@ -1,7 +1,7 @@
+# ruff: noqa: INP001 - a script, not a package
 """Write docs/reference/cli.md from what `--help` says, so that the two can't part.
 
-    python tools/cli_reference.py            # write it
-    python tools/cli_reference.py --check    # exit code 1 if it isn't in step
+With ``--check`` nothing is written; the exit code is 1 if the page isn't in step.
 """
 
 from __future__ import annotations

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-import os
 import signal
 import sys
 import threading
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Annotated
 
 import typer
@@ -92,19 +92,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = words[: words.index("--")] if "--" in words else words
     as_json, debug = "--json" in options, "--debug" in options
     use_careful_streams()
-    _stop_cleanly()
-    with warnings.catch_warnings():
-        if not debug:
-            _hush()
+    with _stopping_cleanly(), nullcontext() if debug else _hushed():
         try:
             run = typer.main.get_command(app)
             status = run.main(words, prog_name="halfmask", standalone_mode=False)
         except SystemExit:
-            raise
-        except BrokenPipeError:
-            # Whoever read our output has gone. Python would complain of it once more at its exit.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return 1
+            raise  # typer's, where whoever read our output has gone
         except BaseException as error:  # noqa: BLE001 - polars' panics are BaseExceptions
             return say_failure(
                 failure_of(error), as_json=as_json, traceback_of=error if debug else None
@@ -114,13 +107,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return status if isinstance(status, int) else 0
 
 
-def _hush() -> None:
+@contextmanager
+def _hushed() -> Iterator[None]:
     """Keep libraries from saying things of their own: what they say may quote a cell."""
-    warnings.simplefilter("ignore")
-    logging.lastResort = None
+    last_resort, logging.lastResort = logging.lastResort, None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.lastResort = last_resort
 
 
-def _stop_cleanly() -> None:
+@contextmanager
+def _stopping_cleanly() -> Iterator[None]:
     """Let a request to end unwind as the interrupt key does: what is half written goes."""
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

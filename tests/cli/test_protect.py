@@ -1,0 +1,182 @@
+"""halfmask protect: a verified release and what is said of it, or nothing."""
+
+from __future__ import annotations
+
+import json
+
+import polars as pl
+import pytest
+
+from halfmask._errors import VerificationError
+
+
+def _labelled(desk) -> None:
+    """Mark a column as what a model predicts."""
+    desk.table.write_text(
+        "\n".join(
+            f"{row},{'buys' if i % 3 else 'label' if not i else 'leaves'}"
+            for i, row in enumerate(desk.table.read_text().split())
+        )
+    )
+    desk.policy.write_text(
+        desk.policy.read_text()
+        + '[columns.label]\nrole = "insensitive"\nkind = "categorical"\nlabel = true\n'
+    )
+
+
+def test_says_where_it_lies_and_what_holds(run, desk):
+    """People read where the release and report lie, the promise, and the risk."""
+    answer = run(*desk.protect())
+
+    assert (answer.status, answer.err) == (0, "")
+    assert f"Release  {desk.out}, 80 of 80 rows" in answer.out
+    assert f"Report   {desk.out / 'report.html'}" in answer.out
+    assert (desk.out / "report.html").is_file()
+    assert "✓   k-anonymity, k = 4" in answer.out
+    assert "✓   distinct-l-diversity of illness, l = 2" in answer.out
+    assert "on average" in answer.out
+    assert "no model was trained" in answer.out
+    said = answer.out.replace(str(desk.folder), "")
+    assert "CANARY" not in said
+
+
+def test_numbers_are_those_that_were_counted(run, desk):
+    """What is shown is what the verifier and the risks say, not what was asked for."""
+    said = run(*desk.protect("--json")).json
+    data = pl.read_parquet(desk.out / "data" / "part-00000.parquet")
+    smallest = data.group_by("age", "town").len()["len"].min()
+
+    assert said["ok"] is True
+    assert smallest == said["verification"]["claims"][0]["counted"]
+    assert {"in": 80, "out": data.height, "suppressed": 80 - data.height} == said["rows"]
+    assert json.loads((desk.out / "manifest.json").read_text())["risk"] == said["risk"]
+    assert (str(desk.out), str(desk.out / "report.html")) == (said["release"], said["report"])
+
+
+def test_compares_models_where_there_is_a_label(run, desk):
+    """With a label the accuracy on the release stands beside that on raw rows."""
+    _labelled(desk)
+
+    answer = run(*desk.protect())
+
+    assert answer.status == 0, answer.err
+    assert "accuracy of a model that predicts label" in answer.out
+    assert "trained on the release" in answer.out
+    assert "trained on raw rows" in answer.out
+
+
+def test_verbose_names_weaknesses_and_stages(run, desk):
+    """With -v what no promise protects from is listed, and the stages are timed."""
+    quiet = run(*desk.protect())
+    loud = run(*desk.protect("--overwrite", "-v"))
+
+    assert "no promise protects from" in quiet.out
+    assert "No promise protects from this" in loud.out
+    assert quiet.err == ""
+    for stage in ("reading", "growing classes", "writing", "verifying"):
+        assert stage in loud.err
+
+
+def test_an_existing_release_stays(run, desk):
+    """OUT isn't touched unless that is asked for, and then only if it is a release."""
+    run(*desk.protect())
+    before = (desk.out / "manifest.json").read_bytes()
+
+    refused = run(*desk.protect("--json"))
+    assert (refused.status, refused.json["code"]) == (1, "release")
+    assert before == (desk.out / "manifest.json").read_bytes()
+
+    assert run(*desk.protect("--overwrite")).status == 0
+    assert before != (desk.out / "manifest.json").read_bytes()
+
+
+def test_a_folder_that_is_no_release_is_never_replaced(run, desk):
+    """--overwrite doesn't take a folder that halfmask didn't make."""
+    desk.out.mkdir()
+    (desk.out / "thesis.txt").write_text("years of work")
+
+    answer = run(*desk.protect("--overwrite"))
+
+    assert answer.status == 1
+    assert (desk.out / "thesis.txt").read_text() == "years of work"
+    assert "CANARY" not in answer.err
+
+
+def test_an_unmet_promise_fails(run, desk):
+    """A promise that can't be kept is exit code 1, and there is no release."""
+    desk.policy.write_text(desk.policy.read_text().replace("k = 4", "k = 81"))
+
+    answer = run(*desk.protect())
+
+    assert (answer.status, answer.out) == (1, "")
+    assert "k=81" in answer.err
+    assert desk.names() == ["people.csv", "policy.toml"]
+
+
+def test_a_promise_that_the_verifier_denies_fails(run, desk, monkeypatch):
+    """What the verifier doesn't confirm on disk doesn't stay there."""
+
+    def deny(_self):
+        raise VerificationError("The release on disk doesn't bear out what it claims.")
+
+    monkeypatch.setattr("halfmask.release.Verification.raise_if_broken", deny)
+    answer = run(*desk.protect("--json"))
+
+    assert (answer.status, answer.json["code"]) == (1, "verification")
+    assert desk.names() == ["people.csv", "policy.toml"]
+
+
+def test_the_key_fixes_the_order(run, desk):
+    """The same key gives the same order of rows; without one it is another each time."""
+    key = desk.folder / "key"
+    key.write_bytes(bytes(range(32)))
+
+    def rows(*options):
+        assert run(*desk.protect("--overwrite", *options)).status == 0
+        return pl.read_parquet(desk.out / "data" / "part-00000.parquet")
+
+    assert rows("--key-file", str(key)).equals(rows("--key-file", str(key)))
+    assert not rows().equals(rows())
+
+
+@pytest.mark.parametrize("key", [None, b"", b"CANARY", bytes(33)])
+def test_a_key_that_is_none(run, desk, key):
+    """A key file that isn't there or has another size is an error, and nothing is written."""
+    if key is not None:
+        (desk.folder / "key").write_bytes(key)
+    before = desk.names()
+
+    answer = run(*desk.protect("--key-file", str(desk.folder / "key")))
+
+    assert (answer.status, answer.out) == (1, "")
+    assert "CANARY" not in answer.err
+    assert before == desk.names()
+
+
+def test_a_population_is_judged(run, desk):
+    """With --population the risk is judged among those people, too."""
+    answer = run(*desk.protect("--population", str(desk.table)))
+
+    assert answer.status == 0, answer.err
+    assert "among the population" in answer.out
+
+
+def test_reads_table_or_policy_from_standard_input(start, desk):
+    """Either may be - ."""
+    table = start("protect", "-", desk.policy, desk.out, stdin=desk.table.read_bytes())
+    policy = start(
+        "protect", desk.table, "-", desk.out, "--overwrite", stdin=desk.policy.read_bytes()
+    )
+
+    assert [table.status, policy.status] == [0, 0], table.err + policy.err
+
+
+def test_a_policy_that_is_absent(run, desk):
+    """The policy's path is not in the error."""
+    desk.policy.unlink()
+
+    answer = run(*desk.protect())
+
+    assert answer.status == 1
+    assert "policy" in answer.err
+    assert "CANARY" not in answer.err

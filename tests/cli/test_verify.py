@@ -1,0 +1,106 @@
+"""halfmask verify: each claim with a tick or a cross, and the exit code that follows."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+import polars as pl
+import pytest
+
+
+@pytest.fixture
+def released(run, desk):
+    """A release of the small table."""
+    answer = run(*desk.protect())
+    assert answer.status == 0, answer.err
+    return desk
+
+
+def _falsify(desk) -> None:
+    """Give one person an age of their own, and the manifest the hash of what then stands there."""
+    part = desk.out / "data" / "part-00000.parquet"
+    rows = pl.read_parquet(part)
+    changed = pl.concat([pl.Series("age", ["CANARY-age"]), rows["age"][1:]])
+    rows.with_columns(changed.alias("age")).write_parquet(part)
+    where = desk.out / "manifest.json"
+    manifest = json.loads(where.read_text())
+    manifest["files"][0]["sha256"] = hashlib.sha256(part.read_bytes()).hexdigest()
+    manifest["files"][0]["bytes"] = part.stat().st_size
+    where.write_text(json.dumps(manifest))
+
+
+def test_a_true_release(run, released):
+    """What holds is ticked, and the exit code is 0."""
+    answer = run("verify", released.out, "-v")
+    programs = run("verify", released.out, "--json")
+
+    assert (answer.status, answer.err) == (0, "")
+    assert answer.out.count("✓   ") == 2
+    assert "✗" not in answer.out
+    assert "Everything that the release claims holds." in answer.out
+    assert "part-00000.parquet" in answer.out
+    assert (programs.status, programs.json["ok"], programs.json["holds"]) == (0, True, True)
+    assert programs.json["rows"] == 80
+
+
+def test_a_leaked_row(run, released):
+    """One row that differs is a class of one: crossed out, and the exit code is 1."""
+    _falsify(released)
+
+    answer = run("verify", released.out)
+    programs = run("verify", released.out, "--json")
+
+    assert 1 == answer.status == programs.status
+    assert "✗" in answer.out
+    assert "doesn't bear out what it claims" in answer.out
+    said = programs.json
+    assert (said["ok"], said["code"], said["status"]) == (False, "verification", 1)
+    assert "k-anonymity" in said["error"]
+    assert said["claims"][0]["counted"] == 1
+    for each in (answer, programs):
+        assert "CANARY" not in each.out + each.err
+
+
+def test_a_changed_file(run, released):
+    """A file that isn't what the manifest states is crossed out."""
+    part = released.out / "data" / "part-00000.parquet"
+    part.write_bytes(part.read_bytes() + b"CANARY")
+
+    answer = run("verify", released.out)
+
+    assert answer.status == 1
+    assert "✗ 0 of 1 files" in answer.out
+    assert "CANARY" not in answer.out + answer.err
+
+
+@pytest.mark.parametrize("break_it", ["absent", "empty", "no manifest", "a file", "not json"])
+def test_what_is_no_release(run, desk, break_it):
+    """Anything else than a release is an error that names no path."""
+    if break_it == "a file":
+        desk.out.write_text("CANARY")
+    elif break_it != "absent":
+        desk.out.mkdir()
+    if break_it == "not json":
+        (desk.out / "manifest.json").write_text('{"CANARY": ')
+    answer = run("verify", desk.out)
+    programs = run("verify", desk.out, "--json")
+
+    assert (answer.status, answer.out) == (1, "")
+    assert "Error: " in answer.err
+    assert programs.json["code"] == "verification"
+    assert "CANARY" not in answer.err + programs.out
+
+
+def test_where_the_terminal_has_no_ticks(start, released):
+    """In ASCII a tick is a word, and no name fails the command."""
+    code = (
+        "import sys; sys.stdout.reconfigure(encoding='ascii');"
+        "from halfmask.cli import main; sys.exit(main())"
+    )
+
+    answer = start("verify", released.out, code=code)
+
+    assert answer.status == 0
+    assert "yes" in answer.out
+    assert answer.out.isascii()

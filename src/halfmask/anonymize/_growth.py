@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from halfmask.guarantees import Guarantee
     from halfmask.kernels.criteria import Rules
 
-__all__ = ["Lead", "grow_partition"]
+__all__ = ["Lead", "engine_rules", "grow_partition"]
 
 VECTOR_BYTES = 16
 ROW_NUMBER_BYTES = 4
@@ -93,7 +93,7 @@ def grow_partition(
     from halfmask.kernels.partition import Buffers, Columns, Guide, Tree, grow  # noqa: PLC0415
 
     n = len(codes[0])
-    rules, k = _rules(guarantees, sensitive)
+    rules, k = engine_rules(guarantees, sensitive)
     _check_whole(guarantees, sensitive, n)
     guides = lead.guides if lead.guides is not None else np.zeros((n, 0))
     front = _pack(codes, n_codes, sensitive, guides)
@@ -161,7 +161,7 @@ def _pack(
     return records
 
 
-def _rules(
+def engine_rules(
     guarantees: Sequence[Guarantee], sensitive: Sequence[SensitiveCodes]
 ) -> tuple[Rules, int]:
     """Return the guarantees as arrays, and the least size of a class that they allow."""

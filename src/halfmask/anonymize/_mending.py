@@ -66,9 +66,10 @@ def mend(
         return fitted, counts
     low, high = _extents(current)
     moved = fitted.partition.renumbered(target, sizes=current.classes.sizes)
-    cell_of_row = target[fitted.cell_of_row].astype(np.int32)
+    # Rows that were suppressed before stay so: -1 is no place among the cells.
+    cell_of_row = np.where(fitted.cell_of_row < 0, -1, target[fitted.cell_of_row])
     mended = replace(moved, low=low, high=high)
-    return replace(fitted, partition=mended, cell_of_row=cell_of_row), current
+    return replace(fitted, partition=mended, cell_of_row=cell_of_row.astype(np.int32)), current
 
 
 def _mended(

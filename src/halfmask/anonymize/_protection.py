@@ -16,6 +16,7 @@ from halfmask.anonymize._plan import Plan
 from halfmask.anonymize._recount import CellCounts, count_cells
 from halfmask.anonymize._representatives import representative_rows
 from halfmask.anonymize._summary import Summary, compact, suppressing
+from halfmask.anonymize._trimming import trim
 from halfmask.anonymize.recodings import Representative
 
 if TYPE_CHECKING:
@@ -148,12 +149,16 @@ class Protection:
         self, fitted: Fitted, counts: CellCounts | None = None
     ) -> tuple[Plan, Fitted, CellCounts]:
         """Make the plan as :meth:`plan` does; return the counts of the rows that leave, too."""
-        counts = CellCounts.of(fitted) if counts is None else counts
+        suppressible = self.max_suppression_fraction
+        if counts is None:
+            n_rows = len(fitted.cell_of_row)
+            fitted = trim(fitted, max_rows=int(suppressible * n_rows))
+            counts = CellCounts.of(fitted)
+            # What trimming used up isn't there to mend with.
+            spent = n_rows - counts.classes.rows
+            suppressible = max(0.0, suppressible * n_rows - spent) / max(1, counts.classes.rows)
         fitted, counts = mend(
-            fitted,
-            counts,
-            guarantees=fitted.guarantees,
-            max_suppression_fraction=self.max_suppression_fraction,
+            fitted, counts, guarantees=fitted.guarantees, max_suppression_fraction=suppressible
         )
         plan = Plan(
             codings=fitted.codings,

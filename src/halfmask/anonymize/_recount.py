@@ -42,14 +42,12 @@ class CellCounts:
 
     @classmethod
     def of(cls, fitted: Fitted) -> CellCounts:
-        """Count the rows that the cells were grown from."""
-        classes = Classes.from_codes(
-            fitted.cell_of_row,
-            fitted.partition.n_cells,
-            {column.name: (column.codes, column.n_values) for column in fitted.sensitive},
-        )
-        cells = (fitted.cell_of_row,) * len(fitted.codes)
-        return cls(classes=classes, cells=cells, codes=fitted.codes, counts=None)
+        """Count the rows that the cells were grown from, without those that were suppressed."""
+        kept = fitted.cell_of_row >= 0
+        cells, codes = fitted.cell_of_row, fitted.codes
+        if not kept.all():
+            cells, codes = cells[kept], tuple(column[kept] for column in codes)
+        return cls(classes=fitted.classes(), cells=(cells,) * len(codes), codes=codes, counts=None)
 
     def entries(
         self, column: int

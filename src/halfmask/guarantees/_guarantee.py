@@ -36,6 +36,8 @@ class Guarantee(ABC):
     monotone: ClassVar[bool] = True
     """Whether merging classes that meet the guarantee always gives a class that meets it."""
     worse_when_larger: ClassVar[bool] = False
+    relative: ClassVar[bool] = False
+    """Whether a class is held against the whole table, so that suppression anywhere moves it."""
 
     column: str | None = field(default=None, init=False)
 

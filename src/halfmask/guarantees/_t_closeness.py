@@ -82,6 +82,7 @@ class TCloseness(Guarantee):
 
     model: ClassVar[str] = "t-closeness"
     worse_when_larger: ClassVar[bool] = True
+    relative: ClassVar[bool] = True
 
     t: float
     column: str

@@ -186,6 +186,21 @@ def test_a_cell_without_rows_promises_nothing():
     assert counts.classes.sizes.tolist() == [3, 3, 3]
 
 
+def test_rows_that_were_suppressed_before_stay_suppressed():
+    cells = cells_of([3, 4, 1, 5])
+    trimmed = cells.fitted.cell_of_row.copy()
+    trimmed[1] = -1
+
+    fitted, _ = mend(
+        replace(cells.fitted, cell_of_row=trimmed),
+        cells.counts,
+        guarantees=[KAnonymity(k=3)],
+        max_suppression_fraction=0.0,
+    )
+
+    assert fitted.cell_of_row.tolist() == [0, -1, 2, 2]
+
+
 def test_diversity_merges_too():
     cells = cells_of([2, 2, 2], deep=True, ill="abaaab")
 

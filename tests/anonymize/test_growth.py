@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from halfmask._errors import GuaranteeNotMetError
-from halfmask.anonymize._growth import Lead, _pack, _rules, grow_partition
+from halfmask.anonymize._growth import Lead, _pack, engine_rules, grow_partition
 from halfmask.anonymize._sensitive_codes import SensitiveCodes
 from halfmask.data import Hierarchy
 from halfmask.guarantees import (
@@ -61,7 +61,7 @@ def test_the_kernel_never_passes_what_a_judge_fails(data, leaves, t):
     )
     guarantee = TCloseness(t=t / 100, column="s", distance=distance, hierarchy=hierarchy)
     sensitive = sensitive_of(values, tree.leaves)
-    rules, k = _rules([guarantee], [sensitive])
+    rules, k = engine_rules([guarantee], [sensitive])
     of_row = (np.arange(len(values)) >= own).astype(int)
     classes = Classes.from_codes(
         of_row, int(of_row.max()) + 1, {"s": (sensitive.codes, sensitive.n_values)}
@@ -89,7 +89,7 @@ def test_several_rules_find_their_columns_and_trees():
         RecursiveCLDiversity(c=2, l=2, column="y"),
     ]
 
-    rules, k = _rules(guarantees, [first, second])
+    rules, k = engine_rules(guarantees, [first, second])
 
     assert k == 2
     assert rules.columns.tolist() == [0, 1, 0, 1]
@@ -110,7 +110,7 @@ def test_several_rules_find_their_columns_and_trees():
     ],
 )
 def test_the_least_size_follows_from_all_guarantees(guarantees, k):
-    assert _rules(guarantees, [sensitive_of(list("abcabc"), "abc")])[1] == k
+    assert engine_rules(guarantees, [sensitive_of(list("abcabc"), "abc")])[1] == k
 
 
 # --- records ---

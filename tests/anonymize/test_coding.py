@@ -8,7 +8,7 @@ from decimal import Decimal
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halfmask._errors import HierarchyError, SchemaError
@@ -44,6 +44,7 @@ def test_a_number_never_seen_takes_the_next_smaller_ones_place():
     assert codes(coding, [5, 10, 19, 20, 29, 31, 2**40]) == [0, 0, 0, 1, 1, 2, 2]
 
 
+@settings(deadline=None)
 @given(
     values=st.sets(st.integers(-(2**62), 2**62), min_size=1, max_size=20),
     cells=st.lists(st.integers(-(2**62), 2**62), min_size=1, max_size=20),
@@ -57,6 +58,7 @@ def test_codes_of_integers_by_table_or_search(values, cells):
     assert codes(coding, cells) == expected
 
 
+@settings(deadline=None)
 @given(
     start=st.integers(-(2**62), 2**62),
     steps=st.sets(st.integers(0, 300), min_size=1, max_size=20),

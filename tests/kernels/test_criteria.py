@@ -78,6 +78,7 @@ def _distance(counts, shares, ground):
     return solved.fun
 
 
+@settings(deadline=None)
 @given(counts=some_counts, l=st.integers(1, 8))
 def test_distinct_l_is_the_number_of_values(counts, l):
     assume(sum(counts))
@@ -87,6 +88,7 @@ def test_distinct_l_is_the_number_of_values(counts, l):
     assert kept == (len([count for count in counts if count]) >= l)
 
 
+@settings(deadline=None)
 @given(counts=some_counts, l=st.floats(1, 8))
 def test_entropy_l_is_careful(counts, l):
     assume(sum(counts))
@@ -103,6 +105,7 @@ def test_entropy_l_is_careful(counts, l):
         assert not kept
 
 
+@settings(deadline=None)
 @given(counts=some_counts, l=st.integers(2, 6), c=st.sampled_from([0.1, 0.3, 0.5, 1, 1.1, 2, 3.7]))
 def test_recursive_cl_is_careful(counts, l, c):
     assume(sum(counts))
@@ -253,6 +256,7 @@ def test_every_rule_must_hold():
     assert kept == [True, False, False, False]
 
 
+@settings(deadline=None)
 @given(counts=some_counts)
 def test_distinct_judge_agrees(counts):
     assume(sum(counts))

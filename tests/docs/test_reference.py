@@ -1,0 +1,152 @@
+"""The reference names everything that there is, and nothing that there isn't."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+import halfmask
+from halfmask import _errors
+from halfmask.cli._failures import CODES, UsageError, failure_of
+from halfmask.data import ReadOptions
+from halfmask.release import Policy, read_manifest
+
+ROOMS = ("data", "guarantees", "anonymize", "release")
+
+
+def _quoted(text: str) -> set[str]:
+    """Return what stands in backticks."""
+    return {it.strip('"') for it in re.findall(r"`([^`]+)`", text)}
+
+
+def _section(text: str, title: str) -> str:
+    return text.split(f"\n## {title}\n")[1].split("\n## ", maxsplit=1)[0]
+
+
+def _names(section: str) -> set[str]:
+    """Return the names in the first column of a section's table."""
+    rows = re.findall(r"^\| (`.+?`) \|", section, re.MULTILINE)
+    return {name for row in rows for name in _quoted(row)}
+
+
+def test_the_command_line_is_in_step(repository):
+    """docs/reference/cli.md is what --help says now."""
+    script = repository / "tools" / "cli_reference.py"
+
+    done = subprocess.run([sys.executable, str(script), "--check"], check=False)
+
+    assert done.returncode == 0, "run: python tools/cli_reference.py"
+
+
+def test_every_public_name_has_its_line(reference):
+    """The table of `halfmask` has the names of __all__, no more and no fewer."""
+    told = _names(_section(reference["python"].text, "`halfmask`"))
+
+    assert told == set(halfmask.__all__)
+    for name in halfmask.__all__:
+        assert getattr(halfmask, name) is not None
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_every_public_name_of_a_room_has_its_line(reference, room):
+    """So do the rooms that people import from."""
+    told = _names(_section(reference["python"].text, f"`halfmask.{room}`"))
+
+    assert told == set(importlib.import_module(f"halfmask.{room}").__all__)
+
+
+def _policy_words(schema: object) -> set[str]:
+    """Return every key and every choice that a policy may hold."""
+    found: set[str] = set()
+    if isinstance(schema, dict):
+        found |= set(schema.get("properties", {}))
+        found |= {it for it in schema.get("enum", []) if isinstance(it, str)}
+        found |= {schema["const"]} if isinstance(schema.get("const"), str) else set()
+        for value in schema.values():
+            found |= _policy_words(value)
+    elif isinstance(schema, list):
+        for value in schema:
+            found |= _policy_words(value)
+    return found
+
+
+def test_every_key_and_choice_of_a_policy_is_told(reference):
+    """Whatever the JSON schema allows stands in backticks on the page."""
+    told = _quoted(reference["policy"].text)
+    told |= {word for it in told for word in re.findall(r"[\w-]+", it)}
+
+    assert _policy_words(Policy.json_schema()) - told == set()
+
+
+@pytest.mark.parametrize("title", ["`[input]`", "`[columns.NAME]`", "`hierarchy`"])
+def test_no_key_is_told_that_a_policy_refuses(reference, title):
+    """The first columns of the policy's tables hold keys that exist."""
+    told = _names(_section(reference["policy"].text, title))
+
+    assert told <= _policy_words(Policy.json_schema())
+
+
+def test_defaults_of_a_policy_are_those_told(reference):
+    """The defaults in the table of [input] are those of the reader."""
+    section = _section(reference["policy"].text, "`[input]`")
+
+    assert ReadOptions().encoding == "utf-8"
+    assert '| `encoding` | `"utf-8"` |' in section
+    assert ReadOptions().header is True
+    assert "| `header` | `true` |" in section
+
+
+def _errors_of(kind: type[_errors.HalfmaskError]) -> set[type[_errors.HalfmaskError]]:
+    mine = {it for it in kind.__subclasses__() if it.__module__ == _errors.__name__}
+    return {kind} | {each for it in mine for each in _errors_of(it)}
+
+
+def test_every_error_code_is_told_with_its_exit_code(reference):
+    """The table of codes is the tree of errors and the codes of the command line."""
+    rows = re.findall(
+        r"^\| `([\w-]+)` \| (?:`(\w+)`)? ?\| (\d) \|", reference["errors"].text, re.MULTILINE
+    )
+    classes = _errors_of(_errors.HalfmaskError)
+
+    ours = {(it.code, it.__name__, str(failure_of(it("what")).status)) for it in classes}
+    others = {(code, "", "2" if code == UsageError.code else "1") for code in CODES}
+    assert set(rows) == ours | others
+
+
+def test_every_key_of_a_manifest_is_told(reference, tmp_path):
+    """What a release writes into manifest.json stands on the page."""
+    people = tmp_path / "people.csv"
+    people.write_text("age,ill\n" + "21,a\n22,b\n58,a\n59,b\n", encoding="utf-8")
+    policy = Policy.from_toml(
+        """
+        halfmask = 1
+        columns.age = { role = "quasi_identifier", kind = "numeric" }
+        columns.ill = { role = "sensitive", kind = "ordinal", hierarchy = { order = ["a", "b"] } }
+        guarantees = [{ model = "t-closeness", t = 0.5, column = "ill", distance = "ordered" }]
+        """
+    )
+    halfmask.protect(people, policy).write(tmp_path / "out")
+    stated = read_manifest(tmp_path / "out").to_dict()
+
+    text = reference["manifest"].text
+    told = {word for it in _quoted(text) for word in re.findall(r"[\w-]+", it)}
+    assert _keys(stated) - told == set()
+    assert set(stated) == _names(text.split("\n## ")[0])
+
+
+#: What lies in these is told elsewhere: the policy's own keys, and the report's numbers.
+TOLD_ELSEWHERE = {"parameters", "method", "risk", "utility"}
+
+
+def _keys(value: object) -> set[str]:
+    """Return the keys of a manifest."""
+    if isinstance(value, list):
+        return {key for it in value for key in _keys(it)}
+    if not isinstance(value, dict):
+        return set()
+    inner = [it for key, it in value.items() if key not in TOLD_ELSEWHERE]
+    return set(value) | {key for it in inner for key in _keys(it)}

@@ -72,7 +72,8 @@ def loss(fitted):
 
 PROMISES = {
     "k": (KAnonymity(k=5),),
-    "distinct": (KAnonymity(k=4), DistinctLDiversity(l=2, column="s")),
+    "large k": (KAnonymity(k=30),),
+    "distinct": (KAnonymity(k=20), DistinctLDiversity(l=2, column="s")),
     "entropy": (KAnonymity(k=4), EntropyLDiversity(l=1.6, column="s")),
     "recursive": (RecursiveCLDiversity(c=3, l=2, column="s"),),
 }
@@ -146,7 +147,7 @@ def test_closeness_is_left_alone():
 
 def test_with_suppression_the_loss_falls():
     frame = table(3, 500)
-    fitted = grown(frame, KAnonymity(k=5))
+    fitted = grown(frame, KAnonymity(k=50), DistinctLDiversity(l=2, column="s"))
 
     losses = [loss(trim(fitted, max_rows=budget)) for budget in (0, 5, 25, 100)]
 

@@ -30,9 +30,7 @@ def table(seed, n):
         {
             "a": np.round(rng.standard_cauchy(n) * 10).clip(-500, 500).astype(np.int64),
             "b": (rng.random(n) ** 3 * 40).astype(np.int64),
-            "c": pl.Series(rng.choice(["x", "y", "z", ""], n, p=[0.6, 0.2, 0.1, 0.1])).replace(
-                "", None
-            ),
+            "c": letters.replace("", None),
             "s": rng.choice(["p", "q", "r"], n, p=[0.6, 0.3, 0.1]),
         }
     )

@@ -14,6 +14,7 @@ import halfmask
 from halfmask.cli import main
 
 README = "README.md"
+TUTORIAL = "docs/tutorial.md"
 #: Digits of a trained model may differ from machine to machine.
 OF_A_MODEL = ("trained on the release", "trained on raw rows")
 
@@ -31,9 +32,11 @@ def _run(page) -> tuple[dict[str, object], str]:
 @pytest.mark.usefixtures("at_the_root")
 def test_python_blocks_run(page):
     """Every Python block of a page runs, where the examples are, after those before it."""
-    _run(page)
+    if page.name not in {README, TUTORIAL}:  # they have tests of their own below
+        _run(page)
 
 
+@pytest.mark.slow
 def test_the_readme_example_makes_a_verified_release(page_at, at_the_root):
     """The README's ten lines print claims and end with a release that verifies."""
     page = page_at(README)
@@ -49,6 +52,7 @@ def test_the_readme_example_makes_a_verified_release(page_at, at_the_root):
     assert names["release"].rows["out"] == 48_842  # type: ignore[attr-defined] # a release
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("at_the_root")
 def test_the_demo_prints_what_the_readme_shows(repository, page_at, capsys):
     """`make demo` says what the README says that it does, a model's digits aside."""
@@ -61,9 +65,10 @@ def test_the_demo_prints_what_the_readme_shows(repository, page_at, capsys):
     assert _comparable(lines) == _comparable(shown.strip().splitlines())
 
 
+@pytest.mark.slow
 def test_the_tutorial_shows_the_error_that_is_raised(page_at, at_the_root):
     """What the tutorial says is printed where a promise can't be kept is printed."""
-    page = page_at("docs/tutorial.md")
+    page = page_at(TUTORIAL)
     shown = next(it for it in page.blocks("") if it.startswith("guarantee-not-met"))
 
     _, said = _run(page)

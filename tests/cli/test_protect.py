@@ -102,6 +102,15 @@ def test_a_folder_that_is_no_release_is_never_replaced(run, desk):
     assert "CANARY" not in answer.err
 
 
+def test_the_folder_around_is_there(run, desk):
+    """A slip in OUT's path makes no folders, and is said before the table is read."""
+    answer = run("protect", "CANARY", "CANARY", desk.folder / "CANARY" / "out", "--json")
+
+    assert (answer.status, answer.json["code"]) == (1, "release")
+    assert "CANARY" not in answer.out
+    assert desk.names() == ["people.csv", "policy.toml"]
+
+
 def test_an_unmet_promise_fails(run, desk):
     """A promise that can't be kept is exit code 1, and there is no release."""
     desk.policy.write_text(desk.policy.read_text().replace("k = 4", "k = 81"))

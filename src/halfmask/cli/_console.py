@@ -25,6 +25,9 @@ __all__ = [
 ]
 
 
+MOST_LETTERS = 2_000
+
+
 def console(*, stderr: bool = False) -> Console:
     """Return a console on standard output or standard error that takes no text for markup."""
     from rich.console import Console  # noqa: PLC0415 - --version needs none
@@ -93,10 +96,17 @@ def say_failure(
         say_json(failure.to_dict())
         return failure.status
     err = console(stderr=True)
-    err.print(f"Error: {failure.error}", style="red", soft_wrap=True)
+    err.print(f"Error: {_shortened(failure.error)}", style="red", soft_wrap=True)
     if failure.hint is not None:
         err.print(f"Hint: {failure.hint}", soft_wrap=True)
     return failure.status
+
+
+def _shortened(text: str) -> str:
+    """Return text that a person may still read: a table may have ten thousand columns."""
+    if len(text) <= MOST_LETTERS:
+        return text
+    return f"{text[:MOST_LETTERS]}... and so on; --json says all of it."
 
 
 def use_careful_streams() -> None:

@@ -111,6 +111,8 @@ def _check_words(table: str, policy: str, out: str, *, overwrite: bool) -> None:
         raise ReleaseError(
             "OUT exists already.", hint="Choose another name, or --overwrite an earlier release."
         )
+    if not Path(out).absolute().parent.is_dir():
+        raise ReleaseError("The folder that OUT is to lie in isn't there.", hint="Make it first.")
 
 
 def _read_key(where: str) -> bytes:

@@ -1,0 +1,116 @@
+"""Whatever ends the process, OUT holds the old release or the new one, complete, or nothing."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+
+import pytest
+
+# Ends the process at the n-th thing that it is about to do to a file beside OUT, or to OUT.
+KILLED = """
+import os, signal, sys
+limit, folder = int(sys.argv.pop(1)), sys.argv.pop(1)
+blow, seen = getattr(signal, sys.argv.pop(1)), 0
+WATCHED = {"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "shutil.rmtree"}
+
+def watch(event, arguments):
+    global seen
+    if event not in WATCHED or not any(folder in str(each) for each in arguments[:2]):
+        return
+    if event == "open" and not (arguments[2] or 0) & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
+        return
+    seen += 1
+    if seen == limit:
+        os.kill(os.getpid(), blow)
+
+sys.addaudithook(watch)
+from halfmask.cli import main
+status = main()
+sys.stderr.write(f"seen {seen}")
+sys.exit(status)
+"""
+# A file may not grow beyond this many bytes: to the program, the disk is full.
+FULL = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]),) * 2)
+del sys.argv[1]
+from halfmask.cli import main
+sys.exit(main())
+"""
+
+
+def _k_of(desk, run) -> int | None:
+    """Return the k of the release in OUT, which must hold, or None where there is nothing."""
+    if not desk.out.exists():
+        return None
+    answer = run("verify", desk.out, "--json")
+    assert answer.status == 0, "half a release"
+    assert (desk.out / "report.html").stat().st_size > 0
+    return int(answer.json["claims"][0]["parameters"]["k"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("old", [False, True], ids=["nothing there", "an old release there"])
+def test_killed_at_any_point(run, start, desk, old):
+    """kill -9 before each step leaves all or nothing, and the next run cleans up."""
+    if old:
+        assert run(*desk.protect()).status == 0
+        desk.policy.write_text(desk.policy.read_text().replace("k = 4", "k = 5"))
+    before, after = (4, 5) if old else (None, 4)
+    kept = desk.folder.parent / "kept"
+    shutil.copytree(desk.folder, kept)
+    found: list[int | None] = []
+    status, limit = -9, 0
+    while status:
+        limit += 1
+        shutil.rmtree(desk.folder)
+        shutil.copytree(kept, desk.folder)
+        status = start(
+            limit, desk.folder, "SIGKILL", *desk.protect("--overwrite"), code=KILLED
+        ).status
+        found.append(_k_of(desk, run))
+        assert found[-1] in {before, after}
+        assert status in {0, -9}
+        assert run(*desk.protect("--overwrite")).status == 0
+        assert desk.names() == ["out", "people.csv", "policy.toml"], "leftovers stay"
+
+    assert limit > 5, "the hook must have seen the writing"
+    assert found == sorted(found, key=lambda k: k == after), "old until it is new"
+    assert found[0] == before
+
+
+@pytest.mark.parametrize("blow", ["SIGTERM", "SIGINT"])
+def test_asked_to_stop(start, desk, blow):
+    """A polite end cleans up after itself, says so in a line, and is exit code 1."""
+    answer = start(3, desk.folder, blow, *desk.protect("--json"), code=KILLED)
+
+    assert (answer.status, answer.json["code"]) == (1, "interrupted")
+    assert "CANARY" not in answer.out + answer.err
+    assert desk.names() == ["people.csv", "policy.toml"]
+
+
+@pytest.mark.parametrize("room", [0, 100, 2_000, 10_000])
+def test_a_full_disk(run, start, desk, room):
+    """A disk that is full is an error, exit code 1, and nothing is left."""
+    run(*desk.protect())  # so that the kernels' cache needs no room
+    assert (desk.out / "report.html").stat().st_size > room, "the report must not fit"
+    shutil.rmtree(desk.out)
+
+    answer = start(room, *desk.protect("--json"), code=FULL)
+
+    assert answer.status == 1, answer.err
+    # The system's own word for this stand-in of a full disk is that the file is too large.
+    assert re.search("full|large", json.loads(answer.out)["error"])
+    assert "CANARY" not in answer.out + answer.err
+    assert desk.names() == ["people.csv", "policy.toml"]
+
+
+def test_a_full_disk_for_the_policy(start, desk):
+    """The same for describe: no half of a policy."""
+    answer = start(100, "describe", desk.table, "--out", desk.folder / "new.toml", code=FULL)
+
+    assert answer.status == 1
+    assert "full" in answer.err
+    assert desk.names() == ["people.csv", "policy.toml"]

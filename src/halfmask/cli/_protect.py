@@ -72,10 +72,11 @@ def protect(
     verbose: VerboseOption = False,
     debug: DebugOption = False,  # noqa: ARG001 - main looks for it
 ) -> int:
-    """Make a release of TABLE by POLICY: the data, a manifest and a report.
+    """Make a verified release of TABLE, as POLICY wants it.
 
-    Every promise of the policy is counted again on the files that were written. If one isn't met
-    there is no release, and the exit code is 1.
+    The release is a folder: the data, a manifest and a report. Every promise of the policy is
+    counted     again on the files that were written. If one isn't met there is no release, and the exit code
+    is 1.
     """
     _check_words(table, policy, out, overwrite=overwrite)
     key = None if key_file is None else _read_key(key_file)

@@ -75,8 +75,8 @@ def protect(
     """Make a verified release of TABLE, as POLICY wants it.
 
     The release is a folder: the data, a manifest and a report. Every promise of the policy is
-    counted     again on the files that were written. If one isn't met there is no release, and the exit code
-    is 1.
+    counted again on the files that were written. If one isn't met there is no release, and the
+    exit code is 1.
     """
     _check_words(table, policy, out, overwrite=overwrite)
     key = None if key_file is None else _read_key(key_file)

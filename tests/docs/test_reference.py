@@ -14,6 +14,7 @@ from halfmask import _errors
 from halfmask.cli._failures import CODES, UsageError, failure_of
 from halfmask.data import ReadOptions
 from halfmask.release import Policy, read_manifest
+from halfmask.release._claims import WEAKNESSES
 
 ROOMS = ("data", "guarantees", "anonymize", "release")
 
@@ -98,6 +99,14 @@ def test_defaults_of_a_policy_are_those_told(reference):
     assert '| `encoding` | `"utf-8"` |' in section
     assert ReadOptions().header is True
     assert "| `header` | `true` |" in section
+
+
+def test_every_weakness_that_a_release_may_name_is_explained(page_at):
+    """So that who reads one in a manifest finds what it means and what helps."""
+    section = page_at("docs/explanation/claims-and-weaknesses.md").text
+    told = _names(_section(section, "The weaknesses that a release names"))
+
+    assert set(WEAKNESSES) | {"nulls-visible"} == told
 
 
 def _errors_of(kind: type[_errors.HalfmaskError]) -> set[type[_errors.HalfmaskError]]:

@@ -21,7 +21,14 @@ if TYPE_CHECKING:
     from halfmask.anonymize import Plan
     from halfmask.guarantees import Guarantee
 
-__all__ = ["WEAKNESSES", "Support", "make_claims", "merged_classes", "supports"]
+__all__ = [
+    "WEAKNESSES",
+    "Support",
+    "make_claims",
+    "merged_classes",
+    "released_guarantees",
+    "supports",
+]
 
 #: What each weakness that an artefact names means.
 WEAKNESSES: Mapping[str, str] = {
@@ -90,6 +97,27 @@ def merged_classes(plan: Plan, classes: Classes) -> tuple[Classes, NDArray[np.in
     written = pl.DataFrame(list(plan.written))
     into, n_classes = class_of_row(written, quasi_identifiers=written.columns)
     return classes.coarsened(into, n_classes), into
+
+
+def released_guarantees(
+    guarantees: Sequence[Guarantee], released: Classes
+) -> tuple[Guarantee, ...]:
+    """Return the guarantees with hierarchies cut down to the values that leave.
+
+    A value that only suppressed rows had is named nowhere in a release, its support files included.
+    """
+    return tuple(
+        guarantee.restricted(_leaving_leaves(guarantee, released))
+        if isinstance(guarantee, TCloseness) and guarantee.hierarchy is not None
+        else guarantee
+        for guarantee in guarantees
+    )
+
+
+def _leaving_leaves(guarantee: TCloseness, released: Classes) -> pl.Series:
+    leaves = pl.Series(guarantee.order or (), dtype=pl.String)
+    totals = released.histogram(guarantee.column).totals[: len(leaves)]
+    return leaves.filter(pl.Series(totals > 0))
 
 
 def make_claims(

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ReleaseRisk",
     "ReleaseUtility",
+    "as_numbers",
     "cell_extents",
     "distributions",
     "evaluate_risk",
@@ -97,6 +98,9 @@ class ReleaseUtility:
     distributions: Mapping[str, Distribution]
     model: ModelUtility | None = None
     label: str | None = None
+
+    def __repr__(self) -> str:
+        return f"ReleaseUtility(ncp {self.loss.ncp:.4f}, {len(self.distributions)} pictures)"
 
     def to_dict(self) -> dict[str, object]:
         """Return the numbers as JSON; the pictures are in the report."""
@@ -187,9 +191,18 @@ def cell_extents(plan: Plan) -> CellExtents:
 
 
 def _numbers(coding: Coding) -> NDArray[np.float64] | None:
-    if not coding.ordered:
-        return None
-    return coding.values.to_physical().to_numpy().astype(np.float64)
+    return as_numbers(coding.values) if coding.ordered else None
+
+
+def as_numbers(series: pl.Series) -> NDArray[np.float64]:
+    """Return numbers, or dates as their physical numbers; NaN where a cell is missing.
+
+    Decimals by value: their physical numbers lack the point.
+    """
+    import polars as pl  # noqa: PLC0415 # the types above need it only when checked
+
+    physical = series.to_physical() if series.dtype.is_temporal() else series
+    return physical.cast(pl.Float64).fill_null(float("nan")).to_numpy()
 
 
 def _node_spans(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import polars as pl
@@ -17,21 +18,28 @@ from halfmask.assess.utility import (
     features_of_cells,
     model_utility,
 )
-from halfmask.release._evaluation import cell_extents
+from halfmask.release._evaluation import as_numbers, cell_extents
+from halfmask.release._prepared import suppressing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from halfmask.anonymize import Coding, Protection
+    from halfmask.anonymize import Coding, Plan, Protection
 
-__all__ = ["HELD_OUT_FRACTION", "LEARNING_ROWS", "learn"]
+__all__ = ["HELD_OUT_FRACTION", "LEARNING_ROWS", "MOST_LABELS", "learn"]
 
 #: How many rows of the table the comparison uses at the most.
 LEARNING_ROWS = 70_000
 HELD_OUT_FRACTION = 0.25
 SEED = 0  # of the split and the models: the same table and policy give the same figure
+#: A label with more different values is a number to predict, or nothing that a model can learn.
+MOST_LABELS = 50
+#: Numbers and dates with more different values than this are predicted as numbers.
+MOST_LABEL_NUMBERS = 10
+
+Domain = list[str] | tuple[float, float]
 
 
 def learn(
@@ -53,71 +61,96 @@ def learn(
 
     Returns
     -------
-    ``None`` where there is nothing to compare: too few rows to protect, or one label.
+    ``None`` where there is nothing to compare: too few rows to protect, one label, or a label of
+    more than `MOST_LABELS` categories.
     """
     rows = rows.drop_nulls([label])
+    task = _task(rows[label], protection.schema[label].kind)
+    if task is None:
+        return None
     order = np.random.default_rng(SEED).permutation(rows.height)
     n_test = int(rows.height * HELD_OUT_FRACTION)
     test, train = rows[order[:n_test]], rows[order[n_test:]]
     try:
         plan, fitted = protection.plan(protection.fit(protection.summarize(train)))
-        kept = train.drop_nulls(
-            [
-                name
-                for name in plan.quasi_identifiers
-                if protection.schema[name].missing == "suppress"
-            ]
-        )
-        of_cells = cell_extents(plan)
+        kept = train.drop_nulls(suppressing(protection.schema))
         stays = fitted.cell_of_row >= 0
-        released_cells = of_cells.take(fitted.cell_of_row[stays].astype(np.int64))
-        released_rows = kept.filter(pl.Series(stays))
+        leaving = kept.filter(pl.Series(stays))
         others = [name for name in features if name not in plan.quasi_identifiers]
-        domains = {name: _domain(rows[name]) for name in others}
-
-        def raw_cells(frame: pl.DataFrame) -> CellExtents:
-            own = {
-                coding.column.name: _exact(coding, frame[coding.column.name])
-                for coding in plan.codings
-            }
-            own |= {name: _untouched(frame[name], domains[name]) for name in others}
-            return CellExtents(columns=own, sizes=np.ones(frame.height, dtype=np.int64))
-
-        raw = raw_cells(kept)
-        beside = {name: _untouched(released_rows[name], domains[name]) for name in others}
-        released = CellExtents(
-            columns={**released_cells.columns, **beside}, sizes=released_cells.sizes
-        )
+        cells = _Cells(plan, {name: _domain(rows[name]) for name in others})
+        raw = cells.raw(kept)
+        released = cells.released(leaving, fitted.cell_of_row[stays].astype(np.int64))
         chosen = feature_plan(raw)
-        numeric = rows[label].dtype.is_float()
+
+        def labelled(extents: CellExtents, frame: pl.DataFrame) -> LabelledRows:
+            seen = features_of_cells(extents, chosen)
+            seen[:, np.isnan(seen).all(axis=0)] = 0.0  # the learner takes no column without values
+            return LabelledRows(features=seen, label=_label(frame[label], task))
+
         return model_utility(
-            raw=LabelledRows(features=features_of_cells(raw, chosen), label=_label(kept[label])),
-            released=LabelledRows(
-                features=features_of_cells(released, chosen), label=_label(released_rows[label])
-            ),
-            test=LabelledRows(
-                features=features_of_cells(raw_cells(test), chosen), label=_label(test[label])
-            ),
-            task="regression" if numeric else "classification",
+            raw=labelled(raw, kept),
+            released=labelled(released, leaving),
+            test=labelled(cells.raw(test), test),
+            task=task,
             random_state=SEED,
         )
     except (GuaranteeNotMetError, DataError):
         return None
 
 
-def _label(series: pl.Series) -> NDArray[np.generic]:
-    return series.to_numpy() if series.dtype.is_float() else series.cast(pl.String).to_numpy()
+def _task(label: pl.Series, kind: str) -> Literal["classification", "regression"] | None:
+    """Return what a model has to do to predict the label; None where it can't."""
+    n_values = label.n_unique()
+    number = label.dtype.is_numeric() or label.dtype.is_temporal()
+    if number and kind in {"numeric", "datetime", "ordinal"} and n_values > MOST_LABEL_NUMBERS:
+        return "regression"
+    return "classification" if n_values <= MOST_LABELS else None
+
+
+def _label(series: pl.Series, task: str) -> NDArray[np.generic]:
+    return as_numbers(series) if task == "regression" else series.cast(pl.String).to_numpy()
+
+
+@dataclass(frozen=True, slots=True)
+class _Cells:
+    """Raw and released rows in one form: what each covers in every column.
+
+    Attributes
+    ----------
+    plan
+        The fitted cells.
+    domains
+        For each column that leaves as it is, all its values or its least and greatest number.
+    """
+
+    plan: Plan
+    domains: dict[str, Domain]
+
+    def raw(self, frame: pl.DataFrame) -> CellExtents:
+        own = {
+            coding.column.name: _exact(coding, frame[coding.column.name])
+            for coding in self.plan.codings
+        }
+        sizes = np.ones(frame.height, dtype=np.int64)
+        return CellExtents(columns={**own, **self._untouched(frame)}, sizes=sizes)
+
+    def released(self, frame: pl.DataFrame, cell_of_row: NDArray[np.int64]) -> CellExtents:
+        cells = cell_extents(self.plan).take(cell_of_row)
+        return CellExtents(columns={**cells.columns, **self._untouched(frame)}, sizes=cells.sizes)
+
+    def _untouched(self, frame: pl.DataFrame) -> dict[str, ColumnExtents]:
+        return {name: _as_it_is(frame[name], domain) for name, domain in self.domains.items()}
 
 
 def _exact(coding: Coding, series: pl.Series) -> ColumnExtents:
     """Return raw rows as cells of one value; a category that the fit didn't see is missing."""
     if coding.ordered:
-        numbers = coding.values.to_physical().to_numpy().astype(np.float64)
-        values = series.to_physical().cast(pl.Float64).fill_null(np.nan).to_numpy()
+        numbers, values = as_numbers(coding.values), as_numbers(series)
+        if not len(numbers):
+            numbers, values = np.zeros(1), np.full(len(values), np.nan)
         # Held-out numbers may lie outside of what was fitted: the cell next to them is theirs.
-        values = np.clip(values, numbers.min(), numbers.max())
         return ColumnExtents.exact(
-            values,
+            np.clip(values, numbers.min(), numbers.max()),
             domain_low=float(numbers.min()),
             domain_high=float(numbers.max()),
             categorical=False,
@@ -129,21 +162,18 @@ def _exact(coding: Coding, series: pl.Series) -> ColumnExtents:
     )
 
 
-def _domain(series: pl.Series) -> list[str] | tuple[float, float]:
+def _domain(series: pl.Series) -> Domain:
     if series.dtype.is_numeric() or series.dtype.is_temporal():
-        numbers = series.to_physical().cast(pl.Float64).drop_nulls()
-        return (0.0, 0.0) if numbers.is_empty() else (float(numbers.min()), float(numbers.max()))  # type: ignore[arg-type] # floats
+        numbers = as_numbers(series.drop_nulls())
+        return (float(numbers.min()), float(numbers.max())) if len(numbers) else (0.0, 0.0)
     return [str(value) for value in series.cast(pl.String).drop_nulls().unique().sort()]
 
 
-def _untouched(series: pl.Series, domain: list[str] | tuple[float, float]) -> ColumnExtents:
+def _as_it_is(series: pl.Series, domain: Domain) -> ColumnExtents:
     """Return a column that leaves as it is, as cells of one value."""
     if isinstance(domain, tuple):
         return ColumnExtents.exact(
-            series.to_physical().cast(pl.Float64).fill_null(np.nan).to_numpy(),
-            domain_low=domain[0],
-            domain_high=domain[1],
-            categorical=False,
+            as_numbers(series), domain_low=domain[0], domain_high=domain[1], categorical=False
         )
     codes = series.cast(pl.String).cast(pl.Enum(domain)).to_physical().cast(pl.Float64)
     return ColumnExtents.exact(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from halfmask.guarantees import Guarantee
     from halfmask.release._policy import Policy
 
-__all__ = ["CELL", "Prepared"]
+__all__ = ["CELL", "Prepared", "suppressing"]
 
 #: The column of a placed row's cell; no column of a table may have such a name.
 CELL = "\0cell"
@@ -75,28 +75,22 @@ class Prepared:
         Batch by batch, in the table's order. What is written for a cell is put in at the very end
         (`finished`): ranges as texts are most of a release, and all rows of a cell share them.
         """
-        suppressing = [
-            column.name
-            for column in self.schema.columns
-            if column.missing == "suppress" and column.role != "identifier"
-        ]
+        needing = suppressing(self.schema)
         recoded = self.plan.quasi_identifiers
         leaving = [name for name in self.columns if name not in recoded]
-        needed = [*leaving, *suppressing, *(recoded if self.cells is None else recoded[:1])]
+        needed = [*leaving, *needing, *(recoded if self.cells is None else recoded[:1])]
         done = read = 0
         for batch in self.source.batches(columns=list(dict.fromkeys(needed))):
             read += batch.height
-            rows = batch.drop_nulls(suppressing) if suppressing else batch
+            rows = batch.drop_nulls(needing) if needing else batch
             if self.cells is None:
                 cells = self.plan.cells(rows)
             else:
                 cells = self.cells[done : done + rows.height]
                 done += rows.height
-            yield (
-                rows.select(leaving)
-                .with_columns(pl.Series(CELL, cells, dtype=pl.Int32))
-                .filter(pl.col(CELL) >= 0)
-            )
+            # The cells come first: a table may have no column but its quasi-identifiers.
+            placed = rows.with_columns(pl.Series(CELL, cells, dtype=pl.Int32))
+            yield placed.select(*leaving, CELL).filter(pl.col(CELL) >= 0)
             progress("writing", read / max(1, self.n_in))
 
     def finished(self, placed: pl.DataFrame) -> pl.DataFrame:
@@ -112,3 +106,12 @@ class Prepared:
         """Return all protected rows in the keyed order."""
         rows = pl.concat(list(self.placed()))
         return self.finished(rows[keyed_order(rows.height, key=self.key)])
+
+
+def suppressing(schema: Schema) -> list[str]:
+    """Return the columns of which a missing cell suppresses its row; none that is dropped."""
+    return [
+        column.name
+        for column in schema.columns
+        if column.missing == "suppress" and column.role != "identifier"
+    ]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from halfmask._errors import PolicyError
+from halfmask._errors import ColumnNotFoundError, PolicyError
 from halfmask._progress import Progress, silent
 from halfmask._random import fresh_key
 from halfmask.anonymize import (
@@ -25,10 +25,10 @@ from halfmask.anonymize import (
     Representative,
     Summary,
 )
-from halfmask.data import Hierarchy, Schema, Source, open_table, to_polars
+from halfmask.data import Hierarchy, Schema, Source, open_table
 from halfmask.engines import map_in_order
 from halfmask.guarantees import KAnonymity
-from halfmask.release._claims import make_claims, merged_classes
+from halfmask.release._claims import make_claims, merged_classes, released_guarantees
 from halfmask.release._evaluation import evaluate_risk, evaluate_utility, raw_classes
 from halfmask.release._learning import LEARNING_ROWS, learn
 from halfmask.release._prepared import Prepared
@@ -66,8 +66,8 @@ def protect(
         32 secret bytes that fix the order in which rows leave; without one a fresh key is drawn
         from the operating system and forgotten.
     population
-        The people that the table was drawn from, as a frame with the same quasi-identifiers: the
-        report then says what who looks rows up among them finds.
+        The people that the table was drawn from, with the same quasi-identifiers, given and read
+        as ``table`` is: the report then says what who looks rows up among them finds.
     progress
         Called with what is being done and how far it is.
 
@@ -101,16 +101,18 @@ def protect(
     )
     schema = _with_trees(policy.schema(), source)
     schema.check(source.columns)
+    people = None if population is None else _people(population, policy, schema)
     protection = _protection(policy, schema)
     summary, sample = _summarized(source, protection, told)
     told("growing classes")
     fit = _fit(source, protection, summary, told)
+    released, class_of_cell = merged_classes(fit.plan, fit.classes)
     prepared = Prepared(
         policy=policy,
         schema=schema,
         source=source,
         plan=fit.plan,
-        guarantees=fit.plan.guarantees,
+        guarantees=released_guarantees(fit.plan.guarantees, released),
         cells=fit.cells,
         n_in=source.n_rows,
         n_out=fit.classes.rows,
@@ -119,8 +121,6 @@ def protect(
     _check_suppression(policy, summary, prepared)
     told("measuring risk and utility")
     label = next((name for name in schema.label if name not in schema.quasi_identifiers), None)
-    people = None if population is None else to_polars(population)
-    released, class_of_cell = merged_classes(fit.plan, fit.classes)
     model = _learn(sample, protection, prepared, label)
     return Release(
         claims=make_claims(fit.plan.guarantees, released, schema.quasi_identifiers),
@@ -228,6 +228,23 @@ def _summarized(
         parts.append(part)
         told("reading", sum(each.n_read for each, _ in parts) / source.n_rows)
     return Summary.sum(each for each, _ in parts), pl.concat([drawn for _, drawn in parts])
+
+
+def _people(population: object, policy: Policy, schema: Schema) -> pl.DataFrame:
+    """Read the population as the table is read: what means missing there means missing here."""
+    options = policy.read_options()
+    declared = {
+        name: dtype for name, dtype in options.dtypes.items() if name in schema.quasi_identifiers
+    }
+    source = (
+        population
+        if isinstance(population, Source)
+        else open_table(population, options=replace(options, dtypes=declared))
+    )
+    absent = [name for name in schema.quasi_identifiers if name not in source.columns]
+    if absent:
+        raise ColumnNotFoundError.of(absent, source.columns, where="the population")
+    return source.read(columns=schema.quasi_identifiers)
 
 
 def _learn(

@@ -42,7 +42,7 @@ def report_facts(release: Release, manifest: Manifest, verification: Verificatio
         created=manifest.created,
         software=manifest.software,
         policy_sha256=manifest.policy_sha256,
-        promises=tuple(_promise(check) for check in verification.claims),
+        promises=tuple(_promise(check, verification.rows or 0) for check in verification.claims),
         rows_in=prepared.n_in,
         rows_out=prepared.n_out,
         method=METHODS[prepared.plan.method.name],
@@ -66,7 +66,7 @@ def report_facts(release: Release, manifest: Manifest, verification: Verificatio
     )
 
 
-def _promise(check: ClaimCheck) -> PromiseFact:
+def _promise(check: ClaimCheck, rows: int) -> PromiseFact:
     at_most = check.model == "t-closeness"
     name = "t" if at_most else "k" if check.model == "k-anonymity" else "l"
     required = float(check.parameters["c" if check.model == "recursive-cl-diversity" else name])
@@ -82,7 +82,7 @@ def _promise(check: ClaimCheck) -> PromiseFact:
         achieved_wildcard=check.counted_wildcard,
         holds=check.holds,
         classes=check.classes or 0,
-        rows=0,
+        rows=rows,
     )
 
 

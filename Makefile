@@ -12,6 +12,7 @@ help: ## List what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
 
 demo: $(VENV)/.runtime ## Protect Adult and say where the release and its report lie
+	@mkdir -p out
 	$(BIN)/halfmask protect examples/adult/adult.csv examples/adult/policy.toml out/adult --overwrite
 
 test: $(VENV)/.development lint types contracts unit ## Install what tests need, then lint, types, contracts, tests

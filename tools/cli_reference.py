@@ -1,4 +1,3 @@
-# ruff: noqa: INP001 - a script, not a package
 """Write docs/reference/cli.md from what `--help` says, so that the two can't part.
 
 With ``--check`` nothing is written; the exit code is 1 if the page isn't in step.

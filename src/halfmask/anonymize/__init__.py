@@ -22,10 +22,18 @@ from halfmask.anonymize._plan import Plan
 from halfmask.anonymize._protection import Protection
 from halfmask.anonymize._recount import CellCounts
 from halfmask.anonymize._summary import MAX_ROWS, Summary
-from halfmask.anonymize.recodings import Centroid, Level, Ranges, Recoding, Representative
+from halfmask.anonymize.recodings import (
+    MOST_MEMBERS,
+    Centroid,
+    Level,
+    Ranges,
+    Recoding,
+    Representative,
+)
 
 __all__ = [
     "MAX_ROWS",
+    "MOST_MEMBERS",
     "Anonymizer",
     "CellCounts",
     "Centroid",

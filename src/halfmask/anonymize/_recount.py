@@ -11,6 +11,8 @@ import polars as pl
 from halfmask.guarantees import Classes
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from halfmask.anonymize._fitted import Fitted
@@ -55,6 +57,14 @@ class CellCounts:
         """Return the cells, codes and counts of one quasi-identifier."""
         n = None if self.counts is None else self.counts[column]
         return self.cells[column], self.codes[column], n
+
+    def code_counts(self, n_codes: Sequence[int]) -> list[NDArray[np.int64]]:
+        """Return for each quasi-identifier how many rows have each code."""
+        counted = []
+        for column, n in enumerate(n_codes):
+            _, codes, weights = self.entries(column)
+            counted.append(np.bincount(codes, weights=weights, minlength=n).astype(np.int64))
+        return counted
 
     def __add__(self, other: CellCounts) -> CellCounts:
         """Return the counts of both batches."""

@@ -44,6 +44,12 @@ class Judgement:
     rows: int
     rows_failing: int
 
+    def __repr__(self) -> str:
+        return (
+            f"Judgement({self.guarantee!r}: achieved {self.achieved:g}, "
+            f"{len(self.failing)} of {self.classes} classes miss it)"
+        )
+
     @property
     def holds(self) -> bool:
         """Whether no class misses the guarantee."""

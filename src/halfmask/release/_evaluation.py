@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
-from halfmask.anonymize import Level
+from halfmask.anonymize import MOST_MEMBERS, Level, Ranges
 from halfmask.assess.risk import Reidentification, classes_risk, table_risk
 from halfmask.assess.utility import (
     CellExtents,
@@ -26,7 +27,6 @@ from halfmask.guarantees import Classes
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import polars as pl
     from numpy.typing import NDArray
 
     from halfmask.anonymize import Coding, Plan
@@ -42,7 +42,7 @@ __all__ = [
     "raw_classes",
 ]
 
-#: Sets longer than this aren't written out, so the release doesn't name their members.
+#: Codes of rows are combined into one integer up to this.
 KEY_LIMIT = 1 << 62
 
 
@@ -199,8 +199,6 @@ def as_numbers(series: pl.Series) -> NDArray[np.float64]:
 
     Decimals by value: their physical numbers lack the point.
     """
-    import polars as pl  # noqa: PLC0415 # the types above need it only when checked
-
     physical = series.to_physical() if series.dtype.is_temporal() else series
     return physical.cast(pl.Float64).fill_null(float("nan")).to_numpy()
 
@@ -226,6 +224,7 @@ def evaluate_utility(
     released: Classes,
     *,
     raw_counts: Sequence[NDArray[np.int64]],
+    kept: Sequence[NDArray[np.int64]],
     suppressed: int,
     k: int,
     model: ModelUtility | None,
@@ -239,8 +238,8 @@ def evaluate_utility(
         The cells.
     released
         The classes as they leave.
-    raw_counts
-        For each quasi-identifier how many raw rows have each code.
+    raw_counts, kept
+        For each quasi-identifier how many raw rows, and how many that leave, have each code.
     suppressed
         How many rows don't leave.
     k
@@ -252,7 +251,7 @@ def evaluate_utility(
     return ReleaseUtility(
         loss=information_loss(extents, suppressed=suppressed),
         class_sizes=class_size_utility(released.sizes, suppressed=suppressed, k=k),
-        distributions=distributions(plan, extents, raw_counts, min_count=max(k, 5)),
+        distributions=distributions(plan, extents, raw_counts, kept, min_count=max(k, 5)),
         model=model,
         label=label,
     )
@@ -262,13 +261,26 @@ def distributions(
     plan: Plan,
     extents: CellExtents,
     raw_counts: Sequence[NDArray[np.int64]],
+    kept: Sequence[NDArray[np.int64]],
     *,
     min_count: int,
 ) -> dict[str, Distribution]:
-    """Picture each quasi-identifier before and after; one that can't be pictured is left out."""
+    """Picture each quasi-identifier before and after; one that can't be pictured is left out.
+
+    Parameters
+    ----------
+    plan, extents
+        The cells, and what they cover.
+    raw_counts
+        For each quasi-identifier how many raw rows have each code.
+    kept
+        The same of the rows that leave: a value that only suppressed rows had isn't named.
+    min_count
+        The fewest rows that a bar may show.
+    """
     pictures: dict[str, Distribution] = {}
-    for coding, counts, written in zip(plan.codings, raw_counts, plan.written, strict=True):
-        name = coding.column.name
+    for place, coding in enumerate(plan.codings):
+        name, counts = coding.column.name, raw_counts[place]
         column = extents.columns[name]
         numbers = _numbers(coding)
         held = counts[: coding.n_values]
@@ -282,7 +294,7 @@ def distributions(
             picture = categorical_distribution(
                 dict(zip(texts, held.astype(float).tolist(), strict=True)),
                 dict(zip(texts, after.tolist(), strict=True)),
-                in_release=_named(texts, written),
+                in_release={texts[code] for code in _named(coding, plan, place, kept[place])},
                 min_count=min_count,
             )
         if picture is not None:
@@ -291,20 +303,22 @@ def distributions(
 
 
 def _texts(coding: Coding) -> list[str]:
-    import polars as pl  # noqa: PLC0415 # the types above need it only when checked
-
     return [str(text) for text in coding.values.cast(pl.String).to_list()]
 
 
-def _named(texts: Sequence[str], written: pl.Series) -> set[str]:
-    """Return the values that the release itself names, alone or as members of a set."""
-    labels = [str(label) for label in written.drop_nulls().unique().to_list()]
-    members = {
-        member
-        for label in labels
-        for member in label.removesuffix(" or missing").strip("{}").split(", ")
-    }
-    return {text for text in texts if text in members or text in labels}
+def _named(coding: Coding, plan: Plan, place: int, kept: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the codes of the values that the release itself names: alone, or in a set."""
+    kept = kept[: coding.n_values]
+    labels = set(plan.written[place].drop_nulls().unique().cast(pl.String).to_list())
+    named = np.array([text in labels for text in _texts(coding)], dtype=np.bool_)
+    if isinstance(plan.recoding, Ranges):
+        below = np.concatenate([[0], np.cumsum(kept > 0)])
+        low, high = plan.partition.low[:, place], plan.partition.high[:, place]
+        for first, last in np.unique(np.stack([low, high]), axis=1).T.tolist():
+            end = min(last, coding.n_values - 1) + 1
+            if first < end and below[end] - below[first] <= MOST_MEMBERS:
+                named[first:end] = True
+    return np.flatnonzero(named & (kept > 0))
 
 
 def _spread_over_members(

@@ -136,6 +136,7 @@ def protect(
             fit.plan,
             released,
             raw_counts=fit.raw_counts,
+            kept=fit.kept_counts,
             suppressed=prepared.n_in - prepared.n_out,
             k=_promised_k(fit.plan.guarantees),
             model=model,
@@ -174,6 +175,7 @@ class _Fit:
     classes: Classes
     raw: Classes
     raw_counts: list[np.ndarray[tuple[int], np.dtype[np.int64]]]
+    kept_counts: list[np.ndarray[tuple[int], np.dtype[np.int64]]]
 
 
 def _fit(source: Source, protection: Protection, summary: Summary, told: Progress) -> _Fit:
@@ -192,10 +194,18 @@ def _fit(source: Source, protection: Protection, summary: Summary, told: Progres
             classes=counts.classes,
             raw=raw,
             raw_counts=raw_counts,
+            kept_counts=counts.code_counts(n_codes),
         )
     counts = _counted(source, protection, fitted, told)
     plan, fitted, counts = protection.plan_counted(fitted, counts)
-    return _Fit(plan=plan, cells=None, classes=counts.classes, raw=raw, raw_counts=raw_counts)
+    return _Fit(
+        plan=plan,
+        cells=None,
+        classes=counts.classes,
+        raw=raw,
+        raw_counts=raw_counts,
+        kept_counts=counts.code_counts(n_codes),
+    )
 
 
 def _counted(source: Source, protection: Protection, fitted: Fitted, told: Progress) -> CellCounts:

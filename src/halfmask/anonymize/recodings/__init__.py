@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from halfmask.anonymize.recodings._centroid import Centroid
 from halfmask.anonymize.recodings._level import Level
-from halfmask.anonymize.recodings._ranges import Ranges
+from halfmask.anonymize.recodings._ranges import MOST_MEMBERS, Ranges
 from halfmask.anonymize.recodings._recoding import Recoding
 from halfmask.anonymize.recodings._representative import Representative
 
-__all__ = ["Centroid", "Level", "Ranges", "Recoding", "Representative"]
+__all__ = ["MOST_MEMBERS", "Centroid", "Level", "Ranges", "Recoding", "Representative"]

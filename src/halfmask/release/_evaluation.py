@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from halfmask.anonymize import MOST_MEMBERS, Level, Ranges
 from halfmask.assess.risk import Reidentification, classes_risk, table_risk
@@ -22,14 +23,12 @@ from halfmask.assess.utility import (
     information_loss,
     numeric_distribution,
 )
-from halfmask.guarantees import Classes
+from halfmask.guarantees import Classes, KAnonymity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
-    from halfmask.anonymize import Coding, Plan
+    from halfmask.anonymize import CellCounts, Coding, Plan
 
 __all__ = [
     "ReleaseRisk",
@@ -42,6 +41,10 @@ __all__ = [
     "raw_classes",
 ]
 
+Integers = NDArray[np.int64]
+
+#: No bar of a picture shows fewer rows than this, nor than the promised k.
+LEAST_COUNT = 5
 #: Codes of rows are combined into one integer up to this.
 KEY_LIMIT = 1 << 62
 
@@ -133,6 +136,7 @@ def evaluate_risk(
     *,
     rows: pl.DataFrame,
     plan: Plan,
+    extents: CellExtents,
     class_of_cell: NDArray[np.int64],
     population: pl.DataFrame | None,
 ) -> ReleaseRisk:
@@ -144,8 +148,8 @@ def evaluate_risk(
         The classes of both tables.
     rows
         The raw quasi-identifiers, looked at only where a population is given.
-    plan
-        Where the population's rows would fall.
+    plan, extents
+        Where the population's rows would fall, and what the cells cover.
     class_of_cell
         The released class of each cell: cells that are written alike are one.
     population
@@ -156,7 +160,7 @@ def evaluate_risk(
     else:
         names = list(plan.quasi_identifiers)
         before = table_risk(rows, quasi_identifiers=names, population=population).as_value
-        cells = plan.cells(population)
+        cells = _fitting_cells(plan, extents, population)
         people = np.bincount(class_of_cell[cells[cells >= 0]], minlength=released.n_classes)
         after = classes_risk(
             released,
@@ -173,17 +177,51 @@ def evaluate_risk(
     )
 
 
-def cell_extents(plan: Plan) -> CellExtents:
-    """Return what each cell covers in each quasi-identifier, as its recoding writes it."""
-    columns = {}
+def _fitting_cells(plan: Plan, extents: CellExtents, population: pl.DataFrame) -> NDArray[np.int64]:
+    """Return the cell that each person fits by what is written of it; -1 where there is none.
+
+    Somebody between two ranges falls into a cell, too, but nobody would look for them there.
+    """
+    cells = plan.cells(population).astype(np.int64)
+    for j, coding in enumerate(plan.codings):
+        column = extents.columns[coding.column.name]
+        series = population[coding.column.name]
+        values = as_numbers(series) if coding.ordered else coding.codes(series).astype(np.float64)
+        within = (column.low[cells] <= values) & (values <= column.high[cells])
+        mixed = plan.partition.high[cells, j] >= coding.n_values
+        cells[~np.where(series.is_null().to_numpy(), mixed, within)] = -1
+    return cells
+
+
+def value_spans(plan: Plan, counts: CellCounts) -> list[tuple[Integers, Integers]]:
+    """Return for each quasi-identifier the least and greatest code of each cell's values.
+
+    Missing cells don't count; -1 where a cell has nothing else.
+    """
+    spans = []
     for j, coding in enumerate(plan.codings):
         low, high = plan.partition.low[:, j].copy(), plan.partition.high[:, j].copy()
+        mixed = (high >= coding.n_values) & (low < coding.n_values)
+        if mixed.any():
+            cells, codes, _ = counts.entries(j)
+            held = mixed[cells] & (codes < coding.n_values)
+            high[mixed] = -1
+            np.maximum.at(high, cells[held], codes[held].astype(np.int64))
         only_missing = low >= coding.n_values
         low[only_missing], high[only_missing] = -1, -1
-        # A cell that mixes missing with values is scored by its values.
-        high = np.minimum(high, coding.n_values - 1)
-        if isinstance(plan.recoding, Level) and coding.hierarchy is not None:
-            low, high = _node_spans(coding, low, high)
+        spans.append((low, high))
+    return spans
+
+
+def cell_extents(plan: Plan, counts: CellCounts) -> CellExtents:
+    """Return what each cell covers in each quasi-identifier, as its recoding writes it.
+
+    A cell that mixes missing with values is scored by its values.
+    """
+    columns = {}
+    for coding, span in zip(plan.codings, value_spans(plan, counts), strict=True):
+        in_levels = isinstance(plan.recoding, Level) and coding.hierarchy is not None
+        low, high = _node_spans(coding, *span) if in_levels else span
         columns[coding.column.name] = ColumnExtents.of_codes(
             low, high, n_values=coding.n_values, numbers=_numbers(coding)
         )
@@ -223,10 +261,10 @@ def evaluate_utility(
     plan: Plan,
     released: Classes,
     *,
+    extents: CellExtents,
     raw_counts: Sequence[NDArray[np.int64]],
-    kept: Sequence[NDArray[np.int64]],
+    counts: CellCounts,
     suppressed: int,
-    k: int,
     model: ModelUtility | None,
     label: str | None,
 ) -> ReleaseUtility:
@@ -234,24 +272,26 @@ def evaluate_utility(
 
     Parameters
     ----------
-    plan
-        The cells.
+    plan, extents
+        The cells, and what they cover.
     released
         The classes as they leave.
-    raw_counts, kept
-        For each quasi-identifier how many raw rows, and how many that leave, have each code.
+    raw_counts
+        For each quasi-identifier how many raw rows have each code.
+    counts
+        The rows that leave, counted in the cells.
     suppressed
         How many rows don't leave.
-    k
-        The promised class size: no bar of a picture shows fewer rows.
     model, label
         What a model keeps, and of which column.
     """
-    extents = cell_extents(plan)
+    k = max([1, *(each.k for each in plan.guarantees if isinstance(each, KAnonymity))])
     return ReleaseUtility(
         loss=information_loss(extents, suppressed=suppressed),
         class_sizes=class_size_utility(released.sizes, suppressed=suppressed, k=k),
-        distributions=distributions(plan, extents, raw_counts, kept, min_count=max(k, 5)),
+        distributions=distributions(
+            plan, extents, raw_counts, counts, min_count=max(k, LEAST_COUNT)
+        ),
         model=model,
         label=label,
     )
@@ -261,7 +301,7 @@ def distributions(
     plan: Plan,
     extents: CellExtents,
     raw_counts: Sequence[NDArray[np.int64]],
-    kept: Sequence[NDArray[np.int64]],
+    counts: CellCounts,
     *,
     min_count: int,
 ) -> dict[str, Distribution]:
@@ -273,17 +313,19 @@ def distributions(
         The cells, and what they cover.
     raw_counts
         For each quasi-identifier how many raw rows have each code.
-    kept
-        The same of the rows that leave: a value that only suppressed rows had isn't named.
+    counts
+        The rows that leave: a value that only suppressed rows had isn't named.
     min_count
         The fewest rows that a bar may show.
     """
     pictures: dict[str, Distribution] = {}
+    spans = value_spans(plan, counts)
+    kept = counts.code_counts([coding.n_codes for coding in plan.codings])
     for place, coding in enumerate(plan.codings):
-        name, counts = coding.column.name, raw_counts[place]
+        name = coding.column.name
         column = extents.columns[name]
         numbers = _numbers(coding)
-        held = counts[: coding.n_values]
+        held = raw_counts[place][: coding.n_values]
         if numbers is not None:
             picture = numeric_distribution(
                 np.repeat(numbers, held), column, extents.sizes, min_count=min_count
@@ -294,7 +336,7 @@ def distributions(
             picture = categorical_distribution(
                 dict(zip(texts, held.astype(float).tolist(), strict=True)),
                 dict(zip(texts, after.tolist(), strict=True)),
-                in_release={texts[code] for code in _named(coding, plan, place, kept[place])},
+                in_release={texts[i] for i in _named(plan, place, spans[place], kept[place])},
                 min_count=min_count,
             )
         if picture is not None:
@@ -306,18 +348,19 @@ def _texts(coding: Coding) -> list[str]:
     return [str(text) for text in coding.values.cast(pl.String).to_list()]
 
 
-def _named(coding: Coding, plan: Plan, place: int, kept: NDArray[np.int64]) -> NDArray[np.int64]:
+def _named(
+    plan: Plan, place: int, spans: tuple[Integers, Integers], kept: Integers
+) -> NDArray[np.int64]:
     """Return the codes of the values that the release itself names: alone, or in a set."""
+    coding = plan.codings[place]
     kept = kept[: coding.n_values]
     labels = set(plan.written[place].drop_nulls().unique().cast(pl.String).to_list())
     named = np.array([text in labels for text in _texts(coding)], dtype=np.bool_)
     if isinstance(plan.recoding, Ranges):
         below = np.concatenate([[0], np.cumsum(kept > 0)])
-        low, high = plan.partition.low[:, place], plan.partition.high[:, place]
-        for first, last in np.unique(np.stack([low, high]), axis=1).T.tolist():
-            end = min(last, coding.n_values - 1) + 1
-            if first < end and below[end] - below[first] <= MOST_MEMBERS:
-                named[first:end] = True
+        for first, last in np.unique(np.stack(spans), axis=1).T.tolist():
+            if first >= 0 and below[last + 1] - below[first] <= MOST_MEMBERS:
+                named[first : last + 1] = True
     return np.flatnonzero(named & (kept > 0))
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from halfmask.anonymize import Coding, Plan, Protection
+    from halfmask.anonymize import CellCounts, Coding, Plan, Protection
 
 __all__ = ["HELD_OUT_FRACTION", "LEARNING_ROWS", "MOST_LABELS", "learn"]
 
@@ -72,12 +72,12 @@ def learn(
     n_test = int(rows.height * HELD_OUT_FRACTION)
     test, train = rows[order[:n_test]], rows[order[n_test:]]
     try:
-        plan, fitted = protection.plan(protection.fit(protection.summarize(train)))
+        plan, fitted, counts = protection.plan_counted(protection.fit(protection.summarize(train)))
         kept = train.drop_nulls(suppressing(protection.schema))
         stays = fitted.cell_of_row >= 0
         leaving = kept.filter(pl.Series(stays))
         others = [name for name in features if name not in plan.quasi_identifiers]
-        cells = _Cells(plan, {name: _domain(rows[name]) for name in others})
+        cells = _Cells(plan, counts, {name: _domain(rows[name]) for name in others})
         raw = cells.raw(kept)
         released = cells.released(leaving, fitted.cell_of_row[stays].astype(np.int64))
         chosen = feature_plan(raw)
@@ -117,13 +117,14 @@ class _Cells:
 
     Attributes
     ----------
-    plan
-        The fitted cells.
+    plan, counts
+        The fitted cells, and the rows that they hold.
     domains
         For each column that leaves as it is, all its values or its least and greatest number.
     """
 
     plan: Plan
+    counts: CellCounts
     domains: dict[str, Domain]
 
     def raw(self, frame: pl.DataFrame) -> CellExtents:
@@ -135,7 +136,7 @@ class _Cells:
         return CellExtents(columns={**own, **self._untouched(frame)}, sizes=sizes)
 
     def released(self, frame: pl.DataFrame, cell_of_row: NDArray[np.int64]) -> CellExtents:
-        cells = cell_extents(self.plan).take(cell_of_row)
+        cells = cell_extents(self.plan, self.counts).take(cell_of_row)
         return CellExtents(columns={**cells.columns, **self._untouched(frame)}, sizes=cells.sizes)
 
     def _untouched(self, frame: pl.DataFrame) -> dict[str, ColumnExtents]:

@@ -27,9 +27,13 @@ from halfmask.anonymize import (
 )
 from halfmask.data import Hierarchy, Schema, Source, open_table
 from halfmask.engines import map_in_order
-from halfmask.guarantees import KAnonymity
 from halfmask.release._claims import make_claims, merged_classes, released_guarantees
-from halfmask.release._evaluation import evaluate_risk, evaluate_utility, raw_classes
+from halfmask.release._evaluation import (
+    cell_extents,
+    evaluate_risk,
+    evaluate_utility,
+    raw_classes,
+)
 from halfmask.release._learning import LEARNING_ROWS, learn
 from halfmask.release._prepared import Prepared
 from halfmask.release._release import Release
@@ -39,7 +43,7 @@ if TYPE_CHECKING:
 
     from halfmask.anonymize import Method, Plan, Recoding
     from halfmask.assess.utility import ModelUtility
-    from halfmask.guarantees import Classes, Guarantee
+    from halfmask.guarantees import Classes
     from halfmask.release._policy import Policy
 
 __all__ = ["protect", "protect_to"]
@@ -106,7 +110,8 @@ def protect(
     summary, sample = _summarized(source, protection, told)
     told("growing classes")
     fit = _fit(source, protection, summary, told)
-    released, class_of_cell = merged_classes(fit.plan, fit.classes)
+    released, class_of_cell = merged_classes(fit.plan, fit.counts.classes)
+    extents = cell_extents(fit.plan, fit.counts)
     prepared = Prepared(
         policy=policy,
         schema=schema,
@@ -115,7 +120,7 @@ def protect(
         guarantees=released_guarantees(fit.plan.guarantees, released),
         cells=fit.cells,
         n_in=source.n_rows,
-        n_out=fit.classes.rows,
+        n_out=released.rows,
         key=key if key is not None else fresh_key(),
     )
     _check_suppression(policy, summary, prepared)
@@ -129,6 +134,7 @@ def protect(
             released,
             rows=summary.rows,
             plan=fit.plan,
+            extents=extents,
             class_of_cell=class_of_cell,
             population=people,
         ),
@@ -136,9 +142,9 @@ def protect(
             fit.plan,
             released,
             raw_counts=fit.raw_counts,
-            kept=fit.kept_counts,
+            counts=fit.counts,
+            extents=extents,
             suppressed=prepared.n_in - prepared.n_out,
-            k=_promised_k(fit.plan.guarantees),
             model=model,
             label=label,
         ),
@@ -172,10 +178,9 @@ class _Fit:
 
     plan: Plan
     cells: np.ndarray[tuple[int], np.dtype[np.int32]] | None
-    classes: Classes
+    counts: CellCounts
     raw: Classes
     raw_counts: list[np.ndarray[tuple[int], np.dtype[np.int64]]]
-    kept_counts: list[np.ndarray[tuple[int], np.dtype[np.int64]]]
 
 
 def _fit(source: Source, protection: Protection, summary: Summary, told: Progress) -> _Fit:
@@ -191,21 +196,13 @@ def _fit(source: Source, protection: Protection, summary: Summary, told: Progres
         return _Fit(
             plan=plan,
             cells=fitted.cell_of_row,
-            classes=counts.classes,
+            counts=counts,
             raw=raw,
             raw_counts=raw_counts,
-            kept_counts=counts.code_counts(n_codes),
         )
     counts = _counted(source, protection, fitted, told)
     plan, fitted, counts = protection.plan_counted(fitted, counts)
-    return _Fit(
-        plan=plan,
-        cells=None,
-        classes=counts.classes,
-        raw=raw,
-        raw_counts=raw_counts,
-        kept_counts=counts.code_counts(n_codes),
-    )
+    return _Fit(plan=plan, cells=None, counts=counts, raw=raw, raw_counts=raw_counts)
 
 
 def _counted(source: Source, protection: Protection, fitted: Fitted, told: Progress) -> CellCounts:
@@ -324,7 +321,3 @@ def _check_suppression(policy: Policy, summary: Summary, prepared: Prepared) -> 
             f"Relaxed Mondrian needs the table in memory; it has {summary.n_rows} rows.",
             hint="Use strict Mondrian, or Guided.",
         )
-
-
-def _promised_k(guarantees: tuple[Guarantee, ...]) -> int:
-    return max([1, *(each.k for each in guarantees if isinstance(each, KAnonymity))])

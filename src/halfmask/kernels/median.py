@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.kernels.criteria import Int, Rules
-    from halfmask.kernels.records import Columns
+    from halfmask.kernels.records import Columns, Room
 
 __all__ = ["median_cut"]
 
@@ -29,10 +29,7 @@ def median_cut(
     rules: Rules,
     k: Int,
     strict: bool,  # noqa: FBT001
-    histogram: NDArray[np.int64],
-    counts: NDArray[np.int64],
-    tried: NDArray[np.bool_],
-    scratch: NDArray[np.float64],
+    room: Room,
 ) -> tuple[Int, Int, Int]:
     """Return the cut next to the median of the widest column that can be cut.
 
@@ -41,18 +38,18 @@ def median_cut(
     """
     n_columns = columns.scale.shape[0]
     for j in range(n_columns):
-        tried[j] = False
+        room.tried[j] = False
     while True:
         feature, widest = -1, 0.0
         for j in range(n_columns):
             wide = (np.int64(high[j]) - np.int64(low[j])) * columns.scale[j]
-            if not tried[j] and wide > widest:
+            if not room.tried[j] and wide > widest:
                 feature, widest = j, wide
         if feature < 0:
             return -1, 0, -1
-        tried[feature] = True
+        room.tried[feature] = True
         first, last = np.int64(low[feature]), np.int64(high[feature])
-        median, below, at = _median(lanes, start, stop, feature, first, last, histogram)
+        median, below, at = _median(lanes, start, stop, feature, first, last, room.histogram)
         level = top_level(columns, feature, first, last)
         for attempt in range(2):
             cut, left = _nearest(
@@ -61,7 +58,7 @@ def median_cut(
             if (
                 cut >= 0
                 and k <= left <= stop - start - k
-                and sides_hold(lanes, start, stop, feature, cut, columns, rules, counts, scratch)
+                and sides_hold(lanes, start, stop, feature, cut, columns, rules, room)
             ):
                 return feature, cut, -1
         if not strict and rules.kinds.shape[0] == 0 and not columns.tiered[feature]:

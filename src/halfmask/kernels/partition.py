@@ -20,7 +20,7 @@ from halfmask.kernels.guided import guided_cut
 from halfmask.kernels.lanes import lane_extremes
 from halfmask.kernels.lean import lean
 from halfmask.kernels.median import median_cut
-from halfmask.kernels.records import Buffers, Columns, Guide, Tree
+from halfmask.kernels.records import Buffers, Columns, Guide, Room, Tree
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -65,11 +65,19 @@ def grow(
     width = buffers.lanes[0].shape[1]
     low = np.empty(width, dtype=buffers.lanes[0].dtype)
     high = np.empty(width, dtype=buffers.lanes[0].dtype)
-    sums = np.zeros(max(1, guide.lanes) * n_columns * guide.bins, dtype=np.uint64)
-    histogram = np.zeros(4 * max(guide.bins, 256), dtype=np.int64)
-    counts = np.zeros((4, rules.offsets[-1] + 1), dtype=np.int64)
-    scratch = np.zeros((4, rules.offsets[-1]), dtype=np.float64)
-    tried = np.zeros(n_columns, dtype=np.bool_)
+    room = Room(
+        np.zeros(4 * max(guide.bins, 256), dtype=np.int64),
+        np.zeros(n_columns, dtype=np.bool_),
+        np.zeros((4, rules.offsets[-1] + 1), dtype=np.int64),
+        np.zeros((4, rules.offsets[-1]), dtype=np.float64),
+        np.zeros(max(1, guide.lanes) * n_columns * guide.bins, dtype=np.uint64),
+        np.zeros(n_columns, dtype=np.uint64),
+        np.zeros(n_columns, dtype=np.uint64),
+        np.zeros(n_columns, dtype=np.float64),
+        np.zeros(n_columns, dtype=np.int64),
+        np.zeros(max(1, guide.lanes), dtype=np.float64),
+        np.zeros(max(1, guide.lanes), dtype=np.float64),
+    )
     starts, stops = [run[0]], [run[1]]
     sides, nodes = [run[2]], [0]
     n_nodes, n_cells = 1, 0
@@ -81,24 +89,10 @@ def grow(
         cut: Int = 0
         shared: Int = -1
         if stop - start >= 2 * k and guide.lanes > 0:
-            feature, cut = guided_cut(
-                lanes, start, stop, low, high, columns, rules, guide, k, sums, counts, scratch
-            )
+            feature, cut = guided_cut(lanes, start, stop, low, high, columns, rules, guide, k, room)
         if stop - start >= 2 * k and feature < 0:
             feature, cut, shared = median_cut(
-                lanes,
-                start,
-                stop,
-                low,
-                high,
-                columns,
-                rules,
-                k,
-                strict,
-                histogram,
-                counts,
-                tried,
-                scratch,
+                lanes, start, stop, low, high, columns, rules, k, strict, room
             )
         tree.feature[node] = feature
         if feature < 0:

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["APART", "Buffers", "Columns", "Guide", "Tree"]
+__all__ = ["APART", "Buffers", "Columns", "Guide", "Room", "Tree"]
 
 #: The boundary before missing, which is no part of a column's tree.
 APART = 255
@@ -63,6 +63,42 @@ class Guide(NamedTuple):
     lanes: int
     gain: float
     bins: int
+
+
+class Room(NamedTuple):
+    """Arrays that the loops write and forget, made once for the whole growth.
+
+    Attributes
+    ----------
+    histogram
+        Four histograms of a column's codes, one behind the other.
+    tried
+        Which columns were tried at a node, (columns,).
+    counts
+        Two rows of sensitive counts, one for each side of a cut, and two of marks, (4, values + 1).
+    scratch
+        Four numbers a sensitive value, (4, values).
+    sums
+        Counts and guides by guide, column and bin.
+    shifts, bases
+        How far a column's codes are shifted to make bins, and where its first bin is, (columns,).
+    gains, cuts
+        The best cut of each column, (columns,).
+    totals, lefts
+        A guide's sum in a node, and left of a cut, (guides,).
+    """
+
+    histogram: NDArray[np.int64]
+    tried: NDArray[np.bool_]
+    counts: NDArray[np.int64]
+    scratch: NDArray[np.float64]
+    sums: NDArray[np.uint64]
+    shifts: NDArray[np.uint64]
+    bases: NDArray[np.uint64]
+    gains: NDArray[np.float64]
+    cuts: NDArray[np.int64]
+    totals: NDArray[np.float64]
+    lefts: NDArray[np.float64]
 
 
 class Tree(NamedTuple):

@@ -13,7 +13,7 @@ from halfmask.kernels.records import APART
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from halfmask.kernels.records import Columns
+    from halfmask.kernels.records import Columns, Room
 
 __all__ = ["may_cut", "sides_hold", "top_level"]
 
@@ -49,15 +49,15 @@ def sides_hold(
     cut: Int,
     columns: Columns,
     rules: Rules,
-    counts: NDArray[np.int64],
-    scratch: NDArray[np.float64],
+    room: Room,
 ) -> bool:
     """Judge both sides of a cut by the rules."""
-    if not _sides_differ(lanes, start, stop, feature, cut, columns, rules, counts):
+    if not _sides_differ(lanes, start, stop, feature, cut, columns, rules, room.counts):
         return False
     if _only_distinct(rules):
         return True
-    left = _count_sides(lanes, start, stop, feature, cut, columns, rules, counts)
+    left = _count_sides(lanes, start, stop, feature, cut, columns, rules, room.counts)
+    counts, scratch = room.counts, room.scratch
     return rules_hold(counts, 0, left, rules, scratch) and rules_hold(
         counts, 1, stop - start - left, rules, scratch
     )

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import hypothesis
 import pytest
+
+# How long an example takes says how busy the machine is, and nothing of the code.
+hypothesis.settings.register_profile("halfmask", deadline=None)
+hypothesis.settings.load_profile("halfmask")
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"

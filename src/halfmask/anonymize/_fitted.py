@@ -14,6 +14,7 @@ from halfmask.anonymize._growth import grow_partition
 from halfmask.anonymize._method import as_guides
 from halfmask.anonymize._sensitive_codes import SensitiveCodes
 from halfmask.data import leaf_text
+from halfmask.engines import map_in_order
 from halfmask.guarantees import Classes, Criterion
 
 if TYPE_CHECKING:
@@ -109,13 +110,15 @@ def fit_cells(
     rows = summary.rows
     if towards and guides is None:
         guides = np.hstack([as_guides(_column(rows[name])) for name in towards])
-    codings, codes = [], []
-    for name in schema.quasi_identifiers:
+    target = None if guides is None else guides[:, 0]
+
+    def code(name: str) -> tuple[Coding, NDArray[np.integer]]:
         coding, coded = _coded(rows[name], summary, schema[name])
-        if guides is not None and not coding.ordered and coding.hierarchy is None:
-            coding, coded = _by_target(coding, coded, guides[:, 0])
-        codings.append(coding)
-        codes.append(coded.astype(np.min_scalar_type(max(0, coding.n_codes - 1))))
+        if target is not None and not coding.ordered and coding.hierarchy is None:
+            coding, coded = _by_target(coding, coded, target)
+        return coding, coded.astype(np.min_scalar_type(max(0, coding.n_codes - 1)))
+
+    codings, codes = zip(*map_in_order(schema.quasi_identifiers, code), strict=True)
     guarantees = tuple(
         each.restricted(_plain(summary.values[each.column])) if each.column else each
         for each in guarantees

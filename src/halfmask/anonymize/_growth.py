@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfmask._errors import GuaranteeNotMetError
-from halfmask.anonymize._partition import Partition
+from halfmask.anonymize._engine import Engine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from halfmask.anonymize._partition import Partition
     from halfmask.anonymize._sensitive_codes import SensitiveCodes
     from halfmask.data import Hierarchy
     from halfmask.guarantees import Guarantee
@@ -90,7 +91,7 @@ def grow_partition(
     GuaranteeNotMetError
         If the whole table as one class misses a guarantee: then no partition can keep it.
     """
-    from halfmask.kernels.partition import Buffers, Columns, Guide, Tree, grow  # noqa: PLC0415
+    from halfmask.kernels.partition import Buffers, Columns, Guide  # noqa: PLC0415
 
     n = len(codes[0])
     rules, k = engine_rules(guarantees, sensitive)
@@ -98,37 +99,22 @@ def grow_partition(
     guides = lead.guides if lead.guides is not None else np.zeros((n, 0))
     front = _pack(codes, n_codes, sensitive, guides)
     back = np.empty_like(front)
-    columns = Columns(
-        np.array([1.0 / max(1, count - 1) for count in n_codes]),
-        np.concatenate([*boundaries, np.zeros(1, dtype=np.uint8)]).astype(np.uint8),
-        np.concatenate([[0], np.cumsum([len(edges) for edges in boundaries])]).astype(np.int64),
-        np.array([bool(edges.any()) for edges in boundaries]),
-        len(sensitive),
+    engine = Engine(
+        buffers=Buffers((front, back), (front.view(np.uint64), back.view(np.uint64))),
+        columns=Columns(
+            np.array([1.0 / max(1, count - 1) for count in n_codes]),
+            np.concatenate([*boundaries, np.zeros(1, dtype=np.uint8)]).astype(np.uint8),
+            np.concatenate([[0], np.cumsum([len(edges) for edges in boundaries])]).astype(np.int64),
+            np.array([bool(edges.any()) for edges in boundaries]),
+            len(sensitive),
+        ),
+        rules=rules,
+        guide=Guide(guides.shape[1], lead.least_gain, GUIDE_BINS),
+        k=k,
+        strict=lead.strict,
     )
-    buffers = Buffers((front, back), (front.view(np.uint64), back.view(np.uint64)))
-    room, d = 2 * n // k + 1, len(codes)
-    tree = Tree(
-        np.empty(room, dtype=np.int32),
-        np.empty(room, dtype=np.int64),
-        np.empty(room, dtype=np.int32),
-        np.empty(room, dtype=np.int32),
-        np.empty((n // k + 1, d), dtype=np.int64),
-        np.empty((n // k + 1, d), dtype=np.int64),
-        np.empty(n // k + 1, dtype=np.int64),
-        np.empty(n, dtype=np.int32),
-    )
-    guide = Guide(guides.shape[1], lead.least_gain, GUIDE_BINS)
-    nodes, cells = grow(buffers, columns, rules, guide, k, lead.strict, (0, n, 0), tree)
-    partition = Partition(
-        feature=tree.feature[:nodes].copy(),
-        cut=tree.cut[:nodes].copy(),
-        left=tree.left[:nodes].copy(),
-        right=tree.right[:nodes].copy(),
-        low=tree.low[:cells].copy(),
-        high=tree.high[:cells].copy(),
-        sizes=tree.sizes[:cells].copy(),
-    )
-    return partition, tree.cell_of_row
+    cell_of_row = np.empty(n, dtype=np.int32)
+    return engine.partition(cell_of_row), cell_of_row
 
 
 def _pack(

@@ -37,6 +37,7 @@ def grow(
     k: Int,
     strict: bool,  # noqa: FBT001 # kernels take positional arguments only
     run: tuple[Int, Int, Int],
+    whole: Int,
     tree: Tree,
 ) -> tuple[Int, Int]:
     """Partition the records of a run until no cut keeps every guarantee on both sides.
@@ -53,6 +54,8 @@ def grow(
         Whether rows of one code stay together; if not, those of the median are shared out.
     run
         First row, row behind the last, and which of the two buffers holds them.
+    whole
+        Runs of no more rows than this are left as they are, for others to partition; 0: none.
     tree
         Written. Room for ``2 * rows // k + 1`` nodes.
 
@@ -88,9 +91,10 @@ def grow(
         feature: Int = -1
         cut: Int = 0
         shared: Int = -1
-        if stop - start >= 2 * k and guide.lanes > 0:
+        grows = stop - start >= 2 * k and stop - start > whole
+        if grows and guide.lanes > 0:
             feature, cut = guided_cut(lanes, start, stop, low, high, columns, rules, guide, k, room)
-        if stop - start >= 2 * k and feature < 0:
+        if grows and feature < 0:
             feature, cut, shared = median_cut(
                 lanes, start, stop, low, high, columns, rules, k, strict, room
             )
@@ -98,6 +102,7 @@ def grow(
         if feature < 0:
             tree.cut[node], tree.left[node], tree.right[node] = 0, n_cells, -1
             tree.sizes[n_cells] = stop - start
+            tree.firsts[n_cells], tree.sides[n_cells] = start, side
             for j in range(n_columns):
                 tree.low[n_cells, j], tree.high[n_cells, j] = low[j], high[j]
             words = buffers.words[side]

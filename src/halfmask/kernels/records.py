@@ -113,6 +113,8 @@ class Tree(NamedTuple):
         The least and greatest code of each column in each cell, (cells, columns).
     sizes
         Rows of each cell, (cells,).
+    firsts, sides
+        Where each cell's run of records starts, and in which buffer, (cells,).
     cell_of_row
         The cell of each row, (rows,).
     """
@@ -124,4 +126,6 @@ class Tree(NamedTuple):
     low: NDArray[np.int64]
     high: NDArray[np.int64]
     sizes: NDArray[np.int64]
+    firsts: NDArray[np.int64]
+    sides: NDArray[np.int64]
     cell_of_row: NDArray[np.int32]

@@ -6,6 +6,7 @@ import datetime as dt
 import json
 import math
 import random
+import re
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,9 +16,10 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
+import pytest
 from scipy.optimize import linprog
 
-from halfmask.release import Policy
+from halfmask.release import Policy, protect_to, verify
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -50,6 +52,7 @@ COLUMNS: dict[str, dict[str, Any]] = {
     "buys": {"role": "insensitive", "kind": "categorical"},
     "spent": {"role": "insensitive", "kind": "numeric"},
 }
+UNTOUCHED = [name for name in COLUMNS if name not in {*QUASI, "name"}]
 K = {"model": "k-anonymity", "k": 5}
 
 
@@ -214,3 +217,59 @@ def _moved(one: Any, other: Any, cost: Any) -> float:  # arrays
         cost.ravel(), A_eq=np.vstack([leaves, arrives])[:-1], b_eq=np.append(one, other)[:-1]
     )
     return float(found.fun)
+
+
+def promise(model, column=None, **parameters):
+    return {"model": model, **({"column": column} if column else {}), **parameters}
+
+
+def lies_in(value, label):
+    """Return whether a raw value is one that a range or set stands for."""
+    if label is None or value is None:
+        return value is label or (label is not None and label.endswith(" or missing"))
+    label = label.removesuffix(" or missing")
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    if found := re.fullmatch(r"\[(.+), (.+)\]", label):
+        kind = type(value)
+        low, high = (kind(x) if kind is int else kind.fromisoformat(x) for x in found.groups())
+        return low <= value <= high
+    return text in label
+
+
+def check(table, wanted, out, promises, *, order=None, ranges=True, **options):
+    """Protect, and hold everything that is on disk against a slow count and the raw rows."""
+    release = protect_to(table, wanted, out, key=KEY, **options)
+
+    assert verify(out).holds
+    found = released(out)
+    manifest = json.loads((out / "manifest.json").read_text())
+    n_in, n_out = table.height, found.height
+    assert {"in": n_in, "out": n_out, "suppressed": n_in - n_out} == manifest["rows"]
+    assert release.rows == manifest["rows"]
+    assert found.columns == [name for name in table.columns if name != "name"]
+    dtypes = table.schema
+    found = found.with_columns(typed(found[name], dtypes[name]) for name in UNTOUCHED)
+    found, raw = found.sort("row"), table.join(found, on="row", how="semi").sort("row")
+    assert found["row"].n_unique() == n_out
+    assert found.select(UNTOUCHED).equals(raw.select(UNTOUCHED))
+    if ranges:
+        for name in QUASI:
+            labels = found[name].str.strip_prefix("'")
+            assert all(map(lies_in, raw[name], labels)), name
+    groups = classes(found, QUASI)
+    for claim, wish in zip(release.claims, promises, strict=True):
+        evidence, said = claim.evidence, {"distance": "equal", **wish}
+        assert evidence.achieved == pytest.approx(achieved(found, QUASI, said, order), abs=1e-9)
+        assert (len(groups), n_out) == (evidence.classes, evidence.rows)
+        assert min(map(len, groups)) == evidence.smallest_class
+        keeps_promise(said, evidence.achieved)
+    return release, found
+
+
+def keeps_promise(said, level):
+    if said["model"] == "recursive-cl-diversity":
+        assert level < said["c"]
+    elif said["model"] == "t-closeness":
+        assert level <= said["t"] + 1e-9
+    else:
+        assert level >= said.get("k", said.get("l")) - 1e-9

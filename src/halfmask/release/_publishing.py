@@ -8,6 +8,7 @@ from dataclasses import replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from halfmask._errors import VerificationError
 from halfmask._progress import Progress, silent
 from halfmask.data import atomic_folder
 from halfmask.release._claims import WEAKNESSES, supports
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from halfmask.release._manifest import DataFile
+    from halfmask.release._policy import Policy
     from halfmask.release._prepared import Prepared
     from halfmask.release._release import Release
 
@@ -46,6 +48,7 @@ def publish(
         told("writing", 0.0)
         files = write_parts(prepared, folder, told)
         manifest = _manifest(release, files, _write_support(prepared, folder))
+        _check_promised(prepared.policy, manifest)
         write_manifest(manifest, folder)
         told("verifying on disk")
         verification = verify(folder)
@@ -56,6 +59,30 @@ def publish(
         (folder / REPORT_NAME).write_text(page, encoding="utf-8")
     told("done", 1.0)
     return written
+
+
+def _check_promised(policy: Policy, manifest: Manifest) -> None:
+    """Raise unless the manifest states the owner's roles and promises, all of them.
+
+    The verifier believes what the manifest says a column is and what it claims.
+    """
+    roles = {name: said.role for name, said in policy.columns.items() if said.role != "identifier"}
+    stated = {column.name: column.role for column in manifest.columns}
+    promised = [
+        (said.model, said.column, said.model_dump(exclude={"model", "column"}))
+        for said in policy.promises
+    ]
+    claimed = [(claim.model, claim.column, dict(claim.parameters)) for claim in manifest.claims]
+    known = {name for name, role in roles.items() if role == "quasi_identifier"}
+    if (
+        roles != stated
+        or promised != claimed
+        or any(set(claim.quasi_identifiers) != known for claim in manifest.claims)
+    ):
+        raise VerificationError(
+            "The release doesn't state the roles and promises of its policy.",
+            hint="This is a fault of halfmask, not of yours: please report it.",
+        )
 
 
 def _write_support(prepared: Prepared, folder: Path) -> tuple[SupportFile, ...]:

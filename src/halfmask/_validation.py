@@ -40,6 +40,7 @@ def integer_at_least(minimum: int, *, owner: str, **named: object) -> None:
 def number_between(
     low: float,
     high: float,
+    /,
     *,
     owner: str,
     low_open: bool = False,

@@ -49,7 +49,7 @@ class Risk:
         for name in ("value", "low", "high", "baseline", "control"):
             share = getattr(self, name)
             if share is not None or name in {"value", "low", "high"}:
-                fraction(owner=f"Risk.{name}", share=share)
+                fraction(owner="Risk", **{name: share})
         if not self.low <= self.value <= self.high:
             raise ParameterError(
                 f"The value of a Risk must be between its ends. "

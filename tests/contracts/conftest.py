@@ -1,0 +1,25 @@
+"""The house's source, as the contracts look at it."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).resolve().parents[2] / "src" / "halfmask"
+
+
+@pytest.fixture(scope="session")
+def source():
+    """The folder of the package's source."""
+    return SOURCE
+
+
+@pytest.fixture(scope="session")
+def modules():
+    """For each file of the package, by its name inside of it, the syntax tree."""
+    return {
+        path.relative_to(SOURCE).as_posix(): ast.parse(path.read_text(encoding="utf-8"))
+        for path in sorted(SOURCE.rglob("*.py"))
+    }

@@ -1,0 +1,43 @@
+"""What it costs to import a room: nothing heavy comes before it is needed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = {
+    "altair", "cryptography", "jinja2", "matplotlib", "numba", "numpy", "pandas", "polars",
+    "pyarrow", "pydantic", "rich", "scipy", "sklearn", "tomlkit", "typer", "vl_convert",
+}  # fmt: skip
+TABLES = {"numpy", "polars"}
+
+
+def _loaded(statement):
+    """Return the heavy libraries that a fresh interpreter has loaded after a statement."""
+    code = f"{statement}\nimport sys\nprint(*{{name.partition('.')[0] for name in sys.modules}})"
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, encoding="utf-8"
+    )
+    return HEAVY & set(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("statement", "allowed"),
+    [
+        ("import halfmask", set()),
+        ("import halfmask; dir(halfmask); halfmask.GuaranteeNotMetError", set()),
+        ("import halfmask.kernels.records", set()),
+        ("import halfmask.release", set()),
+        ("from halfmask.release import verify", TABLES),
+        ("from halfmask.guarantees import KAnonymity", {*TABLES, "tomlkit"}),
+        ("from halfmask.release import Policy", {*TABLES, "tomlkit", "pydantic"}),
+    ],
+)
+def test_an_import_loads_no_more_than_it_needs(statement, allowed):
+    assert _loaded(statement) <= allowed
+
+
+def test_the_check_sees_what_is_loaded():
+    assert "numpy" in _loaded("import numpy")

@@ -1,0 +1,72 @@
+"""Rules for every line of the package: no print, no pickle, no code from text, no room for all."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+FORBIDDEN_MODULES = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "marshal", "shelve"}
+FORBIDDEN_CALLS = {"eval", "exec", "print", "breakpoint", "input"}
+NAMES_OF_NOTHING = {"utils", "util", "helpers", "helper", "common", "misc", "tools", "base"}
+
+
+def imported(tree):
+    """Return the top packages that a module imports, anywhere in it."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module.partition(".")[0])
+    return found
+
+
+def called(tree):
+    """Return the names of the plain functions that a module calls."""
+    return {
+        node.func.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    }
+
+
+def test_nothing_is_pickled(modules):
+    for path, tree in modules.items():
+        assert not imported(tree) & FORBIDDEN_MODULES, path
+        pickling = [
+            node
+            for node in ast.walk(tree)
+            if isinstance(node, ast.keyword) and node.arg == "allow_pickle"
+        ]
+        assert not pickling, path
+
+
+def test_nothing_is_printed_nor_run_from_text(modules):
+    for path, tree in modules.items():
+        assert not called(tree) & FORBIDDEN_CALLS, path
+
+
+def test_modules_are_private_and_named_after_what_they_hold(modules):
+    for path in modules:
+        name = path.rpartition("/")[2].removesuffix(".py")
+        private = name.startswith("_") or path.startswith("kernels/")
+        assert private, path
+        assert name.strip("_") not in NAMES_OF_NOTHING, path
+
+
+def test_every_module_says_what_it_is_for(modules):
+    for path, tree in modules.items():
+        assert ast.get_docstring(tree), path
+
+
+@pytest.mark.parametrize(
+    ("check", "text", "seen"),
+    [
+        (imported, "def f():\n    import pickle", "pickle"),
+        (imported, "from joblib.numpy_pickle import load", "joblib"),
+        (called, "def f():\n    print(1)", "print"),
+    ],
+)
+def test_the_checks_see_what_they_forbid(check, text, seen):
+    assert seen in check(ast.parse(text))

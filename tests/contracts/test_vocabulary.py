@@ -1,0 +1,58 @@
+"""One word for one thing: words that have to stand twice are the same in both places."""
+
+from __future__ import annotations
+
+import ast
+from typing import get_args
+
+from halfmask.cli._options import FileFormat
+from halfmask.data import Format, Kind, Role
+from halfmask.guarantees import GUARANTEES, Criterion
+from halfmask.kernels import criteria
+from halfmask.release._manifest_reader import FORMATS, KINDS, ROLES
+from halfmask.release._policy_sections import OutputSection, section_at
+from halfmask.release._reporting import METHODS, TREATMENTS
+
+
+def test_the_command_line_knows_the_formats_that_are_read():
+    assert get_args(FileFormat) == get_args(Format)
+
+
+def test_a_manifest_may_say_the_roles_and_kinds_of_a_schema():
+    assert get_args(Role) == ROLES
+    assert get_args(Kind) == KINDS
+
+
+def test_what_is_written_is_what_a_manifest_may_say():
+    assert set(get_args(OutputSection.model_fields["format"].annotation)) == set(FORMATS)
+    assert set(FORMATS) <= set(get_args(Format))
+
+
+def test_the_engine_calls_the_models_by_the_numbers_of_their_criteria():
+    for name in (
+        "DISTINCT_L", "ENTROPY_L", "RECURSIVE_CL", "T_EQUAL", "T_ORDERED", "T_HIERARCHICAL",
+    ):  # fmt: skip
+        assert getattr(Criterion, name) == getattr(criteria, name)
+
+
+def test_every_model_has_its_section_in_a_policy():
+    for model in GUARANTEES:
+        section = section_at(["guarantees", 0, model])
+        assert section is not None
+        assert get_args(section.model_fields["model"].annotation) == (model,)
+
+
+def test_the_report_has_words_for_every_method_and_recoding():
+    for words, place in ((METHODS, "method"), (TREATMENTS, "recoding")):
+        for name in words:
+            assert section_at([place, name]) is not None
+    assert set(METHODS) == {"mondrian", "guided"}
+    assert set(TREATMENTS) == {"ranges", "level", "centroid", "representative"}
+
+
+def test_the_verifier_counts_every_model(source):
+    """It may import nothing of the models, so their names stand there again."""
+    tree = ast.parse((source / "release/verifier/_promises.py").read_text(encoding="utf-8"))
+    texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+
+    assert set(GUARANTEES) <= texts

@@ -187,13 +187,10 @@ class Anonymizer(
         cells: NDArray[np.int32],
     ) -> Any:  # noqa: ANN401
         """Return the table with its quasi-identifiers rewritten, in the kind of X."""
-        places = pl.Series(cells).cast(pl.Int64)
+        places = pl.Series(cells)
         if (cells < 0).any():
             places = places.replace(-1, None)
-        table = table.with_columns(
-            series.gather(places).alias(name)
-            for name, series in zip(self.plan_.quasi_identifiers, self.plan_.written, strict=True)
-        )
+        table = table.with_columns(self.plan_.written_for(places))
         if not _is_frame(X):
             numeric = all(dtype.is_numeric() for dtype in table.dtypes)
             return table.cast(pl.Float64).to_numpy() if numeric else table.to_numpy()

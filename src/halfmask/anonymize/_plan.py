@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import ColumnNotFoundError
+from halfmask.engines import map_in_order
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -95,7 +96,16 @@ class Plan:
         placed = pl.Series(cells >= 0)
         if not placed.all():
             batch, cells = batch.filter(placed), cells[cells >= 0]
-        return batch.with_columns(
-            series.gather(cells).alias(name)
-            for name, series in zip(self.quasi_identifiers, self.written, strict=True)
-        )
+        return batch.with_columns(self.written_for(pl.Series(cells)))
+
+    def written_for(self, cells: pl.Series) -> list[pl.Series]:
+        """Return each quasi-identifier as it is written for rows of these cells.
+
+        Parameters
+        ----------
+        cells
+            The cell of each row; a missing one leaves the row's quasi-identifiers missing.
+        """
+        # polars turns indices of any other type into these, once a column.
+        places = cells.cast(pl.UInt32)
+        return list(map_in_order(self.written, lambda series: series.gather(places)))

@@ -102,7 +102,8 @@ def compact(
     if needed:
         batch = batch.drop_nulls(needed)
     rows = batch.select(_numbered(name, batch.schema[name]) for name in names)
-    values = {name: rows[name].drop_nulls().unique() for name in names}
+    found = rows.select(pl.col(name).drop_nulls().unique().implode() for name in names)
+    values = {name: found[name].explode().drop_nulls() for name in names}
     missing = frozenset(name for name in names if rows[name].null_count())
     if sampled:
         priority = keyed_integers(rows.height, key=fresh_key())

@@ -96,10 +96,7 @@ class Prepared:
     def finished(self, placed: pl.DataFrame) -> pl.DataFrame:
         """Return placed rows as they leave: what is written for their cells in the place of it."""
         cells = placed[CELL]
-        written = [
-            series.gather(cells).alias(name)
-            for name, series in zip(self.plan.quasi_identifiers, self.plan.written, strict=True)
-        ]
+        written = self.plan.written_for(cells)
         return placed.with_columns(written).select(self.columns)
 
     def shuffled(self) -> pl.DataFrame:

@@ -91,7 +91,7 @@ def modules_that_raise():
             return node.value
         if isinstance(node, ast.JoinedStr):
             return "".join(
-                part.value if isinstance(part, ast.Constant) else "{}" for part in node.values
+                str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values
             )
         return None
 

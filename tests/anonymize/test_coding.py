@@ -214,12 +214,6 @@ def test_missing_is_no_part_of_the_tree():
     assert codes(coding, [None, "oslo"]) == [2, 1]
 
 
-def test_the_marks_of_missing_agree():
-    from halfmask.kernels.records import APART as IN_KERNEL  # noqa: PLC0415 # compiles
-
-    assert APART == IN_KERNEL
-
-
 def test_a_hierarchy_of_numbers_in_order_keeps_them_numbers():
     coding = coding_of([31, 22, 39], hierarchy=Intervals(widths=(5, 10)))
 

@@ -65,7 +65,7 @@ def test_modules_list_only_what_they_hold(modules):
                 targets = node.targets if isinstance(node, ast.Assign) else [node.target]
                 names = {each.id for each in targets if isinstance(each, ast.Name)}
                 held |= names
-                if "__all__" in names:
+                if "__all__" in names and node.value is not None:
                     listed |= set(ast.literal_eval(node.value))
             if isinstance(node, ast.ImportFrom | ast.Import | ast.If):
                 held |= {

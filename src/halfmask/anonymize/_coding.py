@@ -10,6 +10,7 @@ import polars as pl
 
 from halfmask._errors import SchemaError
 from halfmask.data import Column, Hierarchy, leaf_text
+from halfmask.kernels.records import APART
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,8 +22,6 @@ __all__ = ["Coding", "code_column"]
 #: Integer columns whose values span less than this are coded by a table instead of a search.
 TABLE_SPAN = 1 << 22
 _TABLE_TYPES = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32)
-#: The boundary before missing, which is no part of the tree; as in kernels/records.py.
-APART = 255
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

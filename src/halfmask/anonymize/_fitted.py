@@ -150,8 +150,7 @@ def _column(series: pl.Series) -> NDArray[np.generic]:
 
 def _coded(series: pl.Series, summary: Summary, column: Column) -> tuple[Coding, NDArray[np.int64]]:
     distinct = summary.values[column.name]
-    values = distinct.cast(pl.String) if distinct.dtype == pl.Categorical else distinct
-    coding = code_column(column, values, missing=column.name in summary.missing)
+    coding = code_column(column, _plain(distinct), missing=column.name in summary.missing)
     if series.dtype != pl.Categorical:
         return coding, coding.codes(series)
     # The rows are numbered already: number the numbers instead of reading the texts again.
@@ -212,4 +211,5 @@ def _natural_order(values: pl.Series) -> tuple[str, ...]:
 
 
 def _plain(values: pl.Series) -> pl.Series:
+    """Return the values as the table had them: a summary keeps texts as numbers of a pool."""
     return values.cast(pl.String) if values.dtype == pl.Categorical else values

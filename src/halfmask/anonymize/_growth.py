@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from halfmask._errors import GuaranteeNotMetError
 from halfmask.anonymize._engine import Engine
+from halfmask.guarantees import Classes, Criterion
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -160,7 +161,7 @@ def engine_rules(
         if criterion.column is None:
             k = max(k, int(criterion.threshold))
             continue
-        if criterion.kind in (1, 2):
+        if criterion.kind in {Criterion.DISTINCT_L, Criterion.ENTROPY_L}:
             k = max(k, int(np.ceil(criterion.threshold)))  # l different values need l rows
         kept.append(criterion)
     counts = [np.bincount(column.codes, minlength=column.n_values) for column in sensitive]
@@ -206,8 +207,6 @@ def _check_whole(
     guarantees: Sequence[Guarantee], sensitive: Sequence[SensitiveCodes], n: int
 ) -> None:
     """Raise if the whole table, as one class, misses a guarantee."""
-    from halfmask.guarantees import Classes  # noqa: PLC0415 # only here
-
     whole = Classes.from_codes(
         np.zeros(n, dtype=np.int64), 1, {s.name: (s.codes, s.n_values) for s in sensitive}
     )

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
-import polars as pl
-
 from halfmask.guarantees import value_codes
 
 if TYPE_CHECKING:
     import numpy as np
+    import polars as pl
     from numpy.typing import NDArray
 
 __all__ = ["SensitiveCodes"]
@@ -43,13 +42,9 @@ class SensitiveCodes:
     @classmethod
     def of(cls, series: pl.Series, *, order: tuple[str, ...], missing: bool) -> Self:
         """Code the rows of a fit."""
-        codes, _ = value_codes(_plain(series), order=order)
+        codes, _ = value_codes(series, order=order)
         return cls(name=series.name, order=order, n_values=len(order) + missing, codes=codes)
 
     def of_batch(self, series: pl.Series) -> NDArray[np.int64]:
         """Code the rows of another batch in the same way."""
-        return value_codes(_plain(series), order=self.order)[0]
-
-
-def _plain(series: pl.Series) -> pl.Series:
-    return series.cast(pl.String) if series.dtype == pl.Categorical else series
+        return value_codes(series, order=self.order)[0]

@@ -48,12 +48,21 @@ def test_words_inside_of_other_words_say_nothing(name):
     assert hint_of(name) is None
 
 
-@pytest.mark.parametrize("name", ["id", "record_number", "name", "timestamp", "comments"])
+@pytest.mark.parametrize("name", ["id", "record_number", "plan_name", "timestamp", "comments"])
 def test_words_that_say_little_are_weak(name):
     hint = hint_of(name)
 
     assert hint is not None
     assert not hint.strong
+
+
+@pytest.mark.parametrize("name", ["name", "Name", "NAMES", "naam"])
+def test_a_name_alone_is_the_name_of_a_person(name):
+    hint = hint_of(name)
+
+    assert hint is not None
+    assert hint.strong
+    assert hint.topic.role == "identifier"
 
 
 def test_a_word_that_says_little_gives_way():

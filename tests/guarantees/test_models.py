@@ -7,12 +7,14 @@ from collections import Counter, defaultdict
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from halfmask._errors import ColumnNotFoundError, ParameterError
+from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
 from halfmask.guarantees import (
     GUARANTEES,
     Classes,
@@ -358,3 +360,17 @@ def test_fractions_are_compared_exactly_whatever_their_size(pairs, bound):
     expected = [Fraction(*pair) for pair in pairs]
     assert at_most(numerators, denominators, bound).tolist() == [x <= bound for x in expected]
     assert below(numerators, denominators, bound).tolist() == [x < bound for x in expected]
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, pa.table])
+def test_frames_of_other_libraries_are_measured(library):
+    people = library({"sex": ["f", "f", "m", "m", "m"]})
+
+    (judgement,) = measure(people, quasi_identifiers=["sex"], guarantees=[KAnonymity(k=2)])
+
+    assert judgement.achieved == 2
+
+
+def test_what_is_no_frame_is_not_measured():
+    with pytest.raises(DataError):
+        measure("people.csv", quasi_identifiers=["sex"], guarantees=[KAnonymity(k=2)])

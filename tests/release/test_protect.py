@@ -8,7 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from halfmask._errors import GuaranteeNotMetError, HalfmaskError, SchemaError
+from halfmask._errors import GuaranteeNotMetError, HalfmaskError, ParameterError, SchemaError
 from halfmask.data import open_table
 from halfmask.release import Policy, protect, protect_to
 from release.people import (  # type: ignore[import-not-found] # beside, not in a package
@@ -306,6 +306,13 @@ def test_relaxed_needs_the_rows_in_memory(tmp_path, monkeypatch):
 
     with pytest.raises(HalfmaskError, match="Relaxed"):
         protect_to(people(), wanted, tmp_path / "out")
+
+
+def test_the_path_of_a_policy_is_no_policy():
+    with pytest.raises(ParameterError, match="must be a Policy") as caught:
+        protect(people(), "policy.toml")  # type: ignore[arg-type] # is what is tested
+
+    assert "Policy.load" in str(caught.value)
 
 
 def test_progress_is_told(tmp_path):

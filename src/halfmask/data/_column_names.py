@@ -66,7 +66,9 @@ def hint_of(name: str) -> NameHint | None:
     if not found:
         return None
     _, _, topic = max(strong or found, key=lambda hit: hit[:2])
-    return NameHint(topic, strong=not topic.weak)
+    # In a table of people, "name" alone is theirs; "plan_name" is not.
+    alone = len(words) == 1 and topic.about == "a name"
+    return NameHint(topic, strong=alone or not topic.weak)
 
 
 def _phrases(words: tuple[str, ...]) -> list[tuple[int, int, Topic]]:

@@ -16,8 +16,12 @@ __all__ = ["ColumnProfile", "profile_of"]
 LOOKED_AT = 2_000
 # Whole numbers as long as this may be card or account numbers.
 LONG_NUMBER = 10**11
-# Ranges of numbers: "20-29", "[70-80)", "<30", "65+", "> 5 years", "1st-4th".
-RANGE = r"^[\[(]?\d+(st|nd|rd|th)?\s*(-|to|\u2013|,)\s*\d+.*$|^([<>≤≥]=?)\s*\d+.*$|^\d+\s*\+.*$"
+# Ranges of numbers: "20-29", "[70-80)", "[70, 80)", "<30", "65+", "> 5 years", "1st-4th". Without
+# brackets, "3,5" is a number.
+RANGE = (
+    r"^[\[(]?\d+(st|nd|rd|th)?\s*(-|to|\u2013)\s*\d+.*$|^[\[(]\d+\s*,\s*\d+.*$|"
+    r"^([<>≤≥]=?)\s*\d+.*$|^\d+\s*\+.*$"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -190,7 +190,7 @@ class Schema:
         unnamed = [name for name in there if name not in said]
         if unnamed:
             raise SchemaError(
-                f"The table has {len(unnamed)} columns that the schema doesn't name: "
+                "The schema doesn't name these columns of the table: "
                 f"{', '.join(map(repr, unnamed))}.",
                 hint="Give each of them a role; one that is not needed may be an identifier, "
                 "which is dropped.",

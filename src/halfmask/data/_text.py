@@ -104,7 +104,8 @@ class TextStream(io.RawIOBase):
             near = self._bytes_in + error.start + 1
             raise DataError(
                 f"{self._what} has bytes that are not {self._encoding}, near byte {near}.",
-                hint='Say its encoding, such as encoding="latin-1" or encoding="utf-16".',
+                hint="Say its encoding, such as latin-1 or utf-16: --encoding of describe, "
+                "encoding under [input] of a policy, or ReadOptions(encoding=...).",
             ) from None
         self._bytes_in += len(chunk)
         if first and not chunk.startswith(_MARKED) and "\x00" in text:

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
+from halfmask.data import to_polars
 from halfmask.guarantees._classes import Classes
 from halfmask.guarantees._grouping import check_columns, class_of_row, value_codes
 from halfmask.guarantees._histogram import Histogram
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from halfmask.guarantees._guarantee import Guarantee
     from halfmask.guarantees._judgement import Judgement
 
@@ -21,14 +21,14 @@ __all__ = ["measure"]
 
 
 def measure(
-    frame: pl.DataFrame, *, quasi_identifiers: Sequence[str], guarantees: Sequence[Guarantee]
+    frame: object, *, quasi_identifiers: Sequence[str], guarantees: Sequence[Guarantee]
 ) -> list[Judgement]:
     """Group a table by its quasi-identifiers and judge it by each guarantee.
 
     Parameters
     ----------
     frame
-        The table, as it is or as it would be released.
+        The table, as it is or as it would be released: a frame of polars, pandas or pyarrow.
     quasi_identifiers
         The columns whose values make a class.
     guarantees
@@ -41,6 +41,8 @@ def measure(
 
     Raises
     ------
+    DataError
+        When it is no frame.
     ColumnNotFoundError
         When the table lacks a column.
     HierarchyError
@@ -70,6 +72,7 @@ def measure(
     KAnonymity(k=2) 2.0 True
     DistinctLDiversity(l=2, column='ill') 1.0 False
     """
+    frame = frame if isinstance(frame, pl.DataFrame) else to_polars(frame)
     sensitive = [guarantee.column for guarantee in guarantees if guarantee.column is not None]
     check_columns(frame, [*quasi_identifiers, *sensitive])
     if not sensitive:

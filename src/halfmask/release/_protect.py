@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from halfmask._errors import ColumnNotFoundError, PolicyError
+from halfmask._errors import ColumnNotFoundError, ParameterError, PolicyError
 from halfmask._progress import Progress, silent
 from halfmask._random import fresh_key
 from halfmask.anonymize import (
@@ -35,6 +35,7 @@ from halfmask.release._evaluation import (
     raw_classes,
 )
 from halfmask.release._learning import LEARNING_ROWS, learn
+from halfmask.release._policy import Policy
 from halfmask.release._prepared import Prepared
 from halfmask.release._release import Release
 
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
     from halfmask.anonymize import Method, Plan, Recoding
     from halfmask.assess.utility import ModelUtility
     from halfmask.guarantees import Classes
-    from halfmask.release._policy import Policy
 
 __all__ = ["protect", "protect_to"]
 
@@ -84,6 +84,8 @@ def protect(
     ------
     SchemaError, HierarchyError
         If the policy and the table don't agree.
+    ParameterError
+        If the policy is none: a path, say.
     GuaranteeNotMetError
         If the guarantees can't be met: nothing is returned.
 
@@ -100,6 +102,7 @@ def protect(
     :class:`~halfmask.GuaranteeNotMetError`.
     """
     told = progress or silent
+    _check_policy(policy)
     source = (
         table if isinstance(table, Source) else open_table(table, options=policy.read_options())
     )
@@ -170,6 +173,14 @@ def protect_to(
     """
     release = protect(table, policy, key=key, population=population, progress=progress)
     return release.write(out, overwrite=overwrite, progress=progress)
+
+
+def _check_policy(policy: object) -> None:
+    if not isinstance(policy, Policy):
+        raise ParameterError(
+            f"The 'policy' parameter of protect must be a Policy. Got a {type(policy).__name__}.",
+            hint="Load it from a file with halfmask.Policy.load(path).",
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

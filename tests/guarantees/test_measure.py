@@ -1,0 +1,83 @@
+"""Several guarantees judged at once, on a table small enough to count by hand."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from halfmask._errors import ColumnNotFoundError, ParameterError
+from halfmask.data import Hierarchy
+from halfmask.guarantees import (
+    Classes,
+    DistinctLDiversity,
+    KAnonymity,
+    RecursiveCLDiversity,
+    TCloseness,
+    measure,
+)
+
+PEOPLE = pl.DataFrame(
+    {
+        "sex": ["f", "f", "f", "m", "m", None, None],
+        "ill": ["flu", "cold", "flu", "flu", None, "cold", "cold"],
+    }
+)
+TREE = Hierarchy.from_rows([("flu", "*"), ("cold", "*")], column="ill")
+
+
+def achieved(*guarantees):
+    found = measure(PEOPLE, quasi_identifiers=["sex"], guarantees=guarantees)
+    return [judgement.achieved for judgement in found]
+
+
+def test_each_guarantee_is_judged_in_its_place():
+    """Classes f (flu 2, cold 1), m (flu 1, missing 1) and missing (cold 2)."""
+    assert achieved(DistinctLDiversity(l=2, column="ill"), KAnonymity(k=2)) == [1.0, 2.0]
+
+
+def test_one_column_may_be_judged_in_two_orders():
+    """Table: flu 3/7, cold 3/7, missing 1/7. The class of cold differs by |0-3/7|+... = 4/7.
+
+    In the order flu, cold, missing its cumulated shares are 0, 1, 1 against 3/7, 6/7, 1: (3/7 +
+    1/7) / 2 = 2/7; that of f is 2/3, 1, 1: (5/21 + 1/7) / 2 = 4/21; of m 1/2, 1/2, 1: (1/14 +
+    5/14) / 2 = 3/14.
+    """
+    found = achieved(
+        TCloseness(t=0.5, column="ill"),
+        TCloseness(t=0.5, column="ill", distance="ordered", hierarchy=TREE),
+        RecursiveCLDiversity(c=3, l=2, column="ill"),
+    )
+
+    assert found == [pytest.approx(4 / 7), pytest.approx(2 / 7), float("inf")]
+
+
+def test_it_judges_as_the_classes_do():
+    guarantee = DistinctLDiversity(l=2, column="ill")
+    classes = Classes.of(PEOPLE, quasi_identifiers=["sex"], sensitive=["ill"])
+
+    (found,) = measure(PEOPLE, quasi_identifiers=["sex"], guarantees=[guarantee])
+
+    assert sorted(found.levels.tolist()) == sorted(guarantee.judge(classes).levels.tolist())
+
+
+def test_without_quasi_identifiers_all_rows_are_one_class():
+    (found,) = measure(PEOPLE, quasi_identifiers=[], guarantees=[KAnonymity(k=2)])
+
+    assert (found.classes, found.achieved) == (1, 7.0)
+
+
+@pytest.mark.parametrize("named", [{"quasi_identifiers": ["sexx"]}, {"column": "ills"}])
+def test_a_column_that_is_not_there_is_named_with_the_nearest(named):
+    guarantee = DistinctLDiversity(l=2, column=named.get("column", "ill"))
+
+    with pytest.raises(ColumnNotFoundError, match="Did you mean"):
+        measure(
+            PEOPLE,
+            quasi_identifiers=named.get("quasi_identifiers", ["sex"]),
+            guarantees=[guarantee],
+        )
+
+
+def test_a_table_without_rows_is_not_judged():
+    with pytest.raises(ParameterError, match="no rows"):
+        measure(PEOPLE.clear(), quasi_identifiers=["sex"], guarantees=[KAnonymity(k=2)])

@@ -58,9 +58,8 @@ def test_the_best_rim_is_the_one_that_a_recount_finds(cell, k):
     scale = np.array([1 / 9, 1 / 9])
 
     best_moves(
-        np.ascontiguousarray(np.array(cell, dtype=np.int64).T),
-        np.zeros((1, 0), np.int64),
-        np.arange(n),
+        np.ascontiguousarray(np.array(cell, dtype=np.uint8).T),
+        np.zeros((0, n), np.uint8),
         np.array([0, n]),
         scale,
         k,

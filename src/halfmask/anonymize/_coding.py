@@ -198,7 +198,9 @@ def _check_kind(column: Column, values: pl.Series) -> None:
     if column.kind in ("numeric", "datetime") and len(values) and not _is_ordered(values.dtype):
         raise SchemaError(
             f"Column {column.name!r} is said to be {column.kind}, but holds {values.dtype}.",
-            hint="Mark what means missing under [input] missing, or make it categorical.",
+            hint="Mark what means missing under [input] missing, "
+            f"{'say how its dates are written under date_formats, ' * (column.kind == 'datetime')}"
+            "or make it categorical.",
         )
     if values.dtype.is_float() and values.is_infinite().any():
         raise SchemaError(

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
 
 from halfmask.guarantees import value_codes
 
 if TYPE_CHECKING:
-    import numpy as np
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["SensitiveCodes"]
+__all__ = ["SensitiveCodes", "narrow"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,3 +49,8 @@ class SensitiveCodes:
     def of_batch(self, series: pl.Series) -> NDArray[np.int64]:
         """Code the rows of another batch in the same way."""
         return value_codes(series, order=self.order)[0]
+
+
+def narrow(codes: NDArray[np.integer[Any]], n_codes: int) -> NDArray[np.unsignedinteger[Any]]:
+    """Return codes from 0 in the narrowest type that holds them: a large table has many."""
+    return codes.astype(np.min_scalar_type(max(0, n_codes - 1)))

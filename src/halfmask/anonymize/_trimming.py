@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from halfmask.anonymize._growth import engine_rules
+from halfmask.anonymize._sensitive_codes import narrow
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.anonymize._fitted import Fitted
     from halfmask.anonymize._partition import Partition
+    from halfmask.kernels.criteria import Rules
+    from halfmask.kernels.trimming import Moves
 
 __all__ = ["trim"]
 
@@ -49,45 +52,114 @@ def trim(fitted: Fitted, *, max_rows: int) -> Fitted:
     rules, k = engine_rules(fitted.guarantees, fitted.sensitive)
     if max_rows < 1 or any(guarantee.relative for guarantee in fitted.guarantees):
         return fitted
-    from halfmask.kernels.trimming import Moves, best_moves  # noqa: PLC0415 # the compiler
-
-    n_cells = fitted.partition.n_cells
-    codes = np.stack([column.astype(np.int64) for column in fitted.codes])
-    sensitive = np.stack([column.codes for column in fitted.sensitive] or [codes[0][:0]])
-    scale = np.array([1.0 / max(1, coding.n_codes - 1) for coding in fitted.codings])
+    rows = _Rows.of(fitted)
     cell_of_row, left = fitted.cell_of_row.copy(), max_rows
+    offering = rows
     for _ in range(MOST_ROUNDS):
-        rows, starts = _by_cell(cell_of_row, n_cells)
-        moves = Moves(
-            np.zeros(n_cells),
-            np.zeros(n_cells, dtype=np.int64),
-            np.zeros(n_cells, dtype=np.int64),
-            np.zeros(n_cells, dtype=np.int64),
-        )
-        best_moves(codes, sensitive, rows, starts, scale, k, rules, moves)
+        moves = offering.best_moves(fitted, rules, k)
         taken = _affordable(moves.gain, moves.cost, left)
         if not len(taken):
             break
         left -= int(moves.cost[taken].sum())
-        leaving = np.full(n_cells, -1, dtype=np.int64)
-        leaving[taken] = moves.code[taken]
-        kept = np.flatnonzero(cell_of_row >= 0)
-        cells = cell_of_row[kept]
-        gone = kept[codes[moves.column[cells], kept] == leaving[cells]]
+        # Only cells that gave something up have another rim to offer.
+        offering, gone = offering.without(moves, taken)
         cell_of_row[gone] = -1
     if left == max_rows:
         return fitted
-    return replace(fitted, cell_of_row=cell_of_row, partition=_shrunk(fitted, codes, cell_of_row))
+    return replace(
+        fitted, cell_of_row=cell_of_row, partition=rows.shrunk(fitted.partition, cell_of_row)
+    )
 
 
-def _by_cell(
-    cell_of_row: NDArray[np.int32], n_cells: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the numbers of the rows that stay, cell after cell, and where each cell starts."""
-    order = np.argsort(cell_of_row, kind="stable").astype(np.int64)
-    n_gone = int((cell_of_row < 0).sum())
-    sizes = np.bincount(cell_of_row[cell_of_row >= 0], minlength=n_cells)
-    return order[n_gone:], np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rows:
+    """Rows in the order of their cells.
+
+    Parameters
+    ----------
+    numbers
+        Their numbers in the table, (rows,).
+    cells
+        The cells that have any of them, ascending, (cells,).
+    starts
+        Where each of these cells starts, (cells + 1,).
+    codes, sensitive
+        Their codes, (columns, rows).
+    """
+
+    numbers: NDArray[np.int64]
+    cells: NDArray[np.int32]
+    starts: NDArray[np.int64]
+    codes: NDArray[np.unsignedinteger[Any]]
+    sensitive: NDArray[np.unsignedinteger[Any]]
+
+    @classmethod
+    def of(cls, fitted: Fitted) -> _Rows:
+        numbers = np.argsort(fitted.cell_of_row, kind="stable").astype(np.int64)
+        codes = np.stack([column[numbers] for column in fitted.codes])
+        judged = [narrow(column.codes, column.n_values)[numbers] for column in fitted.sensitive]
+        sensitive = np.stack(judged) if judged else codes[:0]
+        return cls.sorted(numbers, fitted.cell_of_row[numbers], codes, sensitive)
+
+    @classmethod
+    def sorted(
+        cls,
+        numbers: NDArray[np.int64],
+        cell_of_row: NDArray[np.int32],
+        codes: NDArray[np.unsignedinteger[Any]],
+        sensitive: NDArray[np.unsignedinteger[Any]],
+    ) -> _Rows:
+        first = np.flatnonzero(np.diff(cell_of_row, prepend=-1))
+        return cls(
+            numbers=numbers,
+            cells=cell_of_row[first],
+            starts=np.append(first, len(numbers)).astype(np.int64),
+            codes=np.ascontiguousarray(codes),
+            sensitive=np.ascontiguousarray(sensitive),
+        )
+
+    def best_moves(self, fitted: Fitted, rules: Rules, k: int) -> Moves:
+        """Return each cell's best offer."""
+        from halfmask.kernels.trimming import Moves, best_moves  # noqa: PLC0415 # the compiler
+
+        n = len(self.cells)
+        ints = [np.zeros(n, dtype=np.int64) for _ in range(3)]
+        moves = Moves(np.zeros(n), *ints)
+        scale = np.array([1.0 / max(1, coding.n_codes - 1) for coding in fitted.codings])
+        best_moves(self.codes, self.sensitive, self.starts, scale, k, rules, moves)
+        return moves
+
+    def without(self, moves: Moves, taken: NDArray[np.int64]) -> tuple[_Rows, NDArray[np.int64]]:
+        """Return the rows that stay in the taken cells, and the numbers of those that go."""
+        chosen = np.zeros(len(self.cells), dtype=np.bool_)
+        chosen[taken] = True
+        sizes = np.diff(self.starts)
+        there = np.flatnonzero(np.repeat(chosen, sizes))
+        place = np.repeat(np.flatnonzero(chosen), sizes[chosen])
+        gone = self.codes[moves.column[place], there] == moves.code[place]
+        kept = there[~gone]
+        rest = _Rows.sorted(
+            self.numbers[kept],
+            self.cells[place[~gone]],
+            self.codes[:, kept],
+            self.sensitive[:, kept],
+        )
+        return rest, self.numbers[there[gone]]
+
+    def shrunk(self, partition: Partition, cell_of_row: NDArray[np.int32]) -> Partition:
+        """Return the partition with the extents and sizes of the rows that stay."""
+        kept = np.flatnonzero(cell_of_row[self.numbers] >= 0)
+        rest = _Rows.sorted(
+            self.numbers[kept],
+            cell_of_row[self.numbers[kept]],
+            self.codes[:, kept],
+            self.sensitive[:, :0],
+        )
+        low, high = (
+            bound.reduceat(rest.codes, rest.starts[:-1], axis=1).T.astype(np.int64)
+            for bound in (np.minimum, np.maximum)
+        )
+        return replace(partition, low=low, high=high, sizes=np.diff(rest.starts))
 
 
 def _affordable(
@@ -97,16 +169,3 @@ def _affordable(
     paying = np.flatnonzero(gain > 0)
     ranked = paying[np.argsort(-gain[paying] / count[paying], kind="stable")]
     return ranked[np.cumsum(count[ranked]) <= left]
-
-
-def _shrunk(fitted: Fitted, codes: NDArray[np.int64], cell_of_row: NDArray[np.int32]) -> Partition:
-    """Return the partition with the extents and sizes of the rows that stay."""
-    kept = cell_of_row >= 0
-    cells = cell_of_row[kept]
-    low = np.full_like(fitted.partition.low, np.iinfo(np.int64).max)
-    high = np.full_like(fitted.partition.high, -1)
-    for j in range(len(codes)):
-        np.minimum.at(low[:, j], cells, codes[j, kept])
-        np.maximum.at(high[:, j], cells, codes[j, kept])
-    sizes = np.bincount(cells, minlength=fitted.partition.n_cells).astype(np.int64)
-    return replace(fitted.partition, low=low, high=high, sizes=sizes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -36,9 +36,8 @@ class Moves(NamedTuple):
 
 @njit(nogil=True, cache=True)
 def best_moves(
-    codes: NDArray[np.int64],
-    sensitive: NDArray[np.int64],
-    rows: NDArray[np.int64],
+    codes: NDArray[np.unsignedinteger[Any]],
+    sensitive: NDArray[np.unsignedinteger[Any]],
     starts: NDArray[np.int64],
     scale: NDArray[np.float64],
     k: int,
@@ -53,13 +52,11 @@ def best_moves(
     Parameters
     ----------
     codes
-        (columns, rows).
+        The rows, cell after cell, (columns, rows).
     sensitive
-        The sensitive columns' codes, (sensitive columns, rows).
-    rows
-        Row numbers, cell after cell.
+        The same rows' sensitive codes, (sensitive columns, rows).
     starts
-        Where each cell starts in ``rows``, (cells + 1,).
+        Where each cell starts, (cells + 1,).
     scale
         What one code's step is worth, (columns,).
     k, rules
@@ -79,7 +76,7 @@ def best_moves(
             continue
         loss = 0.0
         for j in range(n_columns):
-            _rims(codes[j], rows, first, last, rims[j])
+            _rims(codes[j], first, last, rims[j])
             loss += (rims[j, 3] - rims[j, 0]) * scale[j] / n_columns
         for j in range(n_columns):
             for side in range(2):
@@ -89,7 +86,7 @@ def best_moves(
                 saved = abs(edge - inner) * scale[j] / n_columns * (size - count)
                 gain = saved - count * (1.0 - loss)
                 if gain > moves.gain[cell] and _rest_holds(
-                    codes[j], sensitive, rows, first, last, edge, count, rules, counts, scratch
+                    codes[j], sensitive, first, last, edge, count, rules, counts, scratch
                 ):
                     moves.gain[cell], moves.cost[cell] = gain, count
                     moves.column[cell], moves.code[cell] = j, edge
@@ -97,8 +94,7 @@ def best_moves(
 
 @njit(nogil=True, cache=True)
 def _rims(
-    codes: NDArray[np.int64],
-    rows: NDArray[np.int64],
+    codes: NDArray[np.unsignedinteger[Any]],
     first: Int,
     last: Int,
     rims: NDArray[np.int64],
@@ -107,7 +103,7 @@ def _rims(
     least, n_least, above = np.int64(np.iinfo(np.int64).max), 0, np.int64(-1)
     most, n_most, below = np.int64(-1), 0, np.int64(-1)
     for i in range(first, last):
-        code = codes[rows[i]]
+        code = np.int64(codes[i])
         if code < least:
             above = least if n_least > 0 else np.int64(-1)
             least, n_least = code, 1
@@ -128,9 +124,8 @@ def _rims(
 
 @njit(nogil=True, cache=True)
 def _rest_holds(
-    codes: NDArray[np.int64],
-    sensitive: NDArray[np.int64],
-    rows: NDArray[np.int64],
+    codes: NDArray[np.unsignedinteger[Any]],
+    sensitive: NDArray[np.unsignedinteger[Any]],
     first: Int,
     last: Int,
     edge: Int,
@@ -145,7 +140,7 @@ def _rest_holds(
     for value in range(rules.offsets[-1]):
         counts[0, value] = 0
     for i in range(first, last):
-        if codes[rows[i]] != edge:
+        if codes[i] != edge:
             for s in range(sensitive.shape[0]):
-                counts[0, rules.offsets[s] + sensitive[s, rows[i]]] += 1
+                counts[0, rules.offsets[s] + sensitive[s, i]] += 1
     return bool(rules_hold(counts, 0, last - first - count, rules, scratch))

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halfmask.release import _evaluation, protect
-from halfmask.release._evaluation import as_numbers, raw_classes
+from halfmask.release._evaluation import raw_classes
+from halfmask.release._extents import as_numbers
 from release.people import (  # type: ignore[import-not-found] # beside, not in a package
     KEY,
     QUASI,

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from halfmask.anonymize import MOST_MEMBERS, Level, Ranges
+from halfmask.anonymize import MOST_MEMBERS, Ranges
 from halfmask.assess.risk import Reidentification, classes_risk, table_risk
 from halfmask.assess.utility import (
     CellExtents,
@@ -24,6 +24,7 @@ from halfmask.assess.utility import (
     numeric_distribution,
 )
 from halfmask.guarantees import Classes, KAnonymity
+from halfmask.release._extents import as_numbers, leaving_extents, numbers_of, value_spans
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
 __all__ = [
     "ReleaseRisk",
     "ReleaseUtility",
-    "as_numbers",
-    "cell_extents",
     "distributions",
     "evaluate_risk",
     "evaluate_utility",
@@ -193,75 +192,10 @@ def _fitting_cells(plan: Plan, extents: CellExtents, population: pl.DataFrame) -
     return cells
 
 
-def value_spans(plan: Plan, counts: CellCounts) -> list[tuple[Integers, Integers]]:
-    """Return for each quasi-identifier the least and greatest code of each cell's values.
-
-    Missing cells don't count; -1 where a cell has nothing else.
-    """
-    spans = []
-    for j, coding in enumerate(plan.codings):
-        low, high = plan.partition.low[:, j].copy(), plan.partition.high[:, j].copy()
-        mixed = (high >= coding.n_values) & (low < coding.n_values)
-        if mixed.any():
-            cells, codes, _ = counts.entries(j)
-            held = mixed[cells] & (codes < coding.n_values)
-            high[mixed] = -1
-            np.maximum.at(high, cells[held], codes[held].astype(np.int64))
-        only_missing = low >= coding.n_values
-        low[only_missing], high[only_missing] = -1, -1
-        spans.append((low, high))
-    return spans
-
-
-def cell_extents(plan: Plan, counts: CellCounts) -> CellExtents:
-    """Return what each cell covers in each quasi-identifier, as its recoding writes it.
-
-    A cell that mixes missing with values is scored by its values.
-    """
-    columns = {}
-    for coding, span in zip(plan.codings, value_spans(plan, counts), strict=True):
-        in_levels = isinstance(plan.recoding, Level) and coding.hierarchy is not None
-        low, high = _node_spans(coding, *span) if in_levels else span
-        columns[coding.column.name] = ColumnExtents.of_codes(
-            low, high, n_values=coding.n_values, numbers=_numbers(coding)
-        )
-    return CellExtents(columns=columns, sizes=plan.partition.sizes)
-
-
-def _numbers(coding: Coding) -> NDArray[np.float64] | None:
-    return as_numbers(coding.values) if coding.ordered else None
-
-
-def as_numbers(series: pl.Series) -> NDArray[np.float64]:
-    """Return numbers, or dates as their physical numbers; NaN where a cell is missing.
-
-    Decimals by value: their physical numbers lack the point.
-    """
-    physical = series.to_physical() if series.dtype.is_temporal() else series
-    return physical.cast(pl.Float64).fill_null(float("nan")).to_numpy()
-
-
-def _node_spans(
-    coding: Coding, low: NDArray[np.int64], high: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Widen each cell to all leaves of the node that is written for it."""
-    edges = coding.boundaries[: coding.n_values - 1]
-    first, last = low.copy(), high.copy()
-    for cell in np.flatnonzero(low < high).tolist():
-        level = edges[low[cell] : high[cell]].max()
-        above = np.flatnonzero(edges > level)
-        before = above[above < low[cell]]
-        after = above[above >= high[cell]]
-        first[cell] = before[-1] + 1 if len(before) else 0
-        last[cell] = after[0] if len(after) else coding.n_values - 1
-    return first, last
-
-
 def evaluate_utility(
     plan: Plan,
     released: Classes,
     *,
-    extents: CellExtents,
     raw_counts: Sequence[NDArray[np.int64]],
     counts: CellCounts,
     suppressed: int,
@@ -272,8 +206,8 @@ def evaluate_utility(
 
     Parameters
     ----------
-    plan, extents
-        The cells, and what they cover.
+    plan
+        The cells.
     released
         The classes as they leave.
     raw_counts
@@ -286,6 +220,7 @@ def evaluate_utility(
         What a model keeps, and of which column.
     """
     k = max([1, *(each.k for each in plan.guarantees if isinstance(each, KAnonymity))])
+    extents = leaving_extents(plan, counts)
     return ReleaseUtility(
         loss=information_loss(extents, suppressed=suppressed),
         class_sizes=class_size_utility(released.sizes, suppressed=suppressed, k=k),
@@ -310,7 +245,7 @@ def distributions(
     Parameters
     ----------
     plan, extents
-        The cells, and what they cover.
+        The cells, and what they cover among the values that leave.
     raw_counts
         For each quasi-identifier how many raw rows have each code.
     counts
@@ -324,7 +259,7 @@ def distributions(
     for place, coding in enumerate(plan.codings):
         name = coding.column.name
         column = extents.columns[name]
-        numbers = _numbers(coding)
+        numbers = numbers_of(coding)
         held = raw_counts[place][: coding.n_values]
         if numbers is not None:
             picture = numeric_distribution(
@@ -332,10 +267,11 @@ def distributions(
             )
         else:
             texts = _texts(coding)
-            after = _spread_over_members(column, extents.sizes, coding.n_values)
+            leaves = np.flatnonzero(kept[place][: coding.n_values]).tolist()
+            after = _spread_over_members(column, extents.sizes, len(leaves))
             picture = categorical_distribution(
                 dict(zip(texts, held.astype(float).tolist(), strict=True)),
-                dict(zip(texts, after.tolist(), strict=True)),
+                dict(zip([texts[i] for i in leaves], after.tolist(), strict=True)),
                 in_release={texts[i] for i in _named(plan, place, spans[place], kept[place])},
                 min_count=min_count,
             )

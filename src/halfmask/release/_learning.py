@@ -18,7 +18,7 @@ from halfmask.assess.utility import (
     features_of_cells,
     model_utility,
 )
-from halfmask.release._evaluation import as_numbers, cell_extents
+from halfmask.release._extents import as_numbers, cell_extents
 from halfmask.release._prepared import suppressing
 
 if TYPE_CHECKING:

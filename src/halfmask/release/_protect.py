@@ -29,11 +29,11 @@ from halfmask.data import Hierarchy, Schema, Source, open_table
 from halfmask.engines import map_in_order
 from halfmask.release._claims import make_claims, merged_classes, released_guarantees
 from halfmask.release._evaluation import (
-    cell_extents,
     evaluate_risk,
     evaluate_utility,
     raw_classes,
 )
+from halfmask.release._extents import cell_extents
 from halfmask.release._learning import LEARNING_ROWS, learn
 from halfmask.release._policy import Policy
 from halfmask.release._prepared import Prepared
@@ -146,7 +146,6 @@ def protect(
             released,
             raw_counts=fit.raw_counts,
             counts=fit.counts,
-            extents=extents,
             suppressed=prepared.n_in - prepared.n_out,
             model=model,
             label=label,

@@ -16,7 +16,7 @@ from halfmask.release.verifier._values import is_judgeable
 from halfmask.release.verifier._verification import FileCheck
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 __all__ = ["Files", "check_files"]
@@ -141,12 +141,26 @@ def _check_part(folder: Path, file: DataFile, names: Sequence[str]) -> _Part:
         return _Part((*faults, f"can't be read as {file.format}"))
     if n_rows != file.n_rows:
         faults.append(f"has {n_rows} rows where the manifest states {file.n_rows}")
-    if list(columns) != list(names):
-        return _Part((*faults, "doesn't have the columns that the manifest states"), n_rows)
-    if not all(map(is_judgeable, columns.values())):
-        return _Part((*faults, "has a column of lists or structs, which can't be judged"), n_rows)
+    wrong = _wrong_columns(columns, names)
+    if wrong is not None:
+        return _Part((*faults, wrong), n_rows)
     as_text = [n for n, dtype in columns.items() if dtype in (pl.Categorical, pl.Enum)]
     return _Part(tuple(faults), n_rows, table.with_columns(pl.col(as_text).cast(pl.String)))
+
+
+def _wrong_columns(columns: Mapping[str, pl.DataType], names: Sequence[str]) -> str | None:
+    if list(columns) != list(names):
+        return "doesn't have the columns that the manifest states"
+    if any(map(_is_pattern, columns)):
+        return "has a column whose name selects others, which can't be judged"
+    if not all(map(is_judgeable, columns.values())):
+        return "has a column of lists or structs, which can't be judged"
+    return None
+
+
+def _is_pattern(name: str) -> bool:
+    """Return whether polars reads the name as a pattern: other columns would be counted for it."""
+    return name == "*" or (name.startswith("^") and name.endswith("$"))
 
 
 def _check_support(

@@ -1,0 +1,114 @@
+"""What the cells of a plan cover in each column, as what is written for them says it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from halfmask.anonymize import Level
+from halfmask.assess.utility import CellExtents, ColumnExtents
+
+if TYPE_CHECKING:
+    from halfmask.anonymize import CellCounts, Coding, Plan
+
+__all__ = ["as_numbers", "cell_extents", "leaving_extents", "numbers_of", "value_spans"]
+
+Integers = NDArray[np.int64]
+
+
+def value_spans(plan: Plan, counts: CellCounts) -> list[tuple[Integers, Integers]]:
+    """Return for each quasi-identifier the least and greatest code of each cell's values.
+
+    Missing cells don't count; -1 where a cell has nothing else.
+    """
+    spans = []
+    for j, coding in enumerate(plan.codings):
+        low, high = plan.partition.low[:, j].copy(), plan.partition.high[:, j].copy()
+        mixed = (high >= coding.n_values) & (low < coding.n_values)
+        if mixed.any():
+            cells, codes, _ = counts.entries(j)
+            held = mixed[cells] & (codes < coding.n_values)
+            high[mixed] = -1
+            np.maximum.at(high, cells[held], codes[held].astype(np.int64))
+        only_missing = low >= coding.n_values
+        low[only_missing], high[only_missing] = -1, -1
+        spans.append((low, high))
+    return spans
+
+
+def cell_extents(plan: Plan, counts: CellCounts) -> CellExtents:
+    """Return what each cell covers in each quasi-identifier, as its recoding writes it.
+
+    A cell that mixes missing with values is scored by its values.
+    """
+    columns = {
+        coding.column.name: ColumnExtents.of_codes(
+            low, high, n_values=coding.n_values, numbers=numbers_of(coding)
+        )
+        for coding, (low, high) in zip(plan.codings, _written_spans(plan, counts), strict=True)
+    }
+    return CellExtents(columns=columns, sizes=plan.partition.sizes)
+
+
+def leaving_extents(plan: Plan, counts: CellCounts) -> CellExtents:
+    """Return the same among the values that leave: no other shapes a number that is published.
+
+    A loss relative to the raw column's width would tell that width, and so the highest number of
+    somebody who was suppressed for it, to whoever measures the released ranges.
+    """
+    kept = counts.code_counts([coding.n_codes for coding in plan.codings])
+    columns = {}
+    spans = zip(plan.codings, _written_spans(plan, counts), kept, strict=True)
+    for coding, (low, high), n_rows in spans:
+        leaves = n_rows[: coding.n_values] > 0
+        below = np.concatenate([[0], np.cumsum(leaves)])
+        numbers = numbers_of(coding)
+        columns[coding.column.name] = ColumnExtents.of_codes(
+            np.where(low < 0, -1, below[low]),
+            np.where(high < 0, -1, below[high + 1] - 1),
+            n_values=int(below[-1]),
+            numbers=None if numbers is None else numbers[leaves],
+        )
+    return CellExtents(columns=columns, sizes=plan.partition.sizes)
+
+
+def _written_spans(plan: Plan, counts: CellCounts) -> list[tuple[Integers, Integers]]:
+    """Return the codes that what is written for each cell spans; -1 where it is missing."""
+    return [
+        _node_spans(coding, *span)
+        if isinstance(plan.recoding, Level) and coding.hierarchy is not None
+        else span
+        for coding, span in zip(plan.codings, value_spans(plan, counts), strict=True)
+    ]
+
+
+def numbers_of(coding: Coding) -> NDArray[np.float64] | None:
+    return as_numbers(coding.values) if coding.ordered else None
+
+
+def as_numbers(series: pl.Series) -> NDArray[np.float64]:
+    """Return numbers, or dates as their physical numbers; NaN where a cell is missing.
+
+    Decimals by value: their physical numbers lack the point.
+    """
+    physical = series.to_physical() if series.dtype.is_temporal() else series
+    return physical.cast(pl.Float64).fill_null(float("nan")).to_numpy()
+
+
+def _node_spans(
+    coding: Coding, low: NDArray[np.int64], high: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Widen each cell to all leaves of the node that is written for it."""
+    edges = coding.boundaries[: coding.n_values - 1]
+    first, last = low.copy(), high.copy()
+    for cell in np.flatnonzero(low < high).tolist():
+        level = edges[low[cell] : high[cell]].max()
+        above = np.flatnonzero(edges > level)
+        before = above[above < low[cell]]
+        after = above[above >= high[cell]]
+        first[cell] = before[-1] + 1 if len(before) else 0
+        last[cell] = after[0] if len(after) else coding.n_values - 1
+    return first, last

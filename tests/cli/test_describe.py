@@ -57,6 +57,23 @@ def test_writes_a_policy_that_protect_takes(run, desk):
     assert taken.status == 0 or taken.json["code"] == "guarantee-not-met"
 
 
+def test_dates_written_by_day_are_proposed_and_read(run, desk):
+    """What describe finds of dates stands beside what was said of reading, and protect takes it."""
+    new = desk.folder / "new.toml"
+    rows = [f"{i % 28 + 1:02d}.{i % 3 + 1:02d}.1980;{'ab'[i % 2]}" for i in range(80)]
+    desk.table.write_text("\n".join(["Geburtsdatum;Diagnose", *rows]), encoding="latin-1")
+
+    run("describe", desk.table, "--out", new, "--encoding", "latin-1")
+    taken = run("protect", desk.table, new, desk.out, "--json")
+
+    said = tomllib.loads(new.read_text())
+    assert said["input"] == {
+        "encoding": "latin-1",
+        "date_formats": {"Geburtsdatum": "%d.%m.%Y"},
+    }
+    assert taken.status == 0
+
+
 def test_policy_without_options_says_nothing_of_input(run, desk):
     """Where nothing was said of reading, the policy says nothing."""
     run("describe", desk.table, "--out", desk.folder / "new.toml")

@@ -109,3 +109,17 @@ def test_a_sensitive_column_with_an_awkward_name_is_named_in_its_guarantee():
 
     assert policy["guarantees"][1]["column"] == name
     assert len(policy["guarantees"]) == 2
+
+
+def test_how_dates_are_written_stands_under_input():
+    days = [f"{i % 28 + 1}.3.19{i % 70 + 10}" for i in range(N)]
+    moments = [f"2020-01-{i % 28 + 1:02d}T10:00:00Z" for i in range(N)]
+    table = people().with_columns(birth_date=pl.Series(days), seen=pl.Series(moments))
+
+    policy = tomllib.loads(describe(table).policy_toml())
+
+    assert policy["input"] == {
+        "date_formats": {"birth_date": "%d.%m.%Y"},
+        "dtypes": {"seen": "datetime"},
+    }
+    assert policy["columns"]["birth_date"]["kind"] == "datetime"

@@ -145,8 +145,11 @@ def _policy_text(found: Description, options: ReadOptions) -> str:
     text = found.policy_toml()
     if not said:
         return text
+    written = tomlkit.dumps({"input": said})
+    if "\n[input]\n" in text:
+        return text.replace("\n[input]\n", f"\n{written}", 1)
     head, version, rest = text.partition("\nhalfmask = 1\n")
-    return f"{head}{version}\n{tomlkit.dumps({'input': said})}{rest}"
+    return f"{head}{version}\n{written}{rest}"
 
 
 def _write_policy(text: str, out: str, *, overwrite: bool) -> None:

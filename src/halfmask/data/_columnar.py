@@ -12,6 +12,7 @@ import polars as pl
 from halfmask._errors import DataError
 from halfmask.data._casts import cast_declared, check_declared, mark_missing
 from halfmask.data._columns import joint_dtypes, same_columns
+from halfmask.data._date_formats import in_iso
 from halfmask.data._frames import check_names, settle, settled_dtype
 from halfmask.data._reading import reading
 
@@ -75,6 +76,7 @@ class ColumnarReader:
         empty = [n for n in frame.columns if frame[n].null_count() == frame.height]
         frame = frame.with_columns(pl.col(n).cast(self._settled[n]) for n in empty)
         frame = mark_missing(frame, self._options.missing)
+        frame = in_iso(frame, self._options.date_formats)
         return settle(cast_declared(frame, self._declared)) if self._declared else frame
 
 

@@ -11,6 +11,7 @@ import polars as pl
 from halfmask._errors import DataError
 from halfmask.data._casts import cast_declared, check_declared
 from halfmask.data._columns import same_columns
+from halfmask.data._date_formats import in_iso
 from halfmask.data._dialect import Dialect, sniff
 from halfmask.data._frames import check_names, settle
 from halfmask.data._reading import reading
@@ -82,6 +83,7 @@ class _Part:
         self.place = place
         self._encoding = options.encoding
         self._header = options.header
+        self._date_formats = options.date_formats
         self._missing = [""] if options.missing is None else list(options.missing)
         with reading(place.what, "CSV"), TextStream(place, encoding=options.encoding) as stream:
             sample = stream.read(_SAMPLE).decode("utf-8", errors="ignore").lstrip("\r\n")
@@ -98,7 +100,7 @@ class _Part:
                 texts = pl.DataFrame(batch.slice(rows_to_skip)).rename(names).select(columns)
                 rows_to_skip = max(0, rows_to_skip - batch.num_rows)
                 if texts.height:
-                    yield texts
+                    yield in_iso(texts, self._date_formats)
 
     def _stream(self) -> _Ended:
         last = self._dialect.delimiter.join([_END] * len(self.columns))

@@ -11,6 +11,7 @@ import polars as pl
 from halfmask._errors import DataError, SchemaError
 from halfmask.data._casts import cast_declared, check_declared, mark_missing
 from halfmask.data._columns import same_columns
+from halfmask.data._date_formats import in_iso
 from halfmask.data._frames import check_names, settle
 from halfmask.data._reading import reading
 from halfmask.data._text import BLOCK, TextStream
@@ -72,7 +73,7 @@ class JsonLinesReader:
                     yield self._values(table.select(list(columns)), place.what)
 
     def _values(self, table: pa.Table, what: str) -> pl.DataFrame:
-        frame = mark_missing(settle(pl.DataFrame(table)), self._options.missing)
+        frame = self._marked(table)
         moments = [
             name
             for name, dtype in frame.schema.items()
@@ -82,6 +83,10 @@ class JsonLinesReader:
         if misfits:
             raise DataError(f"{what} has changed while it was read.")
         return settle(cast_declared(frame.with_columns(read.get_columns()), self._declared))
+
+    def _marked(self, table: pa.Table) -> pl.DataFrame:
+        frame = mark_missing(settle(pl.DataFrame(table)), self._options.missing)
+        return in_iso(frame, self._options.date_formats)
 
     def _survey(self, place: Place) -> list[str]:
         """Learn the keys and types of one file; returns its keys."""
@@ -110,7 +115,7 @@ class JsonLinesReader:
     def _look_at(self, table: pa.Table) -> None:
         if not table.num_columns:
             return
-        frame = mark_missing(settle(pl.DataFrame(table)), self._options.missing)
+        frame = self._marked(table)
         cast_declared(frame, self._declared)
         self._judge.see(frame.select(pl.col(pl.String)))
 

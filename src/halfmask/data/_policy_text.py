@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import tomlkit
 
+from halfmask.data._value_patterns import ISO
+
 if TYPE_CHECKING:
     from halfmask.data._describe import Description
     from halfmask.data._proposal import Proposal
@@ -43,6 +45,8 @@ How the table is read. Markers of missing values are often "?", "NA" or "-999": 
 values, they count as a category of their own.
 [input]
 missing = ["", "?", "NA"]"""
+DATES = """\
+How these columns spell their dates. See that day and month aren't swapped."""
 GUARANTEES = """\
 What the release promises. It is counted on the file that was written; if it doesn't hold, there
 is no release. These numbers are yours to decide:
@@ -80,6 +84,7 @@ def policy_text(description: Description) -> str:
         _comment(HEAD),
         "halfmask = 1",
         _comment(INPUT),
+        *_dates(description),
         _comment("\n".join(_findings(description))),
         *(_section(proposal) for proposal in description.proposals),
         _comment(GUARANTEES),
@@ -111,6 +116,21 @@ def _findings(description: Description) -> Iterator[str]:
     for found in description.singling_out:
         names = ", ".join(_value(name) for name in found.columns)
         yield f"  {found.share_unique:6.1%}  {names}"
+
+
+def _dates(description: Description) -> Iterator[str]:
+    """Yield a section that says how to read the columns whose texts are dates, if there are any."""
+    said = {it.name: it.date_format for it in description.proposals if it.date_format}
+    formats = {name: each for name, each in said.items() if each != ISO}
+    types = {name: "datetime" for name, each in said.items() if each == ISO}
+    lines = []
+    for key, table in (("date_formats", formats), ("dtypes", types)):
+        if table:
+            inline = tomlkit.inline_table()
+            inline.update(table)
+            lines.append(f"{key} = {inline.as_string()}")
+    if lines:
+        yield "\n".join((_comment(DATES), "[input]", *lines))
 
 
 def _section(proposal: Proposal) -> str:

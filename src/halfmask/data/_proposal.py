@@ -47,12 +47,15 @@ class Proposal:
     certain
         Whether name or values say clearly what the column is. Where they don't, the proposal is
         on the careful side, and a person has to look.
+    date_format
+        How its texts spell dates, if they do.
     """
 
     column: Column
     reasons: tuple[str, ...]
     evidence: Mapping[str, float] = field(repr=False)
     certain: bool
+    date_format: str | None = None
 
     @property
     def name(self) -> str:
@@ -145,6 +148,7 @@ def _proposal(profile: ColumnProfile, verdict: _Verdict, kind: Kind, why: str) -
         reasons=tuple(reasons),
         evidence=MappingProxyType(evidence),
         certain=verdict.certain,
+        date_format=None if verdict.role == "identifier" else profile.date_format,
     )
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from halfmask._errors import ParameterError
+from halfmask.data._date_formats import check_date_format, dtype_of_format
 
 __all__ = ["ReadOptions"]
 
@@ -46,6 +47,10 @@ class ReadOptions:
     dtypes
         Types of columns by name: a polars type, or one of ``"string"``, ``"integer"``,
         ``"float"``, ``"boolean"``, ``"date"``, ``"datetime"``. A cell that doesn't fit is an error.
+    date_formats
+        How columns of text spell their dates, by name, in the letters of ``strftime``: such as
+        ``"%d.%m.%Y"``, or ``"%m/%d/%Y %H:%M"``. A cell that doesn't fit is an error. ISO 8601
+        needs none.
 
     Raises
     ------
@@ -64,6 +69,7 @@ class ReadOptions:
     missing: tuple[str, ...] | None = None
     header: bool = True
     dtypes: Mapping[str, pl.DataType | type[pl.DataType] | str] = field(default_factory=dict)
+    date_formats: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.delimiter is not None:
@@ -87,10 +93,14 @@ class ReadOptions:
             object.__setattr__(self, "missing", tuple(self.missing))
         typed = {name: _dtype(name, dtype) for name, dtype in (self.dtypes or {}).items()}
         object.__setattr__(self, "dtypes", typed)
+        for name, format_ in self.date_formats.items():
+            check_date_format(name, format_)
+        object.__setattr__(self, "date_formats", dict(self.date_formats))
 
     def typed(self) -> dict[str, pl.DataType]:
-        """Return the declared types as polars has them."""
-        return {name: _dtype(name, dtype) for name, dtype in self.dtypes.items()}
+        """Return the declared types as polars has them; a date format declares one, too."""
+        of_dates = {name: dtype_of_format(each) for name, each in self.date_formats.items()}
+        return of_dates | {name: _dtype(name, dtype) for name, dtype in self.dtypes.items()}
 
 
 def _one_character(name: str, value: object) -> None:

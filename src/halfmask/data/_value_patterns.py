@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-__all__ = ["DATE_FORMATS", "PATTERNS", "Pattern", "date_format", "pattern_shares"]
+__all__ = ["DATE_FORMATS", "ISO", "PATTERNS", "Pattern", "date_format", "pattern_shares"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,15 +134,25 @@ PATTERNS = {
         least=1.1,
     ),
 }
+ISO = "ISO 8601"
 # Text that these formats read whole; the first that reads nearly all is the column's.
 DATE_FORMATS = (
-    ("%Y-%m-%d", r"^\d{4}-\d{2}-\d{2}([T ]\d{2}:.*)?$"),
+    ("%Y-%m-%d", r"^\d{4}-\d{2}-\d{2}$"),
+    ("%Y-%m-%d %H:%M", r"^\d{4}-\d{2}-\d{2} \d{2}:\d{2}$"),
+    ("%Y-%m-%dT%H:%M", r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}$"),
+    ("%Y-%m-%d %H:%M:%S%.f", r"^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}(\.\d+)?$"),
+    ("%Y-%m-%dT%H:%M:%S%.f", r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?$"),
     ("%m/%d/%Y", r"^\d{1,2}/\d{1,2}/\d{4}$"),
     ("%d/%m/%Y", r"^\d{1,2}/\d{1,2}/\d{4}$"),
     ("%d.%m.%Y", r"^\d{1,2}\.\d{1,2}\.\d{4}$"),
     ("%d-%m-%Y", r"^\d{1,2}-\d{1,2}-\d{4}$"),
     ("%Y/%m/%d", r"^\d{4}/\d{1,2}/\d{1,2}$"),
+    ("%m/%d/%Y %H:%M", r"^\d{1,2}/\d{1,2}/\d{4} \d{1,2}:\d{2}$"),
+    ("%d/%m/%Y %H:%M", r"^\d{1,2}/\d{1,2}/\d{4} \d{1,2}:\d{2}$"),
+    ("%d.%m.%Y %H:%M", r"^\d{1,2}\.\d{1,2}\.\d{4} \d{1,2}:\d{2}$"),
     ("%d-%b-%Y", r"^\d{1,2}-[A-Za-z]{3}-\d{4}$"),
+    # Points in time of several spellings, with a zone perhaps, all of which readers know.
+    (ISO, r"^\d{4}-\d{2}-\d{2}([T ]\d{2}:.*)?$"),
 )
 
 
@@ -165,7 +175,8 @@ def date_format(texts: pl.Series) -> str | None:
         fits = texts.filter(texts.str.contains(regex))
         if fits.len() < max(0.95 * texts.len(), 1):
             continue
-        dates = fits.str.slice(0, 10 if format_ == "%Y-%m-%d" else None)
-        if dates.str.to_date(format_, strict=False).is_not_null().mean() == 1:
+        days = fits.str.slice(0, 10) if format_ == ISO else fits
+        spelled = "%Y-%m-%d" if format_ == ISO else format_
+        if days.str.to_datetime(spelled, strict=False).is_not_null().all():
             return format_
     return None

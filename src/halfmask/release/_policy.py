@@ -275,6 +275,7 @@ class Policy(Section):
             missing=said.missing,
             header=said.header,
             dtypes=said.dtypes,
+            date_formats=said.date_formats,
         )
 
     @property

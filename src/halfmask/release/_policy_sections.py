@@ -63,6 +63,9 @@ class InputSection(Section):
     dtypes: dict[str, Literal["string", "integer", "float", "boolean", "date", "datetime"]] = Field(
         default_factory=dict, description="Types of columns, by name."
     )
+    date_formats: dict[str, StrictStr] = Field(
+        default_factory=dict, description="How columns of text spell dates, such as %d.%m.%Y."
+    )
 
 
 _RULES = ("file", "intervals", "prefix", "dates", "order", "groups")

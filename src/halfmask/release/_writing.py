@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import shutil
 from typing import TYPE_CHECKING
 
@@ -90,7 +91,10 @@ def shuffled_parts(
         for part in range(n_parts):
             first = int(ends[part - 1]) if part else 0
             rows = sorted_rows[first : int(ends[part])]
-            rows.write_ipc(spill / f"{part}-{n_batches}.arrow")
+            # Through memory: polars' own error of a full disk has lost what the system said.
+            held = io.BytesIO()
+            rows.write_ipc(held)
+            (spill / f"{part}-{n_batches}.arrow").write_bytes(held.getbuffer())
         n_batches += 1
     for part in range(n_parts):
         paths = [spill / f"{part}-{number}.arrow" for number in range(n_batches)]

@@ -179,12 +179,13 @@ def _compacted(target: Integers) -> tuple[Integers, int]:
     return compacted, len(first)
 
 
-def _extents(counts: CellCounts) -> tuple[Integers, Integers]:
+def _extents(counts: CellCounts) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Return the least and greatest code of each column in each cell."""
     shape = (counts.classes.n_classes, len(counts.codes))
-    low, high = np.full(shape, np.iinfo(np.int64).max), np.full(shape, -1, dtype=np.int64)
+    low = np.full(shape, np.iinfo(np.int32).max, dtype=np.int32)
+    high = np.full(shape, -1, dtype=np.int32)
     for j in range(len(counts.codes)):
         cells, codes, _ = counts.entries(j)
-        np.minimum.at(low[:, j], cells, codes.astype(np.int64))
-        np.maximum.at(high[:, j], cells, codes.astype(np.int64))
+        np.minimum.at(low[:, j], cells, codes.astype(np.int32))
+        np.maximum.at(high[:, j], cells, codes.astype(np.int32))
     return low, high

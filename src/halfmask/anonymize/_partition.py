@@ -39,8 +39,8 @@ class Partition:
     cut: NDArray[np.int64]
     left: NDArray[np.int32]
     right: NDArray[np.int32]
-    low: NDArray[np.int64]
-    high: NDArray[np.int64]
+    low: NDArray[np.int32]
+    high: NDArray[np.int32]
     sizes: NDArray[np.int64]
 
     def __repr__(self) -> str:
@@ -82,7 +82,7 @@ class Partition:
                 hint="Ask for less, or name fewer quasi-identifiers.",
             )
         kept = target >= 0
-        low = np.full((len(sizes), self.low.shape[1]), np.iinfo(np.int64).max)
+        low = np.full((len(sizes), self.low.shape[1]), np.iinfo(np.int32).max, dtype=np.int32)
         high = np.full_like(low, -1)
         np.minimum.at(low, target[kept], self.low[kept])
         np.maximum.at(high, target[kept], self.high[kept])

@@ -182,8 +182,8 @@ class Protection:
             yield self.recoding.write(
                 CellColumn(
                     coding=coding,
-                    low=fitted.partition.low[:, j],
-                    high=fitted.partition.high[:, j],
+                    low=fitted.partition.low[:, j].astype(np.int64),
+                    high=fitted.partition.high[:, j].astype(np.int64),
                     cells=cells,
                     codes=codes_of,
                     counts=n,

@@ -87,7 +87,7 @@ class _Rows:
         Their codes, (columns, rows).
     """
 
-    numbers: NDArray[np.int64]
+    numbers: NDArray[np.int32]
     cells: NDArray[np.int32]
     starts: NDArray[np.int64]
     codes: NDArray[np.unsignedinteger[Any]]
@@ -95,7 +95,7 @@ class _Rows:
 
     @classmethod
     def of(cls, fitted: Fitted) -> _Rows:
-        numbers = np.argsort(fitted.cell_of_row, kind="stable").astype(np.int64)
+        numbers = np.argsort(fitted.cell_of_row, kind="stable").astype(np.int32)
         codes = np.stack([column[numbers] for column in fitted.codes])
         judged = [narrow(column.codes, column.n_values)[numbers] for column in fitted.sensitive]
         sensitive = np.stack(judged) if judged else codes[:0]
@@ -104,7 +104,7 @@ class _Rows:
     @classmethod
     def sorted(
         cls,
-        numbers: NDArray[np.int64],
+        numbers: NDArray[np.int32],
         cell_of_row: NDArray[np.int32],
         codes: NDArray[np.unsignedinteger[Any]],
         sensitive: NDArray[np.unsignedinteger[Any]],
@@ -129,7 +129,7 @@ class _Rows:
         best_moves(self.codes, self.sensitive, self.starts, scale, k, rules, moves)
         return moves
 
-    def without(self, moves: Moves, taken: NDArray[np.int64]) -> tuple[_Rows, NDArray[np.int64]]:
+    def without(self, moves: Moves, taken: NDArray[np.int64]) -> tuple[_Rows, NDArray[np.int32]]:
         """Return the rows that stay in the taken cells, and the numbers of those that go."""
         chosen = np.zeros(len(self.cells), dtype=np.bool_)
         chosen[taken] = True
@@ -148,18 +148,14 @@ class _Rows:
 
     def shrunk(self, partition: Partition, cell_of_row: NDArray[np.int32]) -> Partition:
         """Return the partition with the extents and sizes of the rows that stay."""
-        kept = np.flatnonzero(cell_of_row[self.numbers] >= 0)
-        rest = _Rows.sorted(
-            self.numbers[kept],
-            cell_of_row[self.numbers[kept]],
-            self.codes[:, kept],
-            self.sensitive[:, :0],
-        )
-        low, high = (
-            bound.reduceat(rest.codes, rest.starts[:-1], axis=1).T.astype(np.int64)
-            for bound in (np.minimum, np.maximum)
-        )
-        return replace(partition, low=low, high=high, sizes=np.diff(rest.starts))
+        stays = cell_of_row[self.numbers] >= 0
+        starts = self.starts - np.concatenate([[0], np.cumsum(~stays)])[self.starts]
+        low, high = np.empty_like(partition.low), np.empty_like(partition.high)
+        for j, codes in enumerate(self.codes):  # column by column: a copy of all would be large
+            kept = codes[stays]
+            low[:, j] = np.minimum.reduceat(kept, starts[:-1])
+            high[:, j] = np.maximum.reduceat(kept, starts[:-1])
+        return replace(partition, low=low, high=high, sizes=np.diff(starts))
 
 
 def _affordable(

@@ -26,7 +26,9 @@ def value_spans(plan: Plan, counts: CellCounts) -> list[tuple[Integers, Integers
     """
     spans = []
     for j, coding in enumerate(plan.codings):
-        low, high = plan.partition.low[:, j].copy(), plan.partition.high[:, j].copy()
+        low, high = (
+            bound[:, j].astype(np.int64) for bound in (plan.partition.low, plan.partition.high)
+        )
         mixed = (high >= coding.n_values) & (low < coding.n_values)
         if mixed.any():
             cells, codes, _ = counts.entries(j)

@@ -21,6 +21,13 @@ def test_a_column_called_as_a_pattern_is_refused(name, tmp_path):
             open_table(table)
 
 
+@pytest.mark.parametrize("name", ["\0cell", "a\0"])
+def test_a_column_whose_name_holds_nul_is_refused(name):
+    """Our own columns begin with it, and Arrow ends a name there."""
+    with pytest.raises(SchemaError, match="number 2 of 2"):
+        open_table(pl.DataFrame({"a": ["x"], name: ["x"]}))
+
+
 @pytest.mark.parametrize("name", ["^name", "name$", "a*", "**", "$^"])
 def test_others_are_columns_like_any(name):
     frame = pl.DataFrame({"name": ["a"], name: ["x"]})

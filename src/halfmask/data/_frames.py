@@ -165,8 +165,9 @@ def check_names(names: Sequence[str]) -> None:
     DataError
         If there is no column.
     SchemaError
-        If a name is empty, there twice, or a pattern (``*``, ``^...$``). The columns are called
-        by their number, from 1: where the header is missing, the names are somebody's data.
+        If a name is empty, there twice, holds NUL or is a pattern (``*``, ``^...$``). The columns
+        are called by their number, from 1: where the header is missing, the names are somebody's
+        data.
     """
     if not names:
         raise DataError("The table has no column.", hint="Give a table with named columns.")
@@ -184,17 +185,18 @@ def check_names(names: Sequence[str]) -> None:
             hint="Give each column a name of its own; a file without a header is read with "
             "header=False.",
         )
-    # ``*`` and ``^...$`` select other columns: a dropped one could leave in the place of this one.
-    patterns = [str(n) for n, name in enumerate(names, 1) if name == "*" or _is_pattern(name)]
-    if patterns:
+    unsafe = [str(n) for n, name in enumerate(names, 1) if "\0" in name or _is_pattern(name)]
+    if unsafe:
         raise SchemaError(
-            f"Columns whose names are patterns: number {', '.join(patterns[:20])} of {len(names)}.",
+            f"Columns whose names are patterns, or hold NUL: number {', '.join(unsafe[:20])} of "
+            f"{len(names)}.",
             hint="Rename them: no column may be called * or begin with ^ and end with $.",
         )
 
 
 def _is_pattern(name: str) -> bool:
-    return name.startswith("^") and name.endswith("$")
+    """Return whether polars selects other columns by it: a dropped one could leave in its place."""
+    return name == "*" or (name.startswith("^") and name.endswith("$"))
 
 
 def count_infinite(frame: pl.DataFrame) -> dict[str, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from typing import TYPE_CHECKING, Final, NoReturn
 
@@ -48,7 +49,8 @@ def open_part(path: Path, fmt: str) -> pl.LazyFrame:
     Raises
     ------
     UnreadableError
-        If a JSON-lines file isn't a table of plain values. Other formats fail when collected.
+        If a JSON-lines file isn't a table of plain values, or a CSV file has rows of different
+        length. Other formats fail when collected.
     """
     if fmt == "parquet":
         return pl.scan_parquet(path, glob=False, hive_partitioning=False)
@@ -58,12 +60,47 @@ def open_part(path: Path, fmt: str) -> pl.LazyFrame:
         if start.startswith(COMPRESSED):
             # The reader would unpack it, to whatever size.
             raise UnreadableError("It is compressed.")
-        return pl.scan_csv(path, glob=False, infer_schema=False)
+        return _open_csv(path)
     if fmt == "arrow":
         if start == ARROW_FILE_MAGIC:
             return pl.scan_ipc(path, glob=False, hive_partitioning=False)
         return pl.read_ipc_stream(path).lazy()
     return _open_json_lines(path)
+
+
+def _open_csv(path: Path) -> pl.LazyFrame:
+    """Scan CSV once a second reader has found the same table in it.
+
+    polars alone passes over cells that nobody asked for, so rows could carry more than the columns
+    that are stated, and takes a bare carriage return for a part of a cell, where others begin a
+    row.
+    """
+    header, n_rows = _shape_of_csv(path)
+    table = pl.scan_csv(path, glob=False, infer_schema=False, new_columns=header)
+    if table.select(pl.len()).collect(engine="streaming").item() != n_rows:
+        raise UnreadableError("It has rows that not every reader takes for rows.")
+    return table
+
+
+def _shape_of_csv(path: Path) -> tuple[list[str], int]:
+    """Return the names of a CSV file's columns and its rows, which have as many cells each."""
+    csv.field_size_limit(2**31 - 1)  # cells may be as long as polars reads them
+    n_rows = 0
+    try:
+        with path.open("r", encoding="utf-8", newline="") as file:
+            rows = csv.reader(file, strict=True)
+            header = next(rows, [])
+            width = len(header)
+            for row in rows:
+                n_rows += 1
+                # The row of a single missing cell is an empty line.
+                if len(row) != width and (row or width > 1):
+                    raise UnreadableError("It has rows of different length.")
+    except (ValueError, csv.Error):
+        raise UnreadableError("It isn't strict CSV in UTF-8.") from None
+    if len(set(header)) < width:
+        raise UnreadableError("It has two columns of one name.")
+    return header, n_rows
 
 
 def _open_json_lines(path: Path) -> pl.LazyFrame:

@@ -263,3 +263,8 @@ def test_a_category_of_a_hundred_thousand_values():
 def test_a_repr_names_the_column_and_counts():
     assert repr(coding_of(["canary"], kind="categorical")) == "Coding('x', 1 codes)"
     assert isinstance(coding_of([1]), Coding)
+
+
+def test_spans_of_time_are_refused():
+    with pytest.raises(SchemaError, match="'x' holds spans of time"):
+        coding_of([dt.timedelta(hours=1), dt.timedelta(hours=2)])

@@ -141,6 +141,8 @@ def test_kinds_follow_types_and_values():
         ("age", [None] * N, "quasi_identifier"),
         ("status_id", [1, 2, 3, 4] * (N // 4), "insensitive"),
         ("Name", [f"Ann Lee {i % 60}" for i in range(N)], "identifier"),
+        ("Bemerkung", ["Frau Roth rief an", "keine Beschwerden seit Mai"] * (N // 2), "identifier"),
+        ("Bemerkung", ["ja", "nein"] * (N // 2), "insensitive"),
         ("id", [f"{i % 150}" for i in range(N)], "identifier"),
         ("has_phone", ["yes", "no"] * (N // 2), "quasi_identifier"),
         ("diagnosis", ["a", "b"] * (N // 2), "sensitive"),

@@ -7,7 +7,7 @@ import json
 import polars as pl
 import pytest
 
-from halfmask.release import protect, protect_to
+from halfmask.release import Policy, protect, protect_to
 from halfmask.release._claims import WEAKNESSES, released_guarantees, supports
 from release.people import (  # type: ignore[import-not-found] # beside, not in a package
     GROUPS,
@@ -106,6 +106,21 @@ def test_weaknesses_are_named(tmp_path, sections, own):
     always = {"background-knowledge", "minimality", "one-release"}
     assert {sentence.partition(":")[0] for sentence in said} == own | always
     assert all(WEAKNESSES[sentence.partition(":")[0]] == sentence for sentence in said)
+
+
+def test_sensitive_columns_leave_as_they_are_and_that_is_named():
+    """A salary to the cent is one person's own, whatever diversity its class has."""
+    from halfmask.release._publishing import _weaknesses  # noqa: PLC0415 # only here
+
+    table = people().select("age", "pay")
+    pay = {"role": "sensitive", "kind": "numeric"}
+    age = {"role": "quasi_identifier", "kind": "numeric"}
+    promises = [K, promise("distinct-l-diversity", "pay", l=2)]
+    said = {"halfmask": 1, "columns": {"age": age, "pay": pay}, "guarantees": promises}
+
+    assert WEAKNESSES["other-columns"] in _weaknesses(
+        protect(table, Policy.model_validate(said)).prepared
+    )
 
 
 def test_diversity_of_every_sensitive_column_is_no_weakness():

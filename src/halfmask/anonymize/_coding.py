@@ -154,7 +154,8 @@ def code_column(
     Raises
     ------
     SchemaError
-        If the column is said to be numeric and holds text, or a number is not finite.
+        If the column is said to be numeric and holds text, a number is not finite, or it holds
+        spans of time.
     HierarchyError
         If the hierarchy lacks a value.
     """
@@ -201,6 +202,11 @@ def _check_kind(column: Column, values: pl.Series) -> None:
             hint="Mark what means missing under [input] missing, "
             f"{'say how its dates are written under date_formats, ' * (column.kind == 'datetime')}"
             "or make it categorical.",
+        )
+    if values.dtype == pl.Duration:
+        raise SchemaError(
+            f"Column {column.name!r} holds spans of time, which have no text to write.",
+            hint="Turn them into numbers, such as hours.",
         )
     if values.dtype.is_float() and values.is_infinite().any():
         raise SchemaError(

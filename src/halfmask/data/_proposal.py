@@ -28,6 +28,8 @@ FEW_SHARE = 0.05
 # Words and characters by which text is written by people and not chosen from a list.
 FREE_WORDS = 6
 FREE_CHARACTERS = 40
+# A column called remarks has texts of so many words; codes and ticks have fewer.
+REMARK_WORDS = 3
 # Whole numbers of so many digits that are all different are more often codes than measures.
 CODE_DIGITS = 6
 
@@ -214,6 +216,12 @@ def _by_weak_name(profile: ColumnProfile, hint: NameHint) -> _Verdict | None:
     if hint.topic.role == "quasi_identifier":
         is_date = profile.dtype.is_temporal() or profile.date_format is not None
         return _Verdict("quasi_identifier", f"Its name speaks of {about}.") if is_date else None
+    if hint.topic.kind == "text" and profile.mean_words >= REMARK_WORDS:
+        return _Verdict(
+            "identifier",
+            f"Its name speaks of {about}, which may name people: as an identifier it is dropped.",
+            certain=False,
+        )
     counted = profile.whole_numbers or not profile.dtype.is_float()
     if counted and (profile.uniqueness >= 0.5 or profile.distinct > 1_000):
         return _Verdict(

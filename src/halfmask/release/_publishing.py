@@ -155,7 +155,8 @@ def _weaknesses(prepared: Prepared) -> list[str]:
     judged = {guarantee.column for guarantee in prepared.guarantees if guarantee.column}
     if any(name not in judged for name in prepared.schema.sensitive) or not judged:
         named.append("no-diversity")
-    if prepared.schema.insensitive:
+    # What a guarantee says of a sensitive column is about its class, not about its own values.
+    if prepared.schema.insensitive or prepared.schema.sensitive:
         named.append("other-columns")
     named += ["background-knowledge", "minimality", "one-release"]
     return [WEAKNESSES[name] for name in named]

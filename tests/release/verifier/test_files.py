@@ -110,6 +110,14 @@ def test_the_report_may_be_there(release):
     assert verify(folder.path).holds
 
 
+def test_a_report_that_is_a_link_is_none(release, tmp_path):
+    folder = release()
+    (tmp_path / "other.html").write_text("<p>", encoding="utf-8")
+    (folder.path / "report.html").symlink_to(tmp_path / "other.html")
+
+    assert "holds 1 entries that the manifest doesn't list" in problems(folder)
+
+
 def test_a_missing_part_is_named_by_number(release):
     folder = release(n_parts=2)
     folder.parts[1].unlink()

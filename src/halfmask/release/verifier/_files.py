@@ -90,7 +90,10 @@ def _file_names(manifest: Manifest) -> list[str]:
 
 def _strangers(folder: Path, manifest: Manifest) -> list[str]:
     listed = set(_file_names(manifest))
-    strangers = len(entries_of(folder) - listed - {MANIFEST_NAME, REPORT_NAME})
+    entries = entries_of(folder)
+    if REPORT_NAME in entries and released_file(folder, REPORT_NAME) is not None:
+        listed.add(REPORT_NAME)  # a link could show a report of something else
+    strangers = len(entries - listed - {MANIFEST_NAME})
     if not strangers:
         return []
     return [f"The release folder holds {strangers} entries that the manifest doesn't list."]

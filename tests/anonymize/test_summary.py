@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halfmask.anonymize import _summary
-from halfmask.anonymize._summary import PRIORITY, Summary, compact, suppressing
+from halfmask.anonymize._summary import PRIORITY, Summary, compact
 from halfmask.data import Column, Schema
 
 SCHEMA = Schema(
@@ -84,7 +84,7 @@ def test_a_column_that_is_not_kept_may_suppress_a_row():
 
     summary = compact(batch, schema, NAMES)
 
-    assert suppressing(schema) == ["note"]
+    assert schema.suppressing == ("note",)
     assert summary.rows.columns == NAMES
     assert summary.rows["age"].to_list() == [1]
 
@@ -92,7 +92,7 @@ def test_a_column_that_is_not_kept_may_suppress_a_row():
 def test_an_identifier_suppresses_nothing():
     name = Column(name="name", role="identifier", kind="text", missing="suppress")
 
-    assert suppressing(Schema((*SCHEMA.columns, name))) == []
+    assert Schema((*SCHEMA.columns, name)).suppressing == ()
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from halfmask.anonymize._mending import mend
 from halfmask.anonymize._plan import Plan
 from halfmask.anonymize._recount import CellCounts, count_cells
 from halfmask.anonymize._representatives import representative_rows
-from halfmask.anonymize._summary import Summary, compact, suppressing
+from halfmask.anonymize._summary import Summary, compact
 from halfmask.anonymize._trimming import trim
 from halfmask.anonymize.recodings import Representative
 
@@ -76,7 +76,7 @@ class Protection:
     @property
     def columns(self) -> list[str]:
         """The names of the columns that a batch must have to be summarized or counted."""
-        return list(dict.fromkeys([*self._kept, *suppressing(self.schema)]))
+        return list(dict.fromkeys([*self._kept, *self.schema.suppressing]))
 
     @property
     def _kept(self) -> list[str]:
@@ -126,7 +126,7 @@ class Protection:
 
         Rows with a missing cell that its column's policy suppresses aren't counted.
         """
-        needed = suppressing(self.schema)
+        needed = self.schema.suppressing
         return count_cells(fitted, batch.drop_nulls(needed) if needed else batch)
 
     def plan(self, fitted: Fitted, counts: CellCounts | None = None) -> tuple[Plan, Fitted]:

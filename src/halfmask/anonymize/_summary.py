@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from halfmask.data import Schema
 
-__all__ = ["MAX_ROWS", "Summary", "compact", "suppressing"]
+__all__ = ["MAX_ROWS", "Summary", "compact"]
 
 #: How many rows a summary keeps before it becomes a sample. About 60 bytes each.
 MAX_ROWS = 12_000_000
@@ -98,7 +98,7 @@ def compact(
         Whether more rows may come than can be kept, so that each needs a priority.
     """
     n_read = batch.height
-    needed = suppressing(schema)
+    needed = schema.suppressing
     if needed:
         batch = batch.drop_nulls(needed)
     rows = batch.select(_numbered(name, batch.schema[name]) for name in names)
@@ -109,18 +109,6 @@ def compact(
         priority = keyed_integers(rows.height, key=fresh_key())
         rows = rows.with_columns(pl.Series(PRIORITY, priority, dtype=pl.UInt64))
     return Summary(rows=rows, values=values, missing=missing, n_rows=rows.height, n_read=n_read)
-
-
-def suppressing(schema: Schema) -> list[str]:
-    """Return the names of the columns of which a missing cell suppresses its row.
-
-    An identifier isn't read at all: none of its cells suppresses anything.
-    """
-    return [
-        column.name
-        for column in schema.columns
-        if column.missing == "suppress" and column.role != "identifier"
-    ]
 
 
 def _numbered(name: str, dtype: pl.DataType) -> pl.Expr:

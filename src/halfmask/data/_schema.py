@@ -152,6 +152,18 @@ class Schema:
         """The names of the columns that a model is to predict."""
         return tuple(column.name for column in self.columns if column.label)
 
+    @property
+    def suppressing(self) -> tuple[str, ...]:
+        """The names of the columns of which a missing cell suppresses its row.
+
+        An identifier isn't read at all: none of its cells suppresses anything.
+        """
+        return tuple(
+            column.name
+            for column in self.columns
+            if column.missing == "suppress" and column.role != "identifier"
+        )
+
     def __getitem__(self, name: str) -> Column:
         for column in self.columns:
             if column.name == name:

@@ -19,7 +19,6 @@ from halfmask.assess.utility import (
     model_utility,
 )
 from halfmask.release._extents import as_numbers, cell_extents
-from halfmask.release._prepared import suppressing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,7 +72,7 @@ def learn(
     test, train = rows[order[:n_test]], rows[order[n_test:]]
     try:
         plan, fitted, counts = protection.plan_counted(protection.fit(protection.summarize(train)))
-        kept = train.drop_nulls(suppressing(protection.schema))
+        kept = train.drop_nulls(protection.schema.suppressing)
         stays = fitted.cell_of_row >= 0
         leaving = kept.filter(pl.Series(stays))
         others = [name for name in features if name not in plan.quasi_identifiers]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from halfmask.guarantees import Guarantee
     from halfmask.release._policy import Policy
 
-__all__ = ["CELL", "Prepared", "suppressing"]
+__all__ = ["CELL", "Prepared"]
 
 #: The column of a placed row's cell; no column of a table may have such a name.
 CELL = "\0cell"
@@ -75,7 +75,7 @@ class Prepared:
         Batch by batch, in the table's order. What is written for a cell is put in at the very end
         (`finished`): ranges as texts are most of a release, and all rows of a cell share them.
         """
-        needing = suppressing(self.schema)
+        needing = self.schema.suppressing
         recoded = self.plan.quasi_identifiers
         leaving = [name for name in self.columns if name not in recoded]
         needed = [*leaving, *needing, *(recoded if self.cells is None else recoded[:1])]
@@ -103,12 +103,3 @@ class Prepared:
         """Return all protected rows in the keyed order."""
         rows = pl.concat(list(self.placed()))
         return self.finished(rows[keyed_order(rows.height, key=self.key)])
-
-
-def suppressing(schema: Schema) -> list[str]:
-    """Return the columns of which a missing cell suppresses its row; none that is dropped."""
-    return [
-        column.name
-        for column in schema.columns
-        if column.missing == "suppress" and column.role != "identifier"
-    ]

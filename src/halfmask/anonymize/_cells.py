@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import polars as pl
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.anonymize._coding import Coding
+    from halfmask.anonymize._partition import Partition
+    from halfmask.anonymize._recount import CellCounts
 
 __all__ = ["CellColumn"]
 
@@ -43,6 +45,28 @@ class CellColumn:
     counts: NDArray[np.int64] | None = None
     representatives: NDArray[np.int64] | None = None
 
+    @classmethod
+    def of(
+        cls,
+        coding: Coding,
+        place: int,
+        *,
+        partition: Partition,
+        counts: CellCounts,
+        representatives: NDArray[np.int64] | None = None,
+    ) -> Self:
+        """Return the column at a place of a partition, with the rows that leave."""
+        cells, codes, n = counts.entries(place)
+        return cls(
+            coding=coding,
+            low=partition.low[:, place].astype(np.int64),
+            high=partition.high[:, place].astype(np.int64),
+            cells=cells,
+            codes=codes,
+            counts=n,
+            representatives=representatives,
+        )
+
     def __repr__(self) -> str:
         return f"CellColumn({self.coding!r}, {self.n_cells} cells)"
 
@@ -71,10 +95,9 @@ class CellColumn:
         low, high = self.low.copy(), self.high.copy()
         mixed = self.mixes_missing() & (self.low < self.high)
         if mixed.any():
-            highest = np.full(self.n_cells, -1, dtype=np.int64)
-            held = self.codes < self.coding.n_values
-            np.maximum.at(highest, self.cells[held], self.codes[held].astype(np.int64))
-            high[mixed] = highest[mixed]
+            held = mixed[self.cells] & (self.codes < self.coding.n_values)
+            high[mixed] = -1
+            np.maximum.at(high, self.cells[held], self.codes[held].astype(np.int64))
         empty = self.low == self.coding.n_values
         low[empty], high[empty] = -1, -1
         return low, high

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import ColumnNotFoundError
+from halfmask.anonymize._cells import CellColumn
 from halfmask.engines import map_in_order
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from halfmask.anonymize._coding import Coding
     from halfmask.anonymize._method import Method
     from halfmask.anonymize._partition import Partition
+    from halfmask.anonymize._recount import CellCounts
     from halfmask.anonymize.recodings import Recoding
     from halfmask.guarantees import Guarantee
 
@@ -97,6 +99,16 @@ class Plan:
         if not placed.all():
             batch, cells = batch.filter(placed), cells[cells >= 0]
         return batch.with_columns(self.written_for(pl.Series(cells)))
+
+    def value_spans(self, counts: CellCounts) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """Return for each quasi-identifier the least and greatest code of each cell's values.
+
+        Missing cells don't count; (-1, -1) where a cell has nothing else.
+        """
+        return [
+            CellColumn.of(coding, place, partition=self.partition, counts=counts).value_range()
+            for place, coding in enumerate(self.codings)
+        ]
 
     def written_for(self, cells: pl.Series) -> list[pl.Series]:
         """Return each quasi-identifier as it is written for rows of these cells.

@@ -177,16 +177,12 @@ class Protection:
             codes = [column[kept] for column in fitted.codes]
             rows = representative_rows(fitted.cell_of_row[kept], codes, fitted.codings)
             chosen = [column[rows].astype(np.int64) for column in codes]
-        for j, coding in enumerate(fitted.codings):
-            cells, codes_of, n = counts.entries(j)
-            yield self.recoding.write(
-                CellColumn(
-                    coding=coding,
-                    low=fitted.partition.low[:, j].astype(np.int64),
-                    high=fitted.partition.high[:, j].astype(np.int64),
-                    cells=cells,
-                    codes=codes_of,
-                    counts=n,
-                    representatives=chosen[j],
-                )
+        for place, coding in enumerate(fitted.codings):
+            column = CellColumn.of(
+                coding,
+                place,
+                partition=fitted.partition,
+                counts=counts,
+                representatives=chosen[place],
             )
+            yield self.recoding.write(column)

@@ -24,7 +24,7 @@ from halfmask.assess.utility import (
     numeric_distribution,
 )
 from halfmask.guarantees import Classes, KAnonymity
-from halfmask.release._extents import as_numbers, leaving_extents, numbers_of, value_spans
+from halfmask.release._extents import as_numbers, leaving_extents, numbers_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -254,7 +254,7 @@ def distributions(
         The fewest rows that a bar may show.
     """
     pictures: dict[str, Distribution] = {}
-    spans = value_spans(plan, counts)
+    spans = plan.value_spans(counts)
     kept = counts.code_counts([coding.n_codes for coding in plan.codings])
     for place, coding in enumerate(plan.codings):
         name = coding.column.name

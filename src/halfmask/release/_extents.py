@@ -14,31 +14,9 @@ from halfmask.assess.utility import CellExtents, ColumnExtents
 if TYPE_CHECKING:
     from halfmask.anonymize import CellCounts, Coding, Plan
 
-__all__ = ["as_numbers", "cell_extents", "leaving_extents", "numbers_of", "value_spans"]
+__all__ = ["as_numbers", "cell_extents", "leaving_extents", "numbers_of"]
 
 Integers = NDArray[np.int64]
-
-
-def value_spans(plan: Plan, counts: CellCounts) -> list[tuple[Integers, Integers]]:
-    """Return for each quasi-identifier the least and greatest code of each cell's values.
-
-    Missing cells don't count; -1 where a cell has nothing else.
-    """
-    spans = []
-    for j, coding in enumerate(plan.codings):
-        low, high = (
-            bound[:, j].astype(np.int64) for bound in (plan.partition.low, plan.partition.high)
-        )
-        mixed = (high >= coding.n_values) & (low < coding.n_values)
-        if mixed.any():
-            cells, codes, _ = counts.entries(j)
-            held = mixed[cells] & (codes < coding.n_values)
-            high[mixed] = -1
-            np.maximum.at(high, cells[held], codes[held].astype(np.int64))
-        only_missing = low >= coding.n_values
-        low[only_missing], high[only_missing] = -1, -1
-        spans.append((low, high))
-    return spans
 
 
 def cell_extents(plan: Plan, counts: CellCounts) -> CellExtents:
@@ -83,11 +61,12 @@ def _written_spans(plan: Plan, counts: CellCounts) -> list[tuple[Integers, Integ
         _node_spans(coding, *span)
         if isinstance(plan.recoding, Level) and coding.hierarchy is not None
         else span
-        for coding, span in zip(plan.codings, value_spans(plan, counts), strict=True)
+        for coding, span in zip(plan.codings, plan.value_spans(counts), strict=True)
     ]
 
 
 def numbers_of(coding: Coding) -> NDArray[np.float64] | None:
+    """Return the number of each code of an ordered column; None of another."""
     return as_numbers(coding.values) if coding.ordered else None
 
 

@@ -12,7 +12,7 @@ import typer
 from halfmask._errors import ParameterError, ReleaseError
 from halfmask.cli._console import console, listing, printable, say_json
 from halfmask.cli._failures import UsageError
-from halfmask.cli._options import (  # noqa: TC001 - typer reads annotations
+from halfmask.cli._options import (
     DebugOption,
     FileFormat,
     JsonOption,
@@ -37,31 +37,34 @@ ROLE_STYLES = {
 # Sets of columns that are shown unless more is asked for.
 FEW_SETS = 5
 
+PolicyOption = Annotated[
+    str | None,
+    typer.Option(
+        "--out",
+        "-o",
+        metavar="POLICY",
+        help="Write the proposed policy here, with comments, for you to edit; - shows it.",
+    ),
+]
+FormatOption = Annotated[
+    FileFormat | None,
+    typer.Option(
+        "--format",
+        metavar="NAME",
+        help="The table's format where its name doesn't say it: csv, tsv, parquet, arrow (a "
+        "file), arrows (a stream) or jsonl.",
+    ),
+]
+
 
 def describe(
     table: TableArgument,
     *,
-    out: Annotated[
-        str | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="POLICY",
-            help="Write the proposed policy here, with comments, for you to edit; - shows it.",
-        ),
-    ] = None,
+    out: PolicyOption = None,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace POLICY if it exists.")
     ] = False,
-    format: Annotated[  # noqa: A002 - it is the option's name
-        FileFormat | None,
-        typer.Option(
-            "--format",
-            metavar="NAME",
-            help="The table's format where its name doesn't say it: csv, tsv, parquet, arrow "
-            "(a file), arrows (a stream) or jsonl.",
-        ),
-    ] = None,
+    format: FormatOption = None,  # noqa: A002 - it is the option's name
     delimiter: Annotated[
         str | None,
         typer.Option("--delimiter", metavar="CHARACTER", help="Between the cells of a CSV file."),

@@ -30,22 +30,23 @@ __all__ = ["protect"]
 
 KEY_BYTES = 32
 
+PolicyArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="POLICY",
+        show_default=False,
+        help="What you want, a TOML file; halfmask describe proposes one. - for standard input.",
+    ),
+]
+OutArgument = Annotated[
+    str, typer.Argument(metavar="OUT", show_default=False, help="The folder to make: the release.")
+]
+
 
 def protect(
     table: TableArgument,
-    policy: Annotated[
-        str,
-        typer.Argument(
-            metavar="POLICY",
-            show_default=False,
-            help="What you want, a TOML file; halfmask describe proposes one. - for standard "
-            "input.",
-        ),
-    ],
-    out: Annotated[
-        str,
-        typer.Argument(metavar="OUT", show_default=False, help="The folder to make: the release."),
-    ],
+    policy: PolicyArgument,
+    out: OutArgument,
     *,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace an earlier release in OUT.")

@@ -111,6 +111,7 @@ def protect(
     people = None if population is None else _people(population, policy, schema)
     protection = _protection(policy, schema)
     summary, sample = _summarized(source, protection, told)
+    _check_cuts(policy, summary)
     told("growing classes")
     fit = _fit(source, protection, summary, told)
     released, class_of_cell = merged_classes(fit.plan, fit.counts.classes)
@@ -126,7 +127,6 @@ def protect(
         n_out=released.rows,
         key=key if key is not None else fresh_key(),
     )
-    _check_suppression(policy, summary, prepared)
     told("measuring risk and utility")
     label = next((name for name in schema.label if name not in schema.quasi_identifiers), None)
     model = _learn(sample, protection, prepared, label)
@@ -324,9 +324,9 @@ def _with_trees(schema: Schema, source: Source) -> Schema:
     return Schema(tuple(columns))
 
 
-def _check_suppression(policy: Policy, summary: Summary, prepared: Prepared) -> None:
+def _check_cuts(policy: Policy, summary: Summary) -> None:
     """Raise where relaxed cuts would have to be found again by a plan that can't."""
-    if prepared.cells is None and getattr(policy.method, "strict", True) is False:
+    if not summary.complete and getattr(policy.method, "strict", True) is False:
         raise PolicyError(
             f"Relaxed Mondrian needs the table in memory; it has {summary.n_rows} rows.",
             hint="Use strict Mondrian, or Guided.",

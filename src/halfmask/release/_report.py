@@ -53,12 +53,14 @@ def render_report(facts: ReportFacts) -> str:
     facts
         Everything that the page shows.
 
-    **Guarantees** The page holds no script, no address of another page and nothing that a browser
+    Notes
+    -----
+    **Guarantees.** The page holds no script, no address of another page and nothing that a browser
     would fetch. Every text goes through HTML escaping; control and direction characters in names
     are replaced, so a column's name can't rearrange the page. Nothing is shown that ``facts`` don't
     hold, and their pictures show no value of few rows (:mod:`halfmask.assess.utility`).
 
-    **Edge cases** Of more than 200 columns the first 200 are listed, and of more than 24 pictures
+    **Edge cases.** Of more than 200 columns the first 200 are listed, and of more than 24 pictures
     the 24 of the columns that lost most; the page says how many it leaves out.
     """
     template = _environment().get_template("report.html.j2")

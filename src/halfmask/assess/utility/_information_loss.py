@@ -108,12 +108,12 @@ def information_loss(cells: CellExtents, *, suppressed: int) -> InformationLoss:
     A suppressed row scores 1 in every column. A column's loss is the mean over all rows that came
     in, the table's is the mean over its columns, none weighing more than another.
 
-    **Guarantees** Both lie in [0, 1]; they are 0 where every cell says one value, 1 where every row
-    is suppressed, and merging classes never lowers them.
+    **Guarantees.** Both lie in [0, 1]; they are 0 where every cell says one value, 1 where every
+    row is suppressed, and merging classes never lowers them.
 
-    **Edge cases** A missing cell says exactly "missing" and scores 0; one that mixes missing with
-    values is scored by its values. A column that had one value
-    scores 0 in rows that were kept. No rows at all, or no columns: 0.
+    **Edge cases.** A missing cell says exactly "missing" and scores 0; one that mixes missing with
+    values is scored by its values. A column that had one value scores 0 in rows that were kept. No
+    rows at all, or no columns: 0.
 
     Examples
     --------

@@ -232,7 +232,7 @@ def model_utility(
     Tibshirani 1993, chapter 13), at 95 % from 1,000 resamples; it doesn't hold the variation of
     drawing other training rows.
 
-    **Edge cases** A value of the label that only test rows have is counted as predicted wrong. The
+    **Edge cases.** A value of the label that only test rows have is counted as predicted wrong. The
     AUC is None where test rows lack a value that the others have.
     """
     from threadpoolctl import threadpool_limits  # noqa: PLC0415 # loads with scikit-learn

@@ -55,7 +55,8 @@ class Anonymizer(
         order, all else as categories.
     max_suppression_fraction
         The share of fitted rows, in [0, 1), that may be suppressed where that keeps the others
-        finer. A suppressed row stays in its place with missing quasi-identifiers.
+        finer. A suppressed row stays in its place, its quasi-identifiers and the columns that the
+        guarantees name missing; its other columns stay.
     unseen
         What :meth:`transform` does with a category that the fit never saw: ``"error"`` or
         ``"suppress"``.
@@ -191,6 +192,11 @@ class Anonymizer(
         if (cells < 0).any():
             places = places.replace(-1, None)
         table = table.with_columns(self.plan_.written_for(places))
+        judged = {guarantee.column for guarantee in self.plan_.guarantees if guarantee.column}
+        if judged and (cells < 0).any():
+            # Who is left out must not be left out with what nobody may learn of them.
+            placed = pl.lit(pl.Series(cells >= 0))
+            table = table.with_columns(pl.when(placed).then(pl.col(*judged)))
         if not _is_frame(X):
             numeric = all(dtype.is_numeric() for dtype in table.dtypes)
             return table.cast(pl.Float64).to_numpy() if numeric else table.to_numpy()

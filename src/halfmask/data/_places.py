@@ -58,6 +58,14 @@ class Place:
         with reading(self.what):
             return self._path.open("rb")
 
+    def stamp(self) -> tuple[int, int, int] | None:
+        """Return what tells whether a file is still the same; ``None`` for a pipe: it is kept."""
+        if self._path is None:
+            return None
+        with reading(self.what):
+            found = self._path.stat()
+        return found.st_ino, found.st_size, found.st_mtime_ns
+
     @contextmanager
     def local(self) -> Iterator[Path | BinaryIO]:
         """Give what a library opens fastest: a path where there is one, else an open file."""

@@ -64,9 +64,17 @@ class Source:
     same rows in the same order; a file that changes in between is an error where it shows.
     """
 
-    def __init__(self, reader: Reader, *, format: str) -> None:  # noqa: A002 - the word for it
+    def __init__(
+        self,
+        reader: Reader,
+        *,
+        format: str,  # noqa: A002 - the word for it
+        places: Sequence[Place] = (),
+    ) -> None:
         self._reader = reader
         self.format = format
+        self._places = places
+        self._stamps = [place.stamp() for place in places]
 
     def __repr__(self) -> str:
         return f"Source(format={self.format!r}, columns={len(self.columns)}, rows={self.n_rows})"
@@ -147,12 +155,19 @@ class Source:
     def _batches(self, columns: list[str], n_rows: int) -> Iterator[pl.DataFrame]:
         expected = {name: self._reader.dtypes[name] for name in columns}
         seen = 0
+        self._check_unchanged()
         for batch in _rebatched(self._reader.frames(columns, n_rows), n_rows):
             seen += batch.height
             if dict(batch.schema) != expected or seen > self.n_rows:
                 raise _changed()
             yield batch
+        self._check_unchanged()
         if seen != self.n_rows:
+            raise _changed()
+
+    def _check_unchanged(self) -> None:
+        """Raise if a file isn't the one that was opened: rows would get the cells of others."""
+        if [place.stamp() for place in self._places] != self._stamps:
             raise _changed()
 
 
@@ -234,8 +249,9 @@ def open_table(
     if format is not None:
         one_of(FORMATS, owner="open_table", format=format)
     if isinstance(where, str | Path):
-        reader, found = _file_reader(places_of(where), format, options)
-        source = Source(reader, format=found)
+        places = places_of(where)
+        reader, found = _file_reader(places, format, options)
+        source = Source(reader, format=found, places=places)
     else:
         source = Source(_FrameReader(where, options), format="frame")
     if not source.n_rows:

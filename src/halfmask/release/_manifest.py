@@ -162,6 +162,8 @@ class Manifest:
         Sentences that name what the release doesn't protect from.
     risk, utility
         Numbers of the report, as JSON.
+    report_sha256
+        The hash of report.html; ``None`` before it is written.
 
     Examples
     --------
@@ -186,10 +188,14 @@ class Manifest:
     weaknesses: tuple[str, ...] = ()
     risk: Mapping[str, Json] = field(default_factory=dict)
     utility: Mapping[str, Json] = field(default_factory=dict)
+    report_sha256: str | None = None
 
     def to_dict(self) -> dict[str, Json]:
         """Return the manifest as the JSON object that `read_manifest` reads."""
         rows = self.rows
+        report: dict[str, Json] = (
+            {} if self.report_sha256 is None else {"report": {"sha256": self.report_sha256}}
+        )
         return {
             "format": FORMAT,
             "version": VERSION,
@@ -217,6 +223,7 @@ class Manifest:
             "weaknesses": list(self.weaknesses),
             "risk": dict(self.risk),
             "utility": dict(self.utility),
+            **report,
         }
 
     def to_json(self) -> str:

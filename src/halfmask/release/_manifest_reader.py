@@ -204,6 +204,7 @@ def _manifest(top: _At) -> Manifest:
     at = top.keys(
         *("format", "version", "created", "software", "policy", "rows", "files", "support"),
         *("columns", "method", "claims", "weaknesses", "risk", "utility"),
+        optional=("report",),
     )
     software = _At(at["software"].value, "manifest.json: software")
     versions = {key: _At(each, software.place).text() for key, each in software.mapping().items()}
@@ -220,6 +221,7 @@ def _manifest(top: _At) -> Manifest:
         weaknesses=at["weaknesses"].each(_At.text),
         risk=at["risk"].mapping(),
         utility=at["utility"].mapping(),
+        report_sha256=_sha256(at["report"].keys("sha256")["sha256"]) if "report" in at else None,
     )
 
 

@@ -56,7 +56,11 @@ def publish(
         told("reporting")
         written = replace(release, manifest=manifest, verification=verification)
         page = render_report(report_facts(written, manifest, verification))
-        (folder / REPORT_NAME).write_text(page, encoding="utf-8")
+        (folder / REPORT_NAME).write_text(page, encoding="utf-8", newline="")
+        # The page shows what was verified, so its hash can come into the manifest only now.
+        manifest = replace(manifest, report_sha256=file_sha256(folder / REPORT_NAME))
+        write_manifest(manifest, folder)
+        written = replace(written, manifest=manifest)
     told("done", 1.0)
     return written
 

@@ -70,6 +70,7 @@ def check_files(folder: Path, manifest: Manifest) -> Files:
         checks.append(FileCheck(name=tree.name, n_rows=None, holds=not faults))
         if path is not None:
             support[tree.name] = path
+    problems += _report_faults(folder, manifest)
     schema = _common_schema(parts) if len(parts) == len(manifest.files) else None
     if parts and schema is None and len(parts) == len(manifest.files):
         problems.append("The data files don't have columns of the same types.")
@@ -97,6 +98,17 @@ def _strangers(folder: Path, manifest: Manifest) -> list[str]:
     if not strangers:
         return []
     return [f"The release folder holds {strangers} entries that the manifest doesn't list."]
+
+
+def _report_faults(folder: Path, manifest: Manifest) -> list[str]:
+    """Say whether the report is the one that was written with the release: people read it first."""
+    if manifest.report_sha256 is None:
+        return []
+    path = released_file(folder, REPORT_NAME)
+    if path is None:
+        return ["The report isn't there as a plain file."]
+    same = _sha256(path) == manifest.report_sha256
+    return [] if same else ["The report isn't the one that was written."]
 
 
 def _contradictions(manifest: Manifest) -> list[str]:

@@ -52,10 +52,8 @@ def test_the_mean_of_dates_is_a_date(write):
     assert write(MEDIAN, days, kind="datetime").to_list() == days[:1]
 
 
-def test_the_mean_of_times_of_day_and_spans(write):
+def test_the_mean_of_times_of_day(write):
     assert write(MEAN, [dt.time(1), dt.time(3)], kind="datetime").to_list() == [dt.time(2)]
-    spans = [dt.timedelta(days=1), dt.timedelta(days=3)]
-    assert write(MEAN, spans, kind="datetime").to_list() == [dt.timedelta(days=2)]
 
 
 def test_the_mean_of_decimals_keeps_the_point(write):

@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 __all__ = ["THRESHOLDS", "ShareAbove", "shares_above"]
 
 THRESHOLDS = (0.05, 0.09, 0.1, 0.2, 0.33)
-"""Thresholds that custodians use for classes of 20, 11, 10, 5 and 3 rows (El Emam 2013, ch. 18)."""
+"""Thresholds that custodians use (El Emam 2013, ch. 18), as they are written.
+
+0.09 and 0.33 are meant for classes of 11 and 3 rows; 1/11 and 1/3 are just above them, so rows of
+just those classes count as above.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

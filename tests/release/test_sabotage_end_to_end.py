@@ -8,8 +8,9 @@ import polars as pl
 import pytest
 
 from halfmask._errors import VerificationError
+from halfmask.data import Schema
 from halfmask.guarantees import KAnonymity
-from halfmask.release import _claims, _prepared, _protect, _publishing, protect_to, verify
+from halfmask.release import _claims, _protect, _publishing, protect_to, verify
 from halfmask.release._prepared import CELL, Prepared
 from release.people import (  # type: ignore[import-not-found] # beside, not in a package
     KEY,
@@ -209,7 +210,13 @@ def a_row_lost(patch):
 
 def gaps_forgotten(patch):
     """Whatever must not be missing is taken for any other cell when rows are placed."""
-    patch.setattr(_prepared, "suppressing", lambda _schema: [])
+    placed = Prepared.placed
+
+    def forgetful(self, progress):
+        columns = tuple(replace(each, missing="value") for each in self.schema.columns)
+        return placed(replace(self, schema=Schema(columns)), progress)
+
+    patch.setattr(Prepared, "placed", forgetful)
 
 
 def another_cell(patch):

@@ -21,7 +21,7 @@ from halfmask.assess.utility import (
 from halfmask.release._extents import as_numbers, cell_extents
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -37,6 +37,9 @@ SEED = 0  # of the split and the models: the same table and policy give the same
 MOST_LABELS = 50
 #: Numbers and dates with more different values than this are predicted as numbers.
 MOST_LABEL_NUMBERS = 10
+#: How many rows a category must have on average to be learnt, where there are more than two.
+ROWS_A_LABEL = 5
+LARGEST = 1e300
 
 Domain = list[str] | tuple[float, float]
 
@@ -61,10 +64,12 @@ def learn(
     Returns
     -------
     ``None`` where there is nothing to compare: too few rows to protect, one label, or a label of
-    more than `MOST_LABELS` categories.
+    more than `MOST_LABELS` categories or of fewer than `ROWS_A_LABEL` rows for each.
     """
     rows = rows.drop_nulls([label])
-    task = _task(rows[label], protection.schema[label].kind)
+    needing = protection.schema.suppressing
+    learnt = rows.drop_nulls(needing) if needing else rows
+    task = _task(learnt[label], protection.schema[label].kind)
     if task is None:
         return None
     order = np.random.default_rng(SEED).permutation(rows.height)
@@ -72,7 +77,7 @@ def learn(
     test, train = rows[order[:n_test]], rows[order[n_test:]]
     try:
         plan, fitted, counts = protection.plan_counted(protection.fit(protection.summarize(train)))
-        kept = train.drop_nulls(protection.schema.suppressing)
+        kept = train.drop_nulls(needing) if needing else train
         stays = fitted.cell_of_row >= 0
         leaving = kept.filter(pl.Series(stays))
         others = [name for name in features if name not in plan.quasi_identifiers]
@@ -103,7 +108,32 @@ def _task(label: pl.Series, kind: str) -> Literal["classification", "regression"
     number = label.dtype.is_numeric() or label.dtype.is_temporal()
     if number and kind in {"numeric", "datetime", "ordinal"} and n_values > MOST_LABEL_NUMBERS:
         return "regression"
-    return "classification" if n_values <= MOST_LABELS else None
+    often = n_values <= 2 or n_values * ROWS_A_LABEL <= len(label)
+    return "classification" if n_values <= MOST_LABELS and often else None
+
+
+def _scaled(columns: Mapping[str, ColumnExtents]) -> dict[str, ColumnExtents]:
+    """Return columns with numbers on a scale from 0 to 1: the learner's numbers are narrow."""
+    return {
+        name: column if column.categorical else _on_unit_scale(column)
+        for name, column in columns.items()
+    }
+
+
+def _on_unit_scale(column: ColumnExtents) -> ColumnExtents:
+    # Halves, clipped: the difference of two numbers may be beyond what a number can be.
+    ends = np.array([column.domain_low, column.domain_high])
+    low, high, (first, last) = (
+        np.clip(each, -LARGEST, LARGEST) / 2 for each in (column.low, column.high, ends)
+    )
+    width = last - first if last - first > 1 / LARGEST else 1.0
+    return ColumnExtents(
+        low=np.clip((low - first) / width, 0.0, 1.0),
+        high=np.clip((high - first) / width, 0.0, 1.0),
+        domain_low=0.0,
+        domain_high=1.0,
+        categorical=False,
+    )
 
 
 def _label(series: pl.Series, task: str) -> NDArray[np.generic]:
@@ -132,11 +162,12 @@ class _Cells:
             for coding in self.plan.codings
         }
         sizes = np.ones(frame.height, dtype=np.int64)
-        return CellExtents(columns={**own, **self._untouched(frame)}, sizes=sizes)
+        return CellExtents(columns=_scaled({**own, **self._untouched(frame)}), sizes=sizes)
 
     def released(self, frame: pl.DataFrame, cell_of_row: NDArray[np.int64]) -> CellExtents:
         cells = cell_extents(self.plan, self.counts).take(cell_of_row)
-        return CellExtents(columns={**cells.columns, **self._untouched(frame)}, sizes=cells.sizes)
+        columns = _scaled({**cells.columns, **self._untouched(frame)})
+        return CellExtents(columns=columns, sizes=cells.sizes)
 
     def _untouched(self, frame: pl.DataFrame) -> dict[str, ColumnExtents]:
         return {name: _as_it_is(frame[name], domain) for name, domain in self.domains.items()}

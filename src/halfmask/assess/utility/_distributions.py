@@ -33,6 +33,8 @@ MAX_BINS = 24
 MAX_CATEGORIES = 12
 OTHER = "other"
 _GRID = 512
+#: What is narrower can't be cut into bins in floating point.
+NARROWEST = 1e-300
 
 Floats = NDArray[np.float64]
 
@@ -112,7 +114,7 @@ def numeric_distribution(
     -------
     Distribution or None
         At most 24 bins. None where fewer than two bins would be left, or what is released is too
-        wide for floating point.
+        wide or too narrow for floating point.
 
     **Guarantees** The module's three rules. Raw numbers outside of what is released are counted in
     the first and last bin.
@@ -135,7 +137,8 @@ def numeric_distribution(
     if not stated.any() or not raw.size:
         return None
     low, high, weight = released.low[stated], released.high[stated], sizes[stated]
-    if not math.isfinite(float(high.max()) - float(low.min())):
+    spread = float(high.max()) - float(low.min())
+    if not math.isfinite(spread) or 0 < spread < NARROWEST:
         return None
     whole = bool(np.all(low == np.floor(low)) and np.all(high == np.floor(high)))
     edges = _nice_edges(float(low.min()), float(high.max()), whole=whole)

@@ -18,6 +18,7 @@ from halfmask.anonymize._representatives import representative_rows
 from halfmask.anonymize._summary import Summary, compact
 from halfmask.anonymize._trimming import trim
 from halfmask.anonymize.recodings import Representative
+from halfmask.engines import map_in_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -177,12 +178,15 @@ class Protection:
             codes = [column[kept] for column in fitted.codes]
             rows = representative_rows(fitted.cell_of_row[kept], codes, fitted.codings)
             chosen = [column[rows].astype(np.int64) for column in codes]
-        for place, coding in enumerate(fitted.codings):
+
+        def write(place: int) -> pl.Series:
             column = CellColumn.of(
-                coding,
+                fitted.codings[place],
                 place,
                 partition=fitted.partition,
                 counts=counts,
                 representatives=chosen[place],
             )
-            yield self.recoding.write(column)
+            return self.recoding.write(column)
+
+        return map_in_order(range(len(fitted.codings)), write)

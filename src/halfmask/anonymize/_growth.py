@@ -137,7 +137,8 @@ def _pack(
     lane_bytes = dtype.itemsize
     used = (len(codes) + len(sensitive) + n_guides) * lane_bytes + ROW_NUMBER_BYTES
     width = -(-used // VECTOR_BYTES) * VECTOR_BYTES // lane_bytes
-    records = np.zeros((n, width), dtype=dtype)
+    records = np.empty((n, width), dtype=dtype)
+    records[:] = 0  # not np.zeros: its pages are small ones, which the moves of rows wait for
     for lane, column in enumerate([*codes, *(column.codes for column in sensitive)]):
         records[:, lane] = column
     steps = min(np.iinfo(dtype).max, (1 << GUIDE_SUM_BITS) // max(1, n) - 1)

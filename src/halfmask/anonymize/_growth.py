@@ -99,7 +99,7 @@ def grow_partition(
     _check_whole(guarantees, sensitive, n)
     guides = lead.guides if lead.guides is not None else np.zeros((n, 0))
     front = _pack(codes, n_codes, sensitive, guides)
-    back = np.empty_like(front)
+    back = front.copy()  # touched before the loops run: the first touch of a page is slow
     engine = Engine(
         buffers=Buffers((front, back), (front.view(np.uint64), back.view(np.uint64))),
         columns=Columns(

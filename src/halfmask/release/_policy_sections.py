@@ -265,7 +265,7 @@ class GuidedSection(Section):
         default=(), description="Columns to predict; empty: those marked as label."
     )
     least_gain: Annotated[Number, Field(ge=0, le=1)] = Field(
-        default=0.001, description="Share of the spread that a cut must take away."
+        default=0.07, description="Share of the spread that a cut must take away."
     )
 
 

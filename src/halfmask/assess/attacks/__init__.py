@@ -1,0 +1,37 @@
+"""Attacks: what an attacker learns of a model or a released table, beside what he'd know anyway.
+
+Start with :func:`attack`: it runs a battery on what is protected and on what isn't, and returns one
+:class:`AttackReport`. Each :class:`Finding` has three arms (attack, control, baseline) with bounds,
+and a verdict that is INVALID, never a pass, where the attack has no power or too few trials.
+
+- :class:`ModelTarget`, :class:`TableTarget`: what is attacked;
+- :class:`Attack`: what an attack is; ``ATTACKS`` lists those that there are.
+"""
+
+from __future__ import annotations
+
+from halfmask.assess.attacks._arms import Arm, Certain, Combined, Counted, Resampled
+from halfmask.assess.attacks._attack import Attack
+from halfmask.assess.attacks._battery import attack
+from halfmask.assess.attacks._finding import Finding
+from halfmask.assess.attacks._outcome import EVERYONE, Outcome
+from halfmask.assess.attacks._registry import ATTACKS
+from halfmask.assess.attacks._report import AttackReport
+from halfmask.assess.attacks._targets import ModelTarget, TableTarget
+
+__all__ = [
+    "ATTACKS",
+    "EVERYONE",
+    "Arm",
+    "Attack",
+    "AttackReport",
+    "Certain",
+    "Combined",
+    "Counted",
+    "Finding",
+    "ModelTarget",
+    "Outcome",
+    "Resampled",
+    "TableTarget",
+    "attack",
+]

@@ -1,0 +1,167 @@
+"""The battery: every attack on what is protected and on what isn't, one error shared by all."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+from typing import TYPE_CHECKING
+
+from halfmask._errors import HalfmaskError, ParameterError
+from halfmask._progress import silent
+from halfmask._validation import fraction, integer_at_least, number_between
+from halfmask.assess.attacks._arms import Counted
+from halfmask.assess.attacks._finding import Finding
+from halfmask.assess.attacks._outcome import Outcome
+from halfmask.assess.attacks._registry import ATTACKS, named
+from halfmask.assess.attacks._report import AttackReport
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from halfmask._progress import Progress
+    from halfmask.assess.attacks._attack import Attack
+    from halfmask.assess.attacks._targets import ModelTarget, TableTarget
+
+__all__ = ["attack"]
+
+LIBRARIES = ("halfmask", "numpy", "scipy", "scikit-learn", "polars")
+
+
+def attack(
+    target: ModelTarget | TableTarget,
+    *,
+    unprotected: ModelTarget | TableTarget | None = None,
+    attacks: Sequence[Attack | str] | None = None,
+    tolerance: float = 0.03,
+    least_power: float = 0.05,
+    confidence: float = 0.95,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> AttackReport:
+    """Attack a model or a released table, and say what follows.
+
+    Parameters
+    ----------
+    target
+        What is protected.
+    unprotected
+        The same without protection: a model of the raw rows, the raw table. Each attack is run on
+        it too, and proves nothing where it doesn't succeed there.
+    attacks
+        Attacks or their names; ``None``: all that apply to the target.
+    tolerance
+        The excess over control and baseline, in [0, 1], up to which an attack counts as resisted.
+    least_power
+        The excess, in [0, 1], that an attack must reach without protection.
+    confidence
+        The probability, in (0.5, 1), that *all* one-sided bounds hold together (Bonferroni).
+    seed
+        What the attacks draw from; the same seed gives the same report.
+    progress
+        Called with the name of each attack and the share that is done.
+
+    Returns
+    -------
+    AttackReport
+
+    Raises
+    ------
+    ParameterError
+        If no attack has a name that is given, one doesn't attack this kind of target or lacks what
+        it needs (only if it was asked for), or the unprotected target is of another kind.
+
+    Notes
+    -----
+    **Guarantees.** A finding is ``resisted`` only by an upper bound, with power and trials enough;
+    an attack that fails to run is INVALID, never a risk of 0.
+
+    **Edge cases.** With `attacks` left out those that lack something are listed as skipped.
+
+    Examples
+    --------
+    See ``examples/anonymized_model``.
+    """
+    fraction(owner="attack", tolerance=tolerance, least_power=least_power)
+    number_between(0.5, 1, owner="attack", low_open=True, high_open=True, confidence=confidence)
+    integer_at_least(0, owner="attack", seed=seed)
+    if unprotected is not None and type(unprotected) is not type(target):
+        raise ParameterError("The unprotected target must be of the kind of the target.")
+    chosen, skipped = _chosen(target, attacks)
+    measured: list[tuple[Attack, tuple[Outcome, ...], tuple[Outcome, ...], str]] = []
+    for place, each in enumerate(chosen):
+        progress(each.name, place / len(chosen))
+        power, failure = _run(each, unprotected, seed)
+        outcomes, failed = _run(each, target, seed)
+        measured.append((each, outcomes, power, failed or failure))
+    progress("done", 1.0)
+    n_findings = sum(max(1, len(outcomes)) for _, outcomes, _, _ in measured)
+    error = (1 - confidence) / max(1, n_findings)
+    findings: list[Finding] = []
+    for each, outcomes, power, failure in measured:
+        by_key = {(o.measure, o.group): o for o in power}
+        findings += [
+            Finding(
+                outcome=outcome,
+                power=by_key.get((outcome.measure, outcome.group)),
+                tolerance=tolerance,
+                least_power=least_power,
+                error=error,
+                failure=failure,
+            )
+            for outcome in outcomes or (_nothing(each),)
+        ]
+    return AttackReport(
+        findings=tuple(findings),
+        skipped=tuple(skipped),
+        tolerance=tolerance,
+        least_power=least_power,
+        confidence=confidence,
+        seed=seed,
+        versions=(
+            ("python", platform.python_version()),
+            *((name, importlib.metadata.version(name)) for name in LIBRARIES),
+        ),
+    )
+
+
+def _chosen(
+    target: ModelTarget | TableTarget, attacks: Sequence[Attack | str] | None
+) -> tuple[list[Attack], list[tuple[str, str]]]:
+    """Return the attacks to run, and those of the default battery that lack something."""
+    if attacks is None:
+        whole = [make() for make in ATTACKS.values()]
+        fitting = [each for each in whole if isinstance(target, each.attacks)]
+        lacks = [each.lacks(target) for each in fitting]
+        chosen = [each for each, why in zip(fitting, lacks, strict=True) if not why]
+        skipped = [(each.name, why) for each, why in zip(fitting, lacks, strict=True) if why]
+        return chosen, skipped
+    chosen = [named(each) for each in attacks]
+    for each in chosen:
+        if not isinstance(target, each.attacks):
+            raise ParameterError(
+                f"Attack {each.name!r} is for a {each.attacks.__name__}. "
+                f"Got a {type(target).__name__}."
+            )
+        why = each.lacks(target)
+        if why:
+            raise ParameterError(f"Attack {each.name!r} can't be run: the target lacks {why}.")
+    return chosen, []
+
+
+def _run(
+    each: Attack, target: ModelTarget | TableTarget | None, seed: int
+) -> tuple[tuple[Outcome, ...], str]:
+    """Run an attack; an error of ours makes it INVALID, any other is a defect and propagates."""
+    if target is None or each.lacks(target):
+        return (), ""
+    try:
+        return each.run(target, seed=seed), ""
+    except HalfmaskError as error:
+        return (), f"failed: {error}"
+
+
+def _nothing(each: Attack) -> Outcome:
+    """Return what stands for an attack that measured nothing."""
+    return Outcome(
+        attack=each.name, measure="none", success=Counted(0, 0), control=Counted(0, 0), needed=1
+    )

@@ -1,0 +1,86 @@
+"""AttackReport: what a battery found, in one value."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from halfmask.data import atomic_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from halfmask.assess.attacks._finding import Finding
+
+__all__ = ["AttackReport"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttackReport:
+    """What every attack of a battery found.
+
+    Parameters
+    ----------
+    findings
+        One for each attack, measure and group, in the order in which they were run.
+    skipped
+        Attacks that weren't run, with what they would have needed.
+    tolerance, least_power, confidence, seed
+        As the battery was called.
+    versions
+        The libraries that took part.
+    """
+
+    findings: tuple[Finding, ...]
+    skipped: tuple[tuple[str, str], ...]
+    tolerance: float
+    least_power: float
+    confidence: float
+    seed: int
+    versions: tuple[tuple[str, str], ...] = ()
+
+    def __repr__(self) -> str:
+        counted = dict.fromkeys(("resisted", "broken", "INVALID"), 0)
+        for finding in self.findings:
+            counted[finding.verdict] += 1
+        said = ", ".join(f"{n} {verdict}" for verdict, n in counted.items())
+        return f"AttackReport({said}, {len(self.skipped)} skipped)"
+
+    @property
+    def resisted(self) -> bool:
+        """Whether every attack that was run was resisted; an INVALID one was not."""
+        return bool(self.findings) and all(f.verdict == "resisted" for f in self.findings)
+
+    @property
+    def worst(self) -> Finding | None:
+        """The finding whose excess may be highest, of those that are valid."""
+        valid = [finding for finding in self.findings if finding.verdict != "INVALID"]
+        return max(valid, key=lambda finding: finding.excess_high, default=None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything under its name, for JSON."""
+        return {
+            "resisted": self.resisted,
+            "tolerance": self.tolerance,
+            "least_power": self.least_power,
+            "confidence": self.confidence,
+            "seed": self.seed,
+            "versions": dict(self.versions),
+            "findings": [finding.to_dict() for finding in self.findings],
+            "skipped": [{"attack": name, "lacks": why} for name, why in self.skipped],
+        }
+
+    def to_svg(self) -> str:
+        """Draw the findings: protected, unprotected and reference, a line for each."""
+        from halfmask.assess.attacks._picture import picture  # noqa: PLC0415 # only who asks pays
+
+        return picture(self)
+
+    def write(self, where: Path, *, picture: Path | None = None) -> None:
+        """Write the numbers as JSON and, if asked, the picture as SVG; each whole or not at all."""
+        with atomic_file(where) as file:
+            file.write(json.dumps(self.to_dict(), indent=1).encode())
+        if picture is not None:
+            with atomic_file(picture) as file:
+                file.write(self.to_svg().encode())

@@ -1,0 +1,155 @@
+"""What is attacked: a model that was trained on people, or a table that was released of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from halfmask._errors import ParameterError
+
+if TYPE_CHECKING:
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from halfmask.data import Hierarchy
+    from halfmask.guarantees import Guarantee
+
+__all__ = ["ModelTarget", "TableTarget", "Train"]
+
+#: Trains a model as its owner does, protection included: rows, labels, seed -> model.
+Train = Callable[[Any, Any, int], Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelTarget:
+    """A trained classifier, and people whose rows did and didn't train it.
+
+    Parameters
+    ----------
+    model
+        Has ``predict_proba`` and ``classes_``, or is a callable from rows to probabilities
+        (rows, classes), the classes in the order of ``numpy.unique`` of all labels.
+    members, member_labels
+        Rows that trained the model, *as they were before protection*: that is what an intruder
+        holds of somebody. A frame or an array; all rows of one kind.
+    non_members, non_member_labels
+        Rows of people of the same population that had no part in the model.
+    trained_rows
+        The members' rows as they were after protection, one for each member in the same order,
+        if they differ: the attacks then score both and report both.
+    train
+        How the owner trains a model, protection included; attacks with shadow models need it.
+    groups
+        For each member and then each non-member the number of a subgroup (-1: none), by the
+        subgroup's description: the worst is reported beside everyone.
+
+    Raises
+    ------
+    ParameterError
+        If rows and labels, or members and trained rows, differ in length.
+    """
+
+    model: Any
+    members: Any
+    member_labels: Any
+    non_members: Any
+    non_member_labels: Any
+    trained_rows: Any = None
+    train: Train | None = None
+    groups: tuple[Sequence[str], NDArray[np.int64]] | None = None
+
+    def __post_init__(self) -> None:
+        pairs = (
+            ("members", self.members, "member_labels", self.member_labels),
+            ("non_members", self.non_members, "non_member_labels", self.non_member_labels),
+        )
+        for first, rows, second, labels in pairs:
+            if len(rows) != len(labels):
+                raise ParameterError(
+                    f"{first} and {second} must be as many. Got {len(rows)} and {len(labels)}."
+                )
+        if self.trained_rows is not None and len(self.trained_rows) != len(self.members):
+            raise ParameterError(
+                "trained_rows must be as many as members. "
+                f"Got {len(self.trained_rows)} and {len(self.members)}."
+            )
+        if self.groups is not None and len(self.groups[1]) != self.n_members + self.n_non_members:
+            raise ParameterError("groups must have a number for each member and non-member.")
+
+    def __repr__(self) -> str:
+        return f"ModelTarget({self.n_members} members, {self.n_non_members} non-members)"
+
+    @property
+    def n_members(self) -> int:
+        """How many rows trained the model."""
+        return len(self.members)
+
+    @property
+    def n_non_members(self) -> int:
+        """How many rows didn't."""
+        return len(self.non_members)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableTarget:
+    """A released table, the rows it was made of, and people who aren't in it.
+
+    Parameters
+    ----------
+    released
+        What left, as polars.
+    original
+        The rows it was made of.
+    control
+        Rows of the same population that had no part in it; without any only those attacks run that
+        count over all rows.
+    quasi_identifiers
+        The columns that an intruder may know.
+    secrets
+        The columns that an intruder wants to learn; those of the guarantees if none are named.
+    guarantees
+        What the release promises.
+    hierarchies
+        Published hierarchies by column: an intruder knows them.
+    earlier
+        A release of overlapping people that left before, and the rows it was made of, for attacks
+        that intersect.
+    owners
+        For each released row the number of its original row, where the evaluator knows it: linkage
+        is judged by it. ``None``: rows are in the same order.
+    """
+
+    released: pl.DataFrame
+    original: pl.DataFrame
+    control: pl.DataFrame | None = None
+    quasi_identifiers: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()
+    guarantees: tuple[Guarantee, ...] = ()
+    hierarchies: dict[str, Hierarchy] | None = None
+    earlier: tuple[pl.DataFrame, pl.DataFrame] | None = None
+    owners: NDArray[np.int64] | None = None
+
+    def __post_init__(self) -> None:
+        for name in (*self.quasi_identifiers, *self.secrets):
+            if name not in self.original.columns:
+                raise ParameterError(f"Column {name!r} isn't in the original table.")
+        if self.owners is not None and len(self.owners) != self.released.height:
+            raise ParameterError("owners must have a number for each released row.")
+        if self.owners is None and self.released.height != self.original.height:
+            raise ParameterError(
+                f"The released table has {self.released.height} rows, the original "
+                f"{self.original.height}: owners must say which is whose."
+            )
+
+    def __repr__(self) -> str:
+        return f"TableTarget({self.released.height} released of {self.original.height} rows)"
+
+    @property
+    def owner_of_row(self) -> NDArray[np.int64]:
+        """The number of each released row's original row."""
+        if self.owners is not None:
+            return self.owners
+        return np.arange(self.released.height, dtype=np.int64)

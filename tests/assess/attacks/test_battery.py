@@ -1,0 +1,152 @@
+"""The battery: verdicts, the power guard, and what an attack may not do."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+import halfmask as hm
+from halfmask._errors import DataError, ParameterError
+from halfmask.assess.attacks import (
+    ATTACKS,
+    Certain,
+    Counted,
+    ModelTarget,
+    Outcome,
+    TableTarget,
+    attack,
+)
+
+
+def target(leak: float = 0.0) -> ModelTarget:
+    rows = np.zeros((4, 1))
+    labels = np.zeros(4, dtype=int)
+    return ModelTarget(
+        model=leak, members=rows, member_labels=labels, non_members=rows, non_member_labels=labels
+    )
+
+
+@dataclass(frozen=True)
+class Guess:
+    """Is right as often as its target says, in as many trials as it is told."""
+
+    name: ClassVar[str] = "test/guess"
+    attacks: ClassVar[type] = ModelTarget
+    trials: int = 10_000
+    needed: int = 0
+
+    def lacks(self, target: ModelTarget) -> str:
+        return ""
+
+    def run(self, target: ModelTarget, *, seed: int) -> tuple[Outcome, ...]:
+        if target.model < 0:
+            raise DataError("The model gave no prediction.")
+        return (
+            Outcome(
+                attack=self.name,
+                measure="share right",
+                success=Counted(round((0.5 + target.model) * self.trials), self.trials),
+                control=Certain(0.5),
+                needed=self.needed,
+                needed_of="members",
+            ),
+        )
+
+
+def verdict(leak: float, unprotected: float | None, **settings: int) -> str:
+    report = attack(
+        target(leak),
+        unprotected=None if unprotected is None else target(unprotected),
+        attacks=[Guess(**settings)],
+    )
+    return report.findings[0].verdict
+
+
+def test_an_attack_that_fails_is_resisted_only_if_it_works_without_protection():
+    assert verdict(0.0, 0.4) == "resisted"
+    assert verdict(0.0, 0.01) == "INVALID"
+    assert verdict(0.0, None) == "INVALID"
+
+
+def test_a_success_beyond_doubt_needs_no_guard():
+    assert verdict(0.2, None) == "broken"
+    assert verdict(0.2, 0.0) == "broken"
+
+
+def test_no_difference_that_could_be_seen_is_not_resistance():
+    # 50 trials can't tell 0.5 from 0.53.
+    assert verdict(0.0, 0.4, trials=50) == "broken"
+
+
+def test_too_few_trials_are_invalid_and_say_how_many_are_needed():
+    report = attack(target(0.0), unprotected=target(0.4), attacks=[Guess(trials=1000, needed=5000)])
+    assert report.findings[0].verdict == "INVALID"
+    assert "5,000 members" in report.findings[0].why_invalid
+    assert "5,000 members" in report.findings[0].sentence
+    assert not report.resisted
+
+
+def test_an_attack_that_fails_to_run_is_invalid_never_a_risk_of_zero():
+    report = attack(target(-1.0), unprotected=target(0.4), attacks=[Guess()])
+    assert report.findings[0].verdict == "INVALID"
+    assert "gave no prediction" in report.findings[0].why_invalid
+    assert report.findings[0].risk.high == 1.0
+    assert not report.resisted
+
+
+def test_a_guard_that_fails_to_run_is_invalid_too():
+    report = attack(target(0.0), unprotected=target(-1.0), attacks=[Guess()])
+    assert report.findings[0].verdict == "INVALID"
+
+
+def test_more_attacks_share_the_error():
+    one = attack(target(0.0), unprotected=target(0.4), attacks=[Guess()])
+    many = attack(target(0.0), unprotected=target(0.4), attacks=[Guess()] * 20)
+    assert many.findings[0].excess_high > one.findings[0].excess_high
+
+
+def test_a_report_turns_into_json_and_says_what_it_counted():
+    report = hm.attack(target(0.0), unprotected=target(0.4), attacks=[Guess()], seed=3)
+    told = json.loads(json.dumps(report.to_dict()))
+    assert told["resisted"] is True
+    assert told["seed"] == 3
+    assert told["findings"][0]["unprotected"] == pytest.approx(0.9)
+    assert repr(report) == "AttackReport(1 resisted, 0 broken, 0 INVALID, 0 skipped)"
+    assert report.worst is report.findings[0]
+
+
+def test_an_unknown_attack_is_named_with_a_hint():
+    with pytest.raises(ParameterError, match="membership/liar"):
+        attack(target(), attacks=["membership/liar"])
+
+
+def test_an_attack_on_the_wrong_kind_of_target_is_refused():
+    import polars as pl
+
+    table = TableTarget(released=pl.DataFrame({"a": [1]}), original=pl.DataFrame({"a": [1]}))
+    with pytest.raises(ParameterError, match="ModelTarget"):
+        attack(table, attacks=[Guess()])
+    with pytest.raises(ParameterError, match="kind of the target"):
+        attack(table, unprotected=target(), attacks=[Guess()])
+
+
+def test_every_attack_is_called_by_its_own_name():
+    for name, made in ATTACKS.items():
+        each = made()
+        assert each.name == name
+        assert each.attacks in (ModelTarget, TableTarget)
+
+
+def test_rows_and_labels_must_be_as_many():
+    with pytest.raises(ParameterError, match="members and member_labels"):
+        ModelTarget(
+            model=None,
+            members=np.zeros((3, 1)),
+            member_labels=[0],
+            non_members=np.zeros((1, 1)),
+            non_member_labels=[0],
+        )

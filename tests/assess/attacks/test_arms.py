@@ -8,8 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from halfmask._errors import ParameterError
-from halfmask.assess.attacks._arms import Certain, Combined, Counted, Resampled, balanced, difference
+from halfmask._errors import DataError, ParameterError
+from halfmask.assess.attacks._arms import (
+    Certain,
+    Combined,
+    Counted,
+    Least,
+    Resampled,
+    balanced,
+    difference,
+    fewest_trials,
+)
 
 
 @given(st.integers(0, 200), st.integers(1, 200), st.floats(0.001, 0.4))
@@ -68,9 +77,71 @@ def test_what_is_known_has_no_width():
     assert Combined((Certain(0.5),), (2.0,)).trials == 0
 
 
-def test_resamples_give_percentiles_that_hold_the_value():
+def test_resamples_give_percentiles():
     arm = Resampled.of(0.5, np.linspace(0, 1, 101), 40)
     assert arm.bounds(0.05) == (pytest.approx(0.05), pytest.approx(0.95))
-    assert Resampled.of(0.99, np.linspace(0, 0.9, 91), 40).bounds(0.05)[1] == 0.99
-    assert Resampled.of(0.3, [], 0).bounds(0.05) == (0.3, 0.3)
+    assert Resampled.of(0.99, np.linspace(0, 0.9, 91), 40).bounds(0.05)[1] >= 0.99
     assert len(repr(arm)) < 80
+
+
+def test_without_resamples_or_trials_a_share_may_be_anything():
+    assert Resampled.of(0.3, [], 50).bounds(0.05) == (0.0, 1.0)
+    assert Resampled.of(0.3, [0.3, 0.3], 0).bounds(0.05) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("trials", [10, 1000])
+def test_resamples_of_what_never_happened_are_no_nearer_than_the_exact_bound(trials):
+    # The bootstrap's well-known hole: every resample of zeros is zero.
+    arm = Resampled.of(0.0, np.zeros(500), trials)
+    assert arm.bounds(0.01)[1] == pytest.approx(Counted(0, trials).bounds(0.01)[1])
+    perfect = Resampled.of(1.0, np.ones(500), trials)
+    assert perfect.bounds(0.01)[0] == pytest.approx(Counted(trials, trials).bounds(0.01)[0])
+
+
+def test_an_error_that_few_resamples_cant_show_goes_beyond_their_extremes():
+    replicates = stats.norm.ppf((np.arange(100) + 0.5) / 100) * 0.01 + 0.6
+    low, high = Resampled.of(0.6, replicates, 10**6).bounds(0.0005)
+    assert low < replicates.min()
+    # 3.29 standard deviations, as of a normal distribution, give or take what 100 draws show.
+    assert high == pytest.approx(0.6 + 0.01 * stats.norm.isf(0.0005), abs=0.005)
+    assert high > replicates.max()
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_what_is_no_number_is_refused_not_read_as_no_risk(value):
+    with pytest.raises(DataError, match="no number"):
+        Certain(value)
+    with pytest.raises(DataError, match="no number"):
+        Resampled.of(value, [0.5, 0.5], 10)
+    with pytest.raises(DataError, match="no number"):
+        Resampled.of(0.5, [0.5, value], 10)
+
+
+def test_counts_of_numpy_become_plain_numbers():
+    arm = Counted(np.int64(3), np.int64(5))
+    assert type(arm.trials) is int
+    assert type(arm.successes) is int
+
+
+def test_an_arm_without_trials_counts_as_the_fewest_and_a_known_one_does_not():
+    assert fewest_trials((Counted(1, 50), Certain(0.5))) == 50
+    assert fewest_trials((Counted(1, 50), Counted(0, 0))) == 0
+    assert fewest_trials((Certain(0.5),)) == 0
+    assert difference(Counted(1, 50), Counted(0, 0)).trials == 0
+
+
+def test_the_least_of_numbers_covers_the_truth_as_often_as_it_says():
+    # Both references are equally high: whichever looks higher does so by luck.
+    rng = np.random.default_rng(2)
+    above = below = 0
+    for _ in range(2000):
+        success, control, baseline = (
+            Counted(int(n), 400) for n in rng.binomial(400, [0.6, 0.55, 0.55])
+        )
+        least = Least((difference(success, control), difference(success, baseline)))
+        low, high = least.bounds(0.05)
+        assert low <= least.value <= high
+        above += low > 0.05
+        below += high < 0.05
+    assert above <= 100
+    assert below <= 100

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+import polars as pl
 import pytest
 
-import halfmask as hm
 from halfmask._errors import DataError, ParameterError
 from halfmask.assess.attacks import (
     ATTACKS,
@@ -39,10 +39,10 @@ class Guess:
     trials: int = 10_000
     needed: int = 0
 
-    def lacks(self, target: ModelTarget) -> str:
+    def lacks(self, target: ModelTarget) -> str:  # noqa: ARG002 # an Attack's
         return ""
 
-    def run(self, target: ModelTarget, *, seed: int) -> tuple[Outcome, ...]:
+    def run(self, target: ModelTarget, *, seed: int) -> tuple[Outcome, ...]:  # noqa: ARG002 # same
         if target.model < 0:
             raise DataError("The model gave no prediction.")
         return (
@@ -110,7 +110,7 @@ def test_more_attacks_share_the_error():
 
 
 def test_a_report_turns_into_json_and_says_what_it_counted():
-    report = hm.attack(target(0.0), unprotected=target(0.4), attacks=[Guess()], seed=3)
+    report = attack(target(0.0), unprotected=target(0.4), attacks=[Guess()], seed=3)
     told = json.loads(json.dumps(report.to_dict()))
     assert told["resisted"] is True
     assert told["seed"] == 3
@@ -125,7 +125,6 @@ def test_an_unknown_attack_is_named_with_a_hint():
 
 
 def test_an_attack_on_the_wrong_kind_of_target_is_refused():
-    import polars as pl
 
     table = TableTarget(released=pl.DataFrame({"a": [1]}), original=pl.DataFrame({"a": [1]}))
     with pytest.raises(ParameterError, match="ModelTarget"):
@@ -141,12 +140,57 @@ def test_every_attack_is_called_by_its_own_name():
         assert each.attacks in (ModelTarget, TableTarget)
 
 
-def test_rows_and_labels_must_be_as_many():
-    with pytest.raises(ParameterError, match="members and member_labels"):
-        ModelTarget(
-            model=None,
-            members=np.zeros((3, 1)),
-            member_labels=[0],
-            non_members=np.zeros((1, 1)),
-            non_member_labels=[0],
-        )
+def test_a_guard_that_fails_to_run_hides_no_break():
+    report = attack(target(0.2), unprotected=target(-1.0), attacks=[Guess()])
+    assert report.findings[0].verdict == "broken"
+    assert report.findings[0].why_invalid == ""
+
+
+def test_a_tolerance_above_the_least_power_is_refused():
+    # Else what is unprotected and broken would count as resisting.
+    with pytest.raises(ParameterError, match="least_power"):
+        attack(target(0.0), unprotected=target(0.1), attacks=[Guess()], tolerance=0.2)
+
+
+def test_without_attacks_nothing_was_resisted():
+    report = attack(target(0.0), unprotected=target(0.4), attacks=[])
+    assert report.findings == ()
+    assert not report.resisted
+    assert report.worst is None
+
+
+def test_what_an_error_says_stays_on_one_line():
+    report = attack(target(-1.0), unprotected=target(0.4), attacks=[Guess()])
+    assert "\n" not in report.findings[0].sentence
+    assert ".." not in report.findings[0].sentence
+
+
+@dataclass(frozen=True)
+class Twice:
+    """Measures the same thing of the same group twice: which of them has power can't be told."""
+
+    name: ClassVar[str] = "test/twice"
+    attacks: ClassVar[type] = ModelTarget
+
+    def lacks(self, target: ModelTarget) -> str:  # noqa: ARG002 # an Attack's
+        return ""
+
+    def run(self, target: ModelTarget, *, seed: int) -> tuple[Outcome, ...]:
+        return Guess().run(target, seed=seed) * 2
+
+
+def test_an_attack_that_measures_the_same_thing_twice_is_a_defect():
+    with pytest.raises(ParameterError, match="twice"):
+        attack(target(0.0), attacks=[Twice()])
+
+
+def test_the_error_is_shared_so_that_a_battery_is_as_sure_as_one_attack():
+    # A leak that sits exactly at the tolerance is called resisted in at most 5 % of batteries,
+    # though each has 20 chances to be called so.
+    rng = np.random.default_rng(0)
+    error, wrong = 0.05 / 20, 0
+    for _ in range(1000):
+        right = rng.binomial(2000, 0.53, size=20)
+        arms = [Counted(int(n), 2000) for n in right]
+        wrong += any(arm.bounds(error)[1] - 0.5 < 0.03 for arm in arms)
+    assert wrong <= 65

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from halfmask._errors import ParameterError
+from halfmask._errors import DataError, ParameterError
 from halfmask._validation import integer_at_least, number_between
 
 if TYPE_CHECKING:
@@ -20,7 +20,17 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-__all__ = ["Arm", "Certain", "Combined", "Counted", "Resampled", "balanced", "difference"]
+__all__ = [
+    "Arm",
+    "Certain",
+    "Combined",
+    "Counted",
+    "Least",
+    "Resampled",
+    "balanced",
+    "difference",
+    "fewest_trials",
+]
 
 
 class Arm(Protocol):
@@ -40,10 +50,19 @@ class Arm(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Certain:
-    """A number that is known and not measured, such as what guessing reaches."""
+    """A number that is known and not measured: what guessing reaches, or a count of all there is.
+
+    Raises
+    ------
+    DataError
+        If the value is no finite number.
+    """
 
     value: float
     trials: int = 0
+
+    def __post_init__(self) -> None:
+        _finite(self.value)
 
     def bounds(self, error: float) -> tuple[float, float]:  # noqa: ARG002 # an Arm's
         """Return the value twice."""
@@ -78,6 +97,8 @@ class Counted:
 
     def __post_init__(self) -> None:
         integer_at_least(0, owner="Counted", successes=self.successes, trials=self.trials)
+        object.__setattr__(self, "successes", int(self.successes))  # numpy's can't go into JSON
+        object.__setattr__(self, "trials", int(self.trials))
         if self.successes > self.trials:
             raise ParameterError(
                 "An arm can't succeed more often than it tries. "
@@ -111,17 +132,38 @@ class Resampled:
     replicates
         The same number of each resample.
     trials
-        How many trials there were.
+        How many trials there were; of pairs of groups, such as of an AUC, those of the smaller one.
+
+    Raises
+    ------
+    DataError
+        If the value or a replicate is no finite number.
 
     Notes
     -----
     Bounds are percentiles of the replicates: Efron, "Bootstrap methods: another look at the
-    jackknife" (1979). At an error below one in the number of replicates they are the extremes.
+    jackknife" (1979). Two things are added, since a bound that is too near makes a pass:
+
+    - an error below one in the number of replicates can't be read off them: beyond the extremes the
+      bounds go on as those of a normal distribution do;
+    - resamples of what never happened never show it: no bound is nearer than that of a share that
+      was 0 in as many trials, ``1 - error ** (1 / trials)``.
+
+    Without replicates or trials a share may be anything in [0, 1].
+
+    Examples
+    --------
+    >>> low, high = Resampled.of(0.0, [0.0] * 200, 100).bounds(0.05)
+    >>> round(high, 4)
+    0.0295
     """
 
     value: float
     replicates: tuple[float, ...]
     trials: int
+
+    def __post_init__(self) -> None:
+        _finite(self.value, *self.replicates)
 
     @classmethod
     def of(cls, value: float, replicates: ArrayLike, trials: int) -> Resampled:
@@ -132,12 +174,20 @@ class Resampled:
         return f"Resampled({self.value:.4g}, {len(self.replicates)} replicates, {self.trials})"
 
     def bounds(self, error: float) -> tuple[float, float]:
-        """Return percentiles, widened to hold the value itself."""
+        """Return percentiles, widened to hold the value and what the resamples can't show."""
         _check(error)
-        if not self.replicates:
-            return self.value, self.value
+        if len(self.replicates) < 2 or not self.trials:
+            return min(0.0, self.value), max(1.0, self.value)
         low, high = np.quantile(self.replicates, [error, 1 - error])
-        return min(float(low), self.value), max(float(high), self.value)
+        down, up = self.value - float(low), float(high) - self.value
+        finest = 1 / (len(self.replicates) + 1)
+        if error < finest:
+            from scipy.special import ndtri  # noqa: PLC0415 # scipy loads late
+
+            further = float(ndtri(error) / ndtri(finest))
+            down, up = down * further, up * further
+        unseen = 1 - float(error) ** (1 / self.trials)
+        return self.value - max(down, unseen), self.value + max(up, unseen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,8 +212,7 @@ class Combined:
     @property
     def trials(self) -> int:
         """The trials of the arm that has fewest; 0 if none was measured."""
-        measured = [arm.trials for arm in self.arms if arm.trials]
-        return min(measured, default=0)
+        return fewest_trials(self.arms)
 
     def bounds(self, error: float) -> tuple[float, float]:
         """Return the sum's lower and upper bound."""
@@ -177,6 +226,37 @@ class Combined:
         return self.value - below**0.5, self.value + above**0.5
 
 
+@dataclass(frozen=True, slots=True)
+class Least:
+    """The smallest of several numbers, such as an excess over whichever reference is highest.
+
+    Notes
+    -----
+    Which one is smallest is itself seen in the trials, and the arm that looks smallest would have
+    bounds that are too near. The lower bound is the lowest of all arms, which holds as often as
+    that of the arm that truly is smallest. Above, the error is shared among the arms, and then all
+    their bounds hold together, the lowest of them too.
+    """
+
+    arms: tuple[Arm, ...]
+
+    @property
+    def value(self) -> float:
+        """The smallest value."""
+        return min(arm.value for arm in self.arms)
+
+    @property
+    def trials(self) -> int:
+        """The trials of the arm that has fewest; 0 if none was measured."""
+        return fewest_trials(self.arms)
+
+    def bounds(self, error: float) -> tuple[float, float]:
+        """Return the smallest number's lower and upper bound."""
+        low = min(arm.bounds(error)[0] for arm in self.arms)
+        high = min(arm.bounds(error / len(self.arms))[1] for arm in self.arms)
+        return low, high
+
+
 def difference(arm: Arm, other: Arm) -> Combined:
     """Return how much larger an arm is than another, in [-1, 1] for shares."""
     return Combined((arm, other), (1.0, -1.0))
@@ -185,6 +265,22 @@ def difference(arm: Arm, other: Arm) -> Combined:
 def balanced(arms: Sequence[Arm]) -> Combined:
     """Return the mean of arms, such as balanced accuracy of those right of each class."""
     return Combined(tuple(arms), (1.0 / len(arms),) * len(arms))
+
+
+def fewest_trials(arms: Sequence[Arm]) -> int:
+    """Return the trials of the arm that has fewest, of those that aren't known without trials.
+
+    An arm that was to be measured and had no trial counts: the answer is 0 then.
+    """
+    return min((arm.trials for arm in arms if not isinstance(arm, Certain)), default=0)
+
+
+def _finite(*values: float) -> None:
+    if not np.isfinite(values).all():
+        raise DataError(
+            "An attack measured something that is no number.",
+            hint="Look for scores that are missing or infinite, and for groups without anybody.",
+        )
 
 
 def _check(error: float) -> None:

@@ -52,9 +52,11 @@ def attack(
     tolerance
         The excess over control and baseline, in [0, 1], up to which an attack counts as resisted.
     least_power
-        The excess, in [0, 1], that an attack must reach without protection.
+        The excess, in [0, 1], that an attack must reach without protection; at least `tolerance`,
+        or what is unprotected could count as resisting too.
     confidence
-        The probability, in (0.5, 1), that *all* one-sided bounds hold together (Bonferroni).
+        The probability, in (0.5, 1), that *no* attack is called resisted whose excess is above the
+        tolerance: each of the findings has its share of the error (Bonferroni).
     seed
         What the attacks draw from; the same seed gives the same report.
     progress
@@ -68,7 +70,8 @@ def attack(
     ------
     ParameterError
         If no attack has a name that is given, one doesn't attack this kind of target or lacks what
-        it needs (only if it was asked for), or the unprotected target is of another kind.
+        it needs (only if it was asked for), the unprotected target is of another kind, or
+        `least_power` is below `tolerance`.
 
     Notes
     -----
@@ -83,21 +86,27 @@ def attack(
     """
     fraction(owner="attack", tolerance=tolerance, least_power=least_power)
     number_between(0.5, 1, owner="attack", low_open=True, high_open=True, confidence=confidence)
+    if least_power < tolerance:
+        raise ParameterError(
+            "The 'least_power' parameter of attack must be at least its 'tolerance'. "
+            f"Got {least_power!r} and {tolerance!r}.",
+            hint="An attack whose success counts as resisted proves nothing of what is protected.",
+        )
     integer_at_least(0, owner="attack", seed=seed)
     if unprotected is not None and type(unprotected) is not type(target):
         raise ParameterError("The unprotected target must be of the kind of the target.")
     chosen, skipped = _chosen(target, attacks)
-    measured: list[tuple[Attack, tuple[Outcome, ...], tuple[Outcome, ...], str]] = []
+    measured: list[tuple[Attack, tuple[Outcome, ...], tuple[Outcome, ...], str, str]] = []
     for place, each in enumerate(chosen):
         progress(each.name, place / len(chosen))
         power, failure = _run(each, unprotected, seed)
         outcomes, failed = _run(each, target, seed)
-        measured.append((each, outcomes, power, failed or failure))
+        measured.append((each, outcomes, power, failed, failure))
     progress("done", 1.0)
-    n_findings = sum(max(1, len(outcomes)) for _, outcomes, _, _ in measured)
+    n_findings = sum(max(1, len(outcomes)) for _, outcomes, *_ in measured)
     error = (1 - confidence) / max(1, n_findings)
     findings: list[Finding] = []
-    for each, outcomes, power, failure in measured:
+    for each, outcomes, power, failed, failure in measured:
         by_key = {(o.measure, o.group): o for o in power}
         findings += [
             Finding(
@@ -106,7 +115,8 @@ def attack(
                 tolerance=tolerance,
                 least_power=least_power,
                 error=error,
-                failure=failure,
+                failure=failed,
+                power_failure=failure,
             )
             for outcome in outcomes or (_nothing(each),)
         ]
@@ -155,9 +165,14 @@ def _run(
     if target is None or each.lacks(target):
         return (), ""
     try:
-        return each.run(target, seed=seed), ""
+        outcomes = each.run(target, seed=seed)
     except HalfmaskError as error:
-        return (), f"failed: {error}"
+        return (), f"failed: {error.what.rstrip('.')}"
+    if len({(outcome.measure, outcome.group) for outcome in outcomes}) < len(outcomes):
+        raise ParameterError(
+            f"Attack {each.name!r} measured the same thing of the same group twice."
+        )
+    return outcomes, ""
 
 
 def _nothing(each: Attack) -> Outcome:

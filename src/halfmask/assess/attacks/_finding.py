@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -33,12 +34,16 @@ class Finding:
         The probability with which each bound may be wrong: the battery's, shared among its attacks.
     failure
         Why there is no outcome to trust, where the run failed; such a finding is INVALID.
+    power_failure
+        Why there is no power, where the run on what isn't protected failed.
 
     Guarantees
     ----------
     ``resisted`` only if the upper bound of the excess is at most the tolerance *and* the same
     attack, without protection, has a lower bound of excess of at least `least_power` *and* there
     were trials enough. An attack that can't break what is unprotected proves nothing: INVALID.
+    A success beyond doubt is ``broken``, whatever else failed. What was counted and not guessed
+    (``census``) needs no power. Tolerance and least power are scaled by the outcome's measure.
     """
 
     outcome: Outcome
@@ -47,6 +52,12 @@ class Finding:
     least_power: float
     error: float
     failure: str = ""
+    power_failure: str = ""
+
+    @property
+    def allowed(self) -> float:
+        """The excess up to which the attack counts as resisted by this measure."""
+        return self.tolerance * self.outcome.scale
 
     @property
     def excess_high(self) -> float:
@@ -63,24 +74,33 @@ class Finding:
         """``resisted``, ``broken``, or ``INVALID`` where nothing may be concluded."""
         if self.why_invalid:
             return "INVALID"
-        return "resisted" if self.excess_high <= self.tolerance else "broken"
+        return "resisted" if self.excess_high <= self.allowed else "broken"
 
     @property
     def why_invalid(self) -> str:
         """Why nothing may be concluded; empty if something may."""
-        outcome, power = self.outcome, self.power_low
+        outcome, needed = self.outcome, max(1, self.outcome.needed)
         if self.failure:
             return self.failure
-        if outcome.excess.bounds(self.error)[0] > self.tolerance:
+        if outcome.trials and outcome.excess.bounds(self.error)[0] > self.allowed:
             return ""  # it succeeds beyond doubt: no power guard is needed to say so
-        if outcome.trials < outcome.needed:
-            return f"needs at least {outcome.needed:,} {outcome.needed_of}, has {outcome.trials:,}"
-        if power is None:
+        if outcome.trials < needed:
+            return f"needs at least {needed:,} {outcome.needed_of}, has {outcome.trials:,}"
+        return "" if outcome.census else self._why_powerless
+
+    @property
+    def _why_powerless(self) -> str:
+        power, least = self.power_low, self.least_power * self.outcome.scale
+        if self.power_failure:
+            return f"{self.power_failure} (on unprotected data)"
+        if self.power is None or power is None:
             return "was not run on unprotected data"
-        if power < self.least_power:
+        if self.power.trials < 1:
+            return "had nothing to try on unprotected data"
+        if power < least:
             return (
                 "does not succeed without protection either "
-                f"(lower bound of its excess {power:.3f}, needed {self.least_power:g})"
+                f"(lower bound of its excess {power:.3f}, needed {least:.2g})"
             )
         return ""
 
@@ -88,7 +108,7 @@ class Finding:
     def risk(self) -> Risk:
         """The success as a risk, with control and baseline."""
         success, baseline = self.outcome.success, self.outcome.baseline
-        low, high = success.bounds(self.error)
+        low, high = (0.0, 1.0) if self.failure else success.bounds(self.error)
         value = min(1.0, max(0.0, success.value))
         return Risk(
             value=value,
@@ -109,7 +129,7 @@ class Finding:
         if self.verdict == "INVALID":
             return f"{said}; nothing follows, it {self.why_invalid}."
         unprotected = "" if self.power is None else f" ({self.power.success.value:.3f} unprotected)"
-        return f"{said}{unprotected}; {self.verdict} at a tolerance of {self.tolerance:g}."
+        return f"{said}{unprotected}; {self.verdict} at a tolerance of {self.allowed:.2g}."
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers under their names, for JSON."""
@@ -123,13 +143,18 @@ class Finding:
             "excess_high": self.excess_high,
             "unprotected": None if power is None else power.success.value,
             "power_low": self.power_low,
-            "tolerance": self.tolerance,
+            "tolerance": self.allowed,
             "trials": outcome.trials,
             "verdict": self.verdict,
             "why_invalid": self.why_invalid,
-            "details": dict(outcome.details),
+            "details": {name: _number(value) for name, value in outcome.details.items()},
         }
 
 
 def _share(value: float) -> float:
     return min(1.0, max(0.0, value))
+
+
+def _number(value: float) -> float | None:
+    """Return what JSON can hold: it knows neither NaN nor infinity, nor numpy's integers."""
+    return float(value) if math.isfinite(value) else None

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from halfmask.assess.attacks._arms import Arm, Certain, difference
+from halfmask._validation import integer_at_least, number_between
+from halfmask.assess.attacks._arms import Arm, Certain, Least, difference, fewest_trials
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,6 +39,13 @@ class Outcome:
         How many trials the measure needs at least to say anything; fewer make it INVALID.
     needed_of
         What those trials are, such as ``"non-members"``.
+    census
+        Whether all there is was counted, such as every leaf of a tree, and nothing guessed or
+        sampled. Nobody's luck or skill is in it, so that it needs no positive control.
+    scale
+        In (0, 1]: how small an excess is by this measure beside a share of people. Tolerance and
+        least power are multiplied by it: 0.03 is little of an accuracy, and a lot of the true
+        positives at one false positive in a thousand.
     details
         Other numbers worth keeping, by name.
     """
@@ -50,7 +58,13 @@ class Outcome:
     group: str = EVERYONE
     needed: int = 0
     needed_of: str = "targets"
+    census: bool = False
+    scale: float = 1.0
     details: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        integer_at_least(0, owner="Outcome", needed=self.needed)
+        number_between(0, 1, owner="Outcome", low_open=True, scale=self.scale)
 
     @property
     def reference(self) -> Arm:
@@ -62,13 +76,24 @@ class Outcome:
     @property
     def excess(self) -> Arm:
         """How much more often the attack is right than its reference."""
-        reference = self.reference
-        if isinstance(reference, Certain) and reference.value == 0.0:
-            return self.success
-        return difference(self.success, reference)
+        arms = [_above(self.success, reference) for reference in self._references]
+        return arms[0] if len(arms) == 1 else Least(tuple(arms))
 
     @property
     def trials(self) -> int:
         """The trials of the arm that has fewest, of those that were measured."""
-        arms = [self.success, self.control, *([self.baseline] if self.baseline else [])]
-        return min((arm.trials for arm in arms if arm.trials), default=0)
+        arms = (self.success, *self._references)
+        if all(isinstance(arm, Certain) for arm in arms):
+            return self.success.trials
+        return fewest_trials(arms)
+
+    @property
+    def _references(self) -> tuple[Arm, ...]:
+        return (self.control,) if self.baseline is None else (self.control, self.baseline)
+
+
+def _above(success: Arm, reference: Arm) -> Arm:
+    """Return the excess over one reference: over nothing it is the arm itself, bounds exact."""
+    if isinstance(reference, Certain) and reference.value == 0.0:
+        return success
+    return difference(success, reference)

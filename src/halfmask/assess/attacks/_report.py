@@ -80,7 +80,7 @@ class AttackReport:
     def write(self, where: Path, *, picture: Path | None = None) -> None:
         """Write the numbers as JSON and, if asked, the picture as SVG; each whole or not at all."""
         with atomic_file(where) as file:
-            file.write(json.dumps(self.to_dict(), indent=1).encode())
+            file.write(json.dumps(self.to_dict(), indent=1, allow_nan=False).encode())
         if picture is not None:
             with atomic_file(picture) as file:
                 file.write(self.to_svg().encode())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from halfmask._errors import ParameterError
+from halfmask._errors import ColumnNotFoundError, ParameterError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,7 +23,7 @@ __all__ = ["ModelTarget", "TableTarget", "Train"]
 Train = Callable[[Any, Any, int], Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ModelTarget:
     """A trained classifier, and people whose rows did and didn't train it.
 
@@ -45,11 +45,17 @@ class ModelTarget:
     groups
         For each member and then each non-member the number of a subgroup (-1: none), by the
         subgroup's description: the worst is reported beside everyone.
+    secrets
+        Columns of the rows that an intruder wants to learn of members, by name (frames) or number
+        (arrays); attribute inference needs them.
 
     Raises
     ------
     ParameterError
-        If rows and labels, or members and trained rows, differ in length.
+        If rows and labels, or members and trained rows, differ in length, or a group's number has
+        no description.
+    ColumnNotFoundError
+        If a secret isn't among the columns.
     """
 
     model: Any
@@ -60,6 +66,7 @@ class ModelTarget:
     trained_rows: Any = None
     train: Train | None = None
     groups: tuple[Sequence[str], NDArray[np.int64]] | None = None
+    secrets: tuple[str | int, ...] = ()
 
     def __post_init__(self) -> None:
         pairs = (
@@ -76,8 +83,26 @@ class ModelTarget:
                 "trained_rows must be as many as members. "
                 f"Got {len(self.trained_rows)} and {len(self.members)}."
             )
-        if self.groups is not None and len(self.groups[1]) != self.n_members + self.n_non_members:
+        if self.groups is not None:
+            self._check_groups(*self.groups)
+        for secret in self.secrets:
+            self._check_secret(secret)
+
+    def _check_groups(self, names: Sequence[str], numbers: NDArray[np.int64]) -> None:
+        if len(numbers) != self.n_members + self.n_non_members:
             raise ParameterError("groups must have a number for each member and non-member.")
+        if len(numbers) and not -1 <= np.min(numbers) <= np.max(numbers) < len(names):
+            raise ParameterError(
+                f"The numbers of groups must be -1 or of one of the {len(names)} descriptions. "
+                f"Got {int(np.min(numbers))} to {int(np.max(numbers))}."
+            )
+
+    def _check_secret(self, secret: str | int) -> None:
+        columns = getattr(self.members, "columns", range(np.shape(self.members)[1]))
+        if secret not in list(columns):
+            raise ColumnNotFoundError.of(
+                [str(secret)], map(str, columns), where="the members' rows"
+            )
 
     def __repr__(self) -> str:
         return f"ModelTarget({self.n_members} members, {self.n_non_members} non-members)"
@@ -93,7 +118,7 @@ class ModelTarget:
         return len(self.non_members)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TableTarget:
     """A released table, the rows it was made of, and people who aren't in it.
 
@@ -136,12 +161,21 @@ class TableTarget:
         for name in (*self.quasi_identifiers, *self.secrets):
             if name not in self.original.columns:
                 raise ParameterError(f"Column {name!r} isn't in the original table.")
-        if self.owners is not None and len(self.owners) != self.released.height:
-            raise ParameterError("owners must have a number for each released row.")
+        if self.owners is not None:
+            self._check_owners(self.owners)
         if self.owners is None and self.released.height != self.original.height:
             raise ParameterError(
                 f"The released table has {self.released.height} rows, the original "
                 f"{self.original.height}: owners must say which is whose."
+            )
+
+    def _check_owners(self, owners: NDArray[np.int64]) -> None:
+        if len(owners) != self.released.height:
+            raise ParameterError("owners must have a number for each released row.")
+        if len(owners) and not 0 <= np.min(owners) <= np.max(owners) < self.original.height:
+            raise ParameterError(
+                f"owners must be numbers of the {self.original.height} original rows. "
+                f"Got {int(np.min(owners))} to {int(np.max(owners))}."
             )
 
     def __repr__(self) -> str:

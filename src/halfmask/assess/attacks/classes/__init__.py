@@ -1,12 +1,25 @@
-"""Attacks on k-anonymity itself: what equivalence classes tell beside their size."""
+"""Attacks on k-anonymity itself: what equivalence classes tell beside their size.
+
+Each is run on a :class:`TableTarget` with quasi-identifiers and secrets, for an intruder who knows
+which class his target is in. Classes are the groups of rows with equal quasi-identifiers.
+
+- :class:`Homogeneity`, :class:`BackgroundKnowledge`: classes with one secret, or few;
+- :class:`Skewness`: classes whose secrets differ from everybody's;
+- :class:`Intersection`: two releases with the same people.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from halfmask.assess.attacks.classes._background import BackgroundKnowledge
+from halfmask.assess.attacks.classes._homogeneity import Homogeneity
+from halfmask.assess.attacks.classes._intersection import Intersection
+from halfmask.assess.attacks.classes._skewness import Skewness
+
 if TYPE_CHECKING:
     from halfmask.assess.attacks._attack import Attack
 
-__all__ = ["ATTACKS"]
+__all__ = ["ATTACKS", "BackgroundKnowledge", "Homogeneity", "Intersection", "Skewness"]
 
-ATTACKS: tuple[type[Attack], ...] = ()
+ATTACKS: tuple[type[Attack], ...] = (Homogeneity, BackgroundKnowledge, Skewness, Intersection)

@@ -1,0 +1,88 @@
+"""Background knowledge: an intruder who can rule out some secrets for his target."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import polars as pl
+
+from halfmask._validation import integer_at_least
+from halfmask.assess.attacks._arms import Certain, Counted
+from halfmask.assess.attacks._outcome import Outcome
+from halfmask.assess.attacks._targets import TableTarget
+from halfmask.assess.attacks.classes._people import lacking, people, secret_columns
+
+__all__ = ["BackgroundKnowledge"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackgroundKnowledge:
+    """Rule out the values that the target is known not to have; what is left of the class is his.
+
+    One outcome for each secret: the share of released people whose secret is then certain, for an
+    intruder who knows the worst: for each target those values that help most.
+
+    Parameters
+    ----------
+    ruled_out
+        How many values the intruder can rule out for his target. At least 0; with 0 this is
+        :class:`Homogeneity`.
+
+    Raises
+    ------
+    ParameterError
+        If it isn't an integer of at least 0.
+
+    Notes
+    -----
+    Machanavajjhala et al., "l-Diversity: Privacy Beyond k-Anonymity" (ICDE 2006), section 2.2 and
+    observation 2: against ``l - 1`` such facts a class needs ``l`` values. A target's own value is
+    never ruled out, so the secret becomes certain exactly where his class has at most
+    ``ruled_out + 1`` values and his own is among them.
+
+    **Edge cases.** A secret that has no more than ``ruled_out + 1`` values overall isn't attacked:
+    the facts alone would tell it. Missing is a value.
+    """
+
+    name: ClassVar[str] = "classes/background"
+    attacks: ClassVar[type] = TableTarget
+
+    ruled_out: int = 1
+
+    def __post_init__(self) -> None:
+        integer_at_least(0, owner="BackgroundKnowledge", ruled_out=self.ruled_out)
+
+    def lacks(self, target: TableTarget) -> str:
+        """Return what the target would have to have; empty if it has it all."""
+        return lacking(target, more_than=self.ruled_out + 1)
+
+    def run(self, target: TableTarget, *, seed: int) -> tuple[Outcome, ...]:  # noqa: ARG002 # no chance
+        """Count the people whose secret becomes certain, for each secret."""
+        secrets = secret_columns(target, more_than=self.ruled_out + 1)
+        return tuple(self._outcome(target, secret) for secret in secrets)
+
+    def _outcome(self, target: TableTarget, secret: str) -> Outcome:
+        rows = people(target, secret).with_columns(values=pl.col("seen").n_unique().over("class"))
+        # Where rows of a class were shuffled, the own value is said by another row of it.
+        said = rows.select("class", "seen").unique().with_columns(said=pl.lit(value=True))
+        found = rows.join(
+            said,
+            left_on=["class", "own"],
+            right_on=["class", "seen"],
+            how="left",
+            nulls_equal=True,
+            maintain_order="left",
+        )
+        certain = (pl.col("values") <= self.ruled_out + 1) & pl.col("said").is_not_null()
+        return Outcome(
+            attack=self.name,
+            measure=f"{secret} certain, {self.ruled_out} ruled out",
+            success=Counted(int(found.select(certain.sum()).item()), rows.height),
+            control=Certain(0.0),
+            details={
+                "ruled_out": float(self.ruled_out),
+                "values": float(rows["seen"].n_unique()),
+                "fewest_values": float(rows["values"].to_numpy().min()),
+            },
+        )

@@ -1,0 +1,151 @@
+"""Intersection: two releases with the same people in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import polars as pl
+
+from halfmask.assess.attacks._arms import Certain, Counted
+from halfmask.assess.attacks._outcome import Outcome
+from halfmask.assess.attacks._targets import TableTarget
+from halfmask.assess.attacks.classes._people import (
+    class_numbers,
+    lacking,
+    people,
+    secret_columns,
+)
+from halfmask.data import leaf_text
+
+__all__ = ["Intersection"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intersection:
+    """Look a person up in two releases; his secret is one that both of his classes have.
+
+    One outcome for each secret: the share of the people in both releases for whom one candidate is
+    left, and it is theirs.
+
+    Notes
+    -----
+    Ganta, Kasiviswanathan, Smith, "Composition attacks and auxiliary information in data privacy"
+    (KDD 2008), section 3, algorithm 1. Who is in both releases is found by his original rows: equal
+    in *all* columns that both tables have, the first of equal rows with the first, and so on. The
+    earlier release must be in the order of its original rows.
+
+    The reference is 0, since without a release nothing is certain; what one release alone makes
+    certain stands in the details (``later_alone``, ``earlier_alone``). ``least_k`` is how many
+    people could at least be meant, counted by secrets: the sum over common values of the smaller of
+    both counts, with ``mean_k``; and ``least_l`` the fewest common values.
+
+    **Edge cases.** Missing is a value. Quasi-identifiers that a release lacks don't part its
+    classes.
+    """
+
+    name: ClassVar[str] = "classes/intersection"
+    attacks: ClassVar[type] = TableTarget
+
+    def lacks(self, target: TableTarget) -> str:
+        """Return what the target would have to have; empty if it has it all."""
+        if target.earlier is None:
+            return "an earlier release"
+        released, original = target.earlier
+        if released.height != original.height:
+            return "an earlier release with a row for each of its original rows, in their order"
+        why = lacking(target)
+        if why:
+            return why
+        if not _secrets(target):
+            return "a secret that both releases have"
+        return "" if _in_both(target).height else "people who are in both releases"
+
+    def run(self, target: TableTarget, *, seed: int) -> tuple[Outcome, ...]:  # noqa: ARG002 # no chance
+        """Count the people whose secret both releases together make certain, for each secret."""
+        both = _in_both(target)
+        return tuple(self._outcome(target, secret, both) for secret in _secrets(target))
+
+    def _outcome(self, target: TableTarget, secret: str, both: pl.DataFrame) -> Outcome:
+        later = people(target, secret)
+        earlier = _earlier_people(target, secret)
+        pairs = both.select(
+            later["class"].gather(both["later"]).alias("later"),
+            earlier["class"].gather(both["earlier"]).alias("earlier"),
+            later["own"].gather(both["later"]).alias("own"),
+        )
+        common = _common(pairs, later, earlier)
+        joined = pairs.join(common, on=["later", "earlier"], how="left")
+        certain = (pl.col("l") == 1) & pl.col("only").eq_missing(pl.col("own"))
+        return Outcome(
+            attack=self.name,
+            measure=f"{secret} certain from two releases",
+            success=Counted(int(joined.select(certain.sum()).item() or 0), pairs.height),
+            control=Certain(0.0),
+            details={
+                "people_in_both": float(pairs.height),
+                "later_alone": _alone(later, both["later"]),
+                "earlier_alone": _alone(earlier, both["earlier"]),
+                "least_k": float(joined["k"].fill_null(0).to_numpy().min()),
+                "mean_k": float(joined["k"].fill_null(0).to_numpy().mean()),
+                "least_l": float(joined["l"].fill_null(0).to_numpy().min()),
+            },
+        )
+
+
+def _secrets(target: TableTarget) -> tuple[str, ...]:
+    earlier = target.earlier
+    held = [] if earlier is None else [t.columns for t in earlier]
+    return tuple(s for s in secret_columns(target) if all(s in columns for columns in held))
+
+
+def _earlier_people(target: TableTarget, secret: str) -> pl.DataFrame:
+    assert target.earlier is not None  # noqa: S101 # lacks() was asked
+    released, original = target.earlier
+    return pl.DataFrame(
+        [
+            class_numbers(released, target.quasi_identifiers),
+            leaf_text(released[secret]).alias("seen"),
+            leaf_text(original[secret]).alias("own"),
+        ]
+    )
+
+
+def _in_both(target: TableTarget) -> pl.DataFrame:
+    """Return for each person in both releases the number of his row in each."""
+    assert target.earlier is not None  # noqa: S101 # lacks() was asked
+    now, before = target.original[target.owner_of_row], target.earlier[1]
+    columns = [name for name in now.columns if name in before.columns]
+
+    def keyed(rows: pl.DataFrame, number: str) -> pl.DataFrame:
+        texts = rows.select(leaf_text(rows[name]).alias(name) for name in columns)
+        twin = pl.int_range(pl.len()).over(columns)
+        return texts.with_columns(twin.alias("twin of row")).with_row_index(number)
+
+    joined = keyed(now, "row later").join(
+        keyed(before, "row earlier"), on=[*columns, "twin of row"], nulls_equal=True
+    )
+    return joined.select(later="row later", earlier="row earlier").sort("later")
+
+
+def _common(pairs: pl.DataFrame, later: pl.DataFrame, earlier: pl.DataFrame) -> pl.DataFrame:
+    """Return for each pair of classes how many values are in both, the only one, and k."""
+    of_later = later.group_by(later="class", value="seen").agg(n=pl.len())
+    of_earlier = earlier.group_by(earlier="class", value="seen").agg(m=pl.len())
+    matched = (
+        pairs.select("later", "earlier")
+        .unique()
+        .join(of_later, on="later")
+        .join(of_earlier, on=["earlier", "value"], nulls_equal=True)
+    )
+    return matched.group_by("later", "earlier").agg(
+        l=pl.len(), only=pl.col("value").first(), k=pl.min_horizontal("n", "m").sum()
+    )
+
+
+def _alone(rows: pl.DataFrame, places: pl.Series) -> float:
+    """Return the share of some people whose secret one release makes certain."""
+    certain = (pl.col("seen").n_unique().over("class") == 1) & pl.col("seen").eq_missing(
+        pl.col("own")
+    )
+    return float(rows.select(certain).to_series().gather(places).to_numpy().mean())

@@ -1,0 +1,88 @@
+"""People as an intruder finds them in a release: the class each is in, and what it says of him."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from halfmask._errors import ColumnNotFoundError
+from halfmask.data import leaf_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from halfmask.assess.attacks._targets import TableTarget
+
+__all__ = ["class_numbers", "lacking", "people", "posteriors", "secret_columns"]
+
+
+def secret_columns(target: TableTarget, *, more_than: int = 1) -> tuple[str, ...]:
+    """Return the secrets with more different values than told: of others nothing can be learnt."""
+    named = target.secrets or tuple(
+        dict.fromkeys(g.column for g in target.guarantees if g.column is not None)
+    )
+    return tuple(
+        name
+        for name in named
+        if name in target.released.columns and target.original[name].n_unique() > more_than
+    )
+
+
+def lacking(target: TableTarget, *, more_than: int = 1) -> str:
+    """Return what a target would have to have for an attack on its classes; empty if it has it."""
+    if not target.quasi_identifiers:
+        return "quasi-identifiers"
+    if not secret_columns(target, more_than=more_than):
+        return f"a secret with more than {more_than} values among the released columns"
+    return "" if target.released.height else "released rows"
+
+
+def class_numbers(released: pl.DataFrame, quasi_identifiers: Sequence[str]) -> pl.Series:
+    """Return for each row the number of its class: of the first row that is equal in all columns.
+
+    Missing equals missing and NaN equals NaN. Columns that weren't released tell nobody apart.
+    """
+    columns = [name for name in quasi_identifiers if name in released.columns]
+    if not columns:
+        return pl.repeat(0, released.height, dtype=pl.Int64, eager=True).alias("class")
+    numbered = released.select(columns).with_columns(
+        pl.int_range(released.height, eager=True).alias("row of class")
+    )
+    return numbered.select(pl.col("row of class").min().over(columns).alias("class")).to_series()
+
+
+def people(target: TableTarget, secret: str) -> pl.DataFrame:
+    """Return a row for each released one: its class, the secret it says, its owner's own secret.
+
+    Both secrets are spelt as hierarchies spell values, so that a table that went through text is
+    compared by what it means.
+
+    Raises
+    ------
+    ColumnNotFoundError
+        If the release lacks the secret.
+    """
+    if secret not in target.released.columns:
+        raise ColumnNotFoundError.of([secret], target.released.columns, where="the released table")
+    own = target.original[secret].gather(target.owner_of_row)
+    return pl.DataFrame(
+        [
+            class_numbers(target.released, target.quasi_identifiers),
+            leaf_text(target.released[secret]).alias("seen"),
+            leaf_text(own).alias("own"),
+        ]
+    )
+
+
+def posteriors(of: pl.DataFrame) -> pl.DataFrame:
+    """Return for each class and each value it has: its rows, their share, the share of all rows."""
+    return (
+        of.group_by("class", "seen")
+        .agg(n=pl.len())
+        .with_columns(
+            size=pl.col("n").sum().over("class"),
+            prior=pl.col("n").sum().over("seen") / pl.col("n").sum(),
+        )
+        .with_columns(share=pl.col("n") / pl.col("size"))
+    )

@@ -1,0 +1,152 @@
+"""Skewness: a class in which a secret is far more frequent than overall."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from halfmask._validation import fraction, integer_at_least
+from halfmask.assess.attacks._arms import Certain, Counted
+from halfmask.assess.attacks._outcome import Outcome
+from halfmask.assess.attacks._targets import TableTarget
+from halfmask.assess.attacks.classes._people import lacking, people, posteriors, secret_columns
+
+__all__ = ["Skewness"]
+
+#: Classes are compared with the table in blocks of so many numbers at most.
+BLOCK = 1 << 22
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skewness:
+    """Compare how likely a secret is in a person's class with how likely it is overall.
+
+    One outcome for each secret: the share of released people whose class makes some value of it
+    likelier than it is in the whole table by more than `lift`, whether or not that value is theirs:
+    the suspicion falls on all of them.
+
+    Parameters
+    ----------
+    lift
+        The difference of both probabilities, in (0, 1), beyond which a class counts.
+    bands
+        A secret of numbers or dates with more values than this is cut into so many bands with
+        equally many rows, so that similar values count as one (the paper's similarity attack). At
+        least 2.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is out of its range.
+
+    Notes
+    -----
+    N. Li, T. Li, Venkatasubramanian, "t-Closeness: Privacy Beyond k-Anonymity and l-Diversity"
+    (ICDE 2007), section 3. A release that is t-close by the equal distance with ``t <= lift``
+    resists by definition: no event's probability differs by more than ``t``. The details hold the
+    largest distance of a class from the table, counted here anew: ``highest_equal_distance``, and
+    ``highest_ordered_distance`` for numbers and dates; and ``by_chance``, the share of people that
+    classes of the same sizes would reach with all secrets shuffled.
+
+    **Edge cases.** Missing is a value, last in the order. Where ``1 - lift`` of all people or more
+    have one value, only the others can be reached even in raw rows.
+    """
+
+    name: ClassVar[str] = "classes/skewness"
+    attacks: ClassVar[type] = TableTarget
+
+    lift: float = 0.2
+    bands: int = 10
+
+    def __post_init__(self) -> None:
+        fraction(owner="Skewness", lift=self.lift)
+        integer_at_least(2, owner="Skewness", bands=self.bands)
+
+    def lacks(self, target: TableTarget) -> str:
+        """Return what the target would have to have; empty if it has it all."""
+        return lacking(target)
+
+    def run(self, target: TableTarget, *, seed: int) -> tuple[Outcome, ...]:
+        """Count the people in skewed classes, for each secret."""
+        rng = np.random.default_rng(seed)
+        return tuple(self._outcome(target, secret, rng) for secret in secret_columns(target))
+
+    def _outcome(self, target: TableTarget, secret: str, rng: np.random.Generator) -> Outcome:
+        rows = people(target, secret)
+        values = target.released[secret]
+        is_scale = values.dtype.is_numeric() or values.dtype.is_temporal()
+        banded = rows.with_columns(seen=_bands(values, self.bands)) if is_scale else rows
+        shuffled = banded.with_columns(seen=banded["seen"].gather(rng.permutation(banded.height)))
+        details = {
+            "by_chance": self._reached(shuffled) / rows.height,
+            "highest_lift": float(_lifts(banded)["lift"].to_numpy().max()),
+            "highest_equal_distance": float(_lifts(rows)["distance"].to_numpy().max()),
+        }
+        if is_scale:
+            details["highest_ordered_distance"] = _ordered_distance(rows["class"], values)
+        return Outcome(
+            attack=self.name,
+            measure=f"{secret} likelier by {self.lift:g}",
+            success=Counted(self._reached(banded), rows.height),
+            control=Certain(0.0),
+            details=details,
+        )
+
+    def _reached(self, rows: pl.DataFrame) -> int:
+        """Count the rows in classes that lift some value by more than allowed."""
+        # Shares are quotients: a lift that is exactly the limit must not count by rounding.
+        reached = _lifts(rows).filter(pl.col("lift") > self.lift + 1e-12)
+        return int(reached["size"].sum())
+
+
+def _lifts(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return each class's size, its highest lift of a value, and its equal distance."""
+    above = pl.col("share") - pl.col("prior")
+    return (
+        posteriors(rows)
+        .group_by("class")
+        .agg(
+            size=pl.col("size").first(),
+            lift=above.max(),
+            # Values that the class lacks aren't above their share of the table.
+            distance=above.clip(lower_bound=0.0).sum(),
+        )
+    )
+
+
+def _bands(values: pl.Series, bands: int) -> pl.Series:
+    """Return the band of each value; a value's rows stay together, missing stays missing."""
+    if values.n_unique() <= bands:
+        return values.cast(pl.String)
+    ranks = values.rank("min")
+    return ((ranks - 1) * bands // max(1, values.count())).cast(pl.String)
+
+
+def _ordered_distance(classes: pl.Series, values: pl.Series) -> float:
+    """Return the largest ordered distance of a class: the mean of |P_i - Q_i| over the steps."""
+    missing = values.drop_nulls().n_unique() + 1
+    codes = (values.to_physical().rank("dense").cast(pl.Int64).fill_null(missing) - 1).to_numpy()
+    _, of_row = np.unique(classes.to_numpy(), return_inverse=True)
+    m, n_classes = int(codes.max()) + 1, int(of_row.max()) + 1
+    if m == 1:
+        return 0.0
+    table = np.cumsum(np.bincount(codes, minlength=m)) / len(codes)
+    step, highest = max(1, BLOCK // m), 0.0
+    order = np.argsort(of_row, kind="stable")
+    ends = np.searchsorted(of_row[order], np.arange(0, n_classes + step, step))
+    for block, (first, last) in enumerate(itertools.pairwise(ends)):
+        rows = order[first:last]
+        counted = np.bincount((of_row[rows] - block * step) * m + codes[rows], minlength=0)
+        shares: Floats = np.zeros((-(-len(counted) // m), m))
+        shares.ravel()[: len(counted)] = counted
+        shares = np.cumsum(shares, axis=1)
+        shares /= shares[:, -1:]
+        highest = max(highest, float(np.abs(shares - table)[:, :-1].sum(axis=1).max()) / (m - 1))
+    return highest

@@ -3,10 +3,10 @@
 Start with :class:`Anonymizer`, a scikit-learn estimator. :class:`Protection` is the same as
 ``summarize -> plan -> apply`` over batches, for tables that don't fit in memory.
 
-A *method* finds classes (:class:`Mondrian`, :class:`Guided`), a *recoding* writes them
-(:class:`Ranges`, :class:`Level`, :class:`Centroid`, :class:`Representative`); what must hold are
-the values of :mod:`halfmask.guarantees`. The engine judges every guarantee at every cut, so a
-method can't break one.
+A *method* finds classes (:class:`Mondrian`, :class:`Guided`, :class:`Hilbert`,
+:class:`RPlusTree`), a *recoding* writes them (:class:`Ranges`, :class:`Level`, :class:`Centroid`,
+:class:`Representative`); what must hold are the values of :mod:`halfmask.guarantees`. The engine
+judges every guarantee at every cut, so a method can't break one.
 """
 
 from __future__ import annotations
@@ -14,13 +14,17 @@ from __future__ import annotations
 from halfmask.anonymize._anonymizer import Anonymizer
 from halfmask.anonymize._coding import Coding
 from halfmask.anonymize._fitted import Fitted
+from halfmask.anonymize._generalizations import FeatureGeneralization, Generalizations, Part
 from halfmask.anonymize._guided import Guided
+from halfmask.anonymize._hilbert import Hilbert
 from halfmask.anonymize._method import Method
+from halfmask.anonymize._minimizer import Minimizer
 from halfmask.anonymize._mondrian import Mondrian
 from halfmask.anonymize._partition import Partition
 from halfmask.anonymize._plan import Plan
 from halfmask.anonymize._protection import Protection
 from halfmask.anonymize._recount import CellCounts
+from halfmask.anonymize._rplus_tree import RPlusTree
 from halfmask.anonymize._summary import MAX_ROWS, Summary
 from halfmask.anonymize.recodings import (
     MOST_MEMBERS,
@@ -38,14 +42,20 @@ __all__ = [
     "CellCounts",
     "Centroid",
     "Coding",
+    "FeatureGeneralization",
     "Fitted",
+    "Generalizations",
     "Guided",
+    "Hilbert",
     "Level",
     "Method",
+    "Minimizer",
     "Mondrian",
+    "Part",
     "Partition",
     "Plan",
     "Protection",
+    "RPlusTree",
     "Ranges",
     "Recoding",
     "Representative",

@@ -38,6 +38,8 @@ class Engine:
         The least size of a cell.
     strict
         Whether rows of one code stay together.
+    share
+        The least share of a node's rows on each side of an R+ tree's cut; negative: none is made.
     """
 
     buffers: Buffers
@@ -46,6 +48,7 @@ class Engine:
     guide: Guide
     k: int
     strict: bool
+    share: float = -1.0
 
     def __repr__(self) -> str:
         return f"Engine({len(self.buffers.lanes[0])} rows, k={self.k})"
@@ -99,6 +102,7 @@ class Engine:
             self.guide,
             self.k,
             self.strict,
+            self.share,
             run,
             whole,
             tree,

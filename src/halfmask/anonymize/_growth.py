@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from halfmask._errors import GuaranteeNotMetError
+from halfmask.anonymize._curve_growth import cut_curve
 from halfmask.anonymize._engine import Engine
 from halfmask.guarantees import Classes, Criterion
 
@@ -45,11 +46,18 @@ class Lead:
         What the cuts should separate, (rows, guides), scaled to [0, 1]; ``None`` for Mondrian.
     least_gain
         The share of a node's spread that a cut must take away to be preferred to Mondrian's.
+    search
+        What is cut where the guides don't say: the widest column at its ``"median"``, the column
+        and place that leave the least ``"margin"``, or a ``"curve"`` through all columns.
+    least_share
+        The least share of a node's rows on each side of a cut that leaves the least margin.
     """
 
     strict: bool = True
     guides: NDArray[np.float64] | None = None
     least_gain: float = 0.0
+    search: Literal["median", "margin", "curve"] = "median"
+    least_share: float = 0.0
 
     def __repr__(self) -> str:
         n = 0 if self.guides is None else self.guides.shape[1]
@@ -97,6 +105,8 @@ def grow_partition(
     n = len(codes[0])
     rules, k = engine_rules(guarantees, sensitive)
     _check_whole(guarantees, sensitive, n)
+    if lead.search == "curve":
+        return cut_curve(codes, n_codes, sensitive=sensitive, rules=rules, k=k)
     guides = lead.guides if lead.guides is not None else np.zeros((n, 0))
     front = _pack(codes, n_codes, sensitive, guides)
     back = front.copy()  # touched before the loops run: the first touch of a page is slow
@@ -113,6 +123,7 @@ def grow_partition(
         guide=Guide(guides.shape[1], lead.least_gain, GUIDE_BINS),
         k=k,
         strict=lead.strict,
+        share=lead.least_share if lead.search == "margin" else -1.0,
     )
     cell_of_row = np.empty(n, dtype=np.int32)
     return engine.partition(cell_of_row), cell_of_row

@@ -269,7 +269,25 @@ class GuidedSection(Section):
     )
 
 
-MethodSection: TypeAlias = Annotated[MondrianSection | GuidedSection, Field(discriminator="name")]
+class HilbertSection(Section):
+    """Classes cut from a Hilbert curve where least is lost."""
+
+    name: Literal["hilbert"]
+
+
+class RPlusTreeSection(Section):
+    """Classes cut where the boxes of both sides are smallest."""
+
+    name: Literal["r-plus-tree"]
+    least_share: Annotated[Number, Field(ge=0, le=0.5)] = Field(
+        default=0.25, description="Share of a class's rows that each side of a cut should have."
+    )
+
+
+MethodSection: TypeAlias = Annotated[
+    MondrianSection | GuidedSection | HilbertSection | RPlusTreeSection,
+    Field(discriminator="name"),
+]
 
 
 class RangesSection(Section):
@@ -352,6 +370,8 @@ _BY_TAG: dict[str, type[Section]] = {
     "t-closeness": TClosenessSection,
     "mondrian": MondrianSection,
     "guided": GuidedSection,
+    "hilbert": HilbertSection,
+    "r-plus-tree": RPlusTreeSection,
     "ranges": RangesSection,
     "level": LevelSection,
     "centroid": CentroidSection,

@@ -18,11 +18,13 @@ from halfmask.anonymize import (
     Centroid,
     Fitted,
     Guided,
+    Hilbert,
     Level,
     Mondrian,
     Protection,
     Ranges,
     Representative,
+    RPlusTree,
     Summary,
 )
 from halfmask.data import Hierarchy, Schema, Source, open_table
@@ -288,6 +290,10 @@ def _method(policy: Policy) -> Method:
     said = policy.method
     if said.name == "guided":
         return Guided(least_gain=float(said.least_gain))
+    if said.name == "hilbert":
+        return Hilbert()
+    if said.name == "r-plus-tree":
+        return RPlusTree(least_share=float(said.least_share))
     return Mondrian(strict=said.strict)
 
 

@@ -31,6 +31,8 @@ TREATMENTS = {
 METHODS = {
     "mondrian": "Mondrian: classes are cut at the median of their widest column",
     "guided": "Guided: classes are cut where the label to predict parts most",
+    "hilbert": "Hilbert: classes are cut from a curve through all columns, where least is lost",
+    "r-plus-tree": "R+ tree: classes are cut where the boxes of both sides are smallest",
 }
 
 

@@ -1,0 +1,63 @@
+"""RPlusTree: classes are the leaves of a spatial index."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from halfmask._validation import number_between
+from halfmask.anonymize._growth import Lead
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["RPlusTree"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RPlusTree:
+    """Cut where the boxes around the rows of both sides are smallest.
+
+    Parameters
+    ----------
+    least_share
+        The share, in [0, 0.5], of a class's rows that a cut should leave on each side, so that the
+        tree stays flat. A column that can't be cut so offers its most even cut. 0 follows the boxes
+        alone, 0.5 looks at each column's most even cut only.
+
+    Notes
+    -----
+    Iwuchukwu, Naughton, "K-anonymization as spatial indexing: toward scalable and incremental
+    anonymization", VLDB 2007: the leaves of an R+ tree with room for k to 2k - 1 rows are classes
+    whose boxes are compact and don't overlap. The tree is built at once from above, after all rows
+    are known; of two boxes, the sum of their margins (normalized widths of all columns, the
+    columns that aren't cut included), each times its rows, decides on the column and the place. A
+    class keeps 2k rows and more only where no cut that is looked at keeps every guarantee;
+    Mondrian's are looked at last. A column with a hierarchy is cut between the children of the node
+    that holds the class's values; of more than 256 values in a class, 256 steps are looked at.
+
+    On Adult at k=10 with 8 quasi-identifiers the rows' mean normalized width is 0.059 with a share
+    of 0, 0.060 with 0.25, 0.064 with 0.5, and 0.074 by Mondrian.
+
+    See Also
+    --------
+    Mondrian : Looks at the class that is cut only, not at what is left of it, and is faster.
+
+    Examples
+    --------
+    >>> RPlusTree()
+    RPlusTree(least_share=0.25)
+    """
+
+    name: ClassVar[str] = "r-plus-tree"
+    needs_guide: ClassVar[bool] = False
+
+    least_share: float = 0.25
+
+    def __post_init__(self) -> None:
+        number_between(0, 0.5, owner="RPlusTree", least_share=self.least_share)
+
+    def lead(self, guides: NDArray[np.float64] | None) -> Lead:  # noqa: ARG002 # it needs none
+        """Return how the cuts are to be led."""
+        return Lead(search="margin", least_share=float(self.least_share))

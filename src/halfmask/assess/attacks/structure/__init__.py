@@ -1,12 +1,17 @@
-"""Structure of tree models: what can be read off a model without attacking anybody."""
+"""Structure of tree models: what can be read off a model without attacking anybody.
+
+- :class:`TreeStructure`: small leaves, leaves of one label, rare outputs, degrees of freedom.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from halfmask.assess.attacks.structure._tree_structure import TreeStructure
+
 if TYPE_CHECKING:
     from halfmask.assess.attacks._attack import Attack
 
-__all__ = ["ATTACKS"]
+__all__ = ["ATTACKS", "TreeStructure"]
 
-ATTACKS: tuple[type[Attack], ...] = ()
+ATTACKS: tuple[type[Attack], ...] = (TreeStructure,)

@@ -1,0 +1,119 @@
+"""Tree models as what they store: which leaf a row falls in, and how many rows of each class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Trees", "trees_of"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Trees:
+    """The trees of a model of scikit-learn, and how rows become what they split.
+
+    Parameters
+    ----------
+    model
+        The tree or the ensemble.
+    before
+        The steps of a pipeline that come first; ``None`` without any.
+    kind
+        ``"tree"``, ``"forest"`` (the classes' counts are in the leaves), ``"boosted"`` (the leaves
+        hold corrections), or ``"histogram"`` (boosted, and rows can't be led to its leaves).
+    """
+
+    model: Any
+    before: Any
+    kind: str
+
+    def __repr__(self) -> str:
+        return f"Trees({self.kind})"
+
+    @property
+    def _own_counts(self) -> bool:
+        return self.kind == "histogram"
+
+    def leaves(self, rows: Any) -> NDArray[np.int64]:  # noqa: ANN401 # a frame or an array
+        """Return the number of the leaf of each row in each tree: (rows, trees)."""
+        ready = rows if self.before is None else self.before.transform(rows)
+        found = np.asarray(self.model.apply(ready), dtype=np.int64)
+        return found.reshape(len(found), -1)
+
+    @property
+    def class_counts(self) -> tuple[NDArray[np.float64], ...]:
+        """For each tree how many training rows of each class were at each node: (nodes, classes).
+
+        Of trees and forests of classifiers; rows count as often as the forest drew them.
+        """
+        singles = [self.model] if self.kind == "tree" else list(self.model.estimators_)
+        return tuple(
+            each.tree_.value[:, 0, :] * each.tree_.weighted_n_node_samples[:, None]
+            for each in singles
+        )
+
+    @property
+    def leaf_rows(self) -> tuple[NDArray[np.int64], ...]:
+        """For each tree of a histogram ensemble how many rows it was grown of in each leaf."""
+        return tuple(
+            tree.nodes["count"][tree.nodes["is_leaf"].astype(bool)].astype(np.int64)
+            for together in self.model._predictors  # noqa: SLF001 # the only place of the counts
+            for tree in together
+        )
+
+    def parameters(self, n_classes: int) -> int:
+        """Return how many numbers the model learned.
+
+        Two for each split (column and threshold), one less than the classes for each leaf that
+        holds shares, one for each leaf that holds a correction: Preen and Smith (2025).
+        """
+        leaves, splits = self._sizes
+        per_leaf = n_classes - 1 if self.kind in {"tree", "forest"} else 1
+        return 2 * splits + per_leaf * leaves
+
+    @property
+    def _sizes(self) -> tuple[int, int]:
+        """Return how many leaves and how many splits there are in all trees."""
+        if self._own_counts:
+            leaves = sum(len(counts) for counts in self.leaf_rows)
+            return leaves, leaves - len(self.leaf_rows)
+        made = [self.model] if self.kind == "tree" else np.ravel(self.model.estimators_)
+        leaves = sum(int(each.get_n_leaves()) for each in made)
+        return leaves, leaves - len(made)
+
+
+def trees_of(model: Any) -> Trees | None:  # noqa: ANN401 # any model
+    """Return the trees of a model, or the last step of a pipeline; ``None`` if it has none.
+
+    What is read are fitted classifiers of scikit-learn: ``DecisionTreeClassifier``,
+    ``RandomForestClassifier``, ``ExtraTreesClassifier``, ``GradientBoostingClassifier`` and
+    ``HistGradientBoostingClassifier``, and what inherits from them.
+    """
+    from sklearn.ensemble import (  # noqa: PLC0415 # sklearn loads late
+        ExtraTreesClassifier,
+        GradientBoostingClassifier,
+        HistGradientBoostingClassifier,
+        RandomForestClassifier,
+    )
+    from sklearn.pipeline import Pipeline  # noqa: PLC0415 # the same
+    from sklearn.tree import DecisionTreeClassifier  # noqa: PLC0415 # the same
+
+    before = None
+    if isinstance(model, Pipeline):
+        before = model[:-1] if len(model) > 1 else None
+        model = model[-1]
+    kinds = {
+        "tree": (DecisionTreeClassifier,),
+        "forest": (RandomForestClassifier, ExtraTreesClassifier),
+        "boosted": (GradientBoostingClassifier,),
+        "histogram": (HistGradientBoostingClassifier,),
+    }
+    for kind, classes in kinds.items():
+        if isinstance(model, classes):
+            return Trees(model=model, before=before, kind=kind)
+    return None

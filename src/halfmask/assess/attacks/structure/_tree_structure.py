@@ -1,0 +1,150 @@
+"""What the leaves of a tree model hold, counted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from halfmask._validation import integer_at_least
+from halfmask.assess.attacks._arms import Certain
+from halfmask.assess.attacks._outcome import Outcome
+from halfmask.assess.attacks._targets import ModelTarget
+from halfmask.assess.attacks._trees import trees_of
+from halfmask.assess.attacks.structure._groups import Groups, groups_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from halfmask.assess.attacks._arms import Arm
+
+__all__ = ["TreeStructure"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeStructure:
+    """Structural checks of a tree model: what can be read off it without attacking anybody.
+
+    Parameters
+    ----------
+    k
+        The least number of training rows that a leaf, and a model's output, should stand for.
+        At least 2.
+    least_freedom
+        The least residual degrees of freedom, rows minus learned numbers, of a single tree.
+
+    Notes
+    -----
+    After Preen and Smith, "A hierarchical approach for assessing the vulnerability of tree-based
+    classification models to membership inference attack" (TDP 2025), and the structural attack of
+    their SACRO-ML. Counted are, over the rows that trained the model *as it saw them*:
+
+    - ``rows in leaves below k``: of all rows in all trees, those in a leaf of fewer than k rows;
+    - ``a leaf below k``: 1 if there is one such leaf;
+    - ``rows in one-label leaves below k``: those in such a leaf where all have one label, so that
+      the leaf tells the label of a few people (class disclosure);
+    - ``rows of an output below k``: those whose predicted probabilities fewer than k rows share;
+    - ``too few degrees of freedom``: 1 if so, of a single tree. An ensemble has far more leaves
+      than rows at any k, which says nothing of it: there the number is only among the details.
+
+    Among the details are the smallest leaf and output, the lowest frequency of a label in a leaf,
+    and the share of rows in leaves of one label of any size: k-anonymity doesn't promise against
+    the last two, l-diversity does.
+
+    **Guarantees.** These are counts, with no guess in them: no interval, no positive control.
+
+    **Edge cases.** A forest draws rows, and a leaf may have been grown of fewer than the rows that
+    fall into it; counted are those that fall into it, since they can't be told apart by it. To the
+    leaves of ``HistGradientBoosting`` no rows can be led: its own counts are read, without labels.
+    """
+
+    name: ClassVar[str] = "structure/trees"
+    attacks: ClassVar[type] = ModelTarget
+
+    k: int = 10
+    least_freedom: int = 10
+
+    def __post_init__(self) -> None:
+        integer_at_least(2, owner="TreeStructure", k=self.k)
+        integer_at_least(0, owner="TreeStructure", least_freedom=self.least_freedom)
+
+    def lacks(self, target: ModelTarget) -> str:
+        """Return what the target lacks: a model of trees, and rows that trained it."""
+        if trees_of(target.model) is None:
+            return "a model of scikit-learn's trees"
+        return "" if target.n_members else "members"
+
+    def run(self, target: ModelTarget, *, seed: int) -> tuple[Outcome, ...]:  # noqa: ARG002 # counts
+        """Count, and return one outcome for each check."""
+        trees = trees_of(target.model)
+        if trees is None:
+            return ()
+        rows = target.members if target.trained_rows is None else target.trained_rows
+        labels = np.unique(np.asarray(target.member_labels), return_inverse=True)[1].ravel()
+        n_classes = int(labels.max()) + 1
+        outputs = Groups.of(_alike(target.model.predict_proba(rows)), labels)
+        outcomes = [*self._leaves(groups_of(trees, rows, labels)), self._outputs(outputs)]
+        freedom = len(labels) - trees.parameters(n_classes)
+        if trees.kind == "tree":
+            outcomes.append(self._freedom(freedom))
+        else:
+            details = {**outcomes[0].details, "residual_degrees_of_freedom": float(freedom)}
+            outcomes[0] = self._counted("rows in leaves below k", outcomes[0].success, details)
+        return tuple(outcomes)
+
+    def _leaves(self, leaves: tuple[Groups, ...]) -> list[Outcome]:
+        total = sum(int(each.sizes.sum()) for each in leaves)
+        small = sum(each.rows_below(self.k) for each in leaves)
+        smallest = min(each.smallest for each in leaves)
+        details = {"smallest_leaf": float(smallest), "leaves": float(sum(map(len, leaves)))}
+        found = [
+            self._counted("rows in leaves below k", Certain(small / total, total), details),
+            self._counted("a leaf below k", Certain(float(smallest < self.k), total), details),
+        ]
+        if all(each.labelled for each in leaves):
+            told = sum(each.one_label_rows_below(self.k) for each in leaves)
+            pure = sum(each.one_label_rows_below(total + 1) for each in leaves)
+            details = {
+                "rows_in_one_label_leaves": pure / total,
+                "lowest_label_frequency": float(min(each.lowest_frequency for each in leaves)),
+            }
+            found.append(
+                self._counted(
+                    "rows in one-label leaves below k", Certain(told / total, total), details
+                )
+            )
+        return found
+
+    def _outputs(self, outputs: Groups) -> Outcome:
+        total = int(outputs.sizes.sum())
+        return self._counted(
+            "rows of an output below k",
+            Certain(outputs.rows_below(self.k) / total, total),
+            {"smallest_output": float(outputs.smallest), "outputs": float(len(outputs))},
+        )
+
+    def _freedom(self, freedom: int) -> Outcome:
+        return self._counted(
+            "too few degrees of freedom",
+            Certain(float(freedom < self.least_freedom), 1),
+            {"residual_degrees_of_freedom": float(freedom)},
+        )
+
+    def _counted(self, measure: str, share: Arm, details: dict[str, float]) -> Outcome:
+        return Outcome(
+            attack=self.name,
+            measure=measure,
+            success=share,
+            control=Certain(0.0),
+            needed_of="rows",
+            census=True,
+            details={"k": float(self.k), **details},
+        )
+
+
+def _alike(chances: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the same number for rows of the same output, to the twelfth digit."""
+    rounded = np.ascontiguousarray(np.round(np.asarray(chances, dtype=np.float64), 12) + 0.0)
+    whole = rounded.view(np.dtype((np.void, rounded.dtype.itemsize * rounded.shape[1])))
+    return np.unique(whole.ravel(), return_inverse=True)[1].astype(np.int64)

@@ -23,7 +23,7 @@ __all__ = ["ModelTarget", "TableTarget", "Train"]
 Train = Callable[[Any, Any, int], Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, weakref_slot=True)
 class ModelTarget:
     """A trained classifier, and people whose rows did and didn't train it.
 

@@ -1,0 +1,198 @@
+"""What a minimized model still asks of each feature, as a value that explains itself."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from halfmask._errors import ColumnNotFoundError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["FeatureGeneralization", "Generalizations", "Part"]
+
+#: A cell of a table as JSON has it; dates are ISO 8601.
+Plain = str | int | float | bool | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Part:
+    """One answer that a person may give for a feature, and what the model gets for it.
+
+    Parameters
+    ----------
+    label
+        How a form may name it, such as ``"31 to 45"``.
+    representative
+        The value that stands for it; it may be a value that one fitted row alone has.
+    share
+        The share of the fitted rows that give this answer, in [0, 1].
+    low, high
+        For a range: it holds ``low <= value < high``; ``None`` on a side without an end.
+    values
+        For a group of categories: the categories.
+    """
+
+    label: str
+    representative: Plain
+    share: float
+    low: Plain = None
+    high: Plain = None
+    values: tuple[Plain, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"Part(of {self.share:.1%} of the rows)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class FeatureGeneralization:
+    """How coarsely one feature may be asked for.
+
+    Parameters
+    ----------
+    name
+        The feature.
+    asked
+        ``"not needed"``; ``"ranges"`` or ``"groups"``, whose ``parts`` are the answers; or
+        ``"as it is"``.
+    parts
+        The answers, in order. For a feature that isn't needed one, with the value that the model
+        gets for everybody; for one that stays as it is none.
+    ncp
+        The information lost, in [0, 1]: the normalized certainty penalty over the fitted rows.
+    bits_before, bits_after
+        The entropy of the feature's values and of the answers, in bits a person.
+    """
+
+    name: str
+    asked: Literal["not needed", "ranges", "groups", "as it is"]
+    parts: tuple[Part, ...]
+    ncp: float
+    bits_before: float
+    bits_after: float
+
+    def __repr__(self) -> str:
+        many = f", {len(self.parts)} parts" if self.asked in ("ranges", "groups") else ""
+        return f"FeatureGeneralization({self.name!r}, {self.asked}{many})"
+
+    @property
+    def text(self) -> str:
+        """One line such as ``"age: below 31 / 31 to 44 / 45 or more"``; it holds cut points."""
+        if self.asked in ("not needed", "as it is"):
+            return f"{self.name}: {self.asked}"
+        return f"{self.name}: {' / '.join(part.label for part in self.parts)}"
+
+    def to_dict(self) -> dict[str, object]:
+        """Return plain dictionaries, lists, texts and numbers."""
+        said: dict[str, object] = {
+            "name": self.name,
+            "asked": self.asked,
+            "ncp": self.ncp,
+            "bits_before": self.bits_before,
+            "bits_after": self.bits_after,
+        }
+        if self.asked == "not needed":
+            return said | {"representative": self.parts[0].representative}
+        if self.asked == "as it is":
+            return said
+        parts = []
+        for part in self.parts:
+            where: dict[str, object] = {"low": part.low, "high": part.high}
+            if self.asked == "groups":
+                where = {"values": list(part.values)}
+            shown = {"label": part.label, "representative": part.representative}
+            parts.append({**shown, "share": part.share, **where})
+        return said | {"parts": parts}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Generalizations:
+    """How coarsely each feature of a model may be asked for: one partition a feature.
+
+    Guarantees
+    ----------
+    It holds no row: of each feature separately cut points, categories, a representative value for
+    each answer and the share of rows that give it. ``repr`` holds none of these.
+
+    Edge cases
+    ----------
+    A cut point or representative is a value of some fitted row, and may be one that a single
+    person has. Who may not show such a value rounds it before publishing.
+
+    Examples
+    --------
+    >>> ages = FeatureGeneralization(
+    ...     name="age",
+    ...     asked="ranges",
+    ...     parts=(
+    ...         Part(label="below 31", representative=24, share=0.5, high=31),
+    ...         Part(label="31 or more", representative=40, share=0.5, low=31),
+    ...     ),
+    ...     ncp=0.5,
+    ...     bits_before=5.9,
+    ...     bits_after=1.0,
+    ... )
+    >>> answers = Generalizations((ages,))
+    >>> answers
+    Generalizations(0 not needed, 1 coarser, 0 as they are)
+    >>> print(answers.text)
+    age: below 31 / 31 or more
+    """
+
+    features: tuple[FeatureGeneralization, ...]
+
+    def __repr__(self) -> str:
+        not_needed, kept = len(self.not_needed), len(self.as_they_are)
+        coarser = len(self.features) - not_needed - kept
+        return f"Generalizations({not_needed} not needed, {coarser} coarser, {kept} as they are)"
+
+    @property
+    def not_needed(self) -> tuple[str, ...]:
+        """The features that needn't be asked for."""
+        return tuple(f.name for f in self.features if f.asked == "not needed")
+
+    @property
+    def as_they_are(self) -> tuple[str, ...]:
+        """The features that the model needs as they are."""
+        return tuple(f.name for f in self.features if f.asked == "as it is")
+
+    @property
+    def ncp(self) -> float:
+        """The information lost, in [0, 1], mean over the features."""
+        return sum(f.ncp for f in self.features) / len(self.features)
+
+    @property
+    def text(self) -> str:
+        """One line a feature, for who makes the form."""
+        return "\n".join(feature.text for feature in self.features)
+
+    def to_dict(self) -> dict[str, object]:
+        """Return plain dictionaries, lists, texts and numbers."""
+        return {"features": [feature.to_dict() for feature in self.features]}
+
+    def to_json(self) -> str:
+        """Return `to_dict` as JSON."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+
+    def __getitem__(self, name: str) -> FeatureGeneralization:
+        """Return what is said of one feature.
+
+        Raises
+        ------
+        ColumnNotFoundError
+            If there is no such feature.
+        """
+        for feature in self.features:
+            if feature.name == name:
+                return feature
+        raise ColumnNotFoundError.of(
+            [name], [feature.name for feature in self.features], where="the minimized features"
+        )
+
+    def __iter__(self) -> Iterator[FeatureGeneralization]:
+        return iter(self.features)
+
+    def __len__(self) -> int:
+        return len(self.features)

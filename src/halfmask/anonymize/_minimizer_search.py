@@ -1,0 +1,256 @@
+"""The search for coarser features: greedy, the least loss of score by information first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from halfmask.anonymize._minimizer_feature import Feature, Move
+    from halfmask.anonymize._minimizer_score import Score
+
+__all__ = ["Keys", "Search", "Step"]
+
+AT_ONCE = 16  # how many doubtful moves are tried in one call of the model
+PROFILE_ROWS = 200  # on how many rows it is seen how the model takes a category
+MOST_LABELS = 64  # answers with more different ones are numbers
+LEAST_GAIN = 1e-9  # a join of values that no row has gains nothing, and costs nothing
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """Where a search was: the score on its rows, and for each feature its map."""
+
+    score: float
+    targets: dict[int, NDArray[np.int64]]
+
+
+class Keys:
+    """A 64-bit number for each row's values, by which the model is asked of each row once.
+
+    Sums of random numbers, one for each value of each column (Zobrist, "A new hashing method with
+    application for game playing", 1970): changing one column changes the key by a difference.
+    """
+
+    def __init__(self, sizes: Sequence[int], seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        self._words = [rng.integers(0, 2**64, size, dtype=np.uint64) for size in sizes]
+
+    def of(self, codes: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """Return the keys of rows, (n_columns, n_rows)."""
+        keys = np.zeros(codes.shape[1], dtype=np.uint64)
+        for words, column in zip(self._words, codes, strict=True):
+            keys += words[column]
+        return keys
+
+    def moved(
+        self, column: int, old: NDArray[np.int64], new: NDArray[np.int64]
+    ) -> NDArray[np.uint64]:
+        """Return what one column's change adds to the keys."""
+        words = self._words[column]
+        return words[new] - words[old]
+
+
+@dataclass(slots=True, eq=False)
+class _Tried:
+    """A move with what it was measured to lose, and when."""
+
+    move: Move
+    loss: float
+    turn: int
+
+    @property
+    def rank(self) -> tuple[float, float]:
+        """What decides: loss by gain; among those that lose nothing the larger gain first."""
+        return (
+            max(self.loss, 0.0) / max(self.move.gain, LEAST_GAIN),
+            -self.move.gain,
+        )
+
+
+class Search:
+    """The rows of the search as they are now, and the way that led here.
+
+    Parameters
+    ----------
+    ask
+        The model: codes of shape (n_columns, n_rows) in, answers out.
+    codes
+        The rows, (n_columns, n_rows).
+    truth
+        What the answers should be.
+    features
+        The features that may become coarser.
+    score
+        What answers are worth.
+    keys
+        Keys of rows.
+    """
+
+    def __init__(  # each once, by one caller
+        self,
+        ask: Callable[[NDArray[np.int64]], NDArray[np.float64]],
+        codes: NDArray[np.int64],
+        truth: NDArray[np.float64],
+        features: Sequence[Feature],
+        score: Score,
+        keys: Keys,
+    ) -> None:
+        self._ask, self._truth, self._score, self._keys = ask, truth, score, keys
+        self._features = {feature.index: feature for feature in features}
+        self._raw = codes
+        self._now = codes.copy()
+        self._key_of_row = keys.of(codes)
+        self._answers = ask(codes)
+        self._cache = _Cache()
+        self._cache.add(self._key_of_row, self._answers)
+        self._profiles = {f.index: self._profile(f) for f in features if f.places is None}
+        self.targets: dict[int, NDArray[np.int64]] = {f.index: f.untouched for f in features}
+        self.level = score.of(truth, self._answers)
+        self.path = [Step(self.level, dict(self.targets))]
+
+    def run(self, floor: float) -> None:
+        """Coarsen until no step keeps the score at the floor."""
+        turn = 0
+        tried: dict[tuple[object, ...], _Tried] = {}
+        for index in self._features:
+            self._renew(tried, index)
+        while True:
+            best = self._best(tried, floor, turn)
+            if best is None:
+                return
+            self._take(best.move)
+            turn += 1
+            self._renew(tried, best.move.feature)
+
+    def _renew(self, tried: dict[tuple[object, ...], _Tried], index: int) -> None:
+        """Put a feature's moves from its present map in the place of those from its last."""
+        moves = self._features[index].moves(self.targets[index], self._profiles.get(index))
+        fresh = {(index, *move.key): move for move in moves}
+        for key in [key for key in tried if key[0] == index and key not in fresh]:
+            del tried[key]
+        for key, move in fresh.items():
+            if key in tried:
+                tried[key].move = move  # the same rows change; its loss is still a good guess
+            else:
+                tried[key] = _Tried(move, 0.0, -1)
+
+    def _best(
+        self, tried: dict[tuple[object, ...], _Tried], floor: float, turn: int
+    ) -> _Tried | None:
+        """Return the best move that keeps the floor, measured on the rows as they are now.
+
+        Only moves that look better than the best measured one are measured anew: a move's loss
+        changes little when other features become coarser (Minoux, "Accelerated greedy algorithms",
+        1978).
+        """
+        while True:
+            order = sorted(
+                (t for t in tried.values() if self.level - t.loss >= floor or t.turn < turn),
+                key=lambda t: t.rank,
+            )
+            # A loss beyond the floor when last measured is not asked again until all else is tried.
+            order.sort(key=lambda t: self.level - t.loss < floor)
+            if not order:
+                return None
+            if order[0].turn == turn:
+                return order[0]
+            doubtful = [t for t in order if t.turn < turn][:AT_ONCE]
+            for one, loss in zip(doubtful, self._losses([t.move for t in doubtful]), strict=True):
+                one.loss, one.turn = loss, turn
+
+    def _losses(self, moves: Sequence[Move]) -> list[float]:
+        """Return what each move would cost in score, the model asked once for all of them."""
+        parts = [self._changed(move) for move in moves]
+        answers = self._answered(moves, parts)
+        return [
+            -self._score.change(self._truth, self._answers, at, after)
+            for (at, _), after in zip(parts, answers, strict=True)
+        ]
+
+    def _changed(self, move: Move) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+        """Return the rows that a move changes, and their keys after it."""
+        new = move.target[self._raw[move.feature]]
+        old = self._now[move.feature]
+        at = np.flatnonzero(new != old)
+        return at, self._key_of_row[at] + self._keys.moved(move.feature, old[at], new[at])
+
+    def _answered(
+        self,
+        moves: Sequence[Move],
+        parts: Sequence[tuple[NDArray[np.int64], NDArray[np.uint64]]],
+    ) -> list[NDArray[np.float64]]:
+        """Return the model's answers to the changed rows of each move."""
+        keys = np.concatenate([part for _, part in parts])
+        owner = np.repeat(np.arange(len(parts)), [len(part) for part, _ in parts])
+        rows = np.concatenate([part for part, _ in parts])
+        distinct, first, place = np.unique(keys, return_index=True, return_inverse=True)
+        known, answers = self._cache.find(distinct)
+        asked = first[~known]
+        if len(asked):
+            codes = self._now[:, rows[asked]]
+            for number in np.unique(owner[asked]).tolist():
+                mine = np.flatnonzero(owner[asked] == number)
+                move = moves[number]
+                codes[move.feature, mine] = move.target[self._raw[move.feature, rows[asked][mine]]]
+            new = self._ask(codes)
+            self._cache.add(distinct[~known], new)
+            answers[~known] = new
+        ends = np.cumsum([len(part) for part, _ in parts])[:-1]
+        return list(np.split(answers[place], ends))
+
+    def _take(self, move: Move) -> None:
+        at, keys = self._changed(move)
+        (answers,) = self._answered([move], [(at, keys)])
+        self._now[move.feature] = move.target[self._raw[move.feature]]
+        self._key_of_row[at] = keys
+        self._answers[at] = answers
+        self.targets[move.feature] = move.target
+        self.level = self._score.of(self._truth, self._answers)
+        self.path.append(Step(self.level, dict(self.targets)))
+
+    def _profile(self, feature: Feature) -> NDArray[np.float64]:
+        """Return how the model answers with each value of a feature put into the same rows."""
+        n_codes = feature.coding.n_codes
+        # The rows are in random order.
+        some = self._raw[:, :PROFILE_ROWS]
+        rows = np.tile(some, (1, n_codes))
+        rows[feature.index] = np.repeat(np.arange(n_codes), some.shape[1])
+        answers = self._ask(rows)
+        labels = np.unique(answers)
+        if len(labels) > MOST_LABELS:
+            return answers.reshape(n_codes, -1)
+        one_hot: NDArray[np.float64] = (answers[:, None] == labels).astype(np.float64)
+        return one_hot.reshape(n_codes, -1)
+
+
+class _Cache:
+    """The model's answers by key, sorted; emptied when it grows too large."""
+
+    MOST = 4_000_000
+
+    def __init__(self) -> None:
+        self._keys = np.zeros(0, dtype=np.uint64)
+        self._answers: NDArray[np.float64] = np.zeros(0)
+
+    def find(self, keys: NDArray[np.uint64]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+        """Return which keys are known, and their answers."""
+        if not len(self._keys):
+            return np.zeros(len(keys), dtype=bool), np.zeros(len(keys))
+        place = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        return self._keys[place] == keys, self._answers[place]
+
+    def add(self, keys: NDArray[np.uint64], answers: NDArray[np.float64]) -> None:
+        """Remember answers."""
+        if len(self._keys) > self.MOST:
+            self.__init__()  # type: ignore[misc] # start anew
+        keys, first = np.unique(keys, return_index=True)
+        at = np.searchsorted(self._keys, keys)
+        self._keys = np.insert(self._keys, at, keys)
+        self._answers = np.insert(self._answers, at, answers[first])

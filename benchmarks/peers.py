@@ -58,6 +58,17 @@ PEERS = (
         interpreters=("3.11", "3.12", "3.10"),
         requirements=("pycanon==1.3.6",),
     ),
+    Peer(
+        name="diffprivlib",
+        interpreters=("3.11", "3.10", "3.9"),
+        # its forest is built on the trees of scikit-learn 1.4 and breaks with later ones
+        requirements=("diffprivlib==0.6.6", "scikit-learn==1.4.2", "numpy==2.0.2", "scipy==1.13.1"),
+    ),
+    Peer(
+        name="opacus",
+        interpreters=("3.11", "3.12", "3.10"),
+        requirements=("torch==2.13.0", "opacus==1.6.0"),
+    ),
 )
 
 

@@ -1,0 +1,95 @@
+"""Reproduces "Anonymizing Machine Learning Models" (Goldsteen et al. 2020), and goes on from it.
+
+    python benchmarks/peers.py                                       # once: the peers' venvs
+    python benchmarks/quality/anonymizing_ml_models.py               # under an hour on two cores
+    python benchmarks/quality/anonymizing_ml_models.py --quick       # under a minute, no peers
+    python benchmarks/quality/anonymizing_ml_models.py --only adult nn --seeds 0 1
+
+It can be stopped and started again: what was measured with the same code and settings is not
+measured twice. Progress goes to stderr; the last line of stdout is one JSON object of bars. The
+numbers, tables and figures are written to `--out`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # what all benchmarks share
+
+from ml_models import attributes, membership, plan, private, toolkit
+from ml_models.datasets import missing_files
+from ml_models.models import EPOCHS, LARGE_EPOCHS
+from ml_models.results import write_results
+from ml_models.running import Run, run
+from ml_models.store import version_of
+
+from bars import report, say
+
+OUT = Path(__file__).resolve().parents[2] / "build" / "anonymizing_ml_models"
+SEEDS = (0, 1, 2, 3, 4)
+QUICK_ROWS = 6_000
+QUICK = (("accuracy", "adult", "12", "nn"), ("attribute", "nursery", "8", "dt"))
+
+
+def chosen(arguments: argparse.Namespace) -> tuple[list[plan.Group], list[str]]:
+    """Return what is to be measured, and what can't be, with why."""
+    skipped = [f"{name}: not in the library" for name in membership.absent()]
+    skipped += [f"{name}: not in the library" for name in attributes.absent()]
+    without: set[str] = set()
+    if arguments.quick or not toolkit.available():
+        without |= {"toolkit", "toolkit-qi"}
+        skipped.append("ai-privacy-toolkit: --quick, or no venv (benchmarks/peers.py)")
+    files = missing_files()
+    skipped += [f"{data}: no {file}" for data, file in files.items()]
+    groups = []
+    for group in plan.groups(arguments.seeds):
+        if group.data in files or not _asked(group, arguments):
+            continue
+        why = "--quick" if arguments.quick else private.absent(group.model)
+        private_ones = {name for name, _ in group.cells if name.startswith("dp ")}
+        groups.append(group.without(without | (private_ones if why else set())))
+    return [group for group in groups if group.cells], skipped
+
+
+def _asked(group: plan.Group, arguments: argparse.Namespace) -> bool:
+    if arguments.quick:
+        return (group.kind, group.data, group.qi, group.model) in QUICK
+    words = (group.kind, group.data, group.qi, group.model)
+    return all(word in words for word in arguments.only)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="under a minute, no peers")
+    parser.add_argument("--only", nargs="*", default=[], help="words such as adult, 12, nn")
+    parser.add_argument("--seeds", nargs="*", type=int, default=list(SEEDS))
+    parser.add_argument("--budget-minutes", type=float, default=600.0)
+    parser.add_argument("--out", type=Path, default=OUT)
+    arguments = parser.parse_args()
+    started = time.time()
+    most_rows = QUICK_ROWS if arguments.quick else None
+    if arguments.quick:
+        arguments.seeds = arguments.seeds[:1]
+        arguments.out = arguments.out / "quick"
+    settings: dict[str, object] = {"most_rows": most_rows, "epochs": [EPOCHS, LARGE_EPOCHS]}
+    how = Run(
+        file=arguments.out / "cells.jsonl",
+        version=version_of(settings),
+        cache=arguments.out / "cache",
+        most_rows=most_rows,
+        deadline=started + 60 * arguments.budget_minutes,
+    )
+    groups, skipped = chosen(arguments)
+    for line in skipped:
+        say(f"SKIPPED {line}")
+    left = run(how, groups)
+    for name in left:
+        say(f"NOT DONE {name}")
+    report(write_results(how, arguments.out, skipped, left, time.time() - started))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+"""Figures 2 to 5 as SVG: test accuracy by k, with 95 % intervals over seeds.
+
+The paper's own curves are pictures without numbers in its text, so they can't be drawn beside.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import altair as alt
+import polars as pl
+
+from ml_models.grid import Cell, Grid
+from ml_models.plan import KS, RAW
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CLASSIC = ("guided", "toolkit", "mondrian", "hilbert", "r+ tree")
+GUIDES = ("guided", "guided-record", "workload-aware", "toolkit")
+SIDE = 260
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """One figure of the paper: its panels, and the methods in it."""
+
+    name: str
+    title: str
+    panels: tuple[tuple[str, str, str], ...]
+    methods: tuple[str, ...]
+
+
+FIGURES = (
+    Figure(
+        name="figure_2",
+        title="Adult, NN, by quasi-identifiers",
+        panels=(("adult", "8", "nn"), ("adult", "10", "nn"), ("adult", "12", "nn")),
+        methods=CLASSIC,
+    ),
+    Figure(
+        name="figure_3",
+        title="Adult, 8 quasi-identifiers, feature selection (not for NN), by model",
+        panels=tuple(("adult", "8", model) for model in ("nn", "gb", "dt", "rf")),
+        methods=CLASSIC,
+    ),
+    Figure(
+        name="figure_4",
+        title="Lending Club, 18 quasi-identifiers, NN",
+        panels=(("loan", "18", "nn"),),
+        methods=CLASSIC,
+    ),
+    Figure(
+        name="figure_5",
+        title="Guided by the model against workload-aware, NN",
+        panels=(("adult", "12", "nn"), ("loan", "18", "nn")),
+        methods=GUIDES,
+    ),
+)
+
+
+def draw(grid: Grid, out: Path) -> dict[str, str]:
+    """Draw every figure of which something was measured; return what was drawn and what not."""
+    done = {}
+    for figure in FIGURES:
+        points = _points(grid, figure)
+        if points.is_empty():
+            done[figure.name] = "not drawn: nothing of it was measured"
+            continue
+        path = out / f"{figure.name}.svg"
+        _chart(points, figure).save(str(path))
+        done[figure.name] = path.name
+    return done
+
+
+def _points(grid: Grid, figure: Figure) -> pl.DataFrame:
+    rows = []
+    for panel in figure.panels:
+        raw = grid.mean(Cell(*panel, RAW, 0))
+        for method in (RAW, *figure.methods):
+            for k in KS:
+                mean = raw if method == RAW else grid.mean(Cell(*panel, method, k))
+                if mean is None:
+                    continue
+                rows.append(
+                    {
+                        "panel": "{}, {} QI, {}".format(*panel),
+                        "method": method,
+                        "k": k,
+                        "accuracy": mean.mean,
+                        "low": mean.mean if mean.low is None else mean.low,
+                        "high": mean.mean if mean.high is None else mean.high,
+                    }
+                )
+    return pl.DataFrame(rows)
+
+
+def _chart(points: pl.DataFrame, figure: Figure) -> alt.FacetChart:
+    base = alt.Chart(points).encode(
+        x=alt.X("k:Q", scale=alt.Scale(type="log"), axis=alt.Axis(values=list(KS))),
+        color=alt.Color("method:N", sort=[RAW, *figure.methods]),
+    )
+    scale = alt.Scale(zero=False)
+    lines = base.mark_line(point=True).encode(y=alt.Y("accuracy:Q", scale=scale))
+    bands = base.mark_errorband(opacity=0.15).encode(
+        y=alt.Y("low:Q", scale=scale, title="test accuracy"), y2="high:Q"
+    )
+    layered = alt.layer(bands, lines).properties(width=SIDE, height=SIDE)
+    return layered.facet(facet=alt.Facet("panel:N", title=None), columns=4).properties(
+        title=figure.title
+    )

@@ -1,0 +1,168 @@
+"""Membership inference on a group's models, by the library's battery: table 1.
+
+Members are the training rows as they were before protection, and as they were after; non-members
+are the held-back 40 % and the test rows. Every row carries its number in a last column that models
+don't see: shadow models anonymize the very rows that they get, and a model of another process is
+asked by number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import polars as pl
+
+from halfmask.assess.attacks import ATTACKS, ModelTarget, attack
+from ml_models.methods import METHODS
+from ml_models.models import trained
+from ml_models.plan import RAW
+from ml_models.private import private_probabilities
+from ml_models.remembered import Remembered
+from ml_models.task import as_matrix
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from halfmask.assess.attacks import Attack
+    from ml_models.datasets import Labels
+    from ml_models.encoding import Matrix
+    from ml_models.models import Model
+    from ml_models.scene import Scene
+
+CHEAP = ("membership/black_box", "membership/loss")
+WITH_SHADOWS = ("membership/lira",)  # forests only: 16 more models of each kind
+SHADOWED = ("rf",)
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """A model that doesn't look at the last column."""
+
+    model: Model
+
+    @property
+    def classes_(self) -> NDArray[np.int64]:
+        return self.model.classes_
+
+    def predict_proba(self, rows: Matrix) -> NDArray[np.float64]:
+        return self.model.predict_proba(rows[:, :-1])
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """A model of another process, by what it said of every row."""
+
+    classes_: NDArray[np.int64]
+    said: NDArray[np.float64]
+
+    def predict_proba(self, rows: Matrix) -> NDArray[np.float64]:
+        return self.said[rows[:, -1].astype(np.int64)]
+
+
+def names_for(model: str) -> list[str]:
+    """Return the attacks for a model, those that the library has."""
+    wanted = (*CHEAP, *(WITH_SHADOWS if model in SHADOWED else ()))
+    return [name for name in wanted if name in ATTACKS]
+
+
+def absent() -> list[str]:
+    """Name the attacks that the library doesn't have yet."""
+    return [name for name in (*CHEAP, *WITH_SHADOWS) if name not in ATTACKS]
+
+
+def measure(scene: Scene, cells: list[tuple[str, int]]) -> Iterator[dict[str, Any]]:
+    """Yield for each cell what the attacks reach, with the raw model's power beside."""
+    names = names_for(scene.group.model)
+    if not names:
+        message = f"the library has none of {', '.join((*CHEAP, *WITH_SHADOWS))}"
+        raise RuntimeError(message)
+    attacks = [Remembered.of(name) for name in names]
+    people = _people(scene)
+    raw = _raw_target(scene, people)
+    for method, k in cells:
+        target = _target(scene, people, raw, method, k)
+        able = [each for each in attacks if not each.lacks(target)]
+        # an Attack in all but that its name is an instance's, which the protocol can't say
+        asked = cast("list[Attack]", able)
+        report = attack(target, unprotected=raw, attacks=asked, seed=scene.group.seed)
+        yield {
+            "findings": [finding.to_dict() for finding in report.findings],
+            "test": _accuracy(target, people[len(scene.train) + len(scene.split.held_back) :]),
+            "train": _accuracy(target, None),
+        }
+
+
+def _people(scene: Scene) -> Matrix:
+    """Return all rows as the models see them, with their number in the last column."""
+    encoded = [scene.train, scene.encoder.encode(scene.split.held_back), scene.test]
+    rows = np.vstack(encoded)
+    return np.column_stack([rows, np.arange(len(rows), dtype=np.float32)]).astype(np.float32)
+
+
+def _raw_target(scene: Scene, people: Matrix) -> ModelTarget:
+    n = len(scene.train)
+    parts = scene.split
+    return ModelTarget(
+        model=Numbered(scene.raw),
+        members=people[:n],
+        member_labels=parts.y_train,
+        non_members=people[n:],
+        non_member_labels=np.concatenate([parts.y_held_back, parts.y_test]),
+        train=lambda rows, labels, seed: Numbered(
+            trained(scene.group.model, rows[:, :-1], labels, seed)
+        ),
+    )
+
+
+def _target(scene: Scene, people: Matrix, raw: ModelTarget, method: str, k: int) -> ModelTarget:
+    if method == RAW:
+        return raw
+    n = len(scene.train)
+    if method.startswith("dp "):
+        said = private_probabilities(scene, method, [people[:, :-1]])[0]
+        return replace(raw, model=Elsewhere(np.arange(said.shape[1]), said), train=None)
+    done = METHODS[method](scene.task(k))
+    rows = as_matrix(done.rows, scene.encoder)
+    labels = scene.split.y_train if done.labels is None else done.labels
+    model = trained(scene.group.model, rows, labels, scene.group.seed)
+    everyone = pl.concat([scene.split.train, scene.split.held_back, scene.split.test])
+
+    def train(given: Matrix, labels: Labels, seed: int) -> Numbered:
+        """Do all that the owner does: a raw model, the anonymization that it leads, a second."""
+        encoded = given[:, :-1]
+        task = scene.task(k)
+        first = trained(scene.group.model, encoded, labels, seed)
+        task = replace(
+            task,
+            split=replace(
+                scene.split, train=everyone[given[:, -1].astype(np.int64)], y_train=labels
+            ),
+            encoded=encoded,
+            model=first,
+            probabilities=first.predict_proba(encoded),
+        )
+        shadow = METHODS[method](task)
+        known = labels if shadow.labels is None else shadow.labels
+        written = as_matrix(shadow.rows, scene.encoder)
+        return Numbered(trained(scene.group.model, written, known, seed))
+
+    return replace(
+        raw,
+        model=Numbered(model),
+        trained_rows=np.column_stack([rows, people[:n, -1]]),
+        train=train,
+    )
+
+
+def _accuracy(target: ModelTarget, test: Matrix | None) -> float:
+    """Return the model's accuracy on the test rows, or on what it was trained on."""
+    if test is not None:
+        rows, labels = test, target.non_member_labels[-len(test) :]
+    else:
+        rows = target.members if target.trained_rows is None else target.trained_rows
+        labels = target.member_labels
+    said = target.model.classes_[target.model.predict_proba(rows).argmax(axis=1)]
+    return float((said == labels).mean())

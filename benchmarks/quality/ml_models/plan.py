@@ -1,0 +1,126 @@
+"""What is to be measured, the bars first: every seed of them before anything else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from ml_models.methods import EXTRAS, METHODS
+from ml_models.store import Key
+
+KS = (10, 50, 100, 200, 500, 1000)
+BAR_KS = (50, 100, 200, 500, 1000)
+RAW = "raw"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Cells that share the split, the encoding and the raw model.
+
+    Parameters
+    ----------
+    kind
+        `accuracy`, `membership` or `attribute`.
+    data, qi, model, seed
+        What they share.
+    select
+        Whether attributes are selected before, as in figure 3.
+    cells
+        Method and k of each cell; k is 0 where there is none.
+    """
+
+    kind: str
+    data: str
+    qi: str
+    model: str
+    seed: int
+    cells: tuple[tuple[str, int], ...]
+    select: bool = False
+
+    @property
+    def name(self) -> str:
+        """How it is called while it runs."""
+        return f"{self.kind} {self.data} {self.qi} QI {self.model} seed {self.seed}"
+
+    def without(self, methods: set[str]) -> Group:
+        """Return the group without the cells of some methods."""
+        return replace(self, cells=tuple(cell for cell in self.cells if cell[0] not in methods))
+
+    def key(self, method: str, k: int) -> Key:
+        """Return the key of one of its cells."""
+        return Key(self.kind, self.data, self.qi, self.model, method, k, self.seed)
+
+
+def groups(seeds: Iterable[int]) -> list[Group]:
+    """List everything, in the order in which it is to be measured."""
+    numbers = list(seeds)
+    stages = [
+        [("accuracy", "adult", "12", "nn"), ("accuracy", "adult", "10", "nn")],
+        [("membership", "adult", "12", "rf"), ("attribute", "nursery", "8", "dt")],
+        [("accuracy", "adult", "8", "nn"), ("accuracy", "loan", "18", "nn")],
+        [("membership", "loan", "18", "rf"), ("membership", "adult", "12", "nn-large")],
+        [("accuracy", "adult", qi, "rf") for qi in ("12", "10", "8")],
+        [("accuracy", "adult", "8", "gb"), ("accuracy", "adult", "8", "dt")],
+        [("accuracy", "nursery", "8", "dt"), ("membership", "loan", "18", "nn-large")],
+        [("accuracy", "loan", "18", model) for model in ("rf", "gb", "dt")],
+        [("accuracy", "adult", "12", model) for model in ("gb", "dt")],
+    ]
+    return [_group(*each, seed) for stage in stages for each in stage for seed in numbers]
+
+
+def _group(kind: str, data: str, qi: str, model: str, seed: int) -> Group:
+    cells: list[tuple[str, int]]
+    if kind == "accuracy":
+        cells = _accuracy_cells(data, qi, model)
+    else:
+        cells = [*ATTACKED[kind, data, model]]
+    figure_3 = kind == "accuracy" and (data, qi) == ("adult", "8") and model != "nn"
+    return Group(
+        kind=kind,
+        data=data,
+        qi=qi,
+        model=model,
+        seed=seed,
+        cells=tuple(cells),
+        select=figure_3,
+    )
+
+
+def _accuracy_cells(data: str, qi: str, model: str) -> list[tuple[str, int]]:
+    """List every method at every k, but what would be the same or is only shown once."""
+    methods = [name for name in METHODS if name not in EXTRAS]
+    if (data, qi) in (("adult", "12"), ("nursery", "8")):
+        methods.remove("toolkit-qi")  # all attributes are quasi-identifiers: it is `toolkit`
+    cells = [(RAW, 0)] + [(method, k) for k in KS for method in methods]
+    if (data, qi, model) == ("adult", "12", "nn"):
+        cells += [(method, k) for k in (50, 100, 1000) for method in EXTRAS]
+        cells += [(f"dp epsilon={epsilon}", 0) for epsilon in ("2.11",)]
+    if (data, qi, model) == ("adult", "12", "rf"):
+        cells += [(f"dp epsilon={epsilon}", 0) for epsilon in ("10", "1")]
+    return cells
+
+
+#: What is attacked, as in the paper's tables 1 and 2: a method and its k.
+ATTACKED: dict[tuple[str, str, str], list[tuple[str, int]]] = {
+    ("membership", "adult", "rf"): [
+        (RAW, 0),
+        ("guided", 50),
+        ("guided", 100),
+        ("dp epsilon=10", 0),
+        ("dp epsilon=1", 0),
+    ],
+    ("membership", "adult", "nn-large"): [
+        (RAW, 0),
+        ("guided", 25),
+        ("guided", 50),
+        ("dp epsilon=2.11", 0),
+    ],
+    ("membership", "loan", "rf"): [
+        (RAW, 0),
+        ("guided", 100),
+        ("dp epsilon=10", 0),
+        ("dp epsilon=1", 0),
+    ],
+    ("membership", "loan", "nn-large"): [(RAW, 0), ("guided", 200), ("dp epsilon=3.1", 0)],
+    ("attribute", "nursery", "dt"): [(RAW, 0), ("guided", 100)],
+}

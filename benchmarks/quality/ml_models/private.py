@@ -1,0 +1,96 @@
+"""Differentially private models, each trained in a venv of its own, for comparison only.
+
+A forest by diffprivlib, a network by opacus (DP-SGD). They get the encoded rows as arrays and write
+probabilities; both are kept on disk. The network is NN(100), not the large one: the paper's epsilon
+and delta, today's library.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from peers import DEFAULT_INTO, python_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ml_models.encoding import Matrix
+    from ml_models.scene import Scene
+
+TIMEOUT_SECONDS = 900
+DELTA = 1e-5
+HERE = Path(__file__).resolve().parent
+
+
+def peer_for(model: str) -> str:
+    """Return whose model stands for one of ours."""
+    return "diffprivlib" if model == "rf" else "opacus"
+
+
+def absent(model: str) -> str:
+    """Say what is missing; empty if nothing is."""
+    peer = peer_for(model)
+    there = python_of(peer, DEFAULT_INTO) is not None
+    return "" if there else f"no venv of {peer} (run benchmarks/peers.py)"
+
+
+def private_probabilities(
+    scene: Scene, method: str, queries: list[Matrix]
+) -> list[NDArray[np.float64]]:
+    """Train on the raw rows with differential privacy; return what it says of each query's rows."""
+    settings: dict[str, object] = {
+        "epsilon": float(method.split("=")[1]),
+        "delta": DELTA,
+        "seed": scene.group.seed,
+        "n_classes": int(scene.dataset.labels.max()) + 1,
+    }
+    arrays: dict[str, NDArray[Any]] = {
+        "rows": scene.train,
+        "labels": scene.split.y_train,
+        "queries": np.vstack(queries),
+    }
+    digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
+    for array in arrays.values():
+        digest.update(np.ascontiguousarray(array).tobytes())
+    peer = peer_for(scene.group.model)
+    out = scene.cache / peer / f"{digest.hexdigest()[:24]}.npy"
+    if not out.exists():
+        _run(peer, arrays, settings, out)
+    said = np.load(out, allow_pickle=False)
+    return np.split(said, np.cumsum([len(query) for query in queries])[:-1])
+
+
+def _run(
+    peer: str, arrays: dict[str, NDArray[Any]], settings: dict[str, object], out: Path
+) -> None:
+    python = python_of(peer, DEFAULT_INTO)
+    if python is None:
+        message = f"no venv of {peer} (run benchmarks/peers.py)"
+        raise RuntimeError(message)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        given, written = Path(folder) / "given.npz", Path(folder) / "said.npy"
+        np.savez(given, **arrays)  # type: ignore[arg-type] # its keywords are arrays
+        job = settings | {"given": str(given), "out": str(written)}
+        done = subprocess.run(
+            [python, "-W", "ignore", HERE / f"peer_{peer}.py"],
+            input=json.dumps(job),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=TIMEOUT_SECONDS,
+        )
+        if done.returncode != 0:
+            reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+            message = f"{peer} failed: {reason}"
+            raise RuntimeError(message)
+        unfinished = out.with_suffix(".unfinished")
+        unfinished.write_bytes(written.read_bytes())
+        unfinished.replace(out)

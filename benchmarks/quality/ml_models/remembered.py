@@ -1,0 +1,39 @@
+"""An attack that remembers what it measured: the raw model is attacked once, not for each k."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from halfmask.assess.attacks import ATTACKS
+
+if TYPE_CHECKING:
+    from halfmask.assess.attacks import Attack, Outcome
+
+
+@dataclass(slots=True)
+class Remembered:
+    """One attack of the library with its usual settings, and what it found so far."""
+
+    attack: Attack
+    name: str
+    attacks: type
+    found: dict[tuple[int, int], tuple[Any, tuple[Outcome, ...]]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, name: str) -> Remembered:
+        """Take an attack by its name."""
+        made = ATTACKS[name]()
+        return cls(made, made.name, made.attacks)
+
+    def lacks(self, target: Any) -> str:  # noqa: ANN401 # one of the library's targets
+        """Return what the attack says."""
+        return self.attack.lacks(target)
+
+    def run(self, target: Any, *, seed: int) -> tuple[Outcome, ...]:  # noqa: ANN401 # the same
+        """Attack, unless this very target was attacked before."""
+        key = (id(target), seed)
+        if key not in self.found:
+            # the target is kept too, so that its id stays its own
+            self.found[key] = (target, self.attack.run(target, seed=seed))
+        return self.found[key][1]

@@ -1,0 +1,153 @@
+"""Tables 1 and 2 beside the paper's, and the accuracies behind its figures, as JSON and text."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from ml_models.grid import Cell, Grid
+from ml_models.intervals import Mean
+from ml_models.plan import KS, RAW
+from ml_models.printed import TABLE_1, TABLE_2
+from ml_models.running import measured
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ml_models.printed import Printed
+    from ml_models.store import Store
+
+Table = list[dict[str, Any]]
+Finding = dict[str, Any]
+
+
+def table_1(store: Store) -> Table:
+    """Membership inference: our numbers and the paper's, row by row."""
+    return _table(store, "membership", TABLE_1)
+
+
+def table_2(store: Store) -> Table:
+    """Attribute inference of `social`: our numbers and the paper's, row by row."""
+    return _table(store, "attribute", TABLE_2)
+
+
+def findings_of(line: dict[str, Any], attack: str, measure: str) -> list[Finding]:
+    """Return a line's findings on everyone by parts of the names of the attack and the measure."""
+    return [
+        finding
+        for finding in line["findings"]
+        if attack in finding["attack"]
+        and measure in finding["measure"]
+        and finding["group"] == "everyone"
+    ]
+
+
+def _table(store: Store, kind: str, rows: Sequence[Printed]) -> Table:
+    table = []
+    for row in rows:
+        fields = {"data": row.data, "model": row.model, "method": row.method, "k": row.k}
+        lines = list(measured(store, kind=kind, **fields).values())
+        table.append({"row": row.label, "paper": asdict(row), "ours": _ours(lines)})
+    return table
+
+
+def _ours(lines: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """Return the means of a row over seeds, and every finding's mean and worst verdict."""
+    if not lines:
+        return None
+
+    def mean(of: Callable[[dict[str, Any]], float | None]) -> dict[str, Any] | None:
+        values = [value for line in lines if (value := of(line)) is not None]
+        return Mean.of(values).as_json() if values else None
+
+    return {
+        "seeds": len(lines),
+        "train": mean(lambda line: line.get("train")),
+        "test": mean(lambda line: line.get("test")),
+        "attack": mean(lambda line: _first(line, "value")),
+        "precision": mean(lambda line: _first(line, "precision")),
+        "recall": mean(lambda line: _first(line, "recall")),
+        "findings": _over_seeds(lines),
+    }
+
+
+def _first(line: dict[str, Any], name: str) -> float | None:
+    """Return a number of the paper's attack: the black-box one, by its accuracy."""
+    found = findings_of(line, "black", "accuracy")
+    if not found:
+        return None
+    value = found[0].get(name, found[0]["details"].get(name))
+    return None if value is None else float(value)
+
+
+def _over_seeds(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    by_name: dict[tuple[str, str, str], list[Finding]] = {}
+    for line in lines:
+        for each in line["findings"]:
+            by_name.setdefault((each["attack"], each["measure"], each["group"]), []).append(each)
+    return [
+        {
+            "attack": attack,
+            "measure": measure,
+            "group": group,
+            "value": Mean.of([each["value"] for each in found]).as_json(),
+            "excess": Mean.of([each["excess"] for each in found]).as_json(),
+            "excess_high_mean": sum(each["excess_high"] for each in found) / len(found),
+            "excess_high_worst": max(each["excess_high"] for each in found),
+            "verdicts": sorted({each["verdict"] for each in found}),
+            "why_invalid": sorted({each["why_invalid"] for each in found} - {""}),
+        }
+        for (attack, measure, group), found in by_name.items()
+    ]
+
+
+def tables_as_markdown(grid: Grid, first: Table, second: Table) -> str:
+    """Write all tables as Markdown."""
+    parts = ["## Table 1: membership inference\n", *_attack_lines(first)]
+    parts += ["\n## Table 2: attribute inference of `social`\n", *_attack_lines(second)]
+    for data, qi, model in grid.scenes():
+        parts += [f"\n## Test accuracy: {data}, {qi} quasi-identifiers, {model}\n"]
+        parts += _accuracy_lines(grid, data, qi, model)
+    return "\n".join(parts) + "\n"
+
+
+def _attack_lines(table: Table) -> list[str]:
+    lines = [
+        "| | train (paper) | test (paper) | attack (paper) | precision (paper) | recall (paper) |",
+        "|---|---|---|---|---|---|",
+    ]
+    for row in table:
+        ours, paper = row["ours"] or {}, row["paper"]
+        cells = [
+            f"{_shown(ours.get(name))} ({'-' if paper[name] is None else paper[name]})"
+            for name in ("train", "test", "attack", "precision", "recall")
+        ]
+        lines.append(f"| {row['row']} | {' | '.join(cells)} |")
+    return lines
+
+
+def _accuracy_lines(grid: Grid, data: str, qi: str, model: str) -> list[str]:
+    here = [c for c in grid.lines if (c.data, c.qi, c.model) == (data, qi, model)]
+    raw = grid.mean(Cell(data, qi, model, RAW, 0))
+    alone = sorted({c.method for c in here if c.k == 0 and c.method != RAW})
+    lines = [
+        f"raw {raw}" + "".join(f"; {m} {grid.mean(Cell(data, qi, model, m, 0))}" for m in alone)
+    ]
+    lines += ["", f"| method | {' | '.join(f'k={k}' for k in KS)} |", "|---" * (len(KS) + 1) + "|"]
+    for method in dict.fromkeys(c.method for c in here if c.k):
+        for measure, mark in (("test", ""), ("test_transformed", ", test rows transformed too")):
+            means = [grid.mean(Cell(data, qi, model, method, k), measure) for k in KS]
+            if any(mean is not None for mean in means):
+                shown = " | ".join("-" if mean is None else str(mean) for mean in means)
+                lines.append(f"| {method}{mark} | {shown} |")
+        below = [
+            grid.mean(Cell(data, qi, model, method, k), "share_of_classes_below_k") for k in KS
+        ]
+        if any(mean is not None and mean.mean > 0 for mean in below):
+            shown = " | ".join("-" if mean is None else f"{mean.mean:.0%}" for mean in below)
+            lines.append(f"| {method}: classes below k | {shown} |")
+    return lines
+
+
+def _shown(mean: dict[str, Any] | None) -> str:
+    return "-" if mean is None else str(Mean(**mean))

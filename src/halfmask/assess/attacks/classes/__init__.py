@@ -5,6 +5,7 @@ which class his target is in. Classes are the groups of rows with equal quasi-id
 
 - :class:`Homogeneity`, :class:`BackgroundKnowledge`: classes with one secret, or few;
 - :class:`Skewness`: classes whose secrets differ from everybody's;
+- :class:`Minimality`: classes that are coarse for a reason;
 - :class:`Intersection`: two releases with the same people.
 """
 
@@ -15,11 +16,25 @@ from typing import TYPE_CHECKING
 from halfmask.assess.attacks.classes._background import BackgroundKnowledge
 from halfmask.assess.attacks.classes._homogeneity import Homogeneity
 from halfmask.assess.attacks.classes._intersection import Intersection
+from halfmask.assess.attacks.classes._minimality import Minimality
 from halfmask.assess.attacks.classes._skewness import Skewness
 
 if TYPE_CHECKING:
     from halfmask.assess.attacks._attack import Attack
 
-__all__ = ["ATTACKS", "BackgroundKnowledge", "Homogeneity", "Intersection", "Skewness"]
+__all__ = [
+    "ATTACKS",
+    "BackgroundKnowledge",
+    "Homogeneity",
+    "Intersection",
+    "Minimality",
+    "Skewness",
+]
 
-ATTACKS: tuple[type[Attack], ...] = (Homogeneity, BackgroundKnowledge, Skewness, Intersection)
+ATTACKS: tuple[type[Attack], ...] = (
+    Homogeneity,
+    BackgroundKnowledge,
+    Skewness,
+    Minimality,
+    Intersection,
+)

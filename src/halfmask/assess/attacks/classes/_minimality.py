@@ -1,0 +1,180 @@
+"""Minimality: an intruder who knows that a release is no coarser than it had to be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from halfmask._validation import integer_at_least, number_between, one_of
+from halfmask.assess.attacks._arms import Certain, Counted
+from halfmask.assess.attacks._outcome import Outcome
+from halfmask.assess.attacks._targets import TableTarget
+from halfmask.assess.attacks.classes._finer import finer_ways
+from halfmask.assess.attacks.classes._people import lacking, people, secret_columns
+from halfmask.assess.attacks.classes._worlds import believed
+
+if TYPE_CHECKING:
+    from halfmask.guarantees import Guarantee
+
+__all__ = ["Minimality"]
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Minimality:
+    """Conclude from the fact that a class was left coarse who must have had the secrets.
+
+    The intruder knows everybody's quasi-identifiers, the guarantees, and that the class would have
+    been written finer if that had kept them. He goes through every way to share out the class's
+    secrets among its people, drops those in which the finer way would have done, and believes the
+    others alike. One outcome for each secret: the share of people of whose own secret he is then
+    sure.
+
+    Parameters
+    ----------
+    finer
+        What the finer ways are. ``"medians"``: two sides of a cut before or behind the median of a
+        quasi-identifier, of which our Mondrian leaves a class only where *each* misses a guarantee.
+        ``"values"``: everybody with the others of his own raw values, as in the paper.
+    sure
+        The probability, in (0.5, 1], from which on the intruder is sure.
+    most_worlds
+        The ways to share out secrets that are looked at; classes with more are judged by their
+        shares alone. At least 1.
+    most_classes
+        How many classes are attacked, drawn at random where there are more. At least 1.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is out of its range.
+
+    Notes
+    -----
+    Wong, Fu, Wang, Pei, "Minimality attack in privacy preserving data publishing" (VLDB 2007).
+
+    **What is measured.** Being sure counts only where it is right, so a wrong idea of how a release
+    was made shows as a weak attack. ``"medians"`` is exact for strict Mondrian without hierarchies
+    and suppression: columns with a hierarchy are left out (what is left is true, but less), and for
+    guided cuts it is a guess. A finer way that fails by its sizes alone says nothing of secrets;
+    so only guarantees on the secret itself help, and a release that promises k only is no target.
+    Guarantees on several secrets at once are no target either, since each may have been the one
+    that failed; nor is t-closeness, which holds a class against the table.
+
+    The reference is the share of people of whose secret anybody is sure who knows how frequent it
+    is overall. Details: ``by_shares_alone`` what the classes' shares make sure without any such
+    conclusion, ``classes_concluded``, ``classes_contradicted`` (which no
+    input explains: the release wasn't made as believed) and ``classes_too_large``, and ``highest_gain``, the most that
+    a person's own secret became likelier.
+    """
+
+    name: ClassVar[str] = "classes/minimality"
+    attacks: ClassVar[type] = TableTarget
+
+    finer: Literal["medians", "values"] = "medians"
+    sure: float = 0.9
+    most_worlds: int = 2000
+    most_classes: int = 1000
+
+    def __post_init__(self) -> None:
+        one_of(("medians", "values"), owner="Minimality", finer=self.finer)
+        number_between(0.5, 1, owner="Minimality", low_open=True, sure=self.sure)
+        integer_at_least(
+            1, owner="Minimality", most_worlds=self.most_worlds, most_classes=self.most_classes
+        )
+
+    def lacks(self, target: TableTarget) -> str:
+        """Return what the target would have to have; empty if it has it all."""
+        why = lacking(target)
+        if why or not target.guarantees:  # without promises it is raw: a positive control
+            return why
+        if any(_telling(target, secret) for secret in secret_columns(target)):
+            return ""
+        return "a guarantee on one secret that judges each class by itself"
+
+    def run(self, target: TableTarget, *, seed: int) -> tuple[Outcome, ...]:
+        """Count the people of whose secret the intruder is sure, for each secret."""
+        secrets = [
+            secret
+            for secret in secret_columns(target)
+            if not target.guarantees or _telling(target, secret)
+        ]
+        return tuple(self._outcome(target, secret, seed) for secret in secrets)
+
+    def _outcome(self, target: TableTarget, secret: str, seed: int) -> Outcome:
+        rows = people(target, secret)
+        texts = pl.concat([rows["seen"], rows["own"]]).unique().sort()
+        codes = {name: _codes(rows[name], texts) for name in ("seen", "own")}
+        _, of_row = np.unique(rows["class"].to_numpy(), return_inverse=True)
+        order = np.argsort(of_row, kind="stable")
+        classes = np.split(order, np.flatnonzero(np.diff(of_row[order])) + 1)
+        chosen: list[int] = list(range(len(classes)))
+        if len(classes) > self.most_classes:
+            rng = np.random.default_rng(seed)
+            chosen = np.sort(rng.choice(len(classes), self.most_classes, replace=False)).tolist()
+        told = _telling(target, secret)
+        ways = finer_ways(target, self.finer, seen=codes["seen"])
+        alone, after, concluded, contradicted, too_large = [], [], 0, 0, 0
+        for number in chosen:
+            members = classes[number]
+            seen, own = codes["seen"][members], codes["own"][members]
+            shares = np.bincount(seen, minlength=len(texts)) / len(seen)
+            alone.append(shares[own])
+            after.append(shares[own])
+            finer = ways(members, target.guarantees) if told and len(members) > 1 else []
+            if not finer or len(np.unique(seen)) == 1:
+                continue
+            found = believed(
+                finer, seen, told, column=secret, n_values=len(texts), most=self.most_worlds
+            )
+            if found is None:
+                too_large += 1
+                continue
+            if not len(found):
+                contradicted += 1
+                continue
+            concluded += 1
+            after[-1] = found[np.arange(len(own)), own]
+        own = np.concatenate([codes["own"][classes[number]] for number in chosen])
+        overall = np.bincount(codes["own"], minlength=len(texts)) / rows.height
+        before, now = np.concatenate(alone), np.concatenate(after)
+        sure = self.sure - 1e-12
+        return Outcome(
+            attack=self.name,
+            measure=f"{secret} sure by {self.finer}",
+            success=Counted(int((now >= sure).sum()), len(now)),
+            control=Certain(float((overall[own] >= sure).mean())),
+            details={
+                "by_shares_alone": float((before >= sure).mean()),
+                "classes": float(len(chosen)),
+                "classes_concluded": float(concluded),
+                "classes_contradicted": float(contradicted),
+                "classes_too_large": float(too_large),
+                "highest_gain": float((now - before).max()),
+            },
+        )
+
+
+def _telling(target: TableTarget, secret: str) -> tuple[Guarantee, ...]:
+    """Return the guarantees that a finer way may have missed by its secrets; none if unclear."""
+    on_columns = {guarantee.column for guarantee in target.guarantees} - {None}
+    relative = any(guarantee.relative for guarantee in target.guarantees)
+    return () if on_columns != {secret} or relative else target.guarantees
+
+
+def _codes(series: pl.Series, texts: pl.Series) -> Ints:
+    """Return the place of each value among all texts; missing is one of them."""
+    places = series.to_frame("text").join(
+        texts.to_frame("text").with_row_index("place"),
+        on="text",
+        how="left",
+        nulls_equal=True,
+        maintain_order="left",
+    )
+    return places["place"].cast(pl.Int64).to_numpy()

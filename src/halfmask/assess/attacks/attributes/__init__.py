@@ -1,12 +1,32 @@
-"""Attribute inference: what a model tells of a column of somebody whose other columns are known."""
+"""Attribute inference: what a model tells of a column of somebody whose other columns are known.
+
+Which column is secret must be said: by ``ModelTarget(secrets=...)`` or an attack's ``column``. Each
+attack is compared with the imputation of the same column without the model, and with the same
+attack on non-members.
+
+- :class:`BlackBoxInference`: a learner is shown the model's output;
+- :class:`QueryInference`: the model is asked about each candidate value;
+- :class:`WhiteBoxTreeInference`: the counts on a tree's paths weigh the candidates.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from halfmask.assess.attacks.attributes._black_box import BlackBoxInference
+from halfmask.assess.attacks.attributes._queries import QueryInference
+from halfmask.assess.attacks.attributes._settings import AttributeInference
+from halfmask.assess.attacks.attributes._white_box_tree import WhiteBoxTreeInference
+
 if TYPE_CHECKING:
     from halfmask.assess.attacks._attack import Attack
 
-__all__ = ["ATTACKS"]
+__all__ = [
+    "ATTACKS",
+    "AttributeInference",
+    "BlackBoxInference",
+    "QueryInference",
+    "WhiteBoxTreeInference",
+]
 
-ATTACKS: tuple[type[Attack], ...] = ()
+ATTACKS: tuple[type[Attack], ...] = (BlackBoxInference, QueryInference, WhiteBoxTreeInference)

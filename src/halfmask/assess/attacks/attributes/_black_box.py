@@ -1,0 +1,61 @@
+"""Black box: a learner is shown what the model says of people whose secret is known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from halfmask.assess.attacks.attributes._learning import taught
+from halfmask.assess.attacks.attributes._output import output_of
+from halfmask.assess.attacks.attributes._settings import AttributeInference
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from halfmask.assess.attacks._targets import ModelTarget
+    from halfmask.assess.attacks.attributes._scene import Party, Scene
+
+__all__ = ["BlackBoxInference"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlackBoxInference(AttributeInference):
+    """Infer a column of the other columns, the true label and the model's output.
+
+    Parameters
+    ----------
+    column, positive, bins, learner
+        The secret column, the value whose precision is measured, the quantiles of a numeric secret,
+        and the learner: as :class:`AttributeInference`.
+
+    Notes
+    -----
+    As ``AttributeInferenceBlackBox`` of the Adversarial Robustness Toolbox, with which Goldsteen et
+    al. ("Anonymizing machine learning models", DPM 2021) measured: the attacker knows some members
+    whole, learns the secret from what the model says of them, and infers it of the others.
+
+    The baseline is *imputation* (Jayaraman and Evans, "Are attribute inference attacks just
+    imputation?", CCS 2022): the same learner, taught by as many people that the model never saw,
+    without the output. The control is the attack on non-members. What an output says of anybody's
+    secret is no leak of members; what it says of members only is.
+
+    **Edge cases.** Fewer than 100 members or non-members: an error, and so an INVALID finding.
+    """
+
+    name: ClassVar[str] = "attributes/black_box"
+    knows_members: ClassVar[bool] = True
+
+    def _guesser(
+        self, target: ModelTarget, scene: Scene, seed: int
+    ) -> Callable[[Party], NDArray[np.int64]]:
+        def shown(party: Party) -> NDArray[np.float64]:
+            return np.column_stack([party.features, output_of(target, party.rows)])
+
+        rng = np.random.default_rng([seed, 1])
+        known, n_values = scene.known, len(scene.secret)
+        learned = taught(self.learner, shown(known), known.secret, n_values=n_values, rng=rng)
+        return lambda party: learned.chances(shown(party)).argmax(axis=1)

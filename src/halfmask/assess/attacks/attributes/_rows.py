@@ -1,0 +1,48 @@
+"""Rows of any kind: polars and pandas frames, and arrays, with one column changed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["column_names", "column_of", "taken", "with_column"]
+
+
+def column_names(rows: Any) -> list[str | int]:  # noqa: ANN401 # a frame or an array
+    """Return the names of a frame's columns, the numbers of an array's."""
+    return list(getattr(rows, "columns", range(np.shape(rows)[1])))
+
+
+def column_of(rows: Any, column: str | int) -> NDArray[Any]:  # noqa: ANN401 # the same
+    """Return the values of one column; text and missing values as objects."""
+    if isinstance(rows, pl.DataFrame):
+        return rows[str(column)].to_numpy()
+    if hasattr(rows, "iloc"):
+        return np.asarray(rows[column])
+    return np.asarray(np.asarray(rows)[:, int(column)])
+
+
+def taken(rows: Any, places: NDArray[np.int64]) -> Any:  # noqa: ANN401 # the same
+    """Return some rows, in the order of their places."""
+    if isinstance(rows, pl.DataFrame):
+        return rows[places]
+    return rows.iloc[places] if hasattr(rows, "iloc") else np.asarray(rows)[places]
+
+
+def with_column(rows: Any, column: str | int, value: Any) -> Any:  # noqa: ANN401 # the same
+    """Return the rows with the same value in all of one column, which keeps its type."""
+    if isinstance(rows, pl.DataFrame):
+        dtype = rows.schema[str(column)]
+        return rows.with_columns(pl.lit(value).cast(dtype).alias(str(column)))
+    if hasattr(rows, "iloc"):
+        changed = rows.copy()
+        changed[column] = np.full(len(rows), value)
+        return changed.astype({column: rows[column].dtype})
+    array = np.array(rows)
+    array[:, int(column)] = value
+    return array

@@ -1,0 +1,93 @@
+"""What all attribute inferences are told: which column, and how its values are seen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from halfmask._errors import ParameterError
+from halfmask._validation import integer_at_least
+from halfmask.assess.attacks._targets import ModelTarget
+from halfmask.assess.attacks.attributes._outcomes import outcomes_of
+from halfmask.assess.attacks.attributes._rows import column_names
+from halfmask.assess.attacks.attributes._scene import scene_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from halfmask.assess.attacks._outcome import Outcome
+    from halfmask.assess.attacks.attributes._scene import Party, Scene
+
+__all__ = ["AttributeInference"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttributeInference:
+    """What the attribute inferences have in common: settings, arms and measures.
+
+    Parameters
+    ----------
+    column
+        The secret column, by name (frames) or number (arrays); ``None``: each of the target's
+        ``secrets``.
+    positive
+        A value of the column whose precision and recall are measured too, not only how often all
+        guesses are right. It stands in no report.
+    bins
+        A secret of numbers with more values than this is inferred by as many quantiles of the
+        non-members. At least 2.
+    learner
+        The classifier of scikit-learn that learns the secret of other columns; ``None``: a random
+        forest.
+    """
+
+    name: ClassVar[str]
+    attacks: ClassVar[type] = ModelTarget
+
+    #: Whether the attacker knows the secret of some members.
+    knows_members: ClassVar[bool] = False
+
+    column: str | int | None = None
+    positive: Any = None
+    bins: int = 5
+    learner: Any = None
+
+    def __post_init__(self) -> None:
+        integer_at_least(2, owner=type(self).__name__, bins=self.bins)
+        if self.learner is not None and not hasattr(self.learner, "predict_proba"):
+            raise ParameterError(
+                f"The 'learner' parameter of {type(self).__name__} must have predict_proba. "
+                f"Got a value of type {type(self.learner).__name__}."
+            )
+
+    def lacks(self, target: ModelTarget) -> str:
+        """Return what the target lacks: secrets, or the column."""
+        if self.column is None:
+            return "" if target.secrets else "secrets"
+        there = self.column in column_names(target.members)
+        return "" if there else f"a column {self.column!r}"
+
+    def run(self, target: ModelTarget, *, seed: int) -> tuple[Outcome, ...]:
+        """Infer each secret column of members and of non-members."""
+        found: list[Outcome] = []
+        for column in target.secrets if self.column is None else (self.column,):
+            scene = scene_of(
+                target,
+                column,
+                bins=self.bins,
+                positive=self.positive,
+                learner=self.learner,
+                with_known=self.knows_members,
+                seed=seed,
+            )
+            found += outcomes_of(self.name, target, scene, self._guesser(target, scene, seed))
+        return tuple(found)
+
+    def _guesser(
+        self, target: ModelTarget, scene: Scene, seed: int
+    ) -> Callable[[Party], NDArray[np.int64]]:
+        """Return what guesses the secret of a party."""
+        raise NotImplementedError

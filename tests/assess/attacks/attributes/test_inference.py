@@ -1,0 +1,279 @@
+"""Attribute inference with power: an overfitted model is broken, one that can't know is not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier
+
+from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
+from halfmask.assess.attacks import Counted, ModelTarget, attack
+from halfmask.assess.attacks.attributes import (
+    ATTACKS,
+    BlackBoxInference,
+    QueryInference,
+    WhiteBoxTreeInference,
+)
+from halfmask.assess.attacks.attributes._scene import scene_of
+
+CHEAP = GaussianNB()
+
+
+def memory(target_rows: np.ndarray) -> object:
+    """Return a broken model: surer of the first class for those it saw whose secret is 1."""
+    seen = {tuple(row[:3]): row[3] for row in target_rows.tolist()}
+
+    def chances(rows: np.ndarray) -> np.ndarray:
+        told = np.array([0.5 + 0.3 * seen.get(tuple(row[:3]), 0.0) for row in rows.tolist()])
+        return np.column_stack([told, 1 - told])
+
+    return chances
+
+
+@pytest.mark.parametrize(
+    "made",
+    [QueryInference(), WhiteBoxTreeInference(), WhiteBoxTreeInference(prior="marginal")],
+    ids=["queries", "white box", "white box, marginal"],
+)
+def test_an_overfitted_tree_is_broken_beyond_imputation(target_of, made):
+    overfitted = target_of(DecisionTreeClassifier(random_state=0))
+    finding = attack(overfitted, attacks=[made]).findings[0]
+    assert finding.verdict == "broken"
+    # 0.74: half of the secrets follow from a leaf that holds the person, others are as imputed.
+    assert finding.outcome.success.value > 0.7
+    assert finding.outcome.control.value < 0.63
+    assert finding.outcome.excess.bounds(0.01)[0] > 0.05
+
+
+def test_a_forest_is_broken_by_its_output_too(target_of):
+    overfitted = target_of(RandomForestClassifier(n_estimators=10, random_state=0))
+    for made in (BlackBoxInference(), WhiteBoxTreeInference(learner=CHEAP)):
+        outcome = made.run(overfitted, seed=0)[0]
+        assert outcome.excess.bounds(0.01)[0] > 0, made
+        assert outcome.excess.value > 0.04, made
+
+
+def test_a_model_that_remembers_secrets_is_broken_by_its_output(target_of):
+    blank = target_of(lambda rows: np.full((len(rows), 2), 0.5))
+    broken = target_of(memory(blank.members))
+    outcome = BlackBoxInference().run(broken, seed=0)[0]
+    assert outcome.success.value > 0.95
+    assert outcome.control.value < 0.6
+    assert attack(broken, attacks=[BlackBoxInference()]).findings[0].verdict == "broken"
+
+
+@pytest.mark.parametrize("made", [BlackBoxInference, QueryInference])
+def test_a_model_that_says_nothing_gives_no_more_than_imputation(target_of, made):
+    blank = target_of(lambda rows: np.full((len(rows), 2), 0.5))
+    outcome = made().run(blank, seed=0)[0]
+    assert outcome.excess.value < 0.03
+    assert outcome.excess.bounds(0.01)[0] < 0
+    assert attack(blank, attacks=[made()]).findings[0].verdict != "resisted"
+
+
+def test_a_large_leafed_tree_resists_where_the_overfitted_one_is_broken(target_of):
+    whole = target_of(DecisionTreeClassifier(max_depth=2, random_state=0), n=8000)
+    raw = target_of(DecisionTreeClassifier(random_state=0), n=8000)
+    report = attack(
+        whole,
+        unprotected=raw,
+        attacks=[QueryInference(learner=CHEAP), WhiteBoxTreeInference(learner=CHEAP)],
+    )
+    assert [finding.verdict for finding in report.findings] == ["resisted", "resisted"]
+
+
+def test_what_an_output_says_of_anybody_is_the_controls_too(target_of):
+    # This tree splits on the secret: its output tells everybody's, members' and others'.
+    telling = target_of(DecisionTreeClassifier(min_samples_leaf=200, random_state=0))
+    outcome = BlackBoxInference().run(telling, seed=0)[0]
+    assert outcome.success.value == pytest.approx(outcome.control.value, abs=0.05)
+    assert outcome.baseline is not None
+    assert outcome.baseline.value < 0.65
+
+
+def paths(tree: Any, column: int, value: float) -> dict[int, float]:
+    """Return the leaves that fit a value of a column, with their share of rows: walked by hand."""
+    found, todo = {}, [0]
+    while todo:
+        node = todo.pop()
+        left, right = tree.children_left[node], tree.children_right[node]
+        if left == right:
+            found[node] = tree.n_node_samples[node] / tree.n_node_samples[0]
+        elif tree.feature[node] == column:
+            todo.append(left if value <= tree.threshold[node] else right)
+        else:
+            todo += [left, right]
+    return found
+
+
+def test_the_white_box_weighs_paths_as_the_paper_says(target_of):
+    target = target_of(DecisionTreeClassifier(max_depth=4, random_state=0))
+    tree, rows = target.model.tree_, target.members
+    made = WhiteBoxTreeInference(prior="marginal", learner=CHEAP)
+    scene = scene_of(target, 3, bins=5, positive=None, learner=CHEAP, with_known=False, seed=0)
+    guessed = made._guesser(target, scene, 0)(scene.targets)
+    prior = scene.imputed.frequencies
+    leaf_of = target.model.apply(rows)
+    for place in range(100):
+        row, label = scene.targets.rows[place], scene.targets.labels[place]
+        weights = []
+        for value in (0, 1):
+            fitting = paths(tree, 3, value)
+            leaf = target.model.apply([[*row[:3], value]])[0]
+            of_label = np.mean((leaf_of == leaf) & (target.member_labels == label))
+            weights.append(prior[value] * of_label / sum(fitting.values()))
+        if abs(weights[0] - weights[1]) > 1e-6:
+            assert guessed[place] == np.argmax(weights)
+
+
+def test_frames_are_attacked_as_arrays_are(target_of):
+    arrays = target_of(DecisionTreeClassifier(random_state=0))
+    frames = target_of(DecisionTreeClassifier(random_state=0), frames=True)
+    made = QueryInference(learner=CHEAP)
+    by_number, by_name = made.run(arrays, seed=3)[0], made.run(frames, seed=3)[0]
+    assert by_name.success == by_number.success
+    assert by_name.control == by_number.control
+    assert by_name.measure == "accuracy of 'secret'"
+
+
+def test_pandas_is_attacked_as_polars_is(target_of):
+    frames = target_of(DecisionTreeClassifier(random_state=0), frames=True)
+    model = frames.model
+    pandas = ModelTarget(
+        model=model,
+        members=frames.members.to_pandas(),
+        member_labels=frames.member_labels,
+        non_members=frames.non_members.to_pandas(),
+        non_member_labels=frames.non_member_labels,
+        secrets=("secret",),
+    )
+    made = WhiteBoxTreeInference(learner=CHEAP)
+    assert made.run(pandas, seed=3)[0].success == made.run(frames, seed=3)[0].success
+
+
+def test_the_same_seed_gives_the_same_outcome(target_of):
+    target = target_of(DecisionTreeClassifier(random_state=0))
+    made = BlackBoxInference(learner=DecisionTreeClassifier(max_depth=3))
+    assert made.run(target, seed=1) == made.run(target, seed=1)
+    assert made.run(target, seed=1) != made.run(target, seed=2)
+
+
+def test_a_numeric_secret_is_inferred_by_quantiles(target_of):
+    target = target_of(DecisionTreeClassifier(random_state=0))
+    outcome = QueryInference(column=0, bins=4, learner=CHEAP).run(target, seed=0)[0]
+    assert outcome.details["values"] == 4
+    assert outcome.baseline is not None
+    assert outcome.baseline.value == pytest.approx(0.25, abs=0.06)
+
+
+def test_precision_and_recall_are_of_the_positive_value(target_of):
+    target = target_of(DecisionTreeClassifier(random_state=0))
+    made = QueryInference(positive=1, learner=CHEAP)
+    accuracy, precision, recall = (each.success for each in made.run(target, seed=0))
+    assert isinstance(accuracy, Counted)
+    assert isinstance(precision, Counted)
+    assert isinstance(recall, Counted)
+    hits = recall.successes
+    assert precision.successes == hits
+    assert recall.trials == int((target.members[:, 3] == 1).sum())
+    wrong = (recall.trials - hits) + (precision.trials - hits)
+    assert accuracy.successes == 1500 - wrong
+
+
+def test_subgroups_are_attacked_where_there_are_enough(target_of):
+    base = target_of(DecisionTreeClassifier(random_state=0))
+    numbers = np.r_[base.members[:, 2], base.non_members[:, 2]].astype(np.int64)
+    numbers[numbers == 4] = -1
+    numbers[0] = 4
+    groups = (["zero", "one", "two", "three", "one person"], numbers)
+    target = target_of(DecisionTreeClassifier(random_state=0), groups=groups)
+    outcomes = QueryInference(learner=CHEAP).run(target, seed=0)
+    assert [outcome.group for outcome in outcomes] == ["everyone", "zero", "one", "two", "three"]
+    assert outcomes[2].success.trials == int((numbers[:1500] == 1).sum())
+
+
+@pytest.mark.parametrize("made", ATTACKS)
+def test_without_secrets_there_is_nothing_to_infer(target_of, made):
+    target = target_of(DecisionTreeClassifier(), secrets=())
+    assert made().lacks(target) == "secrets"
+    assert made(column=3).lacks(target) == ""
+    assert "column 9" in made(column=9).lacks(target)
+    assert made.name in dict(attack(target, attacks=None).skipped)
+
+
+def test_a_model_without_trees_has_no_white_box(target_of):
+    target = target_of(GaussianNB())
+    assert "tree" in WhiteBoxTreeInference().lacks(target)
+
+
+def test_too_few_people_are_invalid_and_say_how_many_are_needed(target_of):
+    few = target_of(DecisionTreeClassifier(), n=40)
+    with pytest.raises(DataError, match="at least 100 members"):
+        BlackBoxInference().run(few, seed=0)
+    finding = attack(few, attacks=[QueryInference()]).findings[0]
+    assert finding.verdict == "INVALID"
+    assert "100 members" in finding.why_invalid
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        lambda rows: np.full((len(rows) - 1, 2), 0.5),
+        lambda rows: np.full((len(rows), 2), np.nan),
+        lambda rows: np.full(len(rows), 0.5),
+    ],
+    ids=["too short", "no number", "one class"],
+)
+def test_a_model_that_gives_no_probabilities_is_invalid(target_of, said):
+    finding = attack(target_of(said), attacks=[QueryInference(learner=CHEAP)]).findings[0]
+    assert finding.verdict == "INVALID"
+    assert "finite number" in finding.why_invalid
+
+
+def test_a_label_that_the_model_never_saw_is_given_no_chance(target_of):
+    target = target_of(DecisionTreeClassifier(random_state=0))
+    labels = target.non_member_labels.copy()
+    labels[:200] = 7
+    seen = ModelTarget(
+        model=target.model,
+        members=target.members,
+        member_labels=target.member_labels,
+        non_members=target.non_members,
+        non_member_labels=labels,
+        secrets=(3,),
+    )
+    for made in (QueryInference(learner=CHEAP), WhiteBoxTreeInference(learner=CHEAP)):
+        assert made.run(seen, seed=0)[0].success.value > 0.7
+
+
+def test_a_secret_of_one_value_is_refused(target_of):
+    target = target_of(DecisionTreeClassifier(random_state=0))
+    target.members[:, 2] = 0
+    target.non_members[:, 2] = 0
+    with pytest.raises(DataError, match="one value"):
+        QueryInference(column=2).run(target, seed=0)
+
+
+def test_no_value_is_in_an_error(target_of):
+    target = target_of(DecisionTreeClassifier(random_state=0), frames=True)
+    with pytest.raises(ParameterError) as caught:
+        QueryInference(positive="canary").run(target, seed=0)
+    assert "canary" not in str(caught.value)
+
+
+def test_settings_are_checked():
+    with pytest.raises(ParameterError, match="bins"):
+        QueryInference(bins=1)
+    with pytest.raises(ParameterError, match="predict_proba"):
+        QueryInference(learner="forest")
+    with pytest.raises(ParameterError, match="prior"):
+        WhiteBoxTreeInference(prior="none")
+
+
+def test_a_secret_must_be_a_column(target_of):
+    with pytest.raises(ColumnNotFoundError, match="sicret"):
+        target_of(DecisionTreeClassifier(), frames=True, secrets=("sicret",))

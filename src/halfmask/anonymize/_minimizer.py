@@ -19,12 +19,13 @@ from halfmask.anonymize._anonymizer import _array, _is_frame, _named
 from halfmask.anonymize._coding import Coding, code_column
 from halfmask.anonymize._generalizations import Generalizations
 from halfmask.anonymize._minimizer_answers import explain, sentence
+from halfmask.anonymize._minimizer_cache import Keys, Remembered
 from halfmask.anonymize._minimizer_feature import Feature
 from halfmask.anonymize._minimizer_model import Asked, Palette
 from halfmask.anonymize._minimizer_promise import Judges, Promise, promised
 from halfmask.anonymize._minimizer_rows import as_table, rewritten
 from halfmask.anonymize._minimizer_score import Called, Explained, Right
-from halfmask.anonymize._minimizer_search import Keys, Search
+from halfmask.anonymize._minimizer_search import Search
 from halfmask.data import Column, to_polars
 
 if TYPE_CHECKING:
@@ -192,17 +193,18 @@ class Minimizer(
         validation, searched = order[:judging], order[judging:][:SEARCH_ROWS]
         features = [Feature.of(j, codings[j], codes[j, searched]) for j in chosen]
         score = self._scorer(truth, asked, int(rng.integers(2**32)))
+        keys = Keys([coding.n_codes for coding in codings], int(rng.integers(2**32)))
+        remembered = Remembered(asked, keys)
         search = Search(
-            asked,
+            remembered,
             codes[:, searched],
             truth[searched],
             features,
             score,
-            Keys([coding.n_codes for coding in codings], int(rng.integers(2**32))),
         )
         search.run(self.target_accuracy)
         judges = Judges(
-            ask=asked,
+            ask=remembered,
             codes=codes[:, validation],
             truth=truth[validation],
             own=own[validation],

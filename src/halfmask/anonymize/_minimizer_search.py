@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
+    from halfmask.anonymize._minimizer_cache import Remembered
     from halfmask.anonymize._minimizer_feature import Feature, Move
     from halfmask.anonymize._minimizer_score import Score
 
-__all__ = ["Keys", "Search", "Step"]
+__all__ = ["Search", "Step"]
 
 AT_ONCE = 16  # how many doubtful moves are tried in one call of the model
 PROFILE_ROWS = 200  # on how many rows it is seen how the model takes a category
@@ -29,32 +30,6 @@ class Step:
 
     score: float
     targets: dict[int, NDArray[np.int64]]
-
-
-class Keys:
-    """A 64-bit number for each row's values, by which the model is asked of each row once.
-
-    Sums of random numbers, one for each value of each column (Zobrist, "A new hashing method with
-    application for game playing", 1970): changing one column changes the key by a difference.
-    """
-
-    def __init__(self, sizes: Sequence[int], seed: int) -> None:
-        rng = np.random.default_rng(seed)
-        self._words = [rng.integers(0, 2**64, size, dtype=np.uint64) for size in sizes]
-
-    def of(self, codes: NDArray[np.int64]) -> NDArray[np.uint64]:
-        """Return the keys of rows, (n_columns, n_rows)."""
-        keys = np.zeros(codes.shape[1], dtype=np.uint64)
-        for words, column in zip(self._words, codes, strict=True):
-            keys += words[column]
-        return keys
-
-    def moved(
-        self, column: int, old: NDArray[np.int64], new: NDArray[np.int64]
-    ) -> NDArray[np.uint64]:
-        """Return what one column's change adds to the keys."""
-        words = self._words[column]
-        return words[new] - words[old]
 
 
 @dataclass(slots=True, eq=False)
@@ -80,7 +55,7 @@ class Search:
     Parameters
     ----------
     ask
-        The model: codes of shape (n_columns, n_rows) in, answers out.
+        The model.
     codes
         The rows, (n_columns, n_rows).
     truth
@@ -89,27 +64,22 @@ class Search:
         The features that may become coarser.
     score
         What answers are worth.
-    keys
-        Keys of rows.
     """
 
     def __init__(  # each once, by one caller
         self,
-        ask: Callable[[NDArray[np.int64]], NDArray[np.float64]],
+        ask: Remembered,
         codes: NDArray[np.int64],
         truth: NDArray[np.float64],
         features: Sequence[Feature],
         score: Score,
-        keys: Keys,
     ) -> None:
-        self._ask, self._truth, self._score, self._keys = ask, truth, score, keys
+        self._ask, self._truth, self._score = ask, truth, score
         self._features = {feature.index: feature for feature in features}
         self._raw = codes
         self._now = codes.copy()
-        self._key_of_row = keys.of(codes)
+        self._key_of_row = ask.keys.of(codes)
         self._answers = ask(codes)
-        self._cache = _Cache()
-        self._cache.add(self._key_of_row, self._answers)
         self._profiles = {f.index: self._profile(f) for f in features if f.places is None}
         self.targets: dict[int, NDArray[np.int64]] = {f.index: f.untouched for f in features}
         self.level = score.of(truth, self._answers)
@@ -179,7 +149,7 @@ class Search:
         new = move.target[self._raw[move.feature]]
         old = self._now[move.feature]
         at = np.flatnonzero(new != old)
-        return at, self._key_of_row[at] + self._keys.moved(move.feature, old[at], new[at])
+        return at, self._key_of_row[at] + self._ask.keys.moved(move.feature, old[at], new[at])
 
     def _answered(
         self,
@@ -190,20 +160,17 @@ class Search:
         keys = np.concatenate([part for _, part in parts])
         owner = np.repeat(np.arange(len(parts)), [len(part) for part, _ in parts])
         rows = np.concatenate([part for part, _ in parts])
-        distinct, first, place = np.unique(keys, return_index=True, return_inverse=True)
-        known, answers = self._cache.find(distinct)
-        asked = first[~known]
-        if len(asked):
+
+        def codes_of(asked: NDArray[np.int64]) -> NDArray[np.int64]:
             codes = self._now[:, rows[asked]]
             for number in np.unique(owner[asked]).tolist():
                 mine = np.flatnonzero(owner[asked] == number)
                 move = moves[number]
-                codes[move.feature, mine] = move.target[self._raw[move.feature, rows[asked][mine]]]
-            new = self._ask(codes)
-            self._cache.add(distinct[~known], new)
-            answers[~known] = new
-        ends = np.cumsum([len(part) for part, _ in parts])[:-1]
-        return list(np.split(answers[place], ends))
+                codes[move.feature, mine] = move.target[self._raw[move.feature, rows[asked[mine]]]]
+            return codes
+
+        answers = self._ask.by_key(keys, codes_of)
+        return list(np.split(answers, np.cumsum([len(part) for part, _ in parts])[:-1]))
 
     def _take(self, move: Move) -> None:
         at, keys = self._changed(move)
@@ -228,29 +195,3 @@ class Search:
             return answers.reshape(n_codes, -1)
         one_hot: NDArray[np.float64] = (answers[:, None] == labels).astype(np.float64)
         return one_hot.reshape(n_codes, -1)
-
-
-class _Cache:
-    """The model's answers by key, sorted; emptied when it grows too large."""
-
-    MOST = 4_000_000
-
-    def __init__(self) -> None:
-        self._keys = np.zeros(0, dtype=np.uint64)
-        self._answers: NDArray[np.float64] = np.zeros(0)
-
-    def find(self, keys: NDArray[np.uint64]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-        """Return which keys are known, and their answers."""
-        if not len(self._keys):
-            return np.zeros(len(keys), dtype=bool), np.zeros(len(keys))
-        place = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
-        return self._keys[place] == keys, self._answers[place]
-
-    def add(self, keys: NDArray[np.uint64], answers: NDArray[np.float64]) -> None:
-        """Remember answers."""
-        if len(self._keys) > self.MOST:
-            self.__init__()  # type: ignore[misc] # start anew
-        keys, first = np.unique(keys, return_index=True)
-        at = np.searchsorted(self._keys, keys)
-        self._keys = np.insert(self._keys, at, keys)
-        self._answers = np.insert(self._answers, at, answers[first])

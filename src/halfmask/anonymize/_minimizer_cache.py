@@ -1,0 +1,107 @@
+"""A model that is asked of each row once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["Keys", "Remembered"]
+
+
+class Keys:
+    """A 64-bit number for each row's values, by which the model is asked of each row once.
+
+    Sums of random numbers, one for each value of each column (Zobrist, "A new hashing method with
+    application for game playing", 1970): changing one column changes the key by a difference.
+    """
+
+    def __init__(self, sizes: Sequence[int], seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        self._words = [rng.integers(0, 2**64, size, dtype=np.uint64) for size in sizes]
+
+    def of(self, codes: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """Return the keys of rows, (n_columns, n_rows)."""
+        keys = np.zeros(codes.shape[1], dtype=np.uint64)
+        for words, column in zip(self._words, codes, strict=True):
+            keys += words[column]
+        return keys
+
+    def moved(
+        self, column: int, old: NDArray[np.int64], new: NDArray[np.int64]
+    ) -> NDArray[np.uint64]:
+        """Return what one column's change adds to the keys."""
+        words = self._words[column]
+        return words[new] - words[old]
+
+
+class Remembered:
+    """A model with the answers that it gave.
+
+    Parameters
+    ----------
+    ask
+        The model: codes of shape (n_columns, n_rows) in, answers out.
+    keys
+        Keys of rows.
+    """
+
+    def __init__(self, ask: Callable[[NDArray[np.int64]], NDArray[np.float64]], keys: Keys) -> None:
+        self._ask, self.keys, self._cache = ask, keys, _Cache()
+
+    def __call__(self, codes: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the answers to rows."""
+        return self.by_key(self.keys.of(codes), lambda rows: codes[:, rows])
+
+    def by_key(
+        self,
+        keys: NDArray[np.uint64],
+        codes_of: Callable[[NDArray[np.int64]], NDArray[np.int64]],
+    ) -> NDArray[np.float64]:
+        """Return the answers to rows whose keys are known.
+
+        Parameters
+        ----------
+        keys
+            The rows' keys.
+        codes_of
+            Makes the codes, (n_columns, some), of those rows that the model must be asked about.
+        """
+        distinct, first, place = np.unique(keys, return_index=True, return_inverse=True)
+        known, answers = self._cache.find(distinct)
+        if not known.all():
+            new = self._ask(codes_of(first[~known]))
+            self._cache.add(distinct[~known], new)
+            answers[~known] = new
+        return answers[place]
+
+
+class _Cache:
+    """The model's answers by key, sorted; emptied when it grows too large."""
+
+    MOST = 4_000_000
+
+    def __init__(self) -> None:
+        self._keys = np.zeros(0, dtype=np.uint64)
+        self._answers: NDArray[np.float64] = np.zeros(0)
+
+    def find(self, keys: NDArray[np.uint64]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+        """Return which keys are known, and their answers."""
+        if not len(self._keys):
+            return np.zeros(len(keys), dtype=bool), np.zeros(len(keys))
+        place = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        return self._keys[place] == keys, self._answers[place]
+
+    def add(self, keys: NDArray[np.uint64], answers: NDArray[np.float64]) -> None:
+        """Remember answers."""
+        if len(self._keys) > self.MOST:
+            self.__init__()  # type: ignore[misc] # start anew
+        keys, first = np.unique(keys, return_index=True)
+        at = np.searchsorted(self._keys, keys)
+        self._keys = np.insert(self._keys, at, keys)
+        self._answers = np.insert(self._answers, at, answers[first])

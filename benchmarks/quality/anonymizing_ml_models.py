@@ -19,7 +19,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # what all benchmarks share
 
-from ml_models import attributes, membership, plan, private, toolkit
+from ml_models import membership, plan, private, toolkit
 from ml_models.datasets import missing_files
 from ml_models.models import EPOCHS, LARGE_EPOCHS
 from ml_models.results import write_results
@@ -37,7 +37,6 @@ QUICK = (("accuracy", "adult", "12", "nn"), ("attribute", "nursery", "8", "dt"))
 def chosen(arguments: argparse.Namespace) -> tuple[list[plan.Group], list[str]]:
     """Return what is to be measured, and what can't be, with why."""
     skipped = [f"{name}: not in the library" for name in membership.absent()]
-    skipped += [f"{name}: not in the library" for name in attributes.absent()]
     without: set[str] = set()
     if arguments.quick or not toolkit.available():
         without |= {"toolkit", "toolkit-qi"}

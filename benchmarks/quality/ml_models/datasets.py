@@ -203,6 +203,10 @@ def loan() -> Dataset:
 def nursery() -> Dataset:
     """Nursery: all of its 8 attributes are quasi-identifiers."""
     table = pl.read_csv(SHARED / "nursery.csv", infer_schema=False)
+    problematic = pl.col("social") == "problematic"
+    table = table.with_columns(
+        social=pl.when(problematic).then(pl.col("social")).otherwise(pl.lit("other"))
+    )
     names = tuple(name for name in table.columns if name != "class")
     return Dataset(
         name="nursery",
@@ -211,7 +215,11 @@ def nursery() -> Dataset:
         numeric=(),
         categorical=names,
         qi_sets={"8": names},
-        notes=("12,960 rows; the class `recommend` has two of them.",),
+        notes=(
+            "12,960 rows; the class `recommend` has two of them.",
+            "`social` is `problematic` or not, as in the toolkit's notebook.",
+            "The paper's accuracy, precision and recall (.61, .41, .32) fit no other reading.",
+        ),
     )
 
 

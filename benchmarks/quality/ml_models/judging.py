@@ -138,11 +138,11 @@ def _near_the_paper(table: Table, title: str) -> list[Bar]:
 
 def _resisted(store: Store) -> list[Bar]:
     """Say what the attacks reach at most against ours, and at least against the raw model."""
-    lines = [(k, line) for k, line in store.lines.items() if k.kind == "membership"]
+    lines = [(k, line) for k, line in store.lines.items() if k.kind in ("membership", "shadows")]
     lines = [(key, line) for key, line in lines if "failed" not in line]
     ours = [line for key, line in lines if key.method == OURS]
     raw = [line for key, line in lines if key.method == RAW]
-    tprs = _all(ours, "", "0.1")
+    tprs = _all(ours, "", "0.1 %")
     return [
         _bar(
             "membership: worst upper 95 % bound of attack minus control, ours",

@@ -1,7 +1,7 @@
 """Membership inference on a group's models, by the library's battery: table 1.
 
 Members are the training rows as they were before protection, and as they were after; non-members
-are the held-back 40 % and the test rows. Every row carries its number in a last column that models
+are the held-back 40 %, as many. Every row carries its number in a last column that models
 don't see: shadow models anonymize the very rows that they get, and a model of another process is
 asked by number.
 """
@@ -32,9 +32,11 @@ if TYPE_CHECKING:
     from ml_models.models import Model
     from ml_models.scene import Scene
 
-CHEAP = ("membership/black_box", "membership/loss")
-WITH_SHADOWS = ("membership/lira",)  # forests only: 16 more models of each kind
-SHADOWED = ("rf",)
+#: For each kind of group its attacks; those with shadow models share 16 of them.
+KINDS = {
+    "membership": ("membership/black_box", "membership/yeom", "membership/gap"),
+    "shadows": ("membership/lira", "membership/rmia"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,24 +64,15 @@ class Elsewhere:
         return self.said[rows[:, -1].astype(np.int64)]
 
 
-def names_for(model: str) -> list[str]:
-    """Return the attacks for a model, those that the library has."""
-    wanted = (*CHEAP, *(WITH_SHADOWS if model in SHADOWED else ()))
-    return [name for name in wanted if name in ATTACKS]
-
-
 def absent() -> list[str]:
-    """Name the attacks that the library doesn't have yet."""
-    return [name for name in (*CHEAP, *WITH_SHADOWS) if name not in ATTACKS]
+    """Name the attacks that the library doesn't have."""
+    return [name for names in KINDS.values() for name in names if name not in ATTACKS]
 
 
 def measure(scene: Scene, cells: list[tuple[str, int]]) -> Iterator[dict[str, Any]]:
     """Yield for each cell what the attacks reach, with the raw model's power beside."""
-    names = names_for(scene.group.model)
-    if not names:
-        message = f"the library has none of {', '.join((*CHEAP, *WITH_SHADOWS))}"
-        raise RuntimeError(message)
-    attacks = [Remembered.of(name) for name in names]
+    names = [name for name in KINDS[scene.group.kind] if name in ATTACKS]
+    attacks = [Remembered.of(ATTACKS[name]()) for name in names]
     people = _people(scene)
     raw = _raw_target(scene, people)
     for method, k in cells:
@@ -88,10 +81,11 @@ def measure(scene: Scene, cells: list[tuple[str, int]]) -> Iterator[dict[str, An
         # an Attack in all but that its name is an instance's, which the protocol can't say
         asked = cast("list[Attack]", able)
         report = attack(target, unprotected=raw, attacks=asked, seed=scene.group.seed)
+        trained_rows = target.members if target.trained_rows is None else target.trained_rows
         yield {
             "findings": [finding.to_dict() for finding in report.findings],
-            "test": _accuracy(target, people[len(scene.train) + len(scene.split.held_back) :]),
-            "train": _accuracy(target, None),
+            "test": _accuracy(target, people[-len(scene.test) :], scene.split.y_test),
+            "train": _accuracy(target, trained_rows, target.member_labels),
         }
 
 
@@ -109,8 +103,8 @@ def _raw_target(scene: Scene, people: Matrix) -> ModelTarget:
         model=Numbered(scene.raw),
         members=people[:n],
         member_labels=parts.y_train,
-        non_members=people[n:],
-        non_member_labels=np.concatenate([parts.y_held_back, parts.y_test]),
+        non_members=people[n : n + parts.held_back.height],
+        non_member_labels=parts.y_held_back,
         train=lambda rows, labels, seed: Numbered(
             trained(scene.group.model, rows[:, :-1], labels, seed)
         ),
@@ -157,12 +151,6 @@ def _target(scene: Scene, people: Matrix, raw: ModelTarget, method: str, k: int)
     )
 
 
-def _accuracy(target: ModelTarget, test: Matrix | None) -> float:
-    """Return the model's accuracy on the test rows, or on what it was trained on."""
-    if test is not None:
-        rows, labels = test, target.non_member_labels[-len(test) :]
-    else:
-        rows = target.members if target.trained_rows is None else target.trained_rows
-        labels = target.member_labels
+def _accuracy(target: ModelTarget, rows: Matrix, labels: Labels) -> float:
     said = target.model.classes_[target.model.predict_proba(rows).argmax(axis=1)]
     return float((said == labels).mean())

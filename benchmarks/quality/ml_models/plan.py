@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from ml_models.methods import EXTRAS, METHODS
+from ml_models.methods import EXTRAS, METHODS, OURS
 from ml_models.store import Key
 
 KS = (10, 50, 100, 200, 500, 1000)
@@ -20,7 +20,7 @@ class Group:
     Parameters
     ----------
     kind
-        `accuracy`, `membership` or `attribute`.
+        `accuracy`, `membership`, `shadows` (membership with shadow models) or `attribute`.
     data, qi, model, seed
         What they share.
     select
@@ -59,10 +59,12 @@ def groups(seeds: Iterable[int]) -> list[Group]:
         [("membership", "adult", "12", "rf"), ("attribute", "nursery", "8", "dt")],
         [("accuracy", "adult", "8", "nn"), ("accuracy", "loan", "18", "nn")],
         [("membership", "loan", "18", "rf"), ("membership", "adult", "12", "nn-large")],
+        [("shadows", "adult", "12", "rf")],
         [("accuracy", "adult", qi, "rf") for qi in ("12", "10", "8")],
         [("accuracy", "adult", "8", "gb"), ("accuracy", "adult", "8", "dt")],
         [("accuracy", "nursery", "8", "dt"), ("membership", "loan", "18", "nn-large")],
         [("accuracy", "loan", "18", model) for model in ("rf", "gb", "dt")],
+        [("shadows", "loan", "18", "rf")],
         [("accuracy", "adult", "12", model) for model in ("gb", "dt")],
     ]
     return [_group(*each, seed) for stage in stages for each in stage for seed in numbers]
@@ -104,23 +106,25 @@ def _accuracy_cells(data: str, qi: str, model: str) -> list[tuple[str, int]]:
 ATTACKED: dict[tuple[str, str, str], list[tuple[str, int]]] = {
     ("membership", "adult", "rf"): [
         (RAW, 0),
-        ("guided", 50),
-        ("guided", 100),
+        (OURS, 50),
+        (OURS, 100),
         ("dp epsilon=10", 0),
         ("dp epsilon=1", 0),
     ],
     ("membership", "adult", "nn-large"): [
         (RAW, 0),
-        ("guided", 25),
-        ("guided", 50),
+        (OURS, 25),
+        (OURS, 50),
         ("dp epsilon=2.11", 0),
     ],
     ("membership", "loan", "rf"): [
         (RAW, 0),
-        ("guided", 100),
+        (OURS, 100),
         ("dp epsilon=10", 0),
         ("dp epsilon=1", 0),
     ],
-    ("membership", "loan", "nn-large"): [(RAW, 0), ("guided", 200), ("dp epsilon=3.1", 0)],
-    ("attribute", "nursery", "dt"): [(RAW, 0), ("guided", 100)],
+    ("membership", "loan", "nn-large"): [(RAW, 0), (OURS, 200), ("dp epsilon=3.1", 0)],
+    ("shadows", "adult", "rf"): [(RAW, 0), (OURS, 50), (OURS, 100)],
+    ("shadows", "loan", "rf"): [(RAW, 0), (OURS, 100)],
+    ("attribute", "nursery", "dt"): [(RAW, 0), (OURS, 100)],
 }

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ml_models.methods import OURS
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Printed:
@@ -42,15 +44,15 @@ def _row(
 
 TABLE_1 = (
     _row("Adult, RF", ("adult", "rf", "raw", 0), 0.98, 0.83, 0.58, 0.56, 0.78),
-    _row("Adult, RF, k=50", ("adult", "rf", "guided", 50), 0.85, 0.83, 0.51, 0.51, 0.33),
-    _row("Adult, RF, k=100", ("adult", "rf", "guided", 100), 0.85, 0.81, 0.5, 0.5, 0.76),
+    _row("Adult, RF, k=50", ("adult", "rf", OURS, 50), 0.85, 0.83, 0.51, 0.51, 0.33),
+    _row("Adult, RF, k=100", ("adult", "rf", OURS, 100), 0.85, 0.81, 0.5, 0.5, 0.76),
     _row(
         "Adult, RF, epsilon=10", ("adult", "rf", "dp epsilon=10", 0), 0.82, 0.81, 0.53, 0.52, 0.95
     ),
     _row("Adult, RF, epsilon=1", ("adult", "rf", "dp epsilon=1", 0), 0.8, 0.79, 0.5, 0.52, 0.13),
     _row("Adult, NN", ("adult", "nn-large", "raw", 0), 0.96, 0.89, 0.53, 0.52, 0.6),
-    _row("Adult, NN, k=25", ("adult", "nn-large", "guided", 25), 0.84, 0.82, 0.5, 0.5, 0.71),
-    _row("Adult, NN, k=50", ("adult", "nn-large", "guided", 50), 0.84, 0.81, 0.5, 0.5, 0.32),
+    _row("Adult, NN, k=25", ("adult", "nn-large", OURS, 25), 0.84, 0.82, 0.5, 0.5, 0.71),
+    _row("Adult, NN, k=50", ("adult", "nn-large", OURS, 50), 0.84, 0.81, 0.5, 0.5, 0.32),
     _row(
         "Adult, NN, epsilon=2.11",
         ("adult", "nn-large", "dp epsilon=2.11", 0),
@@ -61,11 +63,11 @@ TABLE_1 = (
         0.14,
     ),
     _row("Loan, RF", ("loan", "rf", "raw", 0), 1.0, 0.92, 0.67, 0.65, 0.71),
-    _row("Loan, RF, k=100", ("loan", "rf", "guided", 100), 1.0, 0.92, 0.51, 0.51, 0.29),
+    _row("Loan, RF, k=100", ("loan", "rf", OURS, 100), 1.0, 0.92, 0.51, 0.51, 0.29),
     _row("Loan, RF, epsilon=10", ("loan", "rf", "dp epsilon=10", 0), 0.82, 0.81, 0.5, 0.66, 0.0094),
     _row("Loan, RF, epsilon=1", ("loan", "rf", "dp epsilon=1", 0), 0.82, 0.8, 0.5, 0.5, 0.18),
     _row("Loan, NN", ("loan", "nn-large", "raw", 0), 0.95, 0.95, 0.54, 0.53, 0.67),
-    _row("Loan, NN, k=200", ("loan", "nn-large", "guided", 200), 0.95, 0.92, 0.5, 0.5, 0.46),
+    _row("Loan, NN, k=200", ("loan", "nn-large", OURS, 200), 0.95, 0.92, 0.5, 0.5, 0.46),
     _row(
         "Loan, NN, epsilon=3.1",
         ("loan", "nn-large", "dp epsilon=3.1", 0),
@@ -78,5 +80,5 @@ TABLE_1 = (
 )
 TABLE_2 = (
     _row("Nursery, DT", ("nursery", "dt", "raw", 0), None, 0.68, 0.61, 0.41, 0.32),
-    _row("Nursery, DT, k=100", ("nursery", "dt", "guided", 100), None, 0.74, 0.56, 0.31, 0.21),
+    _row("Nursery, DT, k=100", ("nursery", "dt", OURS, 100), None, 0.74, 0.56, 0.31, 0.21),
 )

@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from halfmask.assess.attacks import ATTACKS
-
 if TYPE_CHECKING:
     from halfmask.assess.attacks import Attack, Outcome
 
 
 @dataclass(slots=True)
 class Remembered:
-    """One attack of the library with its usual settings, and what it found so far."""
+    """One attack of the library, and what it found so far."""
 
     attack: Attack
     name: str
@@ -21,10 +19,9 @@ class Remembered:
     found: dict[tuple[int, int], tuple[Any, tuple[Outcome, ...]]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, name: str) -> Remembered:
-        """Take an attack by its name."""
-        made = ATTACKS[name]()
-        return cls(made, made.name, made.attacks)
+    def of(cls, attack: Attack) -> Remembered:
+        """Take an attack with its settings."""
+        return cls(attack, attack.name, attack.attacks)
 
     def lacks(self, target: Any) -> str:  # noqa: ANN401 # one of the library's targets
         """Return what the attack says."""

@@ -72,11 +72,14 @@ def _ours(lines: list[dict[str, Any]]) -> dict[str, Any] | None:
 
 
 def _first(line: dict[str, Any], name: str) -> float | None:
-    """Return a number of the paper's attack: the black-box one, by its accuracy."""
-    found = findings_of(line, "black", "accuracy")
+    """Return a number of the paper's attack, by the members' original rows."""
+    by_measure = findings_of(line, "attributes/white_box_tree", name if name != "value" else "accu")
+    if by_measure:
+        return float(by_measure[0]["value"])
+    found = findings_of(line, "membership/black_box", "balanced accuracy, original")
     if not found:
         return None
-    value = found[0].get(name, found[0]["details"].get(name))
+    value = found[0]["value"] if name == "value" else found[0]["details"].get(name)
     return None if value is None else float(value)
 
 

@@ -1,0 +1,322 @@
+"""The findings of a battery as one picture: a line for each, grouped by the kind of attack.
+
+Drawn by hand like the charts of the release report, in its colours: no chart library, a few
+kilobytes, the same bytes for the same report. Verdicts are a word and a mark, not a colour alone;
+the background is opaque, so that dark viewers show it as it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from halfmask.assess.attacks._outcome import EVERYONE
+from halfmask.assess.attacks._svg import circle, diamond, line, rect, safe, text, wrapped
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from halfmask.assess.attacks._finding import Finding, Verdict
+    from halfmask.assess.attacks._report import AttackReport
+
+__all__ = ["picture"]
+
+WIDTH, MARGIN, INSET = 900, 24, 18
+LEFT, RIGHT = 286.0, 566.0
+COLUMNS = (634.0, 694.0, 754.0)
+CHIP = 776.0
+HEADER, LINE = 128, 15
+#: Where all of a line's numbers are below it, its track ends here and says so.
+NEAR = 0.1
+
+PAPER, CARD, INK, SOFT, RULE = "#f5f2ec", "#fffefb", "#1b2430", "#55606e", "#ddd6c9"
+BEFORE, AFTER, BAD, GREY = "#a64b06", "#0f6f68", "#a92318", "#8a929c"
+TRACK, WASH, BAD_WASH, ALLOWED = "#ebe6dc", "#e3efec", "#fbe6e2", "#bcdcd6"
+
+FAMILIES = {
+    "membership": "Membership: was this person in the training data?",
+    "attributes": "Attributes: what is this person's secret?",
+    "structure": "Structure: what can be read off the model?",
+    "tables": "Tables: singling out, linking, inferring",
+    "classes": "Classes: what does k-anonymity leave open?",
+}
+
+#: Attacks that are known by their initials.
+NAMES = {"lira": "LiRA", "rmia": "RMIA"}
+
+STYLE = f"""<style>
+text{{font:13px "Inter","Segoe UI","Helvetica Neue",Arial,"Liberation Sans",sans-serif;fill:{INK};
+font-variant-numeric:tabular-nums}}
+.title{{font:600 25px "Iowan Old Style","Palatino Linotype",Georgia,"Liberation Serif",serif}}
+.soft{{fill:{SOFT};font-size:12px}} .small{{fill:{SOFT};font-size:11px}} .name{{font-weight:600}}
+.family{{font-size:12px;font-weight:700;fill:{SOFT};letter-spacing:.04em}}
+.after{{fill:{AFTER};font-weight:700}} .before{{fill:{BEFORE}}} .dim{{fill:{GREY}}}
+.resisted{{fill:{AFTER};font-weight:700}} .broken{{fill:{BAD};font-weight:700}}
+.INVALID{{fill:{SOFT};font-weight:700}}
+</style>"""
+
+MASK = (
+    "M2 5C12-1 25 2 34 7C43 2 56-1 66 5C68 17 62 32 48 33C41 33 38 25 34 21C30 25 27 33 20 33"
+    "C6 32 0 17 2 5ZM10 15C14 9 23 9 28 16C23 21 14 22 10 15ZM58 15C54 9 45 9 40 16C45 21 54 22 58 "
+    "15Z"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One finding with the lines that its words take."""
+
+    finding: Finding
+    what: tuple[str, ...]
+    why: tuple[str, ...]
+
+    @classmethod
+    def of(cls, finding: Finding) -> Row:
+        """Break the finding's words into lines."""
+        outcome = finding.outcome
+        group = "" if outcome.group == EVERYONE else f", {outcome.group}"
+        why = finding.why_invalid
+        return cls(
+            finding=finding,
+            what=tuple(wrapped(outcome.measure + group, 38)),
+            why=tuple(wrapped(f"nothing follows: it {why}", 128)) if why else (),
+        )
+
+    @property
+    def height(self) -> float:
+        """How tall it is, with the air around it."""
+        return 32.0 + LINE * (len(self.what) + len(self.why))
+
+
+def picture(report: AttackReport) -> str:
+    """Draw the findings of a report as SVG.
+
+    Parameters
+    ----------
+    report
+        Of any number of findings; of none the picture says so.
+
+    Returns
+    -------
+    str
+        An SVG of 900 units of width. Each line shows what is protected (a disc on its interval),
+        what isn't (a diamond), what is reached without knowledge (a stroke), and what the tolerance
+        allows beyond it (a band). Its title is the finding's sentence.
+
+    Notes
+    -----
+    **Guarantees.** No words can become markup, no number is drawn outside of its track.
+
+    **Edge cases.** Where all numbers of a line are below 0.1, its track ends there and says so.
+    """
+    families: dict[str, list[Row]] = {}
+    for finding in report.findings:
+        family = finding.outcome.attack.partition("/")[0]
+        families.setdefault(family, []).append(Row.of(finding))
+    parts = [] if families else [_empty()]
+    y = float(HEADER)
+    for family, rows in families.items():
+        parts.append(_family(family, rows, y))
+        y += 58 + sum(row.height for row in rows) + 14
+    if not families:
+        y += 84
+    skipped = [_skipped(name, why) for name, why in report.skipped]
+    foot = _foot([words for lines in skipped for words in lines], y)
+    height = y + foot.count("<text") * LINE + 22
+    opened = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:.0f}" '
+        f'width="{WIDTH}" height="{height:.0f}" role="img" '
+        'aria-labelledby="attacks-title attacks-desc">'
+    )
+    return "".join(
+        (
+            opened,
+            f'<title id="attacks-title">{safe(_headline(report))}</title>',
+            f'<desc id="attacks-desc">{safe(_described(report))}</desc>',
+            STYLE,
+            rect(0, 0, WIDTH, height, PAPER),
+            _header(report),
+            *parts,
+            foot,
+            "</svg>\n",
+        )
+    )
+
+
+def _headline(report: AttackReport) -> str:
+    counted: dict[str, int] = {"resisted": 0, "broken": 0, "INVALID": 0}
+    for finding in report.findings:
+        counted[finding.verdict] += 1
+    n = len(report.findings)
+    if not n:
+        return "No findings: no attack was run"
+    said = "1 finding" if n == 1 else f"{n} findings"
+    if n in counted.values():
+        every = "" if n == 1 else "all "
+        return f"{said}: {every}{next(word for word in counted if counted[word] == n)}"
+    return f"{said}: {', '.join(f'{many} {word}' for word, many in counted.items() if many)}"
+
+
+def _described(report: AttackReport) -> str:
+    return " ".join(finding.sentence for finding in report.findings) or "There are no findings."
+
+
+def _header(report: AttackReport) -> str:
+    settings = (
+        f"Resisted: with {report.confidence:.0%} confidence at most {report.tolerance:g} above "
+        f"what is reached without knowledge, by an attack that reaches {report.least_power:g} "
+        "without protection."
+    )
+    legend = 110.0
+    mask = (
+        f'<path transform="translate({MARGIN} 18) scale(.44)" fill="{AFTER}" '
+        f'fill-rule="evenodd" d="{MASK}"/>'
+    )
+    parts = [
+        mask,
+        text(MARGIN + 38, 29, "halfmask attack report", "soft"),
+        text(MARGIN, 62, _headline(report), "title"),
+        text(MARGIN, 84, settings, "soft"),
+        line(MARGIN + 2, legend, MARGIN + 30, legend, AFTER, 3),
+        circle(MARGIN + 16, legend, 5.5, AFTER),
+        text(MARGIN + 38, legend + 4, "protected, with its interval", "soft"),
+        diamond(MARGIN + 218, legend, 5.5, BEFORE),
+        text(MARGIN + 230, legend + 4, "unprotected", "soft"),
+        rect(MARGIN + 318, legend - 6, 14, 12, ALLOWED),
+        line(MARGIN + 318, legend - 8, MARGIN + 318, legend + 8, INK, 2),
+        text(MARGIN + 338, legend + 4, "without knowledge, and what is tolerated above", "soft"),
+    ]
+    return "".join(parts)
+
+
+def _family(family: str, rows: Sequence[Row], y: float) -> str:
+    height = 58 + sum(row.height for row in rows)
+    parts = [_card(y, height), text(MARGIN + INSET, y + 24, FAMILIES.get(family, family), "family")]
+    for x, words in zip(COLUMNS, ("unprot.", "protected", "without"), strict=True):
+        parts.append(text(x, y + 46, words, "small", end=True))
+    parts += [
+        text(LEFT, y + 46, "0", "small"),
+        text(RIGHT, y + 46, "1", "small", end=True),
+        line((LEFT + RIGHT) / 2, y + 38, (LEFT + RIGHT) / 2, y + 46, RULE),
+    ]
+    starts = accumulate((row.height for row in rows), initial=y + 58)
+    parts += [_row(row, start) for row, start in zip(rows, starts, strict=False)]
+    return "".join(parts)
+
+
+def _row(row: Row, y: float) -> str:
+    finding = row.finding
+    verdict, outcome = finding.verdict, finding.outcome
+    left = MARGIN + INSET
+    dim = verdict == "INVALID"
+    short = outcome.attack.rpartition("/")[2]
+    name = NAMES.get(short, short.replace("_", " "))
+    parts = [
+        f"<g><title>{safe(finding.sentence)}</title>",
+        line(left, y - 6, WIDTH - left, y - 6, RULE),
+        text(left, y + 12, name, "name dim" if dim else "name"),
+    ]
+    parts += [
+        text(left, y + 13 + LINE * (number + 1), words, "soft")
+        for number, words in enumerate(row.what)
+    ]
+    below = y + 13 + LINE * (len(row.what) + 1)
+    parts += [
+        text(left, below + LINE * number, words, "small") for number, words in enumerate(row.why)
+    ]
+    parts += [_track(finding, y + 14), _numbers(finding, y + 18), _chip(verdict, y + 1), "</g>"]
+    return "".join(parts)
+
+
+def _ends(finding: Finding) -> tuple[float, float, float, float | None]:
+    """Return lower end, upper end and reference, in [0, 1], and what isn't protected."""
+    risk, reference = finding.risk, finding.outcome.reference.value
+    power = None if finding.power is None else _share(finding.power.success.value)
+    return risk.low, risk.high, _share(reference), power
+
+
+def _track(finding: Finding, y: float) -> str:
+    low, high, reference, power = _ends(finding)
+    furthest = max(high, reference + finding.allowed, power or 0.0)
+    most = NEAR if furthest <= NEAR else 1.0
+
+    def at(share: float) -> float:
+        return LEFT + (RIGHT - LEFT) * min(share / most, 1.0)
+
+    dim = finding.verdict == "INVALID"
+    after, before, ink = (GREY, GREY, GREY) if dim else (AFTER, BEFORE, INK)
+    protected = at(finding.risk.value)
+    allowed = at(reference + finding.allowed) - at(reference)
+    if not _measured(finding):
+        return rect(LEFT, y - 3, RIGHT - LEFT, 6, TRACK, round_=3)
+    parts = [
+        rect(LEFT, y - 3, RIGHT - LEFT, 6, TRACK, round_=3),
+        rect(at(reference), y - 6, allowed, 12, TRACK if dim else ALLOWED),
+        line(at(reference), y - 9, at(reference), y + 9, ink, 2),
+        line(at(low), y, at(high), y, after, 3),
+        "" if power is None else diamond(at(power), y, 5.5, before),
+        circle(protected, y, 5.5, after),
+    ]
+    if most == NEAR:
+        parts.append(text(RIGHT, y + 19, f"to {NEAR:g} only", "small", end=True))
+    return "".join(parts)
+
+
+def _numbers(finding: Finding, y: float) -> str:
+    _, _, reference, power = _ends(finding)
+    near = max(finding.risk.value, reference, power or 0.0) < NEAR
+    dim = finding.verdict == "INVALID"
+    shown = (power, finding.risk.value, reference) if _measured(finding) else (None,) * 3
+    styles = ("dim",) * 3 if dim else ("before", "after", "")
+    return "".join(
+        text(x, y, "-" if value is None else f"{value:.{4 if near else 3}f}", style, end=True)
+        for x, value, style in zip(COLUMNS, shown, styles, strict=True)
+    )
+
+
+def _chip(verdict: Verdict, y: float) -> str:
+    fills = {"resisted": WASH, "broken": BAD_WASH, "INVALID": TRACK}
+    marks = {
+        "resisted": ("M-4 0l3 3.5l6 -7", AFTER),
+        "broken": ("M-4 -4l8 8M4 -4l-8 8", BAD),
+        "INVALID": ("M-4 0h8", SOFT),
+    }
+    path, colour = marks[verdict]
+    return (
+        rect(CHIP, y, 82, 25, fills[verdict], round_=12.5)
+        + f'<path transform="translate({CHIP + 15:.1f} {y + 12.5:.1f})" d="{path}" fill="none" '
+        f'stroke="{colour}" stroke-width="2" stroke-linecap="round"/>'
+        + text(CHIP + 25, y + 17, verdict, verdict)
+    )
+
+
+def _card(y: float, height: float) -> str:
+    return (
+        f'<rect x="{MARGIN}" y="{y:.1f}" width="{WIDTH - 2 * MARGIN}" height="{height:.1f}" '
+        f'rx="12" fill="{CARD}" stroke="{RULE}"/>'
+    )
+
+
+def _empty() -> str:
+    words = "There are no findings, and so nothing was resisted."
+    return _card(HEADER, 66) + text(MARGIN + INSET, HEADER + 38, words)
+
+
+def _skipped(name: str, why: str) -> list[str]:
+    return wrapped(f"Not run: {name}, the target lacks {why}.", 140)
+
+
+def _foot(lines: Sequence[str], y: float) -> str:
+    return "".join(
+        text(MARGIN, y + 12 + LINE * number, words, "small") for number, words in enumerate(lines)
+    )
+
+
+def _share(value: float) -> float:
+    return min(1.0, max(0.0, value))
+
+
+def _measured(finding: Finding) -> bool:
+    """Whether there is a number at all: what failed must not look like a half."""
+    return not finding.failure and finding.outcome.trials > 0

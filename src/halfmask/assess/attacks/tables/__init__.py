@@ -4,9 +4,38 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from halfmask.assess.attacks.tables._assignment import AssignmentLinkage
+from halfmask.assess.attacks.tables._expected import Expected
+from halfmask.assess.attacks.tables._fellegi_sunter import ProbabilisticLinkage
+from halfmask.assess.attacks.tables._inference import Inference
+from halfmask.assess.attacks.tables._linkability import Linkability
+from halfmask.assess.attacks.tables._record_linkage import DistanceLinkage
+from halfmask.assess.attacks.tables._singling_out import (
+    SinglingOutMultivariate,
+    SinglingOutUnivariate,
+)
+
 if TYPE_CHECKING:
     from halfmask.assess.attacks._attack import Attack
 
-__all__ = ["ATTACKS"]
+__all__ = [
+    "ATTACKS",
+    "AssignmentLinkage",
+    "DistanceLinkage",
+    "Expected",
+    "Inference",
+    "Linkability",
+    "ProbabilisticLinkage",
+    "SinglingOutMultivariate",
+    "SinglingOutUnivariate",
+]
 
-ATTACKS: tuple[type[Attack], ...] = ()
+ATTACKS: tuple[type[Attack], ...] = (
+    SinglingOutUnivariate,
+    SinglingOutMultivariate,
+    Linkability,
+    Inference,
+    DistanceLinkage,
+    ProbabilisticLinkage,
+    AssignmentLinkage,
+)

@@ -1,0 +1,42 @@
+"""dRisk: how many people have all their numbers near what was released of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from halfmask.assess.attacks.tables._links import Linkable
+
+__all__ = ["d_risk"]
+
+
+def d_risk(linkable: Linkable, interval: float) -> float:
+    """Return the share of people with every number near what was released of them.
+
+    Parameters
+    ----------
+    linkable
+        The people; of somebody's rows the first counts.
+    interval
+        How many standard deviations of the released column are near.
+
+    Notes
+    -----
+    A range stands for its middle, a suppressed cell is near nothing. 0 without numbers.
+    """
+    numbers = [column for column in linkable.columns if column.is_number]
+    if not numbers:
+        return 0.0
+    owners, first = np.unique(linkable.owners, return_index=True)
+    rows = first[np.searchsorted(owners, linkable.people)]
+    near = np.ones(len(rows), dtype=np.bool_)
+    for column in numbers:
+        middle, known = column.cells.middle, linkable.known[column.name]
+        told = middle[~np.isnan(middle)]
+        reach = interval * float(told.std(ddof=1)) if len(told) > 1 else 0.0
+        near &= (np.abs(middle[rows] - known) <= reach) | (
+            np.isnan(known) & column.cells.null[rows]
+        )
+    return float(near.mean())

@@ -1,0 +1,144 @@
+"""Links of people to released rows, and how many of them are expected to be right."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from halfmask.assess.attacks._arms import Certain
+from halfmask.assess.attacks._outcome import Outcome
+from halfmask.assess.attacks.tables._distances import nearest
+from halfmask.assess.attacks.tables._knowledge import (
+    known_people,
+    matched_columns,
+    quasi_identifiers_of,
+    sample,
+    shared_columns,
+)
+from halfmask.assess.attacks.tables._matching import match
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from halfmask.assess.attacks._targets import TableTarget
+    from halfmask.assess.attacks.tables._distances import Comparison, Known
+    from halfmask.assess.attacks.tables._expected import Expected
+    from halfmask.assess.attacks.tables._matching import Matched
+
+__all__ = [
+    "ALL",
+    "QUASI_IDENTIFIERS",
+    "Linkable",
+    "expected_right",
+    "link_outcome",
+    "look_alike",
+    "right_of_block",
+]
+
+#: What an intruder may know, as measures call it.
+QUASI_IDENTIFIERS = "quasi-identifiers"
+ALL = "any columns"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Linkable:
+    """People whose row was released, and what there is to link them by.
+
+    Attributes
+    ----------
+    columns
+        All columns that the original and the released table share.
+    quasi_identifiers
+        Which of them an intruder is thought to know.
+    people
+        The numbers of the people who are attacked.
+    known
+        What is known of them.
+    owners
+        For each released row the number of the person it was made of.
+    """
+
+    columns: tuple[Matched, ...]
+    quasi_identifiers: tuple[Matched, ...]
+    people: NDArray[np.int64]
+    known: Known
+    owners: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, target: TableTarget, n_attacks: int, rng: np.random.Generator) -> Linkable:
+        """Draw the people."""
+        columns = matched_columns(target, shared_columns(target))
+        named = quasi_identifiers_of(target)
+        released = np.unique(target.owner_of_row)
+        people = released[sample(rng, len(released), n_attacks)]
+        return cls(
+            columns=columns,
+            quasi_identifiers=tuple(column for column in columns if column.name in named),
+            people=people,
+            known=known_people(columns, target.original[people]),
+            owners=target.owner_of_row,
+        )
+
+
+def expected_right(
+    blocks: Iterable[tuple[slice, NDArray[np.float32]]],
+    people: NDArray[np.int64],
+    owners: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """Return for each person the probability of the right link, ties broken at random.
+
+    Parameters
+    ----------
+    blocks
+        Which people, and their distances to all released rows.
+    people, owners
+        As of `Linkable`.
+    """
+    right = np.zeros(len(people))
+    for some, distances in blocks:
+        right[some] = right_of_block(distances, people[some], owners)
+    return right
+
+
+def right_of_block(
+    distances: NDArray[np.float32], people: NDArray[np.int64], owners: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the same for the people of one block."""
+    tied = nearest(distances)
+    own = owners[None, :] == people[:, None]
+    return np.asarray((tied & own).sum(axis=1) / tied.sum(axis=1))
+
+
+def link_outcome(
+    name: str, measure: str, success: Expected, *, n_rows: int, details: dict[str, float]
+) -> Outcome:
+    """Return how many links are right, beside guessing one of the rows."""
+    return Outcome(
+        attack=name,
+        measure=f"share of right links by {measure}",
+        success=success,
+        control=Certain(1 / n_rows),
+        needed=100,
+        needed_of="people",
+        details=details,
+    )
+
+
+def look_alike(comparison: Comparison, linkable: Linkable, target: TableTarget) -> dict[str, float]:
+    """Return how often the control person most like each of the attacked hits that one's row."""
+    names = [column.name for column in comparison.columns]
+    control = target.control
+    if control is None or not control.height or not set(names) <= set(control.columns):
+        return {}
+    tables = (target.original, control)
+    others = tuple(match(name, control[name], [t[name] for t in tables]) for name in names)
+    alike = np.empty(len(linkable.people), dtype=np.int64)
+    for some, distances in replace(comparison, columns=others).blocks(linkable.known):
+        alike[some] = distances.argmin(axis=1)
+    known = known_people(comparison.columns, control[alike])
+    right = expected_right(comparison.blocks(known), linkable.people, linkable.owners)
+    return {"look_alike": float(right.mean())}

@@ -1,0 +1,276 @@
+"""How far a known value is from a released cell: 0 where the cell may stand for it.
+
+A released cell is a range of numbers or a set of categories, one value the smallest of either;
+recodings write ranges, sets, nodes of hierarchies, the middle of a class or one of its rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from halfmask.assess.attacks.tables._parsing import (
+    EVERYTHING,
+    as_numbers,
+    label_ranges,
+    label_sets,
+    split_missing,
+)
+from halfmask.data import leaf_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from halfmask.data import Hierarchy
+
+__all__ = ["Cells", "Matched", "match"]
+
+#: The code of a category that no known row has.
+FOREIGN = np.iinfo(np.int32).max
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Cells:
+    """The released cells of one column.
+
+    Attributes
+    ----------
+    low, high
+        Of numbers: the ends of each cell; infinite where it says nothing. Empty for categories.
+    codes
+        Of categories: the code of each cell's, -1 where it says nothing, -2 - s for the set s.
+    sets
+        (sets, categories and one for all that aren't known): which are in a set.
+    silent
+        Whether the cell says nothing: suppressed, missing or ``*``.
+    null
+        Whether the cell is missing.
+    admits
+        Whether it may stand for a missing value.
+    """
+
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    codes: NDArray[np.int64]
+    sets: NDArray[np.bool_]
+    silent: NDArray[np.bool_]
+    null: NDArray[np.bool_]
+    admits: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.silent)
+
+    @property
+    def middle(self) -> NDArray[np.float64]:
+        """The middle of each range; NaN where the cell says nothing."""
+        with np.errstate(invalid="ignore"):
+            return np.where(self.silent, np.nan, (self.low + self.high) / 2)
+
+    @property
+    def single(self) -> NDArray[np.bool_]:
+        """Whether the cell stands for one value only."""
+        return ~self.silent & ((self.low == self.high) if len(self.low) else (self.codes >= 0))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Matched:
+    """One column of a released table beside the column that it was made of.
+
+    Attributes
+    ----------
+    name
+        The column.
+    is_number
+        Whether it holds numbers, dates or times, or text that spells numbers.
+    cells
+        What was released.
+    categories
+        The categories that people have, by code; empty for numbers.
+    spread, deviation
+        Of numbers: the largest known value less the smallest, and the standard deviation; 1 where
+        all are equal.
+    average_gap
+        How far two people are apart on average, in spreads (numbers) or as a share (categories).
+    """
+
+    name: str
+    is_number: bool
+    cells: Cells
+    categories: tuple[str, ...]
+    spread: float
+    deviation: float
+    average_gap: float
+
+    def known(self, values: pl.Series) -> NDArray[np.float64]:
+        """Return values as numbers or codes of categories; NaN where missing."""
+        if self.is_number:
+            return as_numbers(values).to_numpy().astype(np.float64)
+        return _codes(values, self.categories)
+
+
+def match(
+    name: str,
+    released: pl.Series,
+    people: Sequence[pl.Series],
+    hierarchy: Hierarchy | None = None,
+) -> Matched:
+    """Read a released column against the values that people have in it.
+
+    Parameters
+    ----------
+    name
+        The column.
+    released
+        Its cells, as they were released.
+    people
+        The column in tables of people, the original first: they say what kind of values it holds.
+    hierarchy
+        Its published hierarchy.
+
+    Notes
+    -----
+    **Edge cases.** A missing released cell may be a suppressed one: it says nothing, and may stand
+    for a missing value. A set with members left out (``{a, ... 40 in all}``) says nothing either.
+    A label that isn't known and isn't written as a range or set is a category of its own.
+    """
+    original = people[0]
+    if _holds_numbers(original, released):
+        cells = _number_cells(released, original.dtype, hierarchy)
+        numbers = as_numbers(original).drop_nulls().to_numpy()
+        spread = float(np.ptp(numbers)) if len(numbers) else 0.0
+        deviation = float(numbers.std()) if len(numbers) else 0.0
+        return Matched(
+            name=name,
+            is_number=True,
+            cells=cells,
+            categories=(),
+            spread=spread or 1.0,
+            deviation=deviation or 1.0,
+            average_gap=_average_gap(numbers) / (spread or 1.0),
+        )
+    texts = [leaf_text(values).alias("text") for values in people]
+    categories = pl.concat(texts).drop_nulls().unique().sort().to_list()
+    counts = texts[0].drop_nulls().value_counts()["count"].to_numpy()
+    share = counts / max(1, counts.sum())
+    return Matched(
+        name=name,
+        is_number=False,
+        cells=_category_cells(leaf_text(released), categories, hierarchy),
+        categories=tuple(categories),
+        spread=1.0,
+        deviation=1.0,
+        average_gap=1.0 - float((share * share).sum()) if len(share) else 0.0,
+    )
+
+
+def _holds_numbers(original: pl.Series, released: pl.Series) -> bool:
+    if original.dtype.is_numeric() or original.dtype.is_temporal():
+        return True
+    if original.dtype != pl.String or released.dtype != pl.String:
+        return False
+    # Numbers kept as text may be released as ranges all the same.
+    ranged = released.str.contains(r"^\[.+, .+\]").any()
+    return bool(ranged) and as_numbers(original).null_count() == original.null_count()
+
+
+def _number_cells(released: pl.Series, dtype: pl.DataType, tree: Hierarchy | None) -> Cells:
+    null = released.is_null()
+    if released.dtype == pl.String or not (
+        released.dtype.is_numeric() or released.dtype.is_temporal()
+    ):
+        texts = released.cast(pl.String)
+        labels = texts.drop_nulls().unique()
+        bare, with_missing = split_missing(labels)
+        ends = label_ranges(bare, dtype, tree).with_columns(label=labels, or_missing=with_missing)
+        found = pl.DataFrame({"label": texts}).join(
+            ends, on="label", how="left", maintain_order="left"
+        )
+        low, high = found["low"], found["high"]
+        or_missing = found["or_missing"].fill_null(value=False)
+    else:
+        same_kind = released.cast(dtype, strict=False) if dtype.is_temporal() else released
+        low = high = as_numbers(same_kind)
+        null = low.is_null()
+        or_missing = pl.Series([False]).new_from_index(0, len(released))
+    silent = low.is_null().to_numpy()
+    return Cells(
+        low=np.where(silent, -np.inf, low.fill_null(0.0).to_numpy()),
+        high=np.where(silent, np.inf, high.fill_null(0.0).to_numpy()),
+        codes=np.empty(0, dtype=np.int64),
+        sets=np.zeros((0, 0), dtype=np.bool_),
+        silent=silent,
+        null=null.to_numpy(),
+        admits=silent | or_missing.to_numpy(),
+    )
+
+
+def _category_cells(texts: pl.Series, categories: list[str], tree: Hierarchy | None) -> Cells:
+    labels = texts.drop_nulls().unique().sort()
+    bare, with_missing = split_missing(labels)
+    itself = labels.is_in(categories)
+    # A category that itself ends in "or missing" stands for itself.
+    names = labels.zip_with(itself, bare).to_list()
+    code_of, sets = _label_codes(names, categories, tree)
+    read = pl.DataFrame(
+        {
+            "text": labels,
+            "code": [code_of[name] for name in names],
+            "or_missing": with_missing & ~itself,
+        },
+        schema={"text": pl.String, "code": pl.Int64, "or_missing": pl.Boolean},
+    )
+    found = pl.DataFrame({"text": texts}).join(read, on="text", how="left", maintain_order="left")
+    codes = found["code"].fill_null(-1).to_numpy()
+    return Cells(
+        low=np.empty(0),
+        high=np.empty(0),
+        codes=codes,
+        sets=sets,
+        silent=codes == -1,
+        null=texts.is_null().to_numpy(),
+        admits=(codes == -1) | found["or_missing"].fill_null(value=False).to_numpy(),
+    )
+
+
+def _label_codes(
+    names: list[str], categories: list[str], tree: Hierarchy | None
+) -> tuple[dict[str, int], NDArray[np.bool_]]:
+    """Return the code of each label, and the sets."""
+    code_of = {category: code for code, category in enumerate(categories)}
+    unknown = sorted(set(names).difference(code_of))
+    members = label_sets(unknown, code_of, tree)
+    told = [(label, among) for label, among in zip(unknown, members, strict=True) if among]
+    # The last column is for categories that aren't known: they are in no set.
+    sets = np.zeros((len(told), len(categories) + 1), dtype=np.bool_)
+    for label in unknown:
+        code_of[label] = -1 if label == EVERYTHING or label.startswith("{") else FOREIGN
+    for place, (label, among) in enumerate(told):
+        code_of[label] = -2 - place
+        sets[place, among] = True
+    return code_of, sets
+
+
+def _codes(values: pl.Series, categories: tuple[str, ...]) -> NDArray[np.float64]:
+    """Return the code of each category, one past the last where unknown; NaN where missing."""
+    texts = leaf_text(values)
+    codes = texts.replace_strict(
+        pl.Series(categories, dtype=pl.String),
+        pl.Series(range(len(categories)), dtype=pl.Float64),
+        default=pl.lit(float(len(categories))),
+        return_dtype=pl.Float64,
+    )
+    return codes.set(texts.is_null(), None).to_numpy().astype(np.float64)
+
+
+def _average_gap(numbers: NDArray[np.float64]) -> float:
+    """Return how far two numbers are apart on average: Gini's mean difference."""
+    n = len(numbers)
+    if n < 2:
+        return 0.0
+    ranks = 2 * np.arange(1, n + 1) - n - 1
+    return float(2 * (ranks * np.sort(numbers)).sum() / (n * (n - 1)))

@@ -1,0 +1,159 @@
+"""Singling out: guesses that are true of exactly one person, learnt from the released table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from halfmask._errors import ParameterError
+from halfmask._validation import integer_at_least
+from halfmask.assess.attacks._arms import Counted
+from halfmask.assess.attacks._outcome import Outcome
+from halfmask.assess.attacks._targets import TableTarget
+from halfmask.assess.attacks.tables._excess import residual_details
+from halfmask.assess.attacks.tables._guesses import guesses_of_many, guesses_of_one
+from halfmask.assess.attacks.tables._knowledge import (
+    known_people,
+    lacking_control,
+    matched_columns,
+    shared_columns,
+)
+from halfmask.assess.attacks.tables._predicates import count_known
+from halfmask.assess.attacks.tables._scaling import control_arm
+
+if TYPE_CHECKING:
+    from halfmask.assess.attacks.tables._matching import Matched
+    from halfmask.assess.attacks.tables._predicates import Predicate
+
+__all__ = ["SinglingOutMultivariate", "SinglingOutUnivariate"]
+
+#: An intruder has this many turns at least: a table that offers him fewer guesses makes him fail.
+FEWEST_TURNS = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SinglingOutUnivariate:
+    """Guess that a value that was released once is one person's, and so are the ends of columns.
+
+    Parameters
+    ----------
+    n_attacks
+        How many guesses at most.
+
+    Notes
+    -----
+    The first of the three risks of the Article 29 Working Party's opinion 05/2014, as Giomi et al.,
+    "A unified framework for quantifying privacy risk in synthetic data" (PoPETs 2023), section 4.1,
+    measure it: a guess succeeds if it is true of exactly one original row; the control is how often
+    it is true of exactly one of as many people who aren't in the table. Where the table offers
+    fewer than 500 guesses (or `n_attacks`), the turns that are left count as failures.
+
+    Examples
+    --------
+    >>> SinglingOutUnivariate().name
+    'tables/singling-out-univariate'
+    """
+
+    name: ClassVar[str] = "tables/singling-out-univariate"
+    attacks: ClassVar[type] = TableTarget
+
+    n_attacks: int = 2000
+
+    def __post_init__(self) -> None:
+        integer_at_least(1, owner="SinglingOutUnivariate", n_attacks=self.n_attacks)
+
+    def lacks(self, target: TableTarget) -> str:
+        """Return what is missing: a control table, or a column."""
+        return lacking_control(target, shared_columns(target))
+
+    def run(self, target: TableTarget, *, seed: int) -> tuple[Outcome, ...]:
+        """Guess, and count where a guess is true of one person."""
+        columns = matched_columns(target, shared_columns(target))
+        rng = np.random.default_rng(seed)
+        guesses = guesses_of_one(columns, target.released, self.n_attacks, rng)
+        return (_judged(self.name, guesses, columns, target, self.n_attacks),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SinglingOutMultivariate:
+    """Guess that what a released row says in several columns is true of one person.
+
+    Parameters
+    ----------
+    n_attacks
+        How many guesses at most.
+    n_columns
+        How many columns a guess is about: the fewest and the most.
+
+    Notes
+    -----
+    Giomi et al. (PoPETs 2023), section 4.1: a number above the median is guessed to be at least,
+    one below it at most what the row has, a category to be the row's. Only guesses that one
+    released row meets are tried. Of a row with ranges the guess is that one person of its class is
+    at an end of one of them.
+
+    Examples
+    --------
+    >>> SinglingOutMultivariate(n_columns=(2, 3)).name
+    'tables/singling-out-multivariate'
+    """
+
+    name: ClassVar[str] = "tables/singling-out-multivariate"
+    attacks: ClassVar[type] = TableTarget
+
+    n_attacks: int = 2000
+    n_columns: tuple[int, int] = (3, 8)
+
+    def __post_init__(self) -> None:
+        owner = "SinglingOutMultivariate"
+        integer_at_least(1, owner=owner, n_attacks=self.n_attacks)
+        if len(self.n_columns) != 2:
+            raise ParameterError(
+                "The 'n_columns' parameter of SinglingOutMultivariate must be a pair. "
+                f"Got {len(self.n_columns)} numbers."
+            )
+        integer_at_least(2, owner=owner, n_columns=self.n_columns[0])
+        integer_at_least(self.n_columns[0], owner=owner, n_columns=self.n_columns[1])
+
+    def lacks(self, target: TableTarget) -> str:
+        """Return what is missing: a control table, or columns."""
+        shared = shared_columns(target)
+        if len(shared) < self.n_columns[0]:
+            return f"{self.n_columns[0]} columns that the original and the released table share"
+        return lacking_control(target, shared)
+
+    def run(self, target: TableTarget, *, seed: int) -> tuple[Outcome, ...]:
+        """Guess, and count where a guess is true of one person."""
+        columns = matched_columns(target, shared_columns(target))
+        rng = np.random.default_rng(seed)
+        guesses = guesses_of_many(columns, self.n_columns, self.n_attacks, rng)
+        return (_judged(self.name, guesses, columns, target, self.n_attacks),)
+
+
+def _judged(
+    name: str,
+    guesses: list[Predicate],
+    columns: tuple[Matched, ...],
+    target: TableTarget,
+    n_attacks: int,
+) -> Outcome:
+    """Return how many guesses are true of one person, in the original and in the control."""
+    if target.control is None:
+        raise ParameterError("Singling out needs a control table.")
+    original, control = target.original, target.control
+    in_original = count_known(guesses, known_people(columns, original))
+    in_control = count_known(guesses, known_people(columns, control))
+    turns = max(len(guesses), min(FEWEST_TURNS, n_attacks))
+    success = Counted(int((in_original == 1).sum()), turns)
+    reference = control_arm(in_control, turns, size=control.height, wanted=original.height)
+    return Outcome(
+        attack=name,
+        measure="share of guesses true of one person",
+        success=success,
+        control=reference,
+        needed=min(FEWEST_TURNS, n_attacks),
+        needed_of="guesses",
+        details={"guesses": float(len(guesses)), **residual_details(success, reference)},
+    )

@@ -8,9 +8,9 @@ protection, non-members the held-back 40 %.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, cast
 
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.pipeline import Pipeline
 
 from halfmask.assess.attacks import ModelTarget, attack
@@ -37,17 +37,20 @@ WANTED = "social"
 POSITIVE = "problematic"
 
 
-@dataclass(frozen=True, slots=True)
-class Encoding:
+class Encoding(TransformerMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
     """The encoder as a step of a pipeline: the attack looks at the tree behind it."""
 
-    encoder: Encoder
+    def __init__(self, encoder: Encoder) -> None:
+        self.encoder = encoder
 
-    def fit(self, rows: object, labels: object = None) -> Self:  # noqa: ARG002 # is fitted
+    def fit(self, rows: object, labels: object = None) -> Self:  # noqa: ARG002 # fitted before
         return self
 
     def transform(self, rows: pl.DataFrame) -> Matrix:
         return self.encoder.encode(rows)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
 
 
 def measure(scene: Scene, cells: list[tuple[str, int]]) -> Iterator[dict[str, Any]]:

@@ -1,12 +1,32 @@
-"""Membership inference: whether a person's row was among those that trained a model."""
+"""Membership inference: whether a person's row was among those that trained a model.
+
+Each attack is a value with its settings; all need people who are members and people who aren't, a
+random split of one population. Any other difference between them counts as the attack's success.
+
+- :class:`Gap`, :class:`Yeom`, :class:`BlackBox` only ask the attacked model;
+- :class:`ShadowModels`, :class:`Lira`, :class:`Rmia` train shadow models, once for all three.
+
+Half of all people are known to the attacker, who chooses his threshold on them; balanced accuracy
+is measured on the others. Members are scored by their original rows, and by their rows after
+protection where the target has them. The latter also tells rows that were changed from rows that
+weren't, non-members' not being protected: read it as what a curious owner could do, and the former
+as what an intruder can.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from halfmask.assess.attacks.membership._black_box import BlackBox
+from halfmask.assess.attacks.membership._gap import Gap
+from halfmask.assess.attacks.membership._lira import Lira
+from halfmask.assess.attacks.membership._rmia import Rmia
+from halfmask.assess.attacks.membership._shadow_models import ShadowModels
+from halfmask.assess.attacks.membership._yeom import Yeom
+
 if TYPE_CHECKING:
     from halfmask.assess.attacks._attack import Attack
 
-__all__ = ["ATTACKS"]
+__all__ = ["ATTACKS", "BlackBox", "Gap", "Lira", "Rmia", "ShadowModels", "Yeom"]
 
-ATTACKS: tuple[type[Attack], ...] = ()
+ATTACKS: tuple[type[Attack], ...] = (Gap, Yeom, BlackBox, ShadowModels, Lira, Rmia)

@@ -1,0 +1,98 @@
+"""BlackBox: an attack model learns from answers about known members and non-members."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from halfmask._validation import integer_at_least
+from halfmask.assess.attacks._targets import ModelTarget
+from halfmask.assess.attacks.membership._answers import features
+from halfmask.assess.attacks.membership._learner import learn
+from halfmask.assess.attacks.membership._scores import Scores, measured
+from halfmask.assess.attacks.membership._view import views
+
+if TYPE_CHECKING:
+    from halfmask.assess.attacks._outcome import Outcome
+    from halfmask.assess.attacks.membership._view import View
+
+__all__ = ["BlackBox"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlackBox:
+    """Learn from half of the members and non-members to tell them apart, and try on the others.
+
+    Parameters
+    ----------
+    hidden
+        The widths of the network's hidden layers, each at least 1.
+    trees
+        How many trees the forest has, at least 1.
+
+    Raises
+    ------
+    ParameterError
+        If a layer has no unit, or the forest no tree.
+
+    Notes
+    -----
+    The attack of Goldsteen et al., "Anonymizing machine learning models" (2021), figure 6, which is
+    a shallower form of Nasr, Shokri and Houmansadr, "Machine learning with membership privacy using
+    adversarial regularization" (CCS 2018): its inputs are f(x) and the one-hot label, with equal
+    shares of members and non-members. Beside the network a forest learns the same.
+
+    **Guarantees.** Whichever of the two is reported was chosen, and its threshold too, on a third
+    of the known half that neither learned from; balanced accuracy, areas and rates are of the
+    other half. Both areas of that third stand in the details.
+
+    Examples
+    --------
+    >>> BlackBox(hidden=(32,)).lacks(None)
+    ''
+    """
+
+    name: ClassVar[str] = "membership/black_box"
+    attacks: ClassVar[type] = ModelTarget
+    hidden: tuple[int, ...] = (64, 32)
+    trees: int = 100
+
+    def __post_init__(self) -> None:
+        for width in self.hidden:
+            integer_at_least(1, owner="BlackBox", hidden=width)
+        integer_at_least(1, owner="BlackBox", trees=self.trees)
+
+    def lacks(self, target: ModelTarget) -> str:  # noqa: ARG002 # an Attack's
+        """Return nothing: every target has what this attack needs."""
+        return ""
+
+    def run(self, target: ModelTarget, *, seed: int) -> tuple[Outcome, ...]:
+        """Attack, and return what was measured for everyone and the worst subgroup.
+
+        Raises
+        ------
+        DataError
+            If there are too few people, or the model fails to answer.
+        """
+        found: list[Outcome] = []
+        for view in views(target, seed=seed):
+            found += measured(self.name, view, self._scores(view, seed), seed=seed)
+        return tuple(found)
+
+    def _scores(self, view: View, seed: int) -> Scores:
+        inputs = features(view.probabilities, view.truth)
+        known = np.flatnonzero(view.known)
+        learned = learn(
+            inputs[known], view.member[known], hidden=self.hidden, trees=self.trees, seed=seed
+        )
+        choosing = np.zeros(len(view.known), dtype=bool)
+        choosing[known[learned.held]] = True
+        return Scores(
+            values=learned.scores(inputs),
+            choosing=choosing,
+            judged=~view.known,
+            ranked=~view.known,
+            details={f"{name}, choosing AUC": area for name, area in learned.areas.items()},
+        )

@@ -1,0 +1,68 @@
+"""Gap: who is predicted rightly is called a member."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from halfmask.assess.attacks._targets import ModelTarget
+from halfmask.assess.attacks.membership._scores import Scores, measured
+from halfmask.assess.attacks.membership._view import views
+
+if TYPE_CHECKING:
+    from halfmask.assess.attacks._outcome import Outcome
+
+__all__ = ["Gap"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gap:
+    """Call somebody a member if the model predicts his label rightly.
+
+    Needs only predicted labels, and nobody whose membership is known. Its balanced accuracy is
+    0.5 + (training accuracy - test accuracy) / 2; with two scores there is no curve to measure.
+
+    Notes
+    -----
+    The adversary 2 of Yeom, Giacomelli, Fredrikson and Jha, "Privacy risk in machine learning:
+    analyzing the connection to overfitting" (CSF 2018).
+
+    **Edge cases.** Of classes that are equally likely the first counts as predicted.
+
+    Examples
+    --------
+    >>> Gap().lacks(None)
+    ''
+    """
+
+    name: ClassVar[str] = "membership/gap"
+    attacks: ClassVar[type] = ModelTarget
+
+    def lacks(self, target: ModelTarget) -> str:  # noqa: ARG002 # an Attack's
+        """Return nothing: every target has what this attack needs."""
+        return ""
+
+    def run(self, target: ModelTarget, *, seed: int) -> tuple[Outcome, ...]:
+        """Attack, and return balanced accuracy for everyone and the worst subgroup.
+
+        Raises
+        ------
+        DataError
+            If there are too few people, or the model fails to answer.
+        """
+        found: list[Outcome] = []
+        for view in views(target, seed=seed):
+            right = view.probabilities.argmax(axis=1) == view.truth
+            everyone = np.ones(len(right), dtype=bool)
+            scores = Scores(
+                values=right.astype(np.float64),
+                choosing=view.known,  # a subgroup only: there is no threshold to choose
+                judged=everyone,
+                ranked=everyone,
+                threshold=0.5,
+                ranks=False,
+            )
+            found += measured(self.name, view, scores, seed=seed)
+        return tuple(found)

@@ -1,0 +1,104 @@
+"""Learner: an attack model that learns from known members and non-members."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from halfmask.assess.attacks.membership._area import Area
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Learned", "learn"]
+
+#: More rows don't make a model of a handful of inputs better, only slower.
+MOST_ROWS = 20_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Learned:
+    """An attack model that was chosen on rows that it didn't learn from.
+
+    Parameters
+    ----------
+    model
+        What was chosen; its second column is the probability of being a member.
+    held
+        The places of the rows that were held back to choose it.
+    areas
+        The area that each candidate reached on them, by its name.
+    """
+
+    model: Any
+    held: NDArray[np.int64]
+    areas: dict[str, float]
+
+    def scores(self, inputs: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the probability that each row is of a member, in [0, 1]."""
+        return np.asarray(self.model.predict_proba(inputs), dtype=np.float64)[:, 1]
+
+
+def learn(
+    inputs: NDArray[np.float64],
+    member: NDArray[np.bool_],
+    *,
+    hidden: tuple[int, ...],
+    trees: int,
+    seed: int,
+) -> Learned:
+    """Train a network and a forest on two thirds of the rows, and keep the better on the last.
+
+    Learns from as many members as non-members, of whichever there are fewer.
+
+    Parameters
+    ----------
+    inputs
+        (rows, inputs), finite.
+    member
+        Which of the rows are of members; at least three are and three aren't.
+    hidden
+        The widths of the network's hidden layers.
+    trees
+        How many trees the forest has.
+    seed
+        What is drawn from.
+    """
+    rng = np.random.default_rng((seed, 3))
+    held = np.zeros(len(member), dtype=bool)
+    taught: list[NDArray[np.int64]] = []
+    sides = [rng.permutation(np.flatnonzero(member == side)) for side in (True, False)]
+    most = min(*(len(side) - len(side) // 3 for side in sides), MOST_ROWS // 2)
+    for side in sides:
+        held[side[: len(side) // 3]] = True
+        taught.append(side[len(side) // 3 :][:most])
+    places = rng.permutation(np.concatenate(taught))
+    areas: dict[str, float] = {}
+    models: dict[str, Any] = {}
+    for name, model in _candidates(hidden, trees, int(rng.integers(2**31))):
+        with warnings.catch_warnings():
+            # A network that could learn longer is judged by what it has learnt.
+            warnings.simplefilter("ignore")
+            model.fit(inputs[places], member[places])
+        models[name] = model
+        of_member = model.predict_proba(inputs[held])[:, 1]
+        areas[name] = Area.of(of_member, member[held]).value
+    best = max(areas, key=lambda name: areas[name])
+    return Learned(model=models[best], held=np.flatnonzero(held), areas=areas)
+
+
+def _candidates(hidden: tuple[int, ...], trees: int, seed: int) -> list[tuple[str, Any]]:
+    from sklearn.ensemble import RandomForestClassifier  # noqa: PLC0415 # loads late
+    from sklearn.neural_network import MLPClassifier  # noqa: PLC0415 # the same
+    from sklearn.pipeline import make_pipeline  # noqa: PLC0415 # the same
+    from sklearn.preprocessing import StandardScaler  # noqa: PLC0415 # the same
+
+    network = MLPClassifier(
+        hidden, early_stopping=True, n_iter_no_change=5, max_iter=60, random_state=seed
+    )
+    # Ten rows to a leaf: it is to tell how sure the model is, not to learn people by heart.
+    forest = RandomForestClassifier(trees, min_samples_leaf=10, random_state=seed, n_jobs=1)
+    return [("network", make_pipeline(StandardScaler(), network)), ("forest", forest)]

@@ -1,0 +1,164 @@
+"""Lira: how likely the model's confidence is if somebody was inside, and if he wasn't."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from halfmask._validation import number_between
+from halfmask.assess.attacks._targets import ModelTarget
+from halfmask.assess.attacks.membership._answers import of_truth
+from halfmask.assess.attacks.membership._scores import Scores, measured
+from halfmask.assess.attacks.membership._shadows import LACKS_TRAIN, check_shadows, shadows
+from halfmask.assess.attacks.membership._view import views
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from halfmask.assess.attacks._outcome import Outcome
+
+__all__ = ["Lira", "likelihood_ratios", "logits"]
+
+#: No spread is taken for smaller: the models' answers don't tell that finely.
+LEAST_SPREAD = 1e-3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lira:
+    """Compare the model's confidence in somebody's label with shadow models' with and without him.
+
+    Parameters
+    ----------
+    n_shadows
+        How many shadow models, even and at least 4; shared with the other attacks that have any.
+    online
+        Whether shadow models that saw somebody are used too. Without them (offline) the score is
+        how unusually high the confidence is for models that didn't.
+    own_spread
+        Whether each person has a spread of his own instead of one for all: better only from about
+        64 shadow models on (section VI.C of the paper), since half of them estimate each.
+    clip
+        In (0, 0.5): confidences are held this far from 0 and 1. A forest of T trees tells nothing
+        finer than 1/T, and its plain 0 and 1 have no logit.
+
+    Raises
+    ------
+    ParameterError
+        If `n_shadows` is odd or below 4, or `clip` isn't in (0, 0.5).
+
+    Notes
+    -----
+    Carlini, Chien, Nasr, Song, Terzis and Tramèr, "Membership inference attacks from first
+    principles" (S&P 2022): confidences are logit-scaled, log(p / (1 - p)), and taken for normal.
+    The spread for all is the root mean square within persons; the authors' code takes it over all
+    persons and models at once, which mixes people's differences into it. Shadow models train on
+    both halves of splits of members and non-members (see ``halves``).
+
+    **Guarantees.** The same seed gives the same scores; everyone is inside exactly half of the
+    shadow models, whether he is a member or not.
+
+    Examples
+    --------
+    >>> Lira(online=False).n_shadows
+    16
+    """
+
+    name: ClassVar[str] = "membership/lira"
+    attacks: ClassVar[type] = ModelTarget
+    n_shadows: int = 16
+    online: bool = True
+    own_spread: bool = False
+    clip: float = 1e-3
+
+    def __post_init__(self) -> None:
+        check_shadows(self.n_shadows, owner="Lira")
+        number_between(0, 0.5, owner="Lira", low_open=True, high_open=True, clip=self.clip)
+
+    def lacks(self, target: ModelTarget) -> str:
+        """Return that it needs a way to train, if the target has none."""
+        return LACKS_TRAIN if target.train is None else ""
+
+    def run(self, target: ModelTarget, *, seed: int) -> tuple[Outcome, ...]:
+        """Train shadow models once, attack, and return what was measured.
+
+        Raises
+        ------
+        DataError
+            If there are too few people, or a model can't be trained or fails to answer.
+        """
+        seen = views(target, seed=seed)
+        trained = shadows(target, self.n_shadows, seed=seed)
+        found: list[Outcome] = []
+        for view in seen:
+            values = likelihood_ratios(
+                logits(of_truth(view.probabilities, view.truth), self.clip),
+                logits(trained.of_truth[view.rows], self.clip),
+                trained.inside,
+                online=self.online,
+                own_spread=self.own_spread,
+            )
+            found += measured(self.name, view, Scores.unlearned(values, view), seed=seed)
+        return tuple(found)
+
+
+def logits(right: NDArray[np.float64], clip: float) -> NDArray[np.float64]:
+    """Return log(p / (1 - p)) of probabilities, held away from 0 and 1."""
+    held = right.clip(clip, 1 - clip)
+    scaled: NDArray[np.float64] = np.log(held) - np.log1p(-held)
+    return scaled
+
+
+def likelihood_ratios(
+    seen: NDArray[np.float64],
+    shadowed: NDArray[np.float64],
+    inside: NDArray[np.bool_],
+    *,
+    online: bool,
+    own_spread: bool,
+) -> NDArray[np.float64]:
+    """Return each person's score, higher for likelier members.
+
+    Parameters
+    ----------
+    seen
+        (people,): the attacked model's scaled confidence.
+    shadowed
+        (models, people): that of the shadow models.
+    inside
+        (models, people): who trained which; everyone at least one, and not all.
+    online
+        log N(seen; inside) - log N(seen; outside), or else (seen - mean) / spread of the outside,
+        which orders people as the one-sided test of the paper does.
+    own_spread
+        Whether each person has a spread of his own.
+
+    Examples
+    --------
+    >>> shadowed = np.array([[2.0], [0.0], [2.2], [0.2]])
+    >>> inside = np.array([[True], [False], [True], [False]])
+    >>> found = likelihood_ratios(
+    ...     np.array([2.1]), shadowed, inside, online=True, own_spread=False
+    ... )
+    >>> bool(found[0] > 0)
+    True
+    """
+    out_mean, out_spread = _normal(shadowed, ~inside, own_spread=own_spread)
+    out_distance = (seen - out_mean) / out_spread
+    if not online:
+        return out_distance
+    in_mean, in_spread = _normal(shadowed, inside, own_spread=own_spread)
+    in_distance = (seen - in_mean) / in_spread
+    return (out_distance**2 - in_distance**2) / 2 + np.log(out_spread) - np.log(in_spread)
+
+
+def _normal(
+    shadowed: NDArray[np.float64], used: NDArray[np.bool_], *, own_spread: bool
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return mean and spread of each person over the models that are used for him."""
+    count = used.sum(axis=0)
+    mean = np.where(used, shadowed, 0.0).sum(axis=0) / count
+    squares = np.where(used, (shadowed - mean) ** 2, 0.0).sum(axis=0)
+    spread = squares / count if own_spread else np.full(len(mean), squares.sum() / count.sum())
+    return mean, np.sqrt(spread).clip(LEAST_SPREAD)

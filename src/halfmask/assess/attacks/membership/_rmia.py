@@ -1,0 +1,150 @@
+"""Rmia: how many others somebody's likelihood ratio dominates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from halfmask._validation import number_between
+from halfmask.assess.attacks._targets import ModelTarget
+from halfmask.assess.attacks.membership._answers import LEAST, of_truth
+from halfmask.assess.attacks.membership._area import Area
+from halfmask.assess.attacks.membership._scores import Scores, measured
+from halfmask.assess.attacks.membership._shadows import LACKS_TRAIN, check_shadows, shadows
+from halfmask.assess.attacks.membership._view import views
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from halfmask.assess.attacks._outcome import Outcome
+    from halfmask.assess.attacks.membership._shadows import Shadows
+
+__all__ = ["Rmia", "dominated", "typical"]
+
+#: The values of a that are tried where only models without somebody are used.
+TRIED = np.linspace(0.0, 1.0, 11)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rmia:
+    """Call somebody a member if his ratio p(x | model) / p(x) is above most other people's.
+
+    Parameters
+    ----------
+    n_shadows
+        How many reference models, even and at least 4: the shadow models of the other attacks.
+    online
+        Whether reference models that saw somebody are used too.
+    gamma
+        At least 1: by which factor a ratio must be above another's to dominate it. The paper has 2,
+        its authors' code 1.
+
+    Raises
+    ------
+    ParameterError
+        If `n_shadows` is odd or below 4, or `gamma` is below 1.
+
+    Notes
+    -----
+    Zarifzadeh, Liu and Shokri, "Low-cost high-power membership inference attacks" (ICML 2024):
+    LR(x, z) = [p(x | model) / p(x)] / [p(z | model) / p(z)], and the score is the share of z from
+    the population, here the known non-members, with LR(x, z) >= gamma. p(x) is the mean of what
+    models with and without x give; offline it is ((1 + a)·p_out + (1 - a)) / 2, with the a that
+    attacks the first reference model best.
+
+    The score falls into as many steps as there are z: true positives at 0.1 % need 1,000 of them.
+
+    Examples
+    --------
+    >>> Rmia(gamma=2.0).gamma
+    2.0
+    """
+
+    name: ClassVar[str] = "membership/rmia"
+    attacks: ClassVar[type] = ModelTarget
+    n_shadows: int = 16
+    online: bool = True
+    gamma: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_shadows(self.n_shadows, owner="Rmia")
+        number_between(1, np.inf, owner="Rmia", gamma=self.gamma)
+
+    def lacks(self, target: ModelTarget) -> str:
+        """Return that it needs a way to train, if the target has none."""
+        return LACKS_TRAIN if target.train is None else ""
+
+    def run(self, target: ModelTarget, *, seed: int) -> tuple[Outcome, ...]:
+        """Train reference models once, attack, and return what was measured.
+
+        Raises
+        ------
+        DataError
+            If there are too few people, or a model can't be trained or fails to answer.
+        """
+        seen = views(target, seed=seed)
+        trained = shadows(target, self.n_shadows, seed=seed)
+        weight = None if self.online else best_weight(trained, seen[0].rows)
+        found: list[Outcome] = []
+        for view in seen:
+            others = typical(trained.of_truth[view.rows], trained.inside, weight=weight)
+            ratio = of_truth(view.probabilities, view.truth) / others
+            z = ratio[view.known & ~view.member]
+            scores = Scores.unlearned(
+                dominated(ratio, z, self.gamma), view, **({} if weight is None else {"a": weight})
+            )
+            found += measured(self.name, view, scores, seed=seed)
+        return tuple(found)
+
+
+def typical(
+    shadowed: NDArray[np.float64], inside: NDArray[np.bool_], *, weight: float | None
+) -> NDArray[np.float64]:
+    """Return p(x): what models give somebody's label, with and without him, never 0.
+
+    Parameters
+    ----------
+    shadowed
+        (models, people): the probability of the true label.
+    inside
+        (models, people): who trained which.
+    weight
+        The a in [0, 1] of the offline attack; ``None``: models that saw somebody are used.
+    """
+    outside = np.where(inside, 0.0, shadowed).sum(axis=0) / (~inside).sum(axis=0)
+    if weight is None:
+        within = np.where(inside, shadowed, 0.0).sum(axis=0) / inside.sum(axis=0)
+    else:
+        within = weight * outside + 1 - weight
+    mean: NDArray[np.float64] = ((within + outside) / 2).clip(LEAST)
+    return mean
+
+
+def dominated(
+    ratio: NDArray[np.float64], z: NDArray[np.float64], gamma: float
+) -> NDArray[np.float64]:
+    """Return for each ratio the share of `z` that it is at least `gamma` times as large as.
+
+    Sorted once, so that millions of pairs cost a search each and not a comparison.
+
+    Examples
+    --------
+    >>> dominated(np.array([1.0, 4.0]), np.array([0.5, 1.0, 3.0]), 2.0).round(2).tolist()
+    [0.33, 0.67]
+    """
+    found: NDArray[np.float64] = np.searchsorted(np.sort(z) * gamma, ratio, side="right") / len(z)
+    return found
+
+
+def best_weight(trained: Shadows, rows: str) -> float:
+    """Return the a with which the other models attack the first reference model best."""
+    shadowed, inside = trained.of_truth[rows], trained.inside
+    first, rest = shadowed[0], slice(1, None)
+    # Who is inside the first model is outside at least n/2 of the rest, and the others n/2 - 1.
+    areas = [
+        Area.of(first / typical(shadowed[rest], inside[rest], weight=float(a)), inside[0]).value
+        for a in TRIED
+    ]
+    return float(TRIED[int(np.argmax(areas))])

@@ -1,0 +1,243 @@
+"""Scores: how likely each person is a member, and what is measured of that."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from halfmask.assess.attacks._arms import Certain, Counted, balanced
+from halfmask.assess.attacks._outcome import EVERYONE, Outcome
+from halfmask.assess.attacks.membership._area import Area
+from halfmask.assess.attacks.membership._view import ORIGINAL
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from halfmask.assess.attacks.membership._view import View
+
+__all__ = ["RATES", "WORST", "Scores", "best_threshold", "caught_at", "measured"]
+
+#: The false positive rates at which true positives are counted, each with the scale of its excess:
+#: at a tolerance of 0.03 at most 0.02 are caught at 1 %, and 0.005 at 0.1 %.
+RATES = {0.01: 1 / 3, 0.001: 2 / 15}
+
+#: The name under which the worst subgroup is reported; its number stands in the details.
+WORST = "worst group"
+
+#: Fewer members or non-members say nothing of a share near a half.
+NEEDED = 100
+
+#: A subgroup with fewer members or non-members in either half isn't looked at.
+LEAST_GROUP = 25
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Scores:
+    """What an attack says of everyone in a view.
+
+    Parameters
+    ----------
+    values
+        Higher: more likely a member.
+    choosing
+        On whom the attacker may choose his threshold (and we the worst subgroup).
+    judged
+        On whom balanced accuracy, and everything about subgroups, is measured: none of `choosing`.
+    ranked
+        On whom areas and true positive rates are measured: nobody from whom the attack learned.
+    threshold
+        From where on somebody is called a member; ``None``: chosen on `choosing`.
+    ranks
+        Whether there are more than two different scores: else there is no curve to measure.
+    details
+        Numbers worth keeping.
+    """
+
+    values: NDArray[np.float64]
+    choosing: NDArray[np.bool_]
+    judged: NDArray[np.bool_]
+    ranked: NDArray[np.bool_]
+    threshold: float | None = None
+    ranks: bool = True
+    details: Mapping[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def unlearned(cls, values: NDArray[np.float64], view: View, **details: float) -> Scores:
+        """Return scores that learned from nobody's membership: only the threshold is chosen."""
+        everyone = np.ones(len(values), dtype=bool)
+        return cls(
+            values=values,
+            choosing=view.known,
+            judged=~view.known,
+            ranked=everyone,
+            details=details,
+        )
+
+
+def best_threshold(values: NDArray[np.float64], member: NDArray[np.bool_]) -> float:
+    """Return the threshold (at or above: member) with the highest balanced accuracy.
+
+    Examples
+    --------
+    >>> best_threshold(np.array([0.1, 0.4, 0.6, 0.9]), np.array([False, False, True, True]))
+    0.6
+    """
+    order = np.argsort(-values, kind="stable")
+    ordered, of_member = values[order], member[order]
+    caught = np.cumsum(of_member) / max(1, member.sum())
+    blamed = np.cumsum(~of_member) / max(1, (~member).sum())
+    last = np.append(ordered[1:] != ordered[:-1], True)  # a threshold can't part equal scores
+    gain = np.where(last, caught - blamed, -np.inf)
+    return float(ordered[int(np.argmax(gain))])
+
+
+def caught_at(
+    values: NDArray[np.float64], member: NDArray[np.bool_], rate: float, *, seed: int
+) -> tuple[Counted, Counted]:
+    """Return how many members are caught at a false positive rate, and the control.
+
+    The threshold is the k-th highest score of the n non-members, k = rate·(n + 1) rounded down, and
+    caught is who scores higher, equal scores in random order. No member's score takes part in
+    choosing it, and a person who isn't a member is caught with probability k/(n + 1), at most the
+    rate (conformal prediction: Vovk, Gammerman and Shafer 2005). Which rate *this* threshold has is
+    Beta(k, n + 1 - k), of which the bounds of Clopper and Pearson for k of n are the quantiles:
+    that is the control, so that a difference knows how uncertain its threshold is.
+    """
+    order = np.random.default_rng((seed, 2)).random(len(values))
+    low = ~member
+    n_low = int(low.sum())
+    k = math.floor(rate * (n_low + 1) + 1e-9)
+    if not k:
+        return Counted(0, int(member.sum())), Counted(0, n_low)
+    place = np.lexsort((order[low], values[low]))[-k]
+    score, tie = values[low][place], order[low][place]
+    above = (values > score) | ((values == score) & (order > tie))
+    return Counted(int(above[member].sum()), int(member.sum())), Counted(k, n_low)
+
+
+def measured(attack: str, view: View, scores: Scores, *, seed: int) -> tuple[Outcome, ...]:
+    """Return the outcomes of a view: for everyone, and for the worst subgroup by original rows.
+
+    The control of balanced accuracy and area is 0.5, what guessing reaches. Non-members who pretend
+    to be members would reach the same (they come from the same population as the others) with noise
+    on top, and would know no more. What neither sees is a difference between members and
+    non-members that was there before training: it counts as the attack's success, never against it.
+    """
+    found = [
+        _accuracy(attack, view, scores, scores.judged, scores.choosing, EVERYONE, scores.details)
+    ]
+    if scores.ranks:
+        found.append(_area(attack, view, scores, scores.ranked, EVERYONE, scores.details))
+        found += [_rate(attack, view, scores, rate, seed) for rate in RATES]
+    return (*found, *_worst_group(attack, view, scores))
+
+
+def _accuracy(
+    attack: str,
+    view: View,
+    scores: Scores,
+    who: NDArray[np.bool_],
+    choosing: NDArray[np.bool_],
+    group: str,
+    details: Mapping[str, float],
+) -> Outcome:
+    """Return balanced accuracy; precision is told as if members and non-members were as many."""
+    threshold = scores.threshold
+    if threshold is None:
+        threshold = best_threshold(scores.values[choosing], view.member[choosing])
+    called = scores.values >= threshold
+    members, others = who & view.member, who & ~view.member
+    right = Counted(int(called[members].sum()), int(members.sum()))
+    cleared = Counted(int((~called[others]).sum()), int(others.sum()))
+    flagged = right.value + 1 - cleared.value
+    return Outcome(
+        attack=attack,
+        measure=f"balanced accuracy, {view.rows}",
+        success=balanced([right, cleared]),
+        control=Certain(0.5),
+        group=group,
+        needed=NEEDED,
+        needed_of="members and as many non-members",
+        details={
+            **details,
+            "precision": right.value / flagged if flagged else 0.0,
+            "recall": right.value,
+            "threshold": threshold,
+        },
+    )
+
+
+def _area(
+    attack: str,
+    view: View,
+    scores: Scores,
+    who: NDArray[np.bool_],
+    group: str,
+    details: Mapping[str, float],
+) -> Outcome:
+    return Outcome(
+        attack=attack,
+        measure=f"AUC, {view.rows}",
+        success=Area.of(scores.values[who], view.member[who]),
+        control=Certain(0.5),
+        group=group,
+        needed=NEEDED,
+        needed_of="members and as many non-members",
+        details=details,
+    )
+
+
+def _rate(attack: str, view: View, scores: Scores, rate: float, seed: int) -> Outcome:
+    """Return the true positive rate at a false positive rate; 10/rate non-members are needed."""
+    who = scores.ranked
+    caught, control = caught_at(scores.values[who], view.member[who], rate, seed=seed)
+    needed = round(10 / rate)
+    return Outcome(
+        attack=attack,
+        measure=f"TPR at {100 * rate:g} % FPR, {view.rows}",
+        success=caught,
+        control=control,
+        # Only non-members fix the threshold: with enough of them fewer members do.
+        needed=needed if control.trials < needed else 0,
+        needed_of="non-members",
+        scale=RATES[rate],
+        details={**scores.details, "non-members": control.trials},
+    )
+
+
+def _worst_group(attack: str, view: View, scores: Scores) -> tuple[Outcome, ...]:
+    """Choose on one half the subgroup that is most surely broken, and measure it on the other.
+
+    The reported bounds need no correction for the choice, since nobody on whom it was made is
+    measured. The subgroup is the one with the highest lower bound of its area, so that a small one
+    doesn't win by chance. Its threshold is its own.
+    """
+    if view.group is None or view.rows != ORIGINAL:
+        return ()
+    judged = scores.judged & ~scores.choosing & ~view.known
+    best: tuple[float, int] | None = None
+    for number in np.unique(view.group[view.group >= 0]).tolist():
+        chosen = scores.choosing & (view.group == number)
+        whom = judged & (view.group == number)
+        sizes = [(part & side).sum() for part in (chosen, whom) for side in _sides(view)]
+        if min(sizes) < LEAST_GROUP:
+            continue
+        low = Area.of(scores.values[chosen], view.member[chosen]).bounds(0.05)[0]
+        best = max(best, (low, -number)) if best else (low, -number)
+    if best is None:
+        return ()
+    details = {**scores.details, "group": float(-best[1])}
+    chosen, whom = (half & (view.group == -best[1]) for half in (scores.choosing, judged))
+    found = [_accuracy(attack, view, scores, whom, chosen, WORST, details)]
+    if scores.ranks:
+        found.append(_area(attack, view, scores, whom, WORST, details))
+    return tuple(found)
+
+
+def _sides(view: View) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    return view.member, ~view.member

@@ -1,0 +1,115 @@
+"""View: what the attacker has before he attacks: the model's answers and who is known to him."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from halfmask._errors import DataError
+from halfmask.assess.attacks.membership._answers import answers, classes_of, label_array
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from halfmask.assess.attacks._targets import ModelTarget
+
+__all__ = ["ORIGINAL", "TRAINED", "View", "pool_labels", "views"]
+
+ORIGINAL = "original rows"
+TRAINED = "trained rows"
+
+#: Fewer can't be split into a half that is known and one that is judged.
+LEAST_PEOPLE = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class View:
+    """A target's answers about all people, members first and then non-members.
+
+    Parameters
+    ----------
+    rows
+        By which rows members were scored: ``ORIGINAL`` or ``TRAINED``.
+    probabilities
+        (people, classes).
+    truth
+        The number of each person's true class.
+    member
+        Who is a member.
+    known
+        Whose membership the attacker knows: a random half of members and of non-members.
+    group
+        The number of each person's subgroup, -1 for none; ``None`` without subgroups.
+    """
+
+    rows: str
+    probabilities: NDArray[np.float64]
+    truth: NDArray[np.int64]
+    member: NDArray[np.bool_]
+    known: NDArray[np.bool_]
+    group: NDArray[np.int64] | None
+
+
+def pool_labels(target: ModelTarget) -> NDArray[Any]:
+    """Return the labels of members and then non-members.
+
+    Raises
+    ------
+    DataError
+        If labels are missing, or of different types.
+    """
+    first = label_array(target.member_labels, whose="members")
+    second = label_array(target.non_member_labels, whose="non-members")
+    if (first.dtype.kind == "U") != (second.dtype.kind == "U"):
+        raise DataError("The labels of members and non-members must be of one type.")
+    return np.concatenate([first, second])
+
+
+def views(target: ModelTarget, *, seed: int) -> tuple[View, ...]:
+    """Ask the model about everyone: by original rows and, where they differ, by trained rows.
+
+    Non-members have only original rows. Both views know the same half.
+
+    Raises
+    ------
+    DataError
+        If there are fewer than 20 members or non-members, or the model's answers are no
+        probabilities of all rows.
+    """
+    counts = target.n_members, target.n_non_members
+    if min(counts) < LEAST_PEOPLE:
+        raise DataError(
+            f"Membership inference needs at least {LEAST_PEOPLE} members and as many non-members. "
+            f"Got {counts[0]} and {counts[1]}."
+        )
+    labels = pool_labels(target)
+    classes = classes_of(target.model, labels)
+    asked = [(ORIGINAL, target.members)]
+    if target.trained_rows is not None:
+        asked.append((TRAINED, target.trained_rows))
+    others = answers(target.model, target.non_members, classes, who="The model")
+    member = np.arange(sum(counts)) < counts[0]
+    known = _halves(counts, seed)
+    return tuple(
+        View(
+            rows=name,
+            probabilities=np.concatenate(
+                [answers(target.model, rows, classes, who="The model"), others]
+            ),
+            truth=np.searchsorted(classes, labels).astype(np.int64),
+            member=member,
+            known=known,
+            group=None if target.groups is None else np.asarray(target.groups[1], dtype=np.int64),
+        )
+        for name, rows in asked
+    )
+
+
+def _halves(counts: tuple[int, int], seed: int) -> NDArray[np.bool_]:
+    """Return who is known: half of the members and half of the non-members, at random."""
+    rng = np.random.default_rng((seed, 1))
+    return np.concatenate([rng.permutation(n) < n // 2 for n in counts])

@@ -1,0 +1,57 @@
+"""Yeom: who has a low loss is called a member."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from halfmask.assess.attacks._targets import ModelTarget
+from halfmask.assess.attacks.membership._answers import of_truth
+from halfmask.assess.attacks.membership._scores import Scores, measured
+from halfmask.assess.attacks.membership._view import views
+
+if TYPE_CHECKING:
+    from halfmask.assess.attacks._outcome import Outcome
+
+__all__ = ["Yeom"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Yeom:
+    """Call somebody a member if the model's loss on his row is low.
+
+    Notes
+    -----
+    The adversary 1 of Yeom, Giacomelli, Fredrikson and Jha, "Privacy risk in machine learning:
+    analyzing the connection to overfitting" (CSF 2018), whose threshold is the mean training loss.
+    A forest's loss is 0 for most members and huge for few, and its mean far from the best
+    threshold; so here it is the one that is best on the half of the people that the attacker knows,
+    which is never a weaker attack. The cross-entropy -log p(label) falls as p(label) rises: scores
+    are p(label) itself.
+
+    Examples
+    --------
+    >>> Yeom().lacks(None)
+    ''
+    """
+
+    name: ClassVar[str] = "membership/yeom"
+    attacks: ClassVar[type] = ModelTarget
+
+    def lacks(self, target: ModelTarget) -> str:  # noqa: ARG002 # an Attack's
+        """Return nothing: every target has what this attack needs."""
+        return ""
+
+    def run(self, target: ModelTarget, *, seed: int) -> tuple[Outcome, ...]:
+        """Attack, and return what was measured for everyone and the worst subgroup.
+
+        Raises
+        ------
+        DataError
+            If there are too few people, or the model fails to answer.
+        """
+        found: list[Outcome] = []
+        for view in views(target, seed=seed):
+            scores = Scores.unlearned(of_truth(view.probabilities, view.truth), view)
+            found += measured(self.name, view, scores, seed=seed)
+        return tuple(found)

@@ -114,7 +114,7 @@ class Minimizer(
     for classification (Clopper-Pearson), approximate for R2 and for scores of your own. Nothing is
     promised for people who come from elsewhere, nor about privacy: coarser is less, not anonymous.
 
-    **Edge cases.** With few rows nothing can be promised, and everything stays as it is; the
+    **Edge cases.** A feature with a single value stays as it is. With few rows nothing can be promised, and everything stays as it is; the
     sentence says how many are needed. Missing cells are an answer of their own. A number outside
     of the fitted range takes the nearest one; a category that the fit never saw is an error in a
     feature with groups, passes in one that stays as it is, and doesn't matter in one that isn't

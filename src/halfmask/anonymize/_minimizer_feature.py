@@ -28,12 +28,34 @@ STAND_INS = 5  # how many values are tried for a feature that isn't asked for at
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Move:
-    """One way to coarsen one feature: what its map becomes, and what is gained in information."""
+    """One way to coarsen one feature, and what it gains in information.
+
+    Parameters
+    ----------
+    feature
+        The feature's column.
+    key
+        What tells it from the feature's other moves, as long as it changes the same rows.
+    gain
+        By how much `Feature.lost` grows.
+    gone, stays
+        The codes whose rows change, and the code that they get.
+    whole
+        The whole map, where that doesn't say it.
+    """
 
     feature: int
     key: tuple[object, ...]
-    target: NDArray[np.int64]
     gain: float
+    gone: int = -1
+    stays: int = -1
+    whole: NDArray[np.int64] | None = None
+
+    def applied(self, target: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return what a feature's present map becomes."""
+        return (
+            np.where(target == self.gone, self.stays, target) if self.whole is None else self.whole
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,24 +110,18 @@ class Feature:
         groups = np.unique(target)
         if len(groups) == 1:
             return 1.0
-        place = np.searchsorted(groups, target)
-        mass = np.bincount(place, weights=self.counts)
+        mass = np.bincount(target, weights=self.counts, minlength=len(target))
+        low, high, size = self._extents(target)
         if self.places is None:
-            sizes = np.bincount(place).astype(np.float64)
-            widths = np.where(sizes > 1, sizes, 0.0) / self.coding.n_codes
+            widths = np.where(size > 1, size, 0) / self.coding.n_codes
         else:
-            n = self.coding.n_values
-            low, high = np.full(len(groups), np.inf), np.full(len(groups), -np.inf)
-            np.minimum.at(low, place[:n], self.places)
-            np.maximum.at(high, place[:n], self.places)
-            widths = np.where(high > low, high - low, 0.0)
+            widths = high - low
         return float((mass * widths).sum() / mass.sum())
 
     def bits(self, target: NDArray[np.int64]) -> float:
         """Return the entropy of a map's groups among the rows, in bits."""
         mass = np.bincount(target, weights=self.counts)
-        shares = mass[mass > 0] / mass.sum()
-        return float(-(shares * np.log2(shares)).sum()) + 0.0
+        return float(_entropy(mass / mass.sum()).sum())
 
     def lost(self, target: NDArray[np.int64]) -> float:
         """Return the information that a map loses, in [0, 1]: mean of its NCP and its bits' share.
@@ -135,36 +151,76 @@ class Feature:
         if len(groups) < 2:  # nothing is left of it
             return
         lost = self.lost(target)
-        for key, coarser in self._coarser(target, groups, profiles):
-            yield Move(self.index, key, coarser, self.lost(coarser) - lost)
+        mass = np.bincount(target, weights=self.counts, minlength=len(target)).astype(np.float64)
+        for code in self._stand_ins(groups, mass):
+            whole = np.full(len(target), code)
+            yield Move(self.index, ("drop", code), 1 - lost, whole=whole)
+        if self.is_tree:
+            for key, whole in self._nodes(target, mass):
+                yield Move(self.index, key, self.lost(whole) - lost, whole=whole)
+        elif self.places is not None and len(groups) > MOST_VALUES:
+            whole = self._binned()
+            yield Move(self.index, ("bin",), self.lost(whole) - lost, whole=whole)
+        elif len(groups) > 2:  # joining two is to drop the feature
+            yield from self._joins(target, groups, mass, profiles)
 
-    def _coarser(
+    def _joins(
         self,
         target: NDArray[np.int64],
         groups: NDArray[np.int64],
+        mass: NDArray[np.float64],
         profiles: NDArray[np.float64] | None,
-    ) -> Iterator[tuple[tuple[object, ...], NDArray[np.int64]]]:
-        counted = np.bincount(target, weights=self.counts, minlength=len(target))
-        mass: NDArray[np.float64] = counted.astype(np.float64)
-        for code in self._stand_ins(groups, mass):
-            yield ("drop", code), np.full(len(target), code)
-        if self.is_tree:
-            yield from self._nodes(target, mass)
-            return
-        if self.places is not None and len(groups) > MOST_VALUES:
-            yield ("bin",), self._binned()
-            return
-        pairs: Iterator[tuple[int, int]] | zip[tuple[int, int]]
-        if self.places is not None:
-            known = groups[groups < self.coding.n_values]
-            pairs = zip(known[:-1].tolist(), known[1:].tolist(), strict=True)
-        else:
+    ) -> Iterator[Move]:
+        """Yield the joins of two groups, the smaller into the larger."""
+        if self.places is None:
             pairs = _nearest(groups, profiles)
-        for one, other in pairs:
-            # The fewer rows change; the model is asked less, and errs less.
-            gone, stays = (one, other) if mass[one] <= mass[other] else (other, one)
-            joined = np.where(target == gone, stays, target)
-            yield ("join", gone, stays, mass[gone], mass[stays]), joined
+        else:
+            known = groups[groups < self.coding.n_values]
+            pairs = np.stack([known[:-1], known[1:]])
+        # The fewer rows change, the less the model is asked and the less it errs.
+        first_is_less = mass[pairs[0]] <= mass[pairs[1]]
+        gone, stays = np.where(first_is_less, pairs, pairs[::-1])
+        gains = self._gains(target, mass, gone, stays)
+        masses = mass[gone].tolist(), mass[stays].tolist()
+        for one, other, gain, *sizes in zip(
+            gone.tolist(), stays.tolist(), gains.tolist(), *masses, strict=True
+        ):
+            yield Move(self.index, ("join", one, other, *sizes), gain, gone=one, stays=other)
+
+    def _gains(
+        self,
+        target: NDArray[np.int64],
+        mass: NDArray[np.float64],
+        gone: NDArray[np.int64],
+        stays: NDArray[np.int64],
+    ) -> NDArray[np.float64]:
+        """Return by how much `lost` grows with each join: what two groups add to it is theirs."""
+        n, of_both = mass.sum(), mass[gone] + mass[stays]
+        low, high, size = self._extents(target)
+        if self.places is None:
+            wide = np.where(size > 1, size, 0) / self.coding.n_codes
+            both = (size[gone] + size[stays]) / self.coding.n_codes
+        else:
+            wide = high - low
+            both = np.maximum(high[gone], high[stays]) - np.minimum(low[gone], low[stays])
+        ncp = of_both * both - mass[gone] * wide[gone] - mass[stays] * wide[stays]
+        all_bits = self.bits(self.untouched)
+        bits = _entropy(mass[gone] / n) + _entropy(mass[stays] / n) - _entropy(of_both / n)
+        gains: NDArray[np.float64] = (ncp / n + (bits / all_bits if all_bits else 0.0)) / 2
+        return gains
+
+    def _extents(
+        self, target: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+        """Return where each group begins and ends, and how many values it has, by its code."""
+        size = np.bincount(target, minlength=len(target))
+        low, high = np.zeros(len(target)), np.zeros(len(target))
+        if self.places is not None:
+            known = target[: self.coding.n_values]
+            # The values are in order, so the last that is written is the highest.
+            high[known] = self.places
+            low[known[::-1]] = self.places[::-1]
+        return low, high, size
 
     def _stand_ins(self, groups: NDArray[np.int64], mass: NDArray[np.float64]) -> list[int]:
         """Return a few values that may stand for all: the commonest groups', and the median."""
@@ -219,19 +275,21 @@ class Feature:
                 yield ("node", start, end, stays, tuple(inside.tolist())), joined
 
 
-def _nearest(
-    groups: NDArray[np.int64], profiles: NDArray[np.float64] | None
-) -> Iterator[tuple[int, int]]:
-    """Yield pairs of groups that the model takes for much the same."""
+def _entropy(shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what each share adds to an entropy, in bits."""
+    some = np.where(shares > 0, shares, 1.0)
+    return -some * np.log2(some) + 0.0
+
+
+def _nearest(groups: NDArray[np.int64], profiles: NDArray[np.float64] | None) -> NDArray[np.int64]:
+    """Return pairs of groups that the model takes for much the same, (2, n_pairs)."""
+    n = len(groups)
     if profiles is None:
-        return
+        return np.zeros((2, 0), dtype=np.int64)
     of_groups = profiles[groups]
-    seen = set()
+    near = np.zeros((n, n), dtype=bool)
     for i, profile in enumerate(of_groups):
         far = np.abs(of_groups - profile).mean(axis=1)
         far[i] = np.inf
-        for j in np.argsort(far, kind="stable")[: min(NEAREST, len(groups) - 1)].tolist():
-            pair = (int(groups[min(i, j)]), int(groups[max(i, j)]))
-            if pair not in seen:
-                seen.add(pair)
-                yield pair
+        near[i, np.argsort(far, kind="stable")[: min(NEAREST, n - 1)]] = True
+    return groups[np.stack(np.nonzero(np.triu(near | near.T)))]

@@ -147,9 +147,12 @@ class Asked:
             ) from None
         answers = np.asarray(answers.to_numpy() if hasattr(answers, "to_numpy") else answers)
         if answers.ndim > 1:
-            wide = answers.ndim == 2 and answers.shape[1] > 1  # rows, classes
             _without_nan(answers)
-            answers = answers.argmax(axis=1) if wide else answers.reshape(len(answers), -1)[:, 0]
+            if answers.shape[1:] == (1,):
+                answers = answers[:, 0]
+            elif call is self.model and answers.ndim == 2:  # rows, classes
+                # A function of rows may be somebody's predict_proba.
+                answers = answers.argmax(axis=1)
         if answers.shape != (len(rows),):
             raise DataError(
                 f"The model must give one prediction for each of {len(rows)} rows. "

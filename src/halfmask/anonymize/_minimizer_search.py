@@ -49,6 +49,16 @@ class _Tried:
         )
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Change:
+    """Which rows a move changes: one column's new codes, and the keys of the rows with them."""
+
+    feature: int
+    at: NDArray[np.int64]
+    new: NDArray[np.int64]
+    keys: NDArray[np.uint64]
+
+
 class Search:
     """The rows of the search as they are now, and the way that led here.
 
@@ -137,48 +147,47 @@ class Search:
 
     def _losses(self, moves: Sequence[Move]) -> list[float]:
         """Return what each move would cost in score, the model asked once for all of them."""
-        parts = [self._changed(move) for move in moves]
-        answers = self._answered(moves, parts)
+        changes = [self._change(move) for move in moves]
         return [
-            -self._score.change(self._truth, self._answers, at, after)
-            for (at, _), after in zip(parts, answers, strict=True)
+            -self._score.change(self._truth, self._answers, change.at, after)
+            for change, after in zip(changes, self._answered(changes), strict=True)
         ]
 
-    def _changed(self, move: Move) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-        """Return the rows that a move changes, and their keys after it."""
-        new = move.target[self._raw[move.feature]]
+    def _change(self, move: Move) -> _Change:
+        """Return what a move does to the rows."""
         old = self._now[move.feature]
-        at = np.flatnonzero(new != old)
-        return at, self._key_of_row[at] + self._ask.keys.moved(move.feature, old[at], new[at])
+        if move.whole is None:
+            at = np.flatnonzero(old == move.gone)
+            new = np.full(len(at), move.stays)
+        else:
+            whole = move.whole[self._raw[move.feature]]
+            at = np.flatnonzero(whole != old)
+            new = whole[at]
+        keys = self._key_of_row[at] + self._ask.keys.moved(move.feature, old[at], new)
+        return _Change(move.feature, at, new, keys)
 
-    def _answered(
-        self,
-        moves: Sequence[Move],
-        parts: Sequence[tuple[NDArray[np.int64], NDArray[np.uint64]]],
-    ) -> list[NDArray[np.float64]]:
-        """Return the model's answers to the changed rows of each move."""
-        keys = np.concatenate([part for _, part in parts])
-        owner = np.repeat(np.arange(len(parts)), [len(part) for part, _ in parts])
-        rows = np.concatenate([part for part, _ in parts])
+    def _answered(self, changes: Sequence[_Change]) -> list[NDArray[np.float64]]:
+        """Return the model's answers to the changed rows of each change."""
+        sizes = [len(change.at) for change in changes]
+        column = np.repeat([change.feature for change in changes], sizes)
+        rows = np.concatenate([change.at for change in changes])
+        new = np.concatenate([change.new for change in changes])
 
         def codes_of(asked: NDArray[np.int64]) -> NDArray[np.int64]:
             codes = self._now[:, rows[asked]]
-            for number in np.unique(owner[asked]).tolist():
-                mine = np.flatnonzero(owner[asked] == number)
-                move = moves[number]
-                codes[move.feature, mine] = move.target[self._raw[move.feature, rows[asked[mine]]]]
+            codes[column[asked], np.arange(len(asked))] = new[asked]
             return codes
 
-        answers = self._ask.by_key(keys, codes_of)
-        return list(np.split(answers, np.cumsum([len(part) for part, _ in parts])[:-1]))
+        answers = self._ask.by_key(np.concatenate([c.keys for c in changes]), codes_of)
+        return list(np.split(answers, np.cumsum(sizes)[:-1]))
 
     def _take(self, move: Move) -> None:
-        at, keys = self._changed(move)
-        (answers,) = self._answered([move], [(at, keys)])
-        self._now[move.feature] = move.target[self._raw[move.feature]]
-        self._key_of_row[at] = keys
-        self._answers[at] = answers
-        self.targets[move.feature] = move.target
+        change = self._change(move)
+        (answers,) = self._answered([change])
+        self._now[move.feature, change.at] = change.new
+        self._key_of_row[change.at] = change.keys
+        self._answers[change.at] = answers
+        self.targets[move.feature] = move.applied(self.targets[move.feature])
         self.level = self._score.of(self._truth, self._answers)
         self.path.append(Step(self.level, dict(self.targets)))
 

@@ -65,13 +65,19 @@ def test_the_papers_example():
     assert outcome.details["highest_gain"] == pytest.approx(0.5)
 
 
-def test_a_class_coarser_than_needed_says_nothing():
-    """Without its reason the same class leaves everybody at a half: no world fits the belief."""
+def test_two_reasons_leave_everybody_at_a_half():
     target = released(["q1", "q1", "q2", "q2"], ["Q"] * 4, "ynyn")
     outcome = Minimality(finer="values").run(target, seed=0)[0]
     assert outcome.success.successes == 0
-    assert outcome.control.value == 0.0
+    assert outcome.details["highest_gain"] == 0.0
+
+
+def test_a_class_without_a_reason_contradicts_the_belief():
+    """One of four can't break a half on either side: the class is coarser than needed."""
+    target = released(["q1", "q1", "q2", "q2"], ["Q"] * 4, "ynnn")
+    outcome = Minimality(finer="values").run(target, seed=0)[0]
     assert outcome.details["classes_contradicted"] == 1
+    assert outcome.details["highest_gain"] == 0.0
 
 
 groups = st.lists(st.integers(0, 2), min_size=2, max_size=6)

@@ -6,6 +6,7 @@ which class his target is in. Classes are the groups of rows with equal quasi-id
 - :class:`Homogeneity`, :class:`BackgroundKnowledge`: classes with one secret, or few;
 - :class:`Skewness`: classes whose secrets differ from everybody's;
 - :class:`Minimality`: classes that are coarse for a reason;
+- :class:`Downcoding`: cells that are no more general than needed;
 - :class:`Intersection`: two releases with the same people.
 """
 
@@ -14,6 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from halfmask.assess.attacks.classes._background import BackgroundKnowledge
+from halfmask.assess.attacks.classes._downcoding import Downcoding
 from halfmask.assess.attacks.classes._homogeneity import Homogeneity
 from halfmask.assess.attacks.classes._intersection import Intersection
 from halfmask.assess.attacks.classes._minimality import Minimality
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ATTACKS",
     "BackgroundKnowledge",
+    "Downcoding",
     "Homogeneity",
     "Intersection",
     "Minimality",
@@ -36,5 +39,6 @@ ATTACKS: tuple[type[Attack], ...] = (
     BackgroundKnowledge,
     Skewness,
     Minimality,
+    Downcoding,
     Intersection,
 )

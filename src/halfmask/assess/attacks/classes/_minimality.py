@@ -69,8 +69,8 @@ class Minimality:
 
     The reference is the share of people of whose secret anybody is sure who knows how frequent it
     is overall. Details: ``by_shares_alone`` what the classes' shares make sure without any such
-    conclusion, ``classes_concluded``, ``classes_contradicted`` (which no
-    input explains: the release wasn't made as believed) and ``classes_too_large``, and ``highest_gain``, the most that
+    conclusion, ``classes_concluded``, ``classes_contradicted`` (which no input explains: the
+    release wasn't made as believed) and ``classes_too_large``, and ``highest_gain``, the most that
     a person's own secret became likelier.
     """
 

@@ -1,0 +1,202 @@
+"""Downcoding: finer values out of the fact that a release is no coarser than it had to be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import polars as pl
+
+from halfmask.assess.attacks._arms import Certain, Counted
+from halfmask.assess.attacks._outcome import Outcome
+from halfmask.assess.attacks._targets import TableTarget
+from halfmask.assess.attacks.classes._people import class_numbers
+from halfmask.assess.attacks.classes._restored import Restored, restored_column
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["Downcoding"]
+
+#: A node is restored in records where one child holds more than this share of those below it.
+MOST = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Downcoding:
+    """Read general cells as no more general than needed, and restore what must be below them.
+
+    The intruder holds the release, the hierarchies, and how frequent values are in the population;
+    nothing of anybody. Two outcomes:
+
+    ``cells restored``: of a range or a set both ends are somebody's of the class, and so are both
+    children of a node that has two. Each is one cell restored with certainty. The reference is an
+    intruder who takes the label at its word and is right where somebody has the value by chance.
+
+    ``records restored`` (with hierarchies): where most people below a node are in one child, one
+    and the same person of the class is taken for the reason of all such general cells: he is in the
+    second likeliest child of each, all others in the likeliest. The reference takes labels at their
+    word: everybody in the likeliest children, or as many as the population's shares say, whichever
+    restores more.
+
+    Notes
+    -----
+    Cohen, "Attacks on deidentification's defenses" (USENIX Security 2022): every minimal
+    hierarchical algorithm is open to this on clustered heteroskedastic data, where records of a
+    cluster are close together and one in k is far off. There the attack restores whole classes.
+
+    **What is measured.** Rows of a class can't be told apart, so a restored value is right if it is
+    somebody's of the class, counted as often as it is. A cell whose label is one value isn't
+    general and isn't counted; except those of somebody alone in his class, whose value was given
+    away without more ado: so raw rows are broken. How frequent values are is taken from the control
+    people, or else from the original rows.
+
+    **Edge cases.** A release that isn't minimal (one level for a whole column) makes the attack
+    wrong, and it is counted as wrong. ``or missing`` is left out of a label. Of a set that is cut
+    short nothing is restored.
+    """
+
+    name: ClassVar[str] = "classes/downcoding"
+    attacks: ClassVar[type] = TableTarget
+
+    def lacks(self, target: TableTarget) -> str:
+        """Return what the target would have to have; empty if it has it all."""
+        if not _columns(target):
+            return "quasi-identifiers among the released columns"
+        return "" if any(each.cells()[0] for each in _restored(target)) else "general cells"
+
+    def run(self, target: TableTarget, *, seed: int) -> tuple[Outcome, ...]:  # noqa: ARG002 # no chance
+        """Count the cells, and where there are hierarchies the records, that are restored."""
+        columns = _restored(target)
+        counted = [each.cells() for each in columns]
+        trials, right, by_chance = (sum(part) for part in zip(*counted, strict=True))
+        cells = Outcome(
+            attack=self.name,
+            measure="cells restored",
+            success=Counted(int(right), int(trials)),
+            control=Certain(by_chance / trials if trials else 0.0),
+            details={"columns": float(len(columns))},
+        )
+        records = _records(columns, self.name)
+        return (cells,) if records is None else (cells, records)
+
+
+def _columns(target: TableTarget) -> list[str]:
+    held = target.released.columns
+    return [name for name in target.quasi_identifiers if name in held]
+
+
+def _restored(target: TableTarget) -> list[Restored]:
+    """Read each quasi-identifier of the release."""
+    own = target.original[target.owner_of_row]
+    names = _columns(target)
+    classes = class_numbers(target.released, names).to_frame()
+    classes = classes.with_columns(size=pl.len().over("class"))
+    control, hierarchies = target.control, target.hierarchies or {}
+    return [
+        restored_column(
+            target.released[name],
+            own[name],
+            control[name]
+            if control is not None and name in control.columns and control.height
+            else target.original[name],
+            classes=classes,
+            hierarchy=hierarchies.get(name),
+        )
+        for name in names
+    ]
+
+
+def _records(columns: Sequence[Restored], name: str) -> Outcome | None:
+    """Return how many records are restored in all columns of hierarchies that are general."""
+    if not any(each.nodes.height for each in columns):
+        return None
+    counted = _classes(columns)
+    n, likely, off = pl.col("n"), pl.col("likely"), pl.col("off")
+    by_likely = (n * pl.col("prior_likely")).round().cast(pl.Int64)
+    by_off = pl.min_horizontal((n * pl.col("prior_off")).round().cast(pl.Int64), n - by_likely)
+    totals = counted.select(
+        n=n.sum(),
+        one_off=(pl.min_horizontal(n - 1, likely) + pl.min_horizontal(1, off)).sum(),
+        all_likely=likely.sum(),
+        by_shares=(pl.min_horizontal(by_likely, likely) + pl.min_horizontal(by_off, off)).sum(),
+    ).row(0, named=True)
+    alone = _alone(columns)
+    trials = int(totals["n"]) + alone.height
+    if not trials:
+        return None
+    at_their_word = max(totals["all_likely"], totals["by_shares"]) + alone["frequent"].sum()
+    return Outcome(
+        attack=name,
+        measure="records restored",
+        success=Counted(int(totals["one_off"] + alone["own"].sum()), trials),
+        control=Certain(at_their_word / trials),
+        details={
+            "classes": float(counted.height),
+            "all_likely": totals["all_likely"] / trials,
+            "by_shares": totals["by_shares"] / trials,
+        },
+    )
+
+
+def _classes(columns: Sequence[Restored]) -> pl.DataFrame:
+    """Return for each class how many are in the likeliest child of all its nodes, or the second."""
+    always = pl.lit(value=True)
+    rows = columns[0].rows.select("class", nodes=pl.lit(0), likely=always, off=always, p=1.0, q=1.0)
+    for each in columns:
+        if not each.nodes.height:
+            continue
+        nodes = each.nodes.filter(pl.col("prior").max().over("label") > MOST)
+        places = nodes.select("label", "child", "place")
+        priors = nodes.group_by("label").agg(
+            first=pl.col("prior").max(),
+            second=pl.col("prior").filter(pl.col("place") == 1).first(),
+        )
+        cells = (
+            each.rows.select("label", "child")
+            .join(places, on=["label", "child"], how="left", maintain_order="left")
+            .join(priors, on="label", how="left", maintain_order="left")
+        )
+        is_node = pl.col("first").is_not_null()
+        rows = rows.hstack(cells.select("place", "first", "second")).select(
+            "class",
+            nodes=pl.col("nodes") + is_node.cast(pl.Int32),
+            likely=pl.col("likely") & (~is_node | pl.col("place").eq_missing(0)),
+            off=pl.col("off") & (~is_node | pl.col("place").eq_missing(1)),
+            p=pl.col("p") * pl.col("first").fill_null(1.0),
+            q=pl.col("q") * pl.col("second").fill_null(1.0),
+        )
+    return (
+        rows.filter(pl.col("nodes") > 0)
+        .group_by("class")
+        .agg(
+            n=pl.len().cast(pl.Int64),
+            likely=pl.col("likely").sum().cast(pl.Int64),
+            off=pl.col("off").sum().cast(pl.Int64),
+            prior_likely=pl.col("p").first(),
+            prior_off=pl.col("q").first(),
+        )
+    )
+
+
+def _alone(columns: Sequence[Restored]) -> pl.DataFrame:
+    """Return for each row alone in its class without general cells: whether it is its owner's.
+
+    And whether it is what anybody would guess: the most frequent value in each column.
+    """
+    always = pl.lit(value=True)
+    rows = columns[0].rows.select("size", raw=always, own=always, frequent=always)
+    for each in columns:
+        value = pl.lit(each.most_frequent[0], dtype=pl.String)
+        cells = each.rows.select(
+            here=~pl.col("general"),
+            right=pl.col("label").eq_missing(pl.col("own")),
+            guessed=pl.col("own").eq_missing(value),
+        )
+        rows = rows.hstack(cells).select(
+            "size",
+            raw=pl.col("raw") & pl.col("here"),
+            own=pl.col("own") & pl.col("right"),
+            frequent=pl.col("frequent") & pl.col("guessed"),
+        )
+    return rows.filter((pl.col("size") == 1) & pl.col("raw"))

@@ -1,0 +1,63 @@
+"""Ends of ranges and sets that stand in a release: values that somebody of the class has."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from halfmask.data import leaf_text
+
+__all__ = ["OR_MISSING", "ends_of_texts"]
+
+#: What a cell ends in whose class has missing values too.
+OR_MISSING = " or missing"
+
+
+def ends_of_texts(texts: pl.Series, population: pl.Series) -> pl.DataFrame:
+    """Return for each text that is a range or a set its two ends, and how likely each is in it.
+
+    Parameters
+    ----------
+    texts
+        Different cells of a released column.
+    population
+        The column of people of the same population: says how likely a value is.
+
+    Returns
+    -------
+    frame
+        Columns ``label``, ``child`` (an end, as hierarchies spell values) and ``prior``, the share
+        of the end among the population's values from the first end to the last; 0 where nobody of
+        the population has it.
+    """
+    bare = pl.col("label").str.strip_suffix(OR_MISSING)
+    parted = (
+        texts.drop_nulls()
+        .to_frame("label")
+        .with_columns(inside=bare.str.extract(r"^(?:\[(.*)\]|\{.*\})$", 1))
+        .with_columns(inside=pl.coalesce("inside", bare.str.extract(r"^\{(.*)\}$", 1)))
+        .filter(pl.col("inside").str.contains(", ", literal=True))
+        .select(
+            "label",
+            low=pl.col("inside").str.extract(r"^(.*?), ", 1),
+            high=pl.col("inside").str.extract(r"^.*, (.*)$", 1),
+        )
+        # A long set is cut short: its last words are a count.
+        .filter(~pl.col("high").str.contains(r"^\.\.\. \d+ in all$"))
+    )
+    if population.dtype.is_float():  # ``39.0`` is the leaf ``39``
+        numbers = (pl.col(name).cast(pl.Float64, strict=False) for name in ("low", "high"))
+        parted = parted.with_columns(parted.select(numbers).map_columns(["low", "high"], leaf_text))
+    values = population.drop_nulls().unique().sort()
+    counted = leaf_text(population).alias("text").value_counts(name="n")
+    known = leaf_text(values).to_frame("text").with_row_index("place")
+    known = known.join(counted, on="text", how="left", maintain_order="left").with_columns(
+        up_to=pl.col("n").cum_sum()
+    )
+    both = parted.join(known, left_on="low", right_on="text", how="left").join(
+        known, left_on="high", right_on="text", how="left", suffix="_high"
+    )
+    inside = pl.col("up_to_high").cast(pl.Int64) - pl.col("up_to") + pl.col("n")
+    return pl.concat(
+        both.select("label", child=end, prior=(pl.col(n) / inside).fill_null(0.0))
+        for end, n in (("low", "n"), ("high", "n_high"))
+    )

@@ -1,0 +1,129 @@
+"""What a column of a release gives away if it is no coarser than it had to be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from halfmask.assess.attacks.classes._ends import OR_MISSING, ends_of_texts
+from halfmask.assess.attacks.classes._nodes import children_of_nodes, paths_to_children
+from halfmask.data import leaf_text
+
+if TYPE_CHECKING:
+    from halfmask.data import Hierarchy
+
+__all__ = ["Restored", "restored_column"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restored:
+    """One column of a release, as an intruder reads it who takes it for minimal.
+
+    Parameters
+    ----------
+    rows
+        For each released row its ``class`` and the class's ``size``; what the release says,
+        ``label``, and its owner's value, ``own``; whether the cell is ``general``; and the finer
+        value that its owner really has, ``child``, ``null`` where it isn't below the label.
+    certain
+        For each label, the finer values (``child``) that somebody of the class must have, with the
+        probability of each (``prior``) for a person of whom the label alone is known.
+    nodes
+        For each label of a hierarchy its ``child`` nodes, their ``prior`` and ``place``.
+    most_frequent
+        The most frequent value of the population, and its share.
+    """
+
+    rows: pl.DataFrame
+    certain: pl.DataFrame
+    nodes: pl.DataFrame
+    most_frequent: tuple[str | None, float]
+
+    def __repr__(self) -> str:
+        return f"Restored({self.rows.height} rows)"
+
+    @property
+    def alone(self) -> pl.DataFrame:
+        """The rows that are alone in their class with a value that isn't general."""
+        return self.rows.filter((pl.col("size") == 1) & ~pl.col("general"))
+
+    def cells(self) -> tuple[int, int, float]:
+        """Return how many cells could be restored, how many are, and how many without minimality.
+
+        Of a class each certain value restores one cell, whoever's it is. Without minimality the
+        same value is right where somebody has it by chance. The cells of somebody who is alone in
+        his class are restored if they are his.
+        """
+        general = self.rows.filter(pl.col("general"))
+        said = general.select("class", "label", "size").unique().join(self.certain, on="label")
+        right = said.join(general.select("class", "child").unique(), on=["class", "child"])
+        by_chance = said.select((1 - (1 - pl.col("prior")) ** pl.col("size")).sum()).item()
+        theirs = self.alone.select(pl.col("label").eq_missing(pl.col("own")).sum()).item()
+        return (
+            general.height + self.alone.height,
+            right.height + int(theirs),
+            float(by_chance) + self.alone.height * self.most_frequent[1],
+        )
+
+
+def restored_column(
+    released: pl.Series,
+    own: pl.Series,
+    population: pl.Series,
+    *,
+    classes: pl.DataFrame,
+    hierarchy: Hierarchy | None,
+) -> Restored:
+    """Read a released column.
+
+    Parameters
+    ----------
+    released, own
+        What the release says in each row, and what its owner's value is.
+    population
+        The column of people of the same population.
+    classes
+        The ``class`` of each row and its ``size``.
+    hierarchy
+        The published hierarchy, if there is one.
+    """
+    said = leaf_text(released)
+    if hierarchy is None:
+        paths = pl.DataFrame(schema=dict.fromkeys(("label", "child", "leaf"), pl.String))
+    else:
+        paths = paths_to_children(hierarchy)
+        said = said.str.strip_suffix(OR_MISSING)
+    nodes = children_of_nodes(paths, population)
+    others = said.unique()
+    ends = ends_of_texts(
+        others.filter(~others.is_in(nodes["label"].unique().implode())), population
+    )
+    only_two = pl.col("place").max().over("label") == 1
+    certain = pl.concat([nodes.filter(only_two).select("label", "child", "prior"), ends])
+    rows = (
+        classes.with_columns(said.alias("label"), leaf_text(own).alias("own"))
+        .join(
+            paths.rename({"child": "node"}),
+            left_on=["label", "own"],
+            right_on=["label", "leaf"],
+            how="left",
+            maintain_order="left",
+        )
+        .with_columns(
+            is_end=pl.col("label").is_in(ends["label"].unique().implode()).fill_null(value=False),
+            is_node=pl.col("label").is_in(nodes["label"].unique().implode()).fill_null(value=False),
+        )
+        .select(
+            "class",
+            "size",
+            "label",
+            "own",
+            general=pl.col("is_end") | pl.col("is_node"),
+            child=pl.when("is_end").then("own").otherwise("node"),
+        )
+    )
+    counted = leaf_text(population).alias("text").value_counts(name="n").sort("n", "text")
+    frequent = (counted["text"][-1], counted["n"][-1] / population.len())
+    return Restored(rows=rows, certain=certain, nodes=nodes, most_frequent=frequent)

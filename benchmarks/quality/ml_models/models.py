@@ -35,11 +35,15 @@ def network(seed: int) -> Any:  # noqa: ANN401 # scikit-learn ships no types
 
 
 def large_network(seed: int) -> Any:  # noqa: ANN401 # scikit-learn ships no types
-    """Hidden layers of 1024, 512 and 256, tanh, adam at 0.0001: the one that is attacked."""
+    """Hidden layers of 1024, 512 and 256, tanh, adam: the one that is attacked.
+
+    Its step is 0.001: with the paper's 0.0001 it takes hundreds of epochs until it has learned its
+    rows (after 50 of them .872 right in training and .859 in test), which is what is attacked.
+    """
     return MLPClassifier(
         (1024, 512, 256),
         activation="tanh",
-        learning_rate_init=0.0001,
+        learning_rate_init=0.001,
         max_iter=LARGE_EPOCHS,
         random_state=seed,
     )

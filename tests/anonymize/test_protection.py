@@ -14,11 +14,13 @@ from halfmask._errors import GuaranteeNotMetError, ParameterError, SchemaError
 from halfmask.anonymize import (
     Centroid,
     Guided,
+    Hilbert,
     Level,
     Mondrian,
     Protection,
     Ranges,
     Representative,
+    RPlusTree,
     _summary,
 )
 from halfmask.anonymize._summary import Summary
@@ -99,7 +101,11 @@ GUARANTEES = {
 
 @pytest.mark.parametrize("promised", GUARANTEES)
 @pytest.mark.parametrize("recoding", [Ranges(), Level(), Centroid(), Representative()], ids=repr)
-@pytest.mark.parametrize("method", [Mondrian(), Guided()], ids=lambda method: method.name)
+@pytest.mark.parametrize(
+    "method",
+    [Mondrian(), Guided(), Hilbert(), RPlusTree()],
+    ids=lambda method: method.name,
+)
 def test_what_is_applied_keeps_every_promise(promised, recoding, method):
     """Counted in the recoded table, by the judges, with no look at cells."""
     frame, guarantees = people(600, seed=3), GUARANTEES[promised]

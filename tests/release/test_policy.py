@@ -233,6 +233,8 @@ def test_defaults_are_those_of_the_documentation():
         ('role = "quasi_identifier"', 'role = "sensitive"', "No column is a quasi_identifier"),
         ('name = "guided"', 'name = "guidde"', r"\[method\] has no name.*Did you mean 'guided'"),
         ('name = "guided"', 'name = "mondrian"', r"\[method\] has no key 'towards'"),
+        ('name = "guided"', 'name = "hilbert"', r"\[method\] has no key 'towards'"),
+        ('name = "guided"', 'name = "r-plus-tre"', r"\[method\] has no name.*Did you mean 'r-plus"),
         ('["income"]', '["incme"]', r"\[method\] towards: .*Did you mean 'income' for 'incme'"),
         ('["income"]', '["ssn"]', r"\[method\] towards names 'ssn', an identifier"),
         ("label = true\n", "", None),

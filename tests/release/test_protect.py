@@ -92,6 +92,8 @@ METHODS = {
     "relaxed": {"name": "mondrian", "strict": False},
     "by classes": {"name": "guided", "towards": ["buys", "illness"]},
     "by numbers": {"name": "guided", "towards": ["spent"]},
+    "by a curve": {"name": "hilbert"},
+    "by boxes": {"name": "r-plus-tree", "least_share": 0.1},
 }
 RECODINGS = {
     "ranges": {"name": "ranges"},

@@ -117,6 +117,8 @@ def _policy(draw, columns, sensitive):
         {"name": "mondrian"},
         {"name": "mondrian", "strict": False},
         {"name": "guided", "towards": [draw(st.sampled_from(kept))]},
+        {"name": "hilbert"},
+        {"name": "r-plus-tree"},
     ]
     recodings = ["ranges", "level", "centroid", "representative"]
     return Policy(

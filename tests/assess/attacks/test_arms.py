@@ -26,7 +26,7 @@ def test_a_counted_share_has_the_exact_bounds_of_scipy(successes, trials, error)
     successes = min(successes, trials)
     exact = stats.binomtest(successes, trials).proportion_ci(1 - 2 * error, method="exact")
     low, high = Counted(successes, trials).bounds(error)
-    assert (low, high) == (pytest.approx(exact.low), pytest.approx(exact.high))
+    assert [low, high] == pytest.approx([exact.low, exact.high])
 
 
 def test_without_trials_a_share_may_be_anything():
@@ -61,7 +61,7 @@ def test_a_difference_is_wider_than_its_arms():
     low, high = difference(first, second).bounds(0.05)
     assert low < 0.1 < high
     assert high - 0.1 > first.bounds(0.05)[1] - first.value
-    assert difference(second, first).bounds(0.05) == (pytest.approx(-high), pytest.approx(-low))
+    assert list(difference(second, first).bounds(0.05)) == pytest.approx([-high, -low])
 
 
 def test_a_balanced_share_is_the_mean():
@@ -79,7 +79,7 @@ def test_what_is_known_has_no_width():
 
 def test_resamples_give_percentiles():
     arm = Resampled.of(0.5, np.linspace(0, 1, 101), 40)
-    assert arm.bounds(0.05) == (pytest.approx(0.05), pytest.approx(0.95))
+    assert list(arm.bounds(0.05)) == pytest.approx([0.05, 0.95])
     assert Resampled.of(0.99, np.linspace(0, 0.9, 91), 40).bounds(0.05)[1] >= 0.99
     assert len(repr(arm)) < 80
 
@@ -118,7 +118,7 @@ def test_what_is_no_number_is_refused_not_read_as_no_risk(value):
 
 
 def test_counts_of_numpy_become_plain_numbers():
-    arm = Counted(np.int64(3), np.int64(5))
+    arm = Counted(*np.array([3, 5]))
     assert type(arm.trials) is int
     assert type(arm.successes) is int
 

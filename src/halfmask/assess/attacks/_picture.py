@@ -211,7 +211,7 @@ def _row(row: Row, y: float) -> str:
     left = MARGIN + INSET
     dim = verdict == "INVALID"
     short = outcome.attack.rpartition("/")[2]
-    name = NAMES.get(short, short.replace("_", " "))
+    name = NAMES.get(short, short.replace("_", " ").replace("-", " "))
     parts = [
         f"<g><title>{safe(finding.sentence)}</title>",
         line(left, y - 6, WIDTH - left, y - 6, RULE),

@@ -1,0 +1,69 @@
+"""The registry: every attack by its name, with settings that anybody can leave alone."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+
+import pytest
+
+from halfmask._errors import ParameterError
+from halfmask.assess.attacks import (
+    ATTACKS,
+    Attack,
+    ModelTarget,
+    TableTarget,
+    attributes,
+    classes,
+    membership,
+    structure,
+    tables,
+)
+from halfmask.assess.attacks._registry import named
+
+FAMILIES = {
+    "membership": membership,
+    "attributes": attributes,
+    "structure": structure,
+    "tables": tables,
+    "classes": classes,
+}
+
+
+@pytest.mark.parametrize("name", list(ATTACKS))
+def test_an_attack_is_made_without_settings_and_found_by_its_name(name):
+    made = named(name)
+    assert isinstance(made, Attack)
+    assert made.name == name
+    assert made.attacks in (ModelTarget, TableTarget)
+    assert made == ATTACKS[name]()
+
+
+@pytest.mark.parametrize("name", list(ATTACKS))
+def test_an_attack_is_a_value_whose_settings_are_keywords(name):
+    made = ATTACKS[name]()
+    for field in dataclasses.fields(made):  # type: ignore[arg-type] # each is a dataclass
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(made, field.name, 1)
+    kinds = {each.kind for each in inspect.signature(ATTACKS[name]).parameters.values()}
+    assert kinds <= {inspect.Parameter.KEYWORD_ONLY}
+
+
+def test_an_attack_is_named_after_its_family_and_stands_once():
+    told = [each.name for family in FAMILIES.values() for each in family.ATTACKS]
+    assert sorted(told) == sorted(set(told)) == sorted(ATTACKS)
+    for family, module in FAMILIES.items():
+        assert all(each.name.startswith(f"{family}/") for each in module.ATTACKS)
+        assert {each.__name__ for each in module.ATTACKS} <= set(module.__all__)
+
+
+def test_an_attack_itself_is_taken_as_it_is():
+    made = structure.TreeStructure(k=25)
+    assert named(made) is made
+
+
+def test_a_misspelt_name_is_answered_with_the_nearest():
+    with pytest.raises(ParameterError, match="Did you mean 'structure/trees'"):
+        named("structure/tree")
+    with pytest.raises(ParameterError, match="There are"):
+        named("xyz")

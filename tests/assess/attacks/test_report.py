@@ -1,0 +1,47 @@
+"""Reports: what they say as a whole, and what they write."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from halfmask._errors import ReleaseError
+
+
+def test_one_invalid_finding_is_enough_not_to_be_resisted(finding_of, report_of):
+    good, nothing = finding_of("a/x", 5000, 9000), finding_of("a/y", 5000)
+    assert report_of(good, good).resisted
+    assert not report_of(good, nothing).resisted
+    assert not report_of().resisted
+
+
+def test_the_worst_is_the_highest_bound_among_those_that_say_something(finding_of, report_of):
+    mild, bad = finding_of("a/mild", 5100, 9000), finding_of("a/bad", 6100, 9000)
+    failed = finding_of("a/failed", 9900, 9000, failure="failed: no rows")
+    assert report_of(mild, bad, failed).worst is bad
+    assert report_of(failed).worst is None
+
+
+def test_a_report_counts_its_verdicts(mixed):
+    assert repr(mixed) == "AttackReport(1 resisted, 1 broken, 1 INVALID, 1 skipped)"
+
+
+def test_numbers_and_picture_are_written_whole(mixed, tmp_path):
+    mixed.write(tmp_path / "attacks.json", picture=tmp_path / "attacks.svg")
+    told = json.loads((tmp_path / "attacks.json").read_text())
+    assert told == json.loads(json.dumps(mixed.to_dict()))
+    assert [each["verdict"] for each in told["findings"]] == ["resisted", "broken", "INVALID"]
+    assert told["skipped"] == [{"attack": "classes/intersection", "lacks": "an earlier release"}]
+    assert told["versions"] == {"python": "3.11"}
+    assert (tmp_path / "attacks.svg").read_text() == mixed.to_svg()
+
+
+def test_without_a_picture_none_is_written(mixed, tmp_path):
+    mixed.write(tmp_path / "attacks.json")
+    assert [path.name for path in tmp_path.iterdir()] == ["attacks.json"]
+
+
+def test_what_isnt_there_cant_be_written_to(mixed, tmp_path):
+    with pytest.raises(ReleaseError, match="not there"):
+        mixed.write(tmp_path / "no such folder" / "attacks.json")

@@ -111,7 +111,8 @@ def attack(
         findings += [
             Finding(
                 outcome=outcome,
-                power=by_key.get((outcome.measure, outcome.group)),
+                power=by_key.get((outcome.measure, outcome.group))
+                or by_key.get((outcome.power_measure, outcome.group)),
                 tolerance=tolerance,
                 least_power=least_power,
                 error=error,

@@ -46,6 +46,9 @@ class Outcome:
         In (0, 1]: how small an excess is by this measure beside a share of people. Tolerance and
         least power are multiplied by it: 0.03 is little of an accuracy, and a lot of the true
         positives at one false positive in a thousand.
+    power_measure
+        By which measure the attack shows its power where unprotected data don't have this one: rows
+        that nothing changed have no trained rows beside the original ones.
     details
         Other numbers worth keeping, by name.
     """
@@ -60,6 +63,7 @@ class Outcome:
     needed_of: str = "targets"
     census: bool = False
     scale: float = 1.0
+    power_measure: str = ""
     details: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

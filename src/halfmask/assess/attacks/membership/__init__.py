@@ -7,10 +7,11 @@ random split of one population. Any other difference between them counts as the 
 - :class:`ShadowModels`, :class:`Lira`, :class:`Rmia` train shadow models, once for all three.
 
 Half of all people are known to the attacker, who chooses his threshold on them; balanced accuracy
-is measured on the others. Members are scored by their original rows, and by their rows after
-protection where the target has them. The latter also tells rows that were changed from rows that
-weren't, non-members' not being protected: read it as what a curious owner could do, and the former
-as what an intruder can.
+is measured on the others. Members are scored by their original rows, which is what an intruder
+holds of somebody, and also by their rows after protection where the target has them. The latter
+tells rows that were changed from rows that weren't, since non-members' aren't protected, even where
+the model gives nothing away. So there the same attack on a model that was trained on others is the
+baseline, if the target has a way to train one; without it the success is too high, never too low.
 """
 
 from __future__ import annotations

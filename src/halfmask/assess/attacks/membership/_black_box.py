@@ -12,6 +12,7 @@ from halfmask.assess.attacks._targets import ModelTarget
 from halfmask.assess.attacks.membership._answers import features
 from halfmask.assess.attacks.membership._learner import learn
 from halfmask.assess.attacks.membership._scores import Scores, measured
+from halfmask.assess.attacks.membership._stranger import seen_by_stranger
 from halfmask.assess.attacks.membership._view import views
 
 if TYPE_CHECKING:
@@ -78,7 +79,10 @@ class BlackBox:
         """
         found: list[Outcome] = []
         for view in views(target, seed=seed):
-            found += measured(self.name, view, self._scores(view, seed), seed=seed)
+            other = seen_by_stranger(target, view, seed=seed)
+            stranger = None if other is None else (other, self._scores(other, seed))
+            scores = self._scores(view, seed)
+            found += measured(self.name, view, scores, seed=seed, stranger=stranger)
         return tuple(found)
 
     def _scores(self, view: View, seed: int) -> Scores:

@@ -9,10 +9,12 @@ import numpy as np
 
 from halfmask.assess.attacks._targets import ModelTarget
 from halfmask.assess.attacks.membership._scores import Scores, measured
+from halfmask.assess.attacks.membership._stranger import seen_by_stranger
 from halfmask.assess.attacks.membership._view import views
 
 if TYPE_CHECKING:
     from halfmask.assess.attacks._outcome import Outcome
+    from halfmask.assess.attacks.membership._view import View
 
 __all__ = ["Gap"]
 
@@ -54,15 +56,20 @@ class Gap:
         """
         found: list[Outcome] = []
         for view in views(target, seed=seed):
-            right = view.probabilities.argmax(axis=1) == view.truth
-            everyone = np.ones(len(right), dtype=bool)
-            scores = Scores(
-                values=right.astype(np.float64),
-                choosing=view.known,  # a subgroup only: there is no threshold to choose
-                judged=everyone,
-                ranked=everyone,
-                threshold=0.5,
-                ranks=False,
-            )
-            found += measured(self.name, view, scores, seed=seed)
+            other = seen_by_stranger(target, view, seed=seed)
+            stranger = None if other is None else (other, _scores(other))
+            found += measured(self.name, view, _scores(view), seed=seed, stranger=stranger)
         return tuple(found)
+
+
+def _scores(view: View) -> Scores:
+    right = view.probabilities.argmax(axis=1) == view.truth
+    everyone = np.ones(len(right), dtype=bool)
+    return Scores(
+        values=right.astype(np.float64),
+        choosing=view.known,  # a subgroup only: there is no threshold to choose
+        judged=everyone,
+        ranked=everyone,
+        threshold=0.5,
+        ranks=False,
+    )

@@ -12,12 +12,13 @@ from halfmask.assess.attacks._targets import ModelTarget
 from halfmask.assess.attacks.membership._answers import of_truth
 from halfmask.assess.attacks.membership._scores import Scores, measured
 from halfmask.assess.attacks.membership._shadows import LACKS_TRAIN, check_shadows, shadows
-from halfmask.assess.attacks.membership._view import views
+from halfmask.assess.attacks.membership._view import TRAINED, views
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.assess.attacks._outcome import Outcome
+    from halfmask.assess.attacks.membership._view import View
 
 __all__ = ["Lira", "likelihood_ratios", "logits"]
 
@@ -32,7 +33,7 @@ class Lira:
     Parameters
     ----------
     n_shadows
-        How many shadow models, even and at least 4; shared with the other attacks that have any.
+        How many shadow models, even and at least 6; shared with the other attacks that have any.
     online
         Whether shadow models that saw somebody are used too. Without them (offline) the score is
         how unusually high the confidence is for models that didn't.
@@ -46,13 +47,13 @@ class Lira:
     Raises
     ------
     ParameterError
-        If `n_shadows` is odd or below 4, or `clip` isn't in (0, 0.5).
+        If `n_shadows` is odd or below 6, or `clip` isn't in (0, 0.5).
 
     Notes
     -----
     Carlini, Chien, Nasr, Song, Terzis and Tramèr, "Membership inference attacks from first
     principles" (S&P 2022): confidences are logit-scaled, log(p / (1 - p)), and taken for normal.
-    The spread for all is the root mean square within persons; the authors' code takes it over all
+    The spread for all is the pooled one within persons; the authors' code takes it over all
     persons and models at once, which mixes people's differences into it. Shadow models train on
     both halves of splits of members and non-members (see ``halves``).
 
@@ -73,7 +74,7 @@ class Lira:
     clip: float = 1e-3
 
     def __post_init__(self) -> None:
-        check_shadows(self.n_shadows, owner="Lira")
+        check_shadows(self.n_shadows, owner="Lira", least=6)  # two without somebody show no spread
         number_between(0, 0.5, owner="Lira", low_open=True, high_open=True, clip=self.clip)
 
     def lacks(self, target: ModelTarget) -> str:
@@ -88,19 +89,32 @@ class Lira:
         DataError
             If there are too few people, or a model can't be trained or fails to answer.
         """
-        seen = views(target, seed=seed)
+        whole = views(target, seed=seed)
         trained = shadows(target, self.n_shadows, seed=seed)
         found: list[Outcome] = []
-        for view in seen:
-            values = likelihood_ratios(
-                logits(of_truth(view.probabilities, view.truth), self.clip),
-                logits(trained.of_truth[view.rows], self.clip),
-                trained.inside,
-                online=self.online,
-                own_spread=self.own_spread,
-            )
-            found += measured(self.name, view, Scores.unlearned(values, view), seed=seed)
+        for view in whole:
+            shadowed = logits(trained.of_truth[view.rows], self.clip)
+            seen = logits(of_truth(view.probabilities, view.truth), self.clip)
+            scores = self._scores(seen, shadowed, trained.inside, view)
+            stranger = None
+            if view.rows == TRAINED:  # the first shadow model, of whom it wasn't trained on
+                who, rest = ~trained.inside[0], slice(1, None)
+                arrays = shadowed[0, who], shadowed[rest, who], trained.inside[rest, who]
+                stranger = view.only(who), self._scores(*arrays, view.only(who))
+            found += measured(self.name, view, scores, seed=seed, stranger=stranger)
         return tuple(found)
+
+    def _scores(
+        self,
+        seen: NDArray[np.float64],
+        shadowed: NDArray[np.float64],
+        inside: NDArray[np.bool_],
+        view: View,
+    ) -> Scores:
+        ratios = likelihood_ratios(
+            seen, shadowed, inside, online=self.online, own_spread=self.own_spread
+        )
+        return Scores.unlearned(ratios, view)
 
 
 def logits(right: NDArray[np.float64], clip: float) -> NDArray[np.float64]:
@@ -160,5 +174,8 @@ def _normal(
     count = used.sum(axis=0)
     mean = np.where(used, shadowed, 0.0).sum(axis=0) / count
     squares = np.where(used, (shadowed - mean) ** 2, 0.0).sum(axis=0)
-    spread = squares / count if own_spread else np.full(len(mean), squares.sum() / count.sum())
-    return mean, np.sqrt(spread).clip(LEAST_SPREAD)
+    if own_spread:
+        return mean, np.sqrt(squares / count).clip(LEAST_SPREAD)
+    # A mean was estimated for each person: that many squares are missing.
+    spread = squares.sum() / max(1, (count - 1).sum())
+    return mean, np.full(len(mean), np.sqrt(spread).clip(LEAST_SPREAD))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -13,13 +13,14 @@ from halfmask.assess.attacks.membership._answers import LEAST, of_truth
 from halfmask.assess.attacks.membership._area import Area
 from halfmask.assess.attacks.membership._scores import Scores, measured
 from halfmask.assess.attacks.membership._shadows import LACKS_TRAIN, check_shadows, shadows
-from halfmask.assess.attacks.membership._view import views
+from halfmask.assess.attacks.membership._view import TRAINED, views
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.assess.attacks._outcome import Outcome
     from halfmask.assess.attacks.membership._shadows import Shadows
+    from halfmask.assess.attacks.membership._view import View
 
 __all__ = ["Rmia", "dominated", "typical"]
 
@@ -84,19 +85,28 @@ class Rmia:
         DataError
             If there are too few people, or a model can't be trained or fails to answer.
         """
-        seen = views(target, seed=seed)
+        whole = views(target, seed=seed)
         trained = shadows(target, self.n_shadows, seed=seed)
-        weight = None if self.online else best_weight(trained, seen[0].rows)
+        weight = None if self.online else best_weight(trained, whole[0].rows)
         found: list[Outcome] = []
-        for view in seen:
-            others = typical(trained.of_truth[view.rows], trained.inside, weight=weight)
-            ratio = of_truth(view.probabilities, view.truth) / others
-            z = ratio[view.known & ~view.member]
-            scores = Scores.unlearned(
-                dominated(ratio, z, self.gamma), view, **({} if weight is None else {"a": weight})
-            )
-            found += measured(self.name, view, scores, seed=seed)
+        for view in whole:
+            shadowed = trained.of_truth[view.rows]
+            seen = of_truth(view.probabilities, view.truth)
+            scores = self._scores(seen / typical(shadowed, trained.inside, weight=weight), view)
+            stranger = None
+            if view.rows == TRAINED:  # the first shadow model, of whom it wasn't trained on
+                who, rest = ~trained.inside[0], slice(1, None)
+                others = typical(shadowed[rest, who], trained.inside[rest, who], weight=weight)
+                other = view.only(who)
+                stranger = other, self._scores(shadowed[0, who] / others, other)
+            if weight is not None:
+                scores = replace(scores, details={"a": weight})
+            found += measured(self.name, view, scores, seed=seed, stranger=stranger)
         return tuple(found)
+
+    def _scores(self, ratio: NDArray[np.float64], view: View) -> Scores:
+        z = ratio[view.known & ~view.member]
+        return Scores.unlearned(dominated(ratio, z, self.gamma), view)
 
 
 def typical(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -120,8 +120,19 @@ def caught_at(
     return Counted(int(above[member].sum()), int(member.sum())), Counted(k, n_low)
 
 
-def measured(attack: str, view: View, scores: Scores, *, seed: int) -> tuple[Outcome, ...]:
+def measured(
+    attack: str,
+    view: View,
+    scores: Scores,
+    *,
+    seed: int,
+    stranger: tuple[View, Scores] | None = None,
+) -> tuple[Outcome, ...]:
     """Return the outcomes of a view: for everyone, and for the worst subgroup by original rows.
+
+    `stranger` is what the same attack says of people who didn't train the model that it asks: how
+    well it tells members from non-members there is the baseline. By trained rows that may be well,
+    since members' rows were changed and non-members' weren't, and it isn't the model that tells.
 
     The control of balanced accuracy and area is 0.5, what guessing reaches. Non-members who pretend
     to be members would reach the same (they come from the same population as the others) with noise
@@ -134,6 +145,17 @@ def measured(attack: str, view: View, scores: Scores, *, seed: int) -> tuple[Out
     if scores.ranks:
         found.append(_area(attack, view, scores, scores.ranked, EVERYONE, scores.details))
         found += [_rate(attack, view, scores, rate, seed) for rate in RATES]
+    if stranger is not None:
+        without = measured(attack, *stranger, seed=seed)
+        found = [
+            replace(outcome, baseline=other.success)
+            for outcome, other in zip(found, without, strict=True)
+        ]
+    if view.rows != ORIGINAL:
+        own = f", {view.rows}"
+        found = [
+            replace(o, power_measure=o.measure.removesuffix(own) + f", {ORIGINAL}") for o in found
+        ]
     return (*found, *_worst_group(attack, view, scores))
 
 

@@ -12,15 +12,15 @@ from halfmask.assess.attacks._targets import ModelTarget
 from halfmask.assess.attacks.membership._answers import features
 from halfmask.assess.attacks.membership._learner import learn
 from halfmask.assess.attacks.membership._scores import Scores, measured
-from halfmask.assess.attacks.membership._shadows import LACKS_TRAIN, check_shadows, shadows
-from halfmask.assess.attacks.membership._view import views
+from halfmask.assess.attacks.membership._shadows import LACKS_TRAIN, check_shadows, shadow
+from halfmask.assess.attacks.membership._stranger import seen_by_stranger
+from halfmask.assess.attacks.membership._view import ORIGINAL, views
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from halfmask.assess.attacks._outcome import Outcome
     from halfmask.assess.attacks.membership._learner import Learned
-    from halfmask.assess.attacks.membership._shadows import Shadows
+    from halfmask.assess.attacks.membership._shadows import Shadow
+    from halfmask.assess.attacks.membership._view import View
 
 __all__ = ["ShadowModels"]
 
@@ -85,24 +85,37 @@ class ShadowModels:
             If there are too few people, or a model can't be trained or fails to answer.
         """
         seen = views(target, seed=seed)
-        learned = self._learn(shadows(target, self.n_shadows, seed=seed), seed)
+        trained = [shadow(target, number, seed=seed) for number in range(self.n_shadows)]
+        learned = self._learn(trained, seed)
         found: list[Outcome] = []
         for view in seen:
-            values = learned.scores(features(view.probabilities, view.truth))
-            scores = Scores.unlearned(
-                values, view, **{f"{name}, choosing AUC": a for name, a in learned.areas.items()}
-            )
-            found += measured(self.name, view, scores, seed=seed)
+            other = seen_by_stranger(target, view, seed=seed)
+            stranger = None if other is None else (other, _scores(learned, other))
+            scores = _scores(learned, view)
+            found += measured(self.name, view, scores, seed=seed, stranger=stranger)
         return tuple(found)
 
-    def _learn(self, trained: Shadows, seed: int) -> Learned:
-        """Learn from answers of all shadow models, at random."""
-        n_models, n_people = trained.inside.shape
+    def _learn(self, trained: list[Shadow], seed: int) -> Learned:
+        """Learn from answers of all shadow models, of each about as many people at random."""
         rng = np.random.default_rng((seed, 6))
-        size = min(MOST_ANSWERS, n_models * n_people)
-        places: NDArray[np.int64] = rng.choice(n_models * n_people, size=size, replace=False)
-        model, person = np.divmod(places, n_people)
-        inputs = features(trained.probabilities[model, person], trained.truth[person])
+        n_people = len(trained[0].inside)
+        size = min(MOST_ANSWERS // len(trained), n_people)
+        people = [rng.choice(n_people, size=size, replace=False) for _ in trained]
+        inputs = [
+            features(each.probabilities[ORIGINAL][who], each.truth[who])
+            for each, who in zip(trained, people, strict=True)
+        ]
+        inside = [each.inside[who] for each, who in zip(trained, people, strict=True)]
         return learn(
-            inputs, trained.inside[model, person], hidden=self.hidden, trees=self.trees, seed=seed
+            np.concatenate(inputs),
+            np.concatenate(inside),
+            hidden=self.hidden,
+            trees=self.trees,
+            seed=seed,
         )
+
+
+def _scores(learned: Learned, view: View) -> Scores:
+    values = learned.scores(features(view.probabilities, view.truth))
+    areas = {f"{name}, choosing AUC": area for name, area in learned.areas.items()}
+    return Scores.unlearned(values, view, **areas)

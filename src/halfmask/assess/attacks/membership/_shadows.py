@@ -19,18 +19,41 @@ if TYPE_CHECKING:
 
     from halfmask.assess.attacks._targets import ModelTarget
 
-__all__ = ["LACKS_TRAIN", "Shadows", "check_shadows", "halves", "shadows"]
+__all__ = ["LACKS_TRAIN", "Shadow", "Shadows", "check_shadows", "halves", "shadow", "shadows"]
 
 #: What a target lacks that can't train a shadow model.
 LACKS_TRAIN = "'train', which trains shadow models as the owner trains"
 
-#: What was trained for a target, as long as the target lives: by seed and number of models.
-_TRAINED: WeakKeyDictionary[ModelTarget, dict[tuple[int, int], Shadows]] = WeakKeyDictionary()
+#: What was trained for a target, as long as the target lives: by seed and number of the model.
+_TRAINED: WeakKeyDictionary[ModelTarget, dict[tuple[int, int], Shadow]] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Shadow:
+    """What one shadow model answers about everyone, members first and then non-members.
+
+    Parameters
+    ----------
+    inside
+        (people,): who trained it.
+    probabilities
+        (people, classes), by the kind of rows that members were scored by; by trained rows only of
+        the first model, which stands for one that the owner didn't train.
+    of_truth
+        (people,): the probability of each one's true label, by the same.
+    truth
+        The number of each person's true class.
+    """
+
+    inside: NDArray[np.bool_]
+    probabilities: dict[str, NDArray[np.float32]]
+    of_truth: dict[str, NDArray[np.float64]]
+    truth: NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Shadows:
-    """What shadow models answer about everyone, members first and then non-members.
+    """What all shadow models answer.
 
     Parameters
     ----------
@@ -39,21 +62,15 @@ class Shadows:
     of_truth
         (models, people): the probability of each person's true label, by the kind of rows that
         members were scored by.
-    probabilities
-        (models, people, classes), by original rows.
-    truth
-        The number of each person's true class.
     """
 
     inside: NDArray[np.bool_]
     of_truth: dict[str, NDArray[np.float64]]
-    probabilities: NDArray[np.float32]
-    truth: NDArray[np.int64]
 
 
-def check_shadows(n_shadows: int, *, owner: str) -> None:
-    """Raise ParameterError unless the number of shadow models is even and at least 4."""
-    integer_at_least(4, owner=owner, n_shadows=n_shadows)
+def check_shadows(n_shadows: int, *, owner: str, least: int = 4) -> None:
+    """Raise ParameterError unless the number of shadow models is even and not below the least."""
+    integer_at_least(least, owner=owner, n_shadows=n_shadows)
     if n_shadows % 2:
         raise ParameterError(
             f"The 'n_shadows' parameter of {owner} must be even. Got {n_shadows}.",
@@ -73,67 +90,80 @@ def halves(n_people: int, n_models: int, *, seed: int) -> NDArray[np.bool_]:
     >>> halves(6, 4, seed=0).sum(axis=0).tolist()
     [2, 2, 2, 2, 2, 2]
     """
-    rng = np.random.default_rng((seed, 4))
     inside = np.zeros((n_models, n_people), dtype=bool)
     for pair in range(n_models // 2):
-        first = rng.permutation(n_people) < n_people // 2
+        # Drawn by its number, so that eight models are the first eight of sixteen.
+        first = np.random.default_rng((seed, 4, pair)).permutation(n_people) < n_people // 2
         inside[2 * pair], inside[2 * pair + 1] = first, ~first
     return inside
 
 
 def shadows(target: ModelTarget, n_models: int, *, seed: int) -> Shadows:
-    """Return the target's shadow models, trained once for a target and a seed.
-
-    Each is trained by ``target.train`` on the original rows of its half of members and non-members,
-    protection included.
+    """Return the target's shadow models, each trained once for a target and a seed.
 
     Raises
     ------
     DataError
         If a model can't be trained, or its answers are no probabilities of all rows.
     """
+    trained = [shadow(target, number, seed=seed) for number in range(n_models)]
+    kinds = trained[0].of_truth
+    return Shadows(
+        inside=np.stack([each.inside for each in trained]),
+        of_truth={kind: np.stack([each.of_truth[kind] for each in trained]) for kind in kinds},
+    )
+
+
+def shadow(target: ModelTarget, number: int, *, seed: int) -> Shadow:
+    """Return one shadow model, trained by ``target.train`` on original rows, protection included.
+
+    Raises
+    ------
+    DataError
+        If it can't be trained, or its answers are no probabilities of all rows.
+    """
     kept = _TRAINED.setdefault(target, {})
-    if (seed, n_models) not in kept:
-        kept[seed, n_models] = _train_all(target, n_models, seed)
-    return kept[seed, n_models]
+    if (seed, number) not in kept:
+        kept[seed, number] = _trained(target, number, seed)
+    return kept[seed, number]
 
 
-def _train_all(target: ModelTarget, n_models: int, seed: int) -> Shadows:
+def _trained(target: ModelTarget, number: int, seed: int) -> Shadow:
     labels = pool_labels(target)
     classes = classes_of(target.model, labels)
     truth = np.searchsorted(classes, labels).astype(np.int64)
-    inside = halves(len(labels), n_models, seed=seed)
-    seeds = np.random.default_rng((seed, 5)).integers(2**31, size=n_models)
+    inside = halves(len(labels), number // 2 * 2 + 2, seed=seed)[number]
     everyone = joined(target.members, target.non_members)
-    vectors = np.empty((n_models, len(labels), len(classes)), dtype=np.float32)
-    original = np.empty((n_models, len(labels)))
-    trained = None if target.trained_rows is None else np.empty_like(original)
-    for number in range(n_models):
-        who = f"Shadow model {number + 1} of {n_models}"
-        places = np.flatnonzero(inside[number])
-        model = _train(target, taken(everyone, places), labels[places], int(seeds[number]), who)
-        given = answers(model, everyone, classes, who=who)
-        vectors[number] = given
-        original[number] = of_truth(given, truth)
-        if trained is not None:
-            given = answers(model, target.trained_rows, classes, who=who)
-            trained[number] = original[number]
-            trained[number, : len(given)] = of_truth(given, truth[: len(given)])
-    by_rows = {ORIGINAL: original} | ({} if trained is None else {TRAINED: trained})
-    return Shadows(inside=inside, of_truth=by_rows, probabilities=vectors, truth=truth)
+    who = f"Shadow model {number + 1}"
+    places = np.flatnonzero(inside)
+    model = _train(target, taken(everyone, places), labels[places], (seed, 5, number), who)
+    given = {ORIGINAL: answers(model, everyone, classes, who=who)}
+    if target.trained_rows is not None:
+        changed = answers(model, target.trained_rows, classes, who=who)
+        given[TRAINED] = np.concatenate([changed, given[ORIGINAL][len(changed) :]])
+    return Shadow(
+        inside=inside,
+        probabilities={
+            kind: each.astype(np.float32)
+            for kind, each in given.items()
+            if kind == ORIGINAL or not number
+        },
+        of_truth={kind: of_truth(each, truth) for kind, each in given.items()},
+        truth=truth,
+    )
 
 
 def _train(
     target: ModelTarget,
     rows: Any,  # noqa: ANN401 # a frame or an array
     labels: NDArray[Any],
-    seed: int,
+    seeds: tuple[int, ...],
     who: str,
 ) -> Any:  # noqa: ANN401 # any model
     if target.train is None:
         raise DataError(f"{who} can't be trained: the target lacks {LACKS_TRAIN}.")
     try:
-        return target.train(rows, labels, seed)
+        return target.train(rows, labels, int(np.random.default_rng(seeds).integers(2**31)))
     except HalfmaskError:
         raise
     except Exception as error:  # noqa: BLE001 # whatever a stranger's training raises

@@ -53,6 +53,17 @@ class View:
     known: NDArray[np.bool_]
     group: NDArray[np.int64] | None
 
+    def only(self, who: NDArray[np.bool_]) -> View:
+        """Return the view of some of the people."""
+        return View(
+            rows=self.rows,
+            probabilities=self.probabilities[who],
+            truth=self.truth[who],
+            member=self.member[who],
+            known=self.known[who],
+            group=None if self.group is None else self.group[who],
+        )
+
 
 def pool_labels(target: ModelTarget) -> NDArray[Any]:
     """Return the labels of members and then non-members.

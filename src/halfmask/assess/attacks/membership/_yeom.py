@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, ClassVar
 from halfmask.assess.attacks._targets import ModelTarget
 from halfmask.assess.attacks.membership._answers import of_truth
 from halfmask.assess.attacks.membership._scores import Scores, measured
+from halfmask.assess.attacks.membership._stranger import seen_by_stranger
 from halfmask.assess.attacks.membership._view import views
 
 if TYPE_CHECKING:
     from halfmask.assess.attacks._outcome import Outcome
+    from halfmask.assess.attacks.membership._view import View
 
 __all__ = ["Yeom"]
 
@@ -52,6 +54,11 @@ class Yeom:
         """
         found: list[Outcome] = []
         for view in views(target, seed=seed):
-            scores = Scores.unlearned(of_truth(view.probabilities, view.truth), view)
-            found += measured(self.name, view, scores, seed=seed)
+            other = seen_by_stranger(target, view, seed=seed)
+            stranger = None if other is None else (other, _scores(other))
+            found += measured(self.name, view, _scores(view), seed=seed, stranger=stranger)
         return tuple(found)
+
+
+def _scores(view: View) -> Scores:
+    return Scores.unlearned(of_truth(view.probabilities, view.truth), view)

@@ -1,0 +1,36 @@
+"""Stranger: the same people seen by a model that was trained on others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from halfmask.assess.attacks.membership._shadows import shadow
+from halfmask.assess.attacks.membership._view import TRAINED
+
+if TYPE_CHECKING:
+    from halfmask.assess.attacks._targets import ModelTarget
+    from halfmask.assess.attacks.membership._view import View
+
+__all__ = ["seen_by_stranger"]
+
+
+def seen_by_stranger(target: ModelTarget, view: View, *, seed: int) -> View | None:
+    """Return a view by trained rows of people who didn't train the first shadow model, as it sees.
+
+    What it says of them tells members from non-members only as far as their *rows* do: members'
+    were changed by the protection and non-members' weren't. ``None`` for original rows, where
+    nothing differs but membership, and where there is no way to train.
+
+    Raises
+    ------
+    DataError
+        If the model can't be trained or fails to answer.
+    """
+    if view.rows != TRAINED or target.train is None:
+        return None
+    model = shadow(target, 0, seed=seed)
+    answered = model.probabilities[TRAINED].astype(np.float64)
+    return replace(view, probabilities=answered).only(~model.inside)

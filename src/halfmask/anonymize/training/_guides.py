@@ -1,0 +1,203 @@
+"""Guides: what the model that will be trained says of each row, in any form that users have."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.model_selection import KFold, StratifiedKFold
+
+from halfmask._errors import DataError, ParameterError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["GuideKind", "cross_fitted", "guide_values", "predicted"]
+
+#: How the guide is made where it isn't given: by models that didn't see the row, by one that did,
+#: or from the labels alone.
+GuideKind = Literal["cross-fitted", "fitted", "labels"]
+
+Rows = Any
+
+
+def guide_values(
+    guide: object,
+    estimator: Any,  # noqa: ANN401 # scikit-learn ships no types
+    rows: Rows,
+    y: NDArray[Any],
+    *,
+    folds: int,
+    seed: int,
+) -> NDArray[np.float64]:
+    """Return what leads the classes: (rows, outputs), probabilities of classes or numbers.
+
+    Parameters
+    ----------
+    guide
+        A :data:`GuideKind`; a fitted model; a callable from rows to predictions; an array of
+        predictions, one row each; or a list of any of these, which then lead together.
+    estimator
+        The model that will be trained, not fitted.
+    rows, y
+        The rows as the model sees them, and their labels.
+    folds
+        How many parts the rows are cut into for ``"cross-fitted"``.
+    seed
+        What the parts are drawn from.
+
+    Raises
+    ------
+    ParameterError
+        If predictions have another length than the rows, or a text isn't a :data:`GuideKind`.
+    DataError
+        If a model fails, or predicts what is missing or infinite.
+    """
+    if isinstance(guide, list | tuple):
+        if not guide:
+            raise ParameterError("guide must name at least one guide. Got an empty list.")
+        parts = [guide_values(each, estimator, rows, y, folds=folds, seed=seed) for each in guide]
+        return np.hstack(parts)
+    if isinstance(guide, str):
+        return _of_kind(guide, estimator, rows, y, folds=folds, seed=seed)
+    if hasattr(guide, "predict") or callable(guide):
+        return predicted(guide, rows)
+    return _checked(np.asarray(guide), len(rows))
+
+
+def _of_kind(
+    guide: str,
+    estimator: Any,  # noqa: ANN401 # scikit-learn ships no types
+    rows: Rows,
+    y: NDArray[Any],
+    *,
+    folds: int,
+    seed: int,
+) -> NDArray[np.float64]:
+    if guide == "labels":
+        return _of_labels(estimator, y)
+    if guide == "fitted":
+        return predicted(clone(estimator).fit(rows, y), rows)
+    if guide == "cross-fitted":
+        return cross_fitted(estimator, rows, y, folds=folds, seed=seed)
+    raise ParameterError(
+        "guide must be 'cross-fitted', 'fitted', 'labels', a model, a callable or predictions. "
+        "Got another text."
+    )
+
+
+def _of_labels(estimator: Any, y: NDArray[Any]) -> NDArray[np.float64]:  # noqa: ANN401
+    if not is_classifier(estimator):
+        return y.astype(np.float64).reshape(len(y), -1)
+    classes, codes = np.unique(y, return_inverse=True)
+    one_hot: NDArray[np.float64] = np.equal(codes[:, None], np.arange(len(classes))).astype(float)
+    return one_hot
+
+
+def cross_fitted(
+    estimator: Any,  # noqa: ANN401 # scikit-learn ships no types
+    rows: Rows,
+    y: NDArray[Any],
+    *,
+    folds: int,
+    seed: int,
+) -> NDArray[np.float64]:
+    """Return what models say of rows that they weren't trained on.
+
+    A model's prediction of a row that it has seen tells of that row; one of a row that it hasn't
+    tells of the population. Each part's rows are predicted by a model of the other parts.
+
+    Raises
+    ------
+    DataError
+        If a class is missing from a part, so that a model can't say anything of it, or see
+        :func:`predicted`.
+    """
+    splitter: Any
+    if is_classifier(estimator):
+        least = int(np.unique(y, return_counts=True)[1].min())
+        folds = min(folds, least)
+        if folds < 2:
+            raise DataError(
+                "A class has one row only: no model could be trained without it.",
+                hint="Leave its row out, or pass guide='labels'.",
+            )
+        splitter = StratifiedKFold(folds, shuffle=True, random_state=seed)
+    else:
+        splitter = KFold(min(folds, len(y)), shuffle=True, random_state=seed)
+    found: NDArray[np.float64] | None = None
+    for train, held in splitter.split(np.zeros(len(y)), y):
+        model = clone(estimator).fit(_taken(rows, train), y[train])
+        said = predicted(model, _taken(rows, held))
+        if found is None:
+            found = np.empty((len(y), said.shape[1]))
+        found[held] = said
+    if found is None:
+        raise DataError("There are no rows to cross-fit a guide on.")
+    return found
+
+
+def predicted(guide: Any, rows: Rows) -> NDArray[np.float64]:  # noqa: ANN401
+    """Return a model's or a callable's predictions: (rows, outputs).
+
+    Probabilities where the model gives them, one column a class where it only gives labels, numbers
+    where it is a regressor.
+
+    Raises
+    ------
+    DataError
+        If it raises, or what it says isn't a finite number for each row.
+    """
+    try:
+        said = _said(guide, rows)
+    except Exception as error:  # noqa: BLE001 # a model of others; its message may hold cells
+        raise DataError(
+            f"The guide failed on {len(rows)} rows ({type(error).__name__}).",
+            hint="Call its predictions on these rows yourself to see why.",
+        ) from None
+    return _checked(said, len(rows))
+
+
+def _said(guide: Any, rows: Rows) -> NDArray[Any]:  # noqa: ANN401
+    if hasattr(guide, "predict_proba"):
+        return np.asarray(guide.predict_proba(rows))
+    if not hasattr(guide, "predict"):
+        return np.asarray(guide(rows))
+    said = np.asarray(guide.predict(rows))
+    if not is_classifier(guide):
+        return said
+    classes = np.asarray(guide.classes_)
+    one_hot: NDArray[np.float64] = np.equal(said[:, None], classes[None, :]).astype(float)
+    return one_hot
+
+
+def _checked(said: NDArray[Any], n_rows: int) -> NDArray[np.float64]:
+    if said.ndim not in (1, 2) or len(said) != n_rows:
+        raise ParameterError(
+            f"A guide must say one thing, or several in columns, of each of {n_rows} rows. "
+            f"Got shape {said.shape}."
+        )
+    if said.dtype.kind not in "fiub":
+        classes, codes = np.unique(said.astype(str), return_inverse=True)
+        if said.ndim > 1:
+            raise ParameterError("A guide in columns must be numbers. Got another type.")
+        labels: NDArray[np.float64] = np.equal(codes[:, None], np.arange(len(classes))).astype(
+            float
+        )
+        return labels
+    values = said.astype(np.float64).reshape(n_rows, -1)
+    if not np.isfinite(values).all():
+        missing = int((~np.isfinite(values)).any(axis=1).sum())
+        raise DataError(
+            f"The guide says nothing, or something infinite, of {missing} of {n_rows} rows.",
+            hint="Mend the guide, or leave these rows out.",
+        )
+    return values
+
+
+def _taken(rows: Rows, places: NDArray[np.int64]) -> Rows:
+    """Return some of the rows, of whatever kind they are."""
+    if hasattr(rows, "iloc"):
+        return rows.iloc[places]
+    return rows[places]

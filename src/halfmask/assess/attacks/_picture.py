@@ -51,7 +51,7 @@ font-variant-numeric:tabular-nums}}
 .title{{font:600 25px "Iowan Old Style","Palatino Linotype",Georgia,"Liberation Serif",serif}}
 .soft{{fill:{SOFT};font-size:12px}} .small{{fill:{SOFT};font-size:11px}} .name{{font-weight:600}}
 .family{{font-size:12px;font-weight:700;fill:{SOFT};letter-spacing:.04em}}
-.after{{fill:{AFTER};font-weight:700}} .before{{fill:{BEFORE}}} .dim{{fill:{GREY}}}
+.after{{fill:{AFTER};font-weight:700}} .before{{fill:{BEFORE}}} .dim{{fill:#69727d}}
 .resisted{{fill:{AFTER};font-weight:700}} .broken{{fill:{BAD};font-weight:700}}
 .INVALID{{fill:{SOFT};font-weight:700}}
 </style>"""

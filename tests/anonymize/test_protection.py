@@ -196,19 +196,20 @@ def test_a_promise_by_a_sample_holds_on_all_rows(promised, recoding, monkeypatch
     assert released.n_unique(subset=QUASI) > 20
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     fraction=st.sampled_from([0.0, 0.02, 0.2]),
     promised=st.sampled_from(["k", "several", "close", "recursive"]),
+    method=st.sampled_from([Mondrian(), Hilbert(), RPlusTree()]),
 )
-def test_cells_that_a_sample_got_wrong_are_mended(seed, fraction, promised):
+def test_cells_that_a_sample_got_wrong_are_mended(seed, fraction, promised, method):
     """Sensitive values that lie otherwise than in the sample: cells miss, and are mended."""
     frame, guarantees = people(1500, seed=seed), GUARANTEES[promised]
     skewed = frame.sort("ill", "age").with_columns(
         pl.when(pl.int_range(pl.len()) < 700).then(pl.lit("flu")).otherwise("ill").alias("ill")
     )
-    each = protection(*guarantees, fraction=fraction)
+    each = protection(*guarantees, fraction=fraction, method=method)
 
     with pytest.MonkeyPatch.context() as patch:
         released = sampled(each, skewed, patch, kept=300)

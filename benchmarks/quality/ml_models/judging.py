@@ -142,11 +142,11 @@ def _resisted(store: Store) -> list[Bar]:
     lines = [(key, line) for key, line in lines if "failed" not in line]
     ours = [line for key, line in lines if key.method == OURS]
     raw = [line for key, line in lines if key.method == RAW]
-    tprs = _all(ours, "", "0.1 %")
+    tprs = _all(ours, "", "0.1 % FPR, original")
     return [
         _bar(
             "membership: worst upper 95 % bound of attack minus control, ours",
-            [each["excess_high"] for each in _all(ours, "", "accuracy")],
+            [each["excess_high"] for each in _all(ours, "", "accuracy, original")],
             MOST_EXCESS,
             "ours weren't attacked",
         ),
@@ -176,9 +176,8 @@ def _bar(name: str, values: list[float], goal: float, why_not: str) -> Bar:
 
 def _raw_is_broken(raw: list[dict[str, Any]]) -> Bar:
     """Say by how many attacks each raw model is broken: the least over models."""
-    shares = [
-        max((each["excess"] for each in _all([line], "", "accuracy")), default=0.0) for line in raw
-    ]
+    found = [_all([line], "", "accuracy, original") for line in raw]
+    shares = [max((each["excess"] for each in of_one), default=0.0) for of_one in found]
     return Bar(
         name="membership: excess of the best attack on a raw model, the least over models",
         value=min(shares, default=None),

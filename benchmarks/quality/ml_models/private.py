@@ -1,8 +1,8 @@
 """Differentially private models, each trained in a venv of its own, for comparison only.
 
-A forest by diffprivlib, a network by opacus (DP-SGD). They get the encoded rows as arrays and write
-probabilities; both are kept on disk. The network is NN(100), not the large one: the paper's epsilon
-and delta, today's library.
+A forest by diffprivlib, a network by opacus (DP-SGD). They get the encoded rows as arrays (the
+forest a number for each category) and write probabilities, which are kept on disk. The network is
+NN(100), not the large one: the paper's epsilon and delta, today's library.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from peers import DEFAULT_INTO, python_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ml_models.encoding import Matrix
+    from ml_models.encoding import Encoder, Matrix
     from ml_models.scene import Scene
 
 TIMEOUT_SECONDS = 900
@@ -51,25 +51,39 @@ def private_probabilities(
         "seed": scene.group.seed,
         "n_classes": int(scene.dataset.labels.max()) + 1,
     }
+    peer = peer_for(scene.group.model)
+    shown = _coded if peer == "diffprivlib" else _as_they_are
     arrays: dict[str, NDArray[Any]] = {
-        "rows": scene.train,
+        "rows": shown(scene.train, scene.encoder),
         "labels": scene.split.y_train,
-        "queries": np.vstack(queries),
+        "queries": shown(np.vstack(queries), scene.encoder),
     }
-    digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
+    script = HERE / f"peer_{peer}.py"
+    digest = hashlib.sha256(script.read_bytes() + json.dumps(settings, sort_keys=True).encode())
     for array in arrays.values():
         digest.update(np.ascontiguousarray(array).tobytes())
-    peer = peer_for(scene.group.model)
     out = scene.cache / peer / f"{digest.hexdigest()[:24]}.npy"
     if not out.exists():
-        _run(peer, arrays, settings, out)
+        _run(script, arrays, settings, out)
     said = np.load(out, allow_pickle=False)
     return np.split(said, np.cumsum([len(query) for query in queries])[:-1])
 
 
+def _as_they_are(rows: Matrix, encoder: Encoder) -> Matrix:  # noqa: ARG001 # as `_coded`
+    return rows
+
+
+def _coded(rows: Matrix, encoder: Encoder) -> NDArray[np.float64]:
+    """Return a number a category: splits of a random tree find nothing among a hundred columns."""
+    numbers = [rows[:, place] for place in range(len(encoder.numeric))]
+    codes = [rows[:, list(encoder.columns_of(name))].argmax(axis=1) for name in encoder.categorical]
+    return np.column_stack([*numbers, *codes]).astype(np.float64)
+
+
 def _run(
-    peer: str, arrays: dict[str, NDArray[Any]], settings: dict[str, object], out: Path
+    script: Path, arrays: dict[str, NDArray[Any]], settings: dict[str, object], out: Path
 ) -> None:
+    peer = script.stem.removeprefix("peer_")
     python = python_of(peer, DEFAULT_INTO)
     if python is None:
         message = f"no venv of {peer} (run benchmarks/peers.py)"
@@ -80,7 +94,7 @@ def _run(
         np.savez(given, **arrays)  # type: ignore[arg-type] # its keywords are arrays
         job = settings | {"given": str(given), "out": str(written)}
         done = subprocess.run(
-            [python, "-W", "ignore", HERE / f"peer_{peer}.py"],
+            [python, "-W", "ignore", script],
             input=json.dumps(job),
             capture_output=True,
             text=True,

@@ -52,7 +52,7 @@ def _anonymized(task: Task, *, only_quasi_identifiers: bool) -> Anonymized:
         "only_quasi_identifiers": only_quasi_identifiers,
     }
     told = json.dumps(settings, sort_keys=True) + given
-    key = hashlib.sha256(told.encode()).hexdigest()[:24]
+    key = hashlib.sha256(SCRIPT.read_bytes() + told.encode()).hexdigest()[:24]
     outs = {k: task.cache / "toolkit" / f"{key}-{k}.csv" for k in {*task.ks, task.k}}
     missing = {k: out for k, out in outs.items() if not out.exists()}
     if task.k in missing:

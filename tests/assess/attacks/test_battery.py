@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -194,3 +194,23 @@ def test_the_error_is_shared_so_that_a_battery_is_as_sure_as_one_attack():
         arms = [Counted(int(n), 2000) for n in right]
         wrong += any(arm.bounds(error)[1] - 0.5 < 0.03 for arm in arms)
     assert wrong <= 65
+
+
+@dataclass(frozen=True)
+class Two(Guess):
+    """Measures changed rows only where there are such, and says what stands for them elsewhere."""
+
+    name: ClassVar[str] = "test/two"
+
+    def run(self, target: ModelTarget, *, seed: int) -> tuple[Outcome, ...]:
+        (found,) = Guess.run(self, target, seed=seed)
+        if target.model > 0:
+            return (found,)
+        return (found, replace(found, measure="changed rows", power_measure="share right"))
+
+
+def test_a_measure_that_raw_data_dont_have_shows_its_power_by_another():
+    report = attack(target(0.0), unprotected=target(0.4), attacks=[Two()])
+    assert [finding.verdict for finding in report.findings] == ["resisted", "resisted"]
+    alone = attack(target(0.0), unprotected=target(0.01), attacks=[Two()])
+    assert [finding.verdict for finding in alone.findings] == ["INVALID", "INVALID"]

@@ -98,7 +98,7 @@ def test_a_model_of_alike_people_is_resisted_and_one_of_single_people_is_broken(
         target(model, alike=15), unprotected=target(model), attacks=[TreeStructure(k=10)]
     )
     assert {finding.verdict for finding in report.findings} == {"resisted"}
-    raw = {f.outcome.measure: f for f in attack(target(model)).findings}
+    raw = {f.outcome.measure: f for f in attack(target(model), attacks=[TreeStructure()]).findings}
     assert raw["a leaf below k"].verdict == "broken"
     assert raw["rows in leaves below k"].outcome.success.value > 0
 
@@ -107,6 +107,7 @@ def test_counts_need_no_positive_control_but_name_what_they_found():
     report = attack(
         target(DecisionTreeClassifier(random_state=0), alike=15),
         unprotected=target(DecisionTreeClassifier(random_state=0), alike=15),
+        attacks=[TreeStructure()],
     )
     assert report.resisted
     assert all(finding.excess_high == 0.0 for finding in report.findings)
@@ -123,7 +124,9 @@ def test_one_small_leaf_is_enough():
         non_members=rows,
         non_member_labels=labels,
     )
-    verdicts = {f.outcome.measure: f.verdict for f in attack(seen).findings}
+    verdicts = {
+        f.outcome.measure: f.verdict for f in attack(seen, attacks=[TreeStructure()]).findings
+    }
     assert verdicts["rows in leaves below k"] == "resisted"
     assert verdicts["a leaf below k"] == "broken"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -36,6 +36,8 @@ MOST_COLUMNS = 16
 NEARNESSES = {"the same": 0.0, "near": 0.1}
 START = 0.9
 ROUNDS = 200
+#: Weights are fitted on the pairs of so many people.
+MOST_FITTED = 400
 CONVERGED = 1e-7
 #: No agreement is certain, nor impossible.
 LEAST = 1e-6
@@ -54,12 +56,12 @@ class ProbabilisticLinkage:
     -----
     Fellegi and Sunter, "A theory for record linkage" (JASA 1969): a column's agreement adds
     ``log(m/u)``, its disagreement ``log((1 - m)/(1 - u))``, with m and u the probabilities that it
-    agrees in pairs of one person and of two. u is counted over all pairs, since all but one in the
-    number of rows are of two; m is found by expectation maximization over agreement patterns after
-    Jaro (JASA 1989), at least u and a half: left alone it finds pairs of a wide class instead of
-    pairs of one person. The worst is reported of numbers that agree if they are the same (or inside
-    the range) and if they are within a tenth of a standard deviation, each with the fitted m and
-    with an m of 0.9 throughout.
+    agrees in pairs of one person and of two. One pair in the number of rows is of one person, and u
+    is what is left for the others of how often all pairs agree. m is found by expectation
+    maximization over agreement patterns after Jaro (JASA 1989), at least a half and as much as all
+    pairs agree: left alone it finds pairs of a wide class instead of pairs of one person. The worst
+    is reported of numbers that agree if they are the same (or inside the range) and if they are
+    within a tenth of a standard deviation, each with the fitted m and with an m of 0.9 throughout.
 
     Examples
     --------
@@ -119,17 +121,26 @@ def agreement_weights(
     """
     agree = (np.arange(1 << n_columns)[:, None] >> np.arange(n_columns)) & 1
     share = counts / counts.sum()
-    u = np.clip(share @ agree, LEAST, 1 - LEAST)
-    least = np.maximum(u, 0.5)
-    m = np.maximum(u, START)
+    overall = share @ agree
+    least = np.clip(overall, 0.5, 1 - LEAST)
+    m = np.maximum(least, START)
+    u = _others(overall, m, prevalence)
     for _ in range(rounds):
         same = share / (1 + (1 - prevalence) / prevalence * np.exp(-_weights(agree, m, u)))
         fitted = np.clip((same @ agree) / max(same.sum(), 1e-300), least, 1 - LEAST)
         moved = float(np.abs(fitted - m).max())
         m = fitted
+        u = _others(overall, m, prevalence)
         if moved < CONVERGED:
             break
     return _weights(agree, m, u)
+
+
+def _others(
+    overall: NDArray[np.float64], m: NDArray[np.float64], prevalence: float
+) -> NDArray[np.float64]:
+    """Return how often columns agree in pairs of two people, from how often they do in all."""
+    return np.clip((overall - prevalence * m) / (1 - prevalence), LEAST, 1 - LEAST)
 
 
 def _weights(
@@ -144,9 +155,11 @@ def _rights(linkable: Linkable, columns: tuple[Matched, ...]) -> dict[str, NDArr
     telling = sorted(columns, key=lambda column: -column.average_gap)[:MOST_COLUMNS]
     n, people, owners = len(telling), linkable.people, linkable.owners
     rights: dict[str, NDArray[np.float64]] = {}
-    for called, nearness in NEARNESSES.items():
+    few = replace(linkable, known={k: v[:MOST_FITTED] for k, v in linkable.known.items()})
+    ordered = any(column.is_number for column in telling)
+    for called, nearness in NEARNESSES.items() if ordered else [("the same", 0.0)]:
         counts = np.zeros(1 << n, dtype=np.int64)
-        for _, patterns in _patterns(linkable, telling, nearness):
+        for _, patterns in _patterns(few, telling, nearness):
             counts += np.bincount(patterns.ravel(), minlength=1 << n)
         penalties = {}
         for way, rounds in (("fitted", ROUNDS), ("not fitted", 0)):

@@ -78,6 +78,8 @@ def lacking_control(target: TableTarget, names: tuple[str, ...]) -> str:
     """Return what of a control table over these columns is missing; empty if nothing is."""
     if not names:
         return "a column that the original and the released table share"
+    if not target.released.height:
+        return "released rows"
     if target.control is None or not target.control.height:
         return "a control table"
     absent = [name for name in names if name not in target.control.columns]

@@ -63,7 +63,7 @@ class Linkability:
     attacks: ClassVar[type] = TableTarget
 
     n_attacks: int = 2000
-    n_neighbours: int = 1
+    n_neighbours: int = 10
     parts: tuple[tuple[str, ...], tuple[str, ...]] | None = None
 
     def __post_init__(self) -> None:

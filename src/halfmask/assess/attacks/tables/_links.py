@@ -74,7 +74,7 @@ class Linkable:
         columns = matched_columns(target, shared_columns(target))
         named = quasi_identifiers_of(target)
         released = np.unique(target.owner_of_row)
-        people = released[sample(rng, len(released), n_attacks)]
+        people = rng.permutation(released[sample(rng, len(released), n_attacks)])
         return cls(
             columns=columns,
             quasi_identifiers=tuple(column for column in columns if column.name in named),

@@ -121,7 +121,7 @@ class Predicate:
 
 
 def possible_rows(predicate: Predicate, n_rows: int) -> NDArray[np.int64]:
-    """Return the released rows for which a predicate may be true."""
+    """Return those of the first released rows for which a predicate may be true."""
     rows = np.arange(n_rows, dtype=np.int64)
     for test in predicate.tests:
         rows = rows[test.may_hold(rows)]

@@ -56,7 +56,7 @@ class DistanceLinkage:
     of reading suppressed cells as anything or as an average value:
 
     - by quasi-identifiers: all of them, and 50 % and 25 % of them, drawn at random;
-    - by any columns: the same, all columns, and numbers only.
+    - by any columns: the same, all columns, all but the quasi-identifiers, and numbers only.
 
     A link is right with probability 1/k where the person's row ties with k - 1 others; the success
     is the mean. Guessing at random reaches one in the number of rows. Nobody who isn't in the table
@@ -132,6 +132,9 @@ def _scenarios(
         scenario = f"{percent}% of quasi-identifiers"
         found.append((QUASI_IDENTIFIERS, scenario, tuple(known[i] for i in some)))
     found.append((ALL, "all columns", columns))
+    others = tuple(column for column in columns if column not in known)
+    if known and others:
+        found.append((ALL, "other columns", others))
     numbers = tuple(column for column in columns if column.is_number)
     if numbers and numbers != columns:
         found.append((ALL, "numeric columns", numbers))

@@ -1,0 +1,158 @@
+"""Singling out: guesses of released rows, and of whom they are true."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+import pytest
+
+import halfmask as hm
+from halfmask._errors import ParameterError
+from halfmask.assess.attacks import Attack, TableTarget
+from halfmask.assess.attacks.tables import SinglingOutMultivariate, SinglingOutUnivariate
+from halfmask.assess.attacks.tables._guesses import guesses_of_many, guesses_of_one
+from halfmask.assess.attacks.tables._knowledge import known_people, matched_columns
+from halfmask.assess.attacks.tables._predicates import Predicate, count_known, possible_rows
+
+if TYPE_CHECKING:
+    from halfmask.assess.attacks.tables._matching import Matched
+
+
+def guesses(
+    released: pl.DataFrame, original: pl.DataFrame
+) -> tuple[tuple[Matched, ...], list[Predicate]]:
+    target = TableTarget(
+        released=released, original=original, owners=np.zeros(released.height, dtype=np.int64)
+    )
+    columns = matched_columns(target, tuple(original.columns))
+    found = guesses_of_one(columns, released, 100, np.random.default_rng(0))
+    return columns, found
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [1, 2, 2, 3],
+        [0.5, 2.0, 2.0, 3.5],
+        [date(2020, 1, 1), date(2020, 1, 2), date(2020, 1, 2), date(2020, 1, 3)],
+        ["a", "b", "b", "c"],
+        ["it's", 'say "b"', 'say "b"', "c == 1"],
+    ],
+)
+def test_values_that_occur_once_are_guessed_whatever_their_type(values: list[object]):
+    """Dates and quotes too: others build queries of text, and lose them."""
+    table = pl.DataFrame({"a `b` or 1": values})
+    columns, found = guesses(table, table)
+
+    ordered = not isinstance(values[0], str)
+    assert len(found) == (4 if ordered else 2)  # two values, and two ends of what has ends
+    assert count_known(found, known_people(columns, table)).tolist() == [1] * len(found)
+
+
+def test_one_missing_cell_is_a_guess():
+    table = pl.DataFrame({"a": ["x", "x", None]})
+    columns, found = guesses(table, table)
+
+    assert len(found) == 1
+    assert count_known(found, known_people(columns, table)).tolist() == [1]
+
+
+def test_a_value_inside_a_released_range_is_no_guess():
+    released = pl.DataFrame({"a": ["5", "[1, 9]", "[1, 9]"]})
+    _, found = guesses(released, pl.DataFrame({"a": [5, 1, 9]}))
+
+    assert all(test.kind != "within" for predicate in found for test in predicate.tests)
+
+
+def test_guesses_on_many_columns_are_met_by_one_released_row(raw: TableTarget):
+    columns = matched_columns(raw, tuple(raw.original.columns))
+    found = guesses_of_many(columns, (3, 5), 60, np.random.default_rng(0))
+
+    assert len({predicate.key for predicate in found}) == len(found) == 60
+    assert {len(predicate.tests) for predicate in found} == {3, 4, 5}
+    assert all(len(possible_rows(predicate, 400)) == 1 for predicate in found)
+    # The released table is the original: what is met by one row there is met by one here.
+    assert count_known(found, known_people(columns, raw.original)).tolist() == [1] * 60
+
+
+def test_counts_are_those_of_a_polars_filter(raw: TableTarget):
+    assert raw.control is not None
+    columns = matched_columns(raw, ("age", "city", "job"))
+    found = guesses_of_many(columns, (3, 3), 40, np.random.default_rng(1))
+    counted = count_known(found, known_people(columns, raw.control))
+
+    for predicate, count in zip(found, counted.tolist(), strict=True):
+        kept = raw.control
+        for test in predicate.tests:
+            column, value = pl.col(test.column.name), raw.released[test.column.name][test.row]
+            says = {"above": column >= value, "below": column <= value, "within": column == value}
+            kept = kept.filter(says[test.kind])
+        assert kept.height == count
+
+
+@pytest.mark.parametrize(
+    "attack", [SinglingOutUnivariate(), SinglingOutMultivariate(n_attacks=500)]
+)
+def test_the_raw_table_is_broken(attack: Attack, raw: TableTarget):
+    (outcome,) = attack.run(raw, seed=0)
+
+    assert outcome.excess.bounds(0.01)[0] > 0.05
+    assert outcome.success.value > outcome.control.value
+
+
+def test_shuffled_columns_single_nobody_out_together(permuted: TableTarget):
+    (outcome,) = SinglingOutMultivariate(n_attacks=1000).run(permuted, seed=0)
+
+    assert outcome.excess.bounds(0.01)[0] <= 0
+    assert outcome.excess.value < 0.05
+
+
+def test_a_table_without_guesses_makes_the_intruder_fail(original: pl.DataFrame):
+    one = original.head(1).select(pl.all().repeat_by(400).explode(empty_as_null=True))
+    target = TableTarget(released=one, original=original, control=original)
+    for attack in (SinglingOutUnivariate(), SinglingOutMultivariate(n_attacks=500)):
+        (outcome,) = attack.run(target, seed=0)
+        assert (outcome.success.value, outcome.success.trials) == (0.0, 500)
+
+
+def test_the_ends_of_released_ranges_single_people_out(original: pl.DataFrame):
+    """Everybody's height is his own, so that both ends of a class of five are one person's."""
+    made = hm.Anonymizer(
+        guarantees=[hm.KAnonymity(k=5)],
+        quasi_identifiers=original.columns,
+        recoding=hm.Ranges(),
+    ).fit_transform(original)
+    target = TableTarget(released=made, original=original, control=original.tail(200))
+    (outcome,) = SinglingOutMultivariate(n_attacks=300).run(target, seed=0)
+
+    assert outcome.details["guesses"] > 50
+    assert outcome.success.value > 0.1
+
+
+def test_the_same_seed_gives_the_same_outcome(raw: TableTarget):
+    attack = SinglingOutMultivariate(n_attacks=100)
+
+    assert attack.run(raw, seed=5) == attack.run(raw, seed=5)
+
+
+def test_what_is_missing_is_named(original: pl.DataFrame):
+    target = TableTarget(released=original, original=original)
+
+    assert SinglingOutUnivariate().lacks(target) == "a control table"
+    narrow = TableTarget(released=original, original=original, control=original.select("age"))
+    assert "city" in SinglingOutMultivariate().lacks(narrow)
+    small = original.select("age", "city")
+    assert re.match(
+        "3 columns", SinglingOutMultivariate().lacks(TableTarget(released=small, original=small))
+    )
+
+
+def test_numbers_of_columns_are_a_pair_in_order():
+    with pytest.raises(ParameterError, match="n_columns"):
+        SinglingOutMultivariate(n_columns=(8, 3))
+    with pytest.raises(ParameterError, match="pair"):
+        SinglingOutMultivariate(n_columns=(3,))  # type: ignore[arg-type] # that is the test

@@ -65,7 +65,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="under a minute, no peers")
     parser.add_argument("--only", nargs="*", default=[], help="words such as adult, 12, nn")
     parser.add_argument("--seeds", nargs="*", type=int, default=list(SEEDS))
-    parser.add_argument("--budget-minutes", type=float, default=600.0)
+    parser.add_argument("--budget-minutes", type=float, default=57.0)
     parser.add_argument("--out", type=Path, default=OUT)
     arguments = parser.parse_args()
     started = time.time()

@@ -14,6 +14,9 @@ from ml_models.task import Task
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from ml_models.datasets import Dataset, Split
     from ml_models.encoding import Matrix
     from ml_models.models import Model
@@ -31,6 +34,7 @@ class Scene:
     train: Matrix
     test: Matrix
     raw: Model
+    probabilities: NDArray[np.float64]
     cache: Path
 
     @classmethod
@@ -42,6 +46,7 @@ class Scene:
             dataset, parts = selected(dataset, parts, group.seed)
         encoder = Encoder.fitted(parts.train, dataset.numeric, dataset.categorical)
         train = encoder.encode(parts.train)
+        raw = trained(group.model, train, parts.y_train, group.seed)
         return cls(
             group=group,
             dataset=dataset,
@@ -49,7 +54,8 @@ class Scene:
             encoder=encoder,
             train=train,
             test=encoder.encode(parts.test),
-            raw=trained(group.model, train, parts.y_train, group.seed),
+            raw=raw,
+            probabilities=raw.predict_proba(train),
             cache=cache,
         )
 
@@ -61,7 +67,7 @@ class Scene:
             encoded=self.train,
             model=self.raw,
             model_name=self.group.model,
-            probabilities=self.raw.predict_proba(self.train),
+            probabilities=self.probabilities,
             quasi_identifiers=self.dataset.qi_sets[self.group.qi],
             k=k,
             seed=self.group.seed,

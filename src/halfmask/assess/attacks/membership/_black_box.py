@@ -12,7 +12,7 @@ from halfmask.assess.attacks._targets import ModelTarget
 from halfmask.assess.attacks.membership._answers import features
 from halfmask.assess.attacks.membership._learner import learn
 from halfmask.assess.attacks.membership._scores import Scores, measured
-from halfmask.assess.attacks.membership._stranger import seen_by_stranger
+from halfmask.assess.attacks.membership._stranger import outsiders, seen_by_stranger
 from halfmask.assess.attacks.membership._view import views
 
 if TYPE_CHECKING:
@@ -80,9 +80,12 @@ class BlackBox:
         found: list[Outcome] = []
         for view in views(target, seed=seed):
             other = seen_by_stranger(target, view, seed=seed)
-            stranger = None if other is None else (other, self._scores(other, seed))
-            scores = self._scores(view, seed)
-            found += measured(self.name, view, scores, seed=seed, stranger=stranger)
+            stranger, seen = None, view
+            if other is not None:  # learns from as many in both arms, or one would learn less
+                stranger = other, self._scores(other, seed)
+                seen = view.only(outsiders(target, seed=seed))
+            scores = self._scores(seen, seed)
+            found += measured(self.name, seen, scores, seed=seed, stranger=stranger)
         return tuple(found)
 
     def _scores(self, view: View, seed: int) -> Scores:

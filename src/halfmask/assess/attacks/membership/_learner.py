@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from halfmask._errors import DataError
 from halfmask.assess.attacks.membership._area import Area
 
 if TYPE_CHECKING:
@@ -59,18 +60,25 @@ def learn(
     inputs
         (rows, inputs), finite.
     member
-        Which of the rows are of members; at least three are and three aren't.
+        Which of the rows are of members.
     hidden
         The widths of the network's hidden layers.
     trees
         How many trees the forest has.
     seed
         What is drawn from.
+
+    Raises
+    ------
+    DataError
+        If fewer than three rows are of members, or of non-members.
     """
     rng = np.random.default_rng((seed, 3))
     held = np.zeros(len(member), dtype=bool)
     taught: list[NDArray[np.int64]] = []
     sides = [rng.permutation(np.flatnonzero(member == side)) for side in (True, False)]
+    if min(len(side) for side in sides) < 3:
+        raise DataError("An attack model needs at least 3 known members and 3 known non-members.")
     most = min(*(len(side) - len(side) // 3 for side in sides), MOST_ROWS // 2)
     for side in sides:
         held[side[: len(side) // 3]] = True
@@ -78,10 +86,10 @@ def learn(
     places = rng.permutation(np.concatenate(taught))
     areas: dict[str, float] = {}
     models: dict[str, Any] = {}
-    for name, model in _candidates(hidden, trees, int(rng.integers(2**31))):
+    for name, model in _candidates(hidden, trees, len(places), int(rng.integers(2**31))):
         with warnings.catch_warnings():
             # A network that could learn longer is judged by what it has learnt.
-            warnings.simplefilter("ignore")
+            warnings.filterwarnings("ignore", message="Stochastic Optimizer")
             model.fit(inputs[places], member[places])
         models[name] = model
         of_member = model.predict_proba(inputs[held])[:, 1]
@@ -90,14 +98,20 @@ def learn(
     return Learned(model=models[best], held=np.flatnonzero(held), areas=areas)
 
 
-def _candidates(hidden: tuple[int, ...], trees: int, seed: int) -> list[tuple[str, Any]]:
+def _candidates(
+    hidden: tuple[int, ...], trees: int, n_rows: int, seed: int
+) -> list[tuple[str, Any]]:
     from sklearn.ensemble import RandomForestClassifier  # noqa: PLC0415 # loads late
     from sklearn.neural_network import MLPClassifier  # noqa: PLC0415 # the same
     from sklearn.pipeline import make_pipeline  # noqa: PLC0415 # the same
     from sklearn.preprocessing import StandardScaler  # noqa: PLC0415 # the same
 
     network = MLPClassifier(
-        hidden, early_stopping=True, n_iter_no_change=5, max_iter=60, random_state=seed
+        hidden,
+        early_stopping=n_rows >= 200,  # of fewer a tenth doesn't show when to stop
+        n_iter_no_change=5,
+        max_iter=60,
+        random_state=seed,
     )
     # Ten rows to a leaf: it is to tell how sure the model is, not to learn people by heart.
     forest = RandomForestClassifier(trees, min_samples_leaf=10, random_state=seed, n_jobs=1)

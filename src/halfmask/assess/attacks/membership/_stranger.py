@@ -11,10 +11,12 @@ from halfmask.assess.attacks.membership._shadows import shadow
 from halfmask.assess.attacks.membership._view import TRAINED
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from halfmask.assess.attacks._targets import ModelTarget
     from halfmask.assess.attacks.membership._view import View
 
-__all__ = ["seen_by_stranger"]
+__all__ = ["outsiders", "seen_by_stranger"]
 
 
 def seen_by_stranger(target: ModelTarget, view: View, *, seed: int) -> View | None:
@@ -31,6 +33,10 @@ def seen_by_stranger(target: ModelTarget, view: View, *, seed: int) -> View | No
     """
     if view.rows != TRAINED or target.train is None:
         return None
-    model = shadow(target, 0, seed=seed)
-    answered = model.probabilities[TRAINED].astype(np.float64)
-    return replace(view, probabilities=answered).only(~model.inside)
+    answered = shadow(target, 0, seed=seed).probabilities[TRAINED].astype(np.float64)
+    return replace(view, probabilities=answered).only(outsiders(target, seed=seed))
+
+
+def outsiders(target: ModelTarget, *, seed: int) -> NDArray[np.bool_]:
+    """Return who didn't train the first shadow model."""
+    return ~shadow(target, 0, seed=seed).inside

@@ -22,7 +22,7 @@ from halfmask.anonymize._guided import Guided
 from halfmask.anonymize.training._encoding import Encoding, as_table
 from halfmask.anonymize.training._guides import guide_values
 from halfmask.anonymize.training._points import ClassRows
-from halfmask.anonymize.training._representatives import CANDIDATES, CHOSEN, points_of
+from halfmask.anonymize.training._representatives import CHOSEN, candidates
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,6 +34,15 @@ if TYPE_CHECKING:
     from halfmask.guarantees import Guarantee
 
 __all__ = ["AnonymizedEstimator"]
+
+
+def _said(model: Any, encoded: NDArray[np.float64]) -> NDArray[np.float64] | None:  # noqa: ANN401
+    """Return what a model says of rows as a guide of its kind would, if it can."""
+    if hasattr(model, "predict_proba"):
+        return np.asarray(model.predict_proba(encoded), dtype=np.float64)
+    if is_classifier(model):
+        return None
+    return np.asarray(model.predict(encoded), dtype=np.float64).reshape(len(encoded), -1)
 
 
 def _has(method: str) -> Any:  # noqa: ANN401 # scikit-learn ships no types
@@ -72,13 +81,16 @@ class AnonymizedEstimator(
     method
         How classes are found; ``None``: :class:`Guided`.
     representative
-        What a class is written as: ``"centroid"``, ``"unconfounded-0.25"`` (``-0.5``, ``-0.75``),
-        ``"record"`` (the paper's), ``"nearest-prediction"``, or ``"chosen"``: of the synthetic ones
-        that from which a retrained model agrees best with the labels of the rows as they were.
+        What a class is written as: ``"centroid"``, ``"unconfounded"``, ``"record"`` (the paper's),
+        ``"nearest-prediction"``, or ``"chosen"``: of centroids, unconfounded points, and those
+        refined by what retrained models lack, the ones whose model agrees best with the labels of
+        the rows as they were.
     encoder
         Makes numbers of rows, as the model sees them; ``None``: numbers to mean 0 and deviation 1,
         a column for each category. What it learns (means, deviations, names of categories) is
         learned from the rows as they are; pass a fitted one of other rows to avoid that.
+    refinements
+        How often points are moved after a retraining, at least 0; each costs a training.
     folds
         Into how many parts the rows are cut for a cross-fitted guide.
     hierarchies, kinds, max_suppression_fraction
@@ -126,8 +138,8 @@ class AnonymizedEstimator(
     what isn't recoded), and no promise bounds what the model says of its training rows: attack it.
 
     **Edge cases.** Points are synthetic, except ``"record"`` and ``"nearest-prediction"``, which
-    are somebody's. Choosing a representative asks each candidate's model about the rows as they
-    were: a choice among four, which the attacks should be run against like everything else.
+    are somebody's. Choosing and refining ask retrained models about the rows as they were, and use
+    of the answers one number a class, the mean over its rows; the attacks judge what that tells.
 
     The way of Goldsteen et al., "Anonymizing machine learning models" (2020); what differs and why
     is in docs/explanation/training-on-anonymized-people.md.
@@ -154,6 +166,7 @@ class AnonymizedEstimator(
         method: Method | None = None,
         representative: str = CHOSEN,
         encoder: Any = None,  # noqa: ANN401 # scikit-learn ships no types
+        refinements: int = 6,
         folds: int = 3,
         hierarchies: Mapping[str, Hierarchy | HierarchyRule] | None = None,
         kinds: Mapping[str, Kind] | None = None,
@@ -168,6 +181,7 @@ class AnonymizedEstimator(
         self.method = method
         self.representative = representative
         self.encoder = encoder
+        self.refinements = refinements
         self.folds = folds
         self.hierarchies = hierarchies
         self.kinds = kinds
@@ -218,19 +232,37 @@ class AnonymizedEstimator(
             guide=guide,
             majority=self._majority(labels, classes),
         )
-        tried = CANDIDATES if self.representative == CHOSEN else (self.representative,)
         self.trials_: dict[str, float] = {}
         best = -np.inf
-        for name in tried:
-            points = points_of(name, rows)
+        models: dict[int, Any] = {}
+
+        def retrained(points: NDArray[np.float64]) -> NDArray[np.float64] | None:
+            return _said(models[id(points)], encoded)
+
+        for name, points in candidates(
+            self.representative, rows, retrained, refinements=self.refinements
+        ):
             written = encoded.copy()
             written[:, depends] = points[classes]
             self._count_again(written[:, depends])
             model = clone(self.estimator).fit(written, labels)
+            models = {id(points): model}
             self.trials_[name] = float(model.score(encoded, labels))
             if self.trials_[name] > best:
                 best = self.trials_[name]
                 self.model_, self.points_, self.representative_ = model, points, name
+
+    def fit_transform(self, X: Any, y: ArrayLike) -> NDArray[np.float64]:  # noqa: ANN401
+        """Fit, and return the training rows as the model was given them.
+
+        Rows that were suppressed are missing in every column: they took no part.
+        """
+        self.fit(X, y)
+        written = self.encoder_.encode(X)
+        cells = self.anonymizer_.cells_
+        written[:, self.encoder_.depends_] = self.points_[cells]
+        written[cells < 0] = np.nan
+        return written
 
     def transform(self, X: Any) -> NDArray[np.float64]:  # noqa: ANN401 # any table
         """Return rows as the model would see them, anonymized like the training rows.
@@ -285,7 +317,9 @@ class AnonymizedEstimator(
 
     def _checked(self, X: Any, labels: NDArray[Any]) -> pl.DataFrame:  # noqa: ANN401
         integer_at_least(2, owner="AnonymizedEstimator", folds=self.folds)
-        integer_at_least(0, owner="AnonymizedEstimator", seed=self.seed)
+        integer_at_least(
+            0, owner="AnonymizedEstimator", seed=self.seed, refinements=self.refinements
+        )
         fraction(
             owner="AnonymizedEstimator", max_suppression_fraction=self.max_suppression_fraction
         )

@@ -2,54 +2,87 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from halfmask._errors import ParameterError
-from halfmask.anonymize.training._points import (
-    ClassRows,
-    centroids,
-    nearest_predictions,
-    records,
-    unconfounded,
-)
+from halfmask.anonymize.training._linear_view import LinearView, score_of, unconfounded
+from halfmask.anonymize.training._points import centroids, nearest_predictions, records
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["CANDIDATES", "CHOSEN", "REPRESENTATIVES", "points_of"]
+    from halfmask.anonymize.training._points import ClassRows
 
-#: The name under which the best of several is chosen.
+__all__ = ["CHOSEN", "REPRESENTATIVES", "candidates"]
+
+#: The name under which points are refined and the best are chosen.
 CHOSEN = "chosen"
+#: How much of what goes along with the prediction is taken from a mean.
+STRENGTH = 0.5
+#: How much of what a class's predictions lack its point is moved by.
+RATE = 0.7
 
 #: What may represent a class, by name.
 REPRESENTATIVES: dict[str, Callable[[ClassRows], NDArray[np.float64]]] = {
     "centroid": centroids,
     "record": records,
     "nearest-prediction": nearest_predictions,
-    "unconfounded-0.25": partial(unconfounded, strength=0.25),
-    "unconfounded-0.5": partial(unconfounded, strength=0.5),
-    "unconfounded-0.75": partial(unconfounded, strength=0.75),
+    "unconfounded": lambda rows: unconfounded(rows, LinearView.of(rows), strength=STRENGTH),
 }
 
-#: Those that are tried where the best is chosen: no somebody's row among them.
-CANDIDATES = ("centroid", "unconfounded-0.25", "unconfounded-0.5", "unconfounded-0.75")
 
+def candidates(
+    name: str,
+    rows: ClassRows,
+    retrained: Callable[[NDArray[np.float64]], NDArray[np.float64] | None],
+    *,
+    refinements: int,
+) -> Iterator[tuple[str, NDArray[np.float64]]]:
+    """Yield named points of each class; those that are asked for, or several to choose from.
 
-def points_of(name: str, rows: ClassRows) -> NDArray[np.float64]:
-    """Return the point of each class.
+    Parameters
+    ----------
+    name
+        A representative, or ``CHOSEN``.
+    rows
+        The rows and their classes.
+    retrained
+        Trains a model on points and returns what it says of the rows *as they were*, (rows,
+        outputs) as the guide says it; ``None`` if it can't be compared with the guide.
+    refinements
+        How often points are moved by what their classes lack.
 
-    Raises
-    ------
-    ParameterError
-        If nothing has the name.
+    Notes
+    -----
+    A model trained on points errs on the rows as they were, and not alike on all: where it says
+    less of a class's rows than the guide does on average, the class's point is moved down the
+    guide's slope, so that the same labels, further down, lift what the model says there; and up
+    where it says more. That the labels stay those of the rows keeps the model honest.
     """
+    if name != CHOSEN:
+        yield name, _named(name)(rows)
+        return
+    yield "centroid", centroids(rows)
+    view = LinearView.of(rows)
+    points = unconfounded(rows, view, strength=STRENGTH)
+    yield "unconfounded", points
+    target = rows.means(score_of(rows.guide))[:, view.outputs]
+    for number in range(1, refinements + 1):
+        said = retrained(points)
+        if said is None or said.shape != rows.guide.shape:
+            return
+        lacking = target - rows.means(score_of(said))[:, view.outputs]
+        points = points - view.moved(RATE * lacking)
+        yield f"refined {number} times", points
+
+
+def _named(name: str) -> Any:  # noqa: ANN401 # one of the functions above
     if name not in REPRESENTATIVES:
         raise ParameterError(
             "The 'representative' parameter must be one of "
             f"{sorted([*REPRESENTATIVES, CHOSEN])}. Got {name!r} instead."
         )
-    return REPRESENTATIVES[name](rows)
+    return REPRESENTATIVES[name]

@@ -1,4 +1,14 @@
-"""Released tables: singling out, linkability, inference (WP29), and record linkage."""
+"""Released tables: singling out, linkability, inference (WP29), and record linkage.
+
+All read released cells as a stranger would: ranges, sets, nodes of the published hierarchies and
+suppressed cells stand for every value inside them. The first four need a control table.
+
+- :class:`SinglingOutUnivariate`, :class:`SinglingOutMultivariate`, :class:`Linkability`,
+  :class:`Inference`: the three risks of the Article 29 Working Party's opinion 05/2014;
+- :class:`DistanceLinkage`, :class:`ProbabilisticLinkage`, :class:`AssignmentLinkage`: which row is
+  whose, by quasi-identifiers and by any columns; a class of k counts as 1/k;
+- :class:`Expected`: the arm of trials that succeed to some share.
+"""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ class LinearView:
 
     @classmethod
     def of(cls, rows: ClassRows) -> Self:
-        """Fit one: by logistic regression on soft labels for shares, by least squares for numbers."""
+        """Fit one: logistic regression of soft labels for shares, least squares for numbers."""
         score = score_of(rows.guide)
         outputs = np.sort(np.argsort(-score.var(axis=0), kind="stable")[:MOST_OUTPUTS])
         shares = rows.guide.shape[1] != score.shape[1] or not np.array_equal(score, rows.guide)

@@ -8,9 +8,8 @@ protection, non-members the held-back 40 %.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.pipeline import Pipeline
 
 from halfmask.assess.attacks import ModelTarget, attack
@@ -19,6 +18,7 @@ from halfmask.assess.attacks.attributes import (
     QueryInference,
     WhiteBoxTreeInference,
 )
+from ml_models.encoding import FittedEncoding
 from ml_models.methods import METHODS
 from ml_models.models import accuracy, trained
 from ml_models.plan import RAW
@@ -26,31 +26,12 @@ from ml_models.remembered import Remembered
 from ml_models.task import as_matrix
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from halfmask.assess.attacks import Attack
-    from ml_models.encoding import Encoder, Matrix
     from ml_models.models import Model
     from ml_models.scene import Scene
 
 WANTED = "social"
 POSITIVE = "problematic"
-
-
-class Encoding(TransformerMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
-    """The encoder as a step of a pipeline: the attack looks at the tree behind it."""
-
-    def __init__(self, encoder: Encoder) -> None:
-        self.encoder = encoder
-
-    def fit(self, rows: object, labels: object = None) -> Self:  # noqa: ARG002 # fitted before
-        return self
-
-    def transform(self, rows: pl.DataFrame) -> Matrix:
-        return self.encoder.encode(rows)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
 
 
 def measure(scene: Scene, cells: list[tuple[str, int]]) -> Iterator[dict[str, Any]]:
@@ -69,7 +50,7 @@ def measure(scene: Scene, cells: list[tuple[str, int]]) -> Iterator[dict[str, An
             done = METHODS[method](scene.task(k))
             rows = as_matrix(done.rows, scene.encoder)
             labels = labels if done.labels is None else done.labels
-            model = trained(scene.group.model, rows, labels, scene.group.seed)
+            model = done.model or trained(scene.group.model, rows, labels, scene.group.seed)
             target = _target(scene, model)
         # Attacks in all but that their names are instances', which the protocol can't say
         asked = cast("list[Attack]", attacks)
@@ -83,7 +64,7 @@ def measure(scene: Scene, cells: list[tuple[str, int]]) -> Iterator[dict[str, An
 
 def _target(scene: Scene, model: Model) -> ModelTarget:
     return ModelTarget(
-        model=Pipeline([("encoding", Encoding(scene.encoder)), ("tree", model)]),
+        model=Pipeline([("encoding", FittedEncoding(scene.encoder)), ("tree", model)]),
         members=scene.split.train,
         member_labels=scene.split.y_train,
         non_members=scene.split.held_back,

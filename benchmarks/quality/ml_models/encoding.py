@@ -9,10 +9,11 @@ rarest of a column with more than `MOST_CATEGORIES` share one column.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -101,3 +102,22 @@ class Encoder:
             if self.shares_last[name]:
                 encoded[:, columns[-1]] = 1.0 - encoded[:, columns[0] : columns[-1]].sum(axis=1)
         return encoded
+
+
+class FittedEncoding(TransformerMixin, BaseEstimator):  # type: ignore[misc] # has no types
+    """The encoder as scikit-learn knows them; it is fitted already, and stays so."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        self.encoder = encoder
+
+    def __sklearn_clone__(self) -> Self:
+        return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def fit(self, rows: object, labels: object = None) -> Self:  # noqa: ARG002 # fitted before
+        return self
+
+    def transform(self, rows: pl.DataFrame) -> Matrix:
+        return self.encoder.encode(rows)

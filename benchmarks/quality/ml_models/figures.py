@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CLASSIC = ("guided", "toolkit", "mondrian", "hilbert", "r+ tree")
-GUIDES = ("guided", "guided-record", "workload-aware", "toolkit")
+GUIDES = ("guided", "guided-centroid", "guided-record", "workload-aware", "toolkit")
 SIDE = 260
 
 
@@ -99,7 +99,9 @@ def _points(grid: Grid, figure: Figure) -> pl.DataFrame:
 def _chart(points: pl.DataFrame, figure: Figure) -> alt.FacetChart:
     base = alt.Chart(points).encode(
         x=alt.X("k:Q", scale=alt.Scale(type="log"), axis=alt.Axis(values=list(KS))),
-        color=alt.Color("method:N", sort=[RAW, *figure.methods]),
+        color=alt.Color(
+            "method:N", sort=[RAW, *figure.methods], legend=alt.Legend(symbolOpacity=1)
+        ),
     )
     scale = alt.Scale(zero=False)
     lines = base.mark_line(point=True).encode(y=alt.Y("accuracy:Q", scale=scale))

@@ -140,7 +140,7 @@ def _resisted(store: Store) -> list[Bar]:
     """Say what the attacks reach at most against ours, and at least against the raw model."""
     lines = [(k, line) for k, line in store.lines.items() if k.kind in ("membership", "shadows")]
     lines = [(key, line) for key, line in lines if "failed" not in line]
-    ours = [line for key, line in lines if key.method == OURS]
+    ours = [line for key, line in lines if key.method in OUR_METHODS]
     raw = [line for key, line in lines if key.method == RAW]
     tprs = _all(ours, "", "0.1 % FPR, original")
     return [

@@ -101,11 +101,14 @@ class Anonymized:
         Does the same with other rows, such as test rows; `None` if the method can't.
     labels
         What to train on, where it isn't the true labels.
+    model
+        The model that was trained on the rows, if the method did that itself.
     """
 
     rows: Rows
     transform: Callable[[pl.DataFrame], Rows] | None = None
     labels: Labels | None = None
+    model: Model | None = None
 
 
 def as_matrix(rows: Rows, encoder: Encoder) -> Matrix:

@@ -32,8 +32,8 @@ NOTES_1 = (
 NOTES_2 = (
     "",
     "The attack is Fredrikson's white box with marginal priors. Guessing `other` for all is right",
-    "in .667, more than the paper's attack. Its tree is right in .68 of test rows, ours in .98: the",
-    "toolkit's notebook of the same data shows .997, and .698 for its white box.",
+    "in .667, more than the paper's attack. Its tree is right in .68 of test rows, ours in .98;",
+    "the toolkit's notebook on the same data shows .997, and .698 for its white box.",
 )
 
 

@@ -364,6 +364,17 @@ def test_numbers_out_of_range_go_to_the_nearest_and_unseen_categories_are_an_err
     assert "canary" not in str(caught.value)
 
 
+def test_unseen_categories_may_join_the_commonest_group():
+    minimizer = minimized(unseen="commonest").fit(people())
+    parts = minimizer.generalizations_["city"].parts
+
+    written = minimizer.transform(people(3).with_columns(city=pl.Series(["canary", None, "oslo"])))
+
+    commonest = max(parts, key=lambda part: part.share).representative
+    assert written["city"].to_list()[:2] == [commonest] * 2
+    assert written["city"][2] in {"oslo", "bergen"}
+
+
 # --- what it refuses ---
 
 
@@ -390,6 +401,7 @@ def test_a_column_that_is_not_there(arguments, says):
         ({"validation_fraction": 1}, "validation_fraction"),
         ({"confidence": 0.2}, "confidence"),
         ({"seed": -1}, "seed"),
+        ({"unseen": "nearest"}, "unseen"),
         ({"scoring": "recall"}, "scoring"),
         ({"features": []}, "names no column"),
         ({"estimator": 3}, "predict method"),

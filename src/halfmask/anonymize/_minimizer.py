@@ -24,7 +24,7 @@ from halfmask.anonymize._minimizer_feature import Feature
 from halfmask.anonymize._minimizer_model import Asked, Palette
 from halfmask.anonymize._minimizer_promise import Judges, Promise, promised
 from halfmask.anonymize._minimizer_rows import as_table, rewritten
-from halfmask.anonymize._minimizer_score import Called, Explained, Right
+from halfmask.anonymize._minimizer_score import score_of
 from halfmask.anonymize._minimizer_search import Search
 from halfmask.data import Column, to_polars
 
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import ArrayLike, NDArray
 
-    from halfmask.anonymize._minimizer_score import Score
     from halfmask.data import Hierarchy, HierarchyRule, Kind
 
 __all__ = ["Minimizer"]
@@ -79,6 +78,9 @@ class Minimizer(
         where the truth is ``y``, or without ``y`` the model's own predictions; larger is better.
     confidence
         How sure the promise is, in [0.5, 1).
+    unseen
+        What :meth:`transform` does with a category, or a missing cell, that the fit never saw in a
+        feature with groups: ``"error"``, or ``"commonest"``: it joins the group of most rows.
     seed
         Decides which rows validate. The same seed, rows and model give the same result.
 
@@ -114,12 +116,13 @@ class Minimizer(
     for classification (Clopper-Pearson), approximate for R2 and for scores of your own. Nothing is
     promised for people who come from elsewhere, nor about privacy: coarser is less, not anonymous.
 
-    **Edge cases.** A feature with a single value stays as it is. With few rows nothing can be promised, and everything stays as it is; the
-    sentence says how many are needed. Missing cells are an answer of their own. A number outside
-    of the fitted range takes the nearest one; a category that the fit never saw is an error in a
-    feature with groups, passes in one that stays as it is, and doesn't matter in one that isn't
-    needed. Frames given to ``transform`` needn't have the columns that aren't needed. ``clone``
-    keeps the fitted model. A function that answers numbers which aren't whole is a regression.
+    **Edge cases.** With few rows nothing can be promised, and everything stays as it is; the
+    sentence says how many are needed. A feature with a single value stays as it is. Missing cells
+    are an answer of their own. A number outside of the fitted range takes the nearest one; for a
+    category that the fit never saw see ``unseen``: it passes in a feature that stays as it is, and
+    doesn't matter in one that isn't needed. Frames given to ``transform`` needn't
+    have the columns that aren't needed. ``clone`` keeps the fitted model. A function that answers
+    numbers which aren't whole is a regression.
 
     Examples
     --------
@@ -145,6 +148,7 @@ class Minimizer(
         validation_fraction: float = 0.4,
         scoring: Literal["agreement", "accuracy"] | Callable[..., float] = "agreement",
         confidence: float = 0.95,
+        unseen: Literal["error", "commonest"] = "error",
         seed: int,
     ) -> None:
         self.estimator = estimator
@@ -156,6 +160,7 @@ class Minimizer(
         self.validation_fraction = validation_fraction
         self.scoring = scoring
         self.confidence = confidence
+        self.unseen = unseen
         self.seed = seed
 
     def fit(self, X: Any, y: ArrayLike | None = None) -> Self:  # noqa: ANN401 # any table
@@ -192,7 +197,7 @@ class Minimizer(
         judging = max(1, min(table.height - 1, round(table.height * self.validation_fraction)))
         validation, searched = order[:judging], order[judging:][:SEARCH_ROWS]
         features = [Feature.of(j, codings[j], codes[j, searched]) for j in chosen]
-        score = self._scorer(truth, asked, int(rng.integers(2**32)))
+        score = score_of(self.scoring, truth, asked, int(rng.integers(2**32)))
         keys = Keys([coding.n_codes for coding in codings], int(rng.integers(2**32)))
         remembered = Remembered(asked, keys)
         search = Search(
@@ -232,7 +237,8 @@ class Minimizer(
         Raises
         ------
         SchemaError
-            If a feature with groups has a category, or a missing cell, that the fit never saw.
+            If a feature with groups has a category, or a missing cell, that the fit never saw, and
+            ``unseen`` is ``"error"``.
         """
         check_is_fitted(self)
         X, table = self._read(self._completed(X), reset=False)
@@ -243,11 +249,13 @@ class Minimizer(
                 codes = np.full(table.height, target[0])
             else:
                 codes = coding.codes(table[coding.column.name])
+                if self.unseen == "commonest":
+                    codes = np.where(codes < 0, self._commonest[j], codes)
                 if (codes < 0).any():
                     raise SchemaError(
                         f"Column {coding.column.name!r} has {int((codes < 0).sum())} cells with a "
                         "category, or missing, that the fit never saw.",
-                        hint="Fit again with rows that have them.",
+                        hint='Fit again with rows that have them, or set unseen="commonest".',
                     )
             written[j] = self._palette.column(j, target[codes])
         return rewritten(X, written)
@@ -262,6 +270,7 @@ class Minimizer(
             high_open=True,
             validation_fraction=self.validation_fraction,
         )
+        one_of(("error", "commonest"), owner="Minimizer", unseen=self.unseen)
         number_between(0.5, 1.0, owner="Minimizer", high_open=True, confidence=self.confidence)
         integer_at_least(0, owner="Minimizer", seed=self.seed)
         if not callable(self.scoring):
@@ -346,16 +355,6 @@ class Minimizer(
             )
         return truth
 
-    def _scorer(self, truth: NDArray[np.float64], asked: Asked, seed: int) -> Score:
-        if callable(self.scoring):
-            return Called(self.scoring, None if asked.regression else asked.classes, seed)
-        if not asked.regression:
-            return Right()
-        spread = float(np.var(truth))
-        if not spread:
-            raise DataError("All rows have the same true value; R2 isn't defined.")
-        return Explained(spread)
-
     def _keep(self, promise: Promise, features: Sequence[Feature], palette: Palette) -> None:
         """Set what was learned."""
         targets = promise.step.targets
@@ -363,6 +362,7 @@ class Minimizer(
         self._palette = palette
         self._targets = {j: targets[j] for j in moved}
         self._codings = {j: feature.coding for j, feature in moved.items()}
+        self._commonest = {j: feature.commonest(targets[j]) for j, feature in moved.items()}
         answers = tuple(explain(feature, targets[feature.index]) for feature in features)
         self.generalizations_ = Generalizations(answers)
         self.accuracy_, self.accuracy_bound_ = promise.value, promise.bound

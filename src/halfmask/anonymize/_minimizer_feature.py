@@ -123,6 +123,10 @@ class Feature:
         mass = np.bincount(target, weights=self.counts)
         return float(_entropy(mass / mass.sum()).sum())
 
+    def commonest(self, target: NDArray[np.int64]) -> int:
+        """Return the code that stands for the group of most rows."""
+        return int(np.argmax(np.bincount(target, weights=self.counts)))
+
     def lost(self, target: NDArray[np.int64]) -> float:
         """Return the information that a map loses, in [0, 1]: mean of its NCP and its bits' share.
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Judges", "Promise", "least_rows", "promised", "stations"]
 
-BY_LEVEL, BY_STEP = 40, 8  # how many steps of a search are tested: by their score, by their number
+BY_LEVEL, BY_STEP = 40, 40  # how many steps of a search are tested: by their score, by their number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

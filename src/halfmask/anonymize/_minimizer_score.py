@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Called", "Explained", "Right", "Score"]
+    from halfmask.anonymize._minimizer_model import Asked
+
+__all__ = ["Called", "Explained", "Right", "Score", "score_of"]
 
 RESAMPLES = 500  # of the rows, for a score of the user's own; its 5 % point then rests on 25
 
@@ -168,3 +170,17 @@ def _squares(
     truth: NDArray[np.float64], predicted: NDArray[np.float64] | np.float64
 ) -> NDArray[np.float64]:
     return np.square(truth - predicted)
+
+
+def score_of(
+    scoring: str | Callable[..., float], truth: NDArray[np.float64], model: Asked, seed: int
+) -> Score:
+    """Return the score that a minimizer was asked for."""
+    if callable(scoring):
+        return Called(scoring, None if model.regression else model.classes, seed)
+    if not model.regression:
+        return Right()
+    spread = float(np.var(truth))
+    if not spread:
+        raise DataError("All rows have the same true value; R2 isn't defined.")
+    return Explained(spread)

@@ -21,6 +21,8 @@ __all__ = ["Search", "Step"]
 AT_ONCE = 16  # how many doubtful moves are tried in one call of the model
 PROFILE_ROWS = 200  # on how many rows it is seen how the model takes a category
 MOST_LABELS = 64  # answers with more different ones are numbers
+STAGES = (0.5, 0.8, 1.0)  # shares of what may be lost
+DOUBT = 0.3  # of a row; see `_Tried.rank`
 LEAST_GAIN = 1e-9  # a join of values that no row has gains nothing, and costs nothing
 
 
@@ -38,13 +40,18 @@ class _Tried:
 
     move: Move
     loss: float
+    doubt: float
     turn: int
 
     @property
     def rank(self) -> tuple[float, float]:
-        """What decides: loss by gain; among those that lose nothing the larger gain first."""
+        """What decides: loss by gain, then the larger gain.
+
+        What a few rows didn't lose, others may: the doubt keeps joins that gain next to nothing
+        from going before those that lose a row and gain much.
+        """
         return (
-            max(self.loss, 0.0) / max(self.move.gain, LEAST_GAIN),
+            (max(self.loss, 0.0) + self.doubt) / max(self.move.gain, LEAST_GAIN),
             -self.move.gain,
         )
 
@@ -95,8 +102,18 @@ class Search:
         self.level = score.of(truth, self._answers)
         self.path = [Step(self.level, dict(self.targets))]
 
-    def run(self, floor: float) -> None:
-        """Coarsen until no step keeps the score at the floor."""
+    def run(self, target: float) -> None:
+        """Coarsen until no step keeps the score at the target.
+
+        In stages, each with a lower floor: where a step of the last stage turns out to lose too
+        much on other rows, those before it are still there.
+        """
+        start = self.level
+        slack = max(start - target, 0.0)
+        for share in STAGES:
+            self._run(start - share * slack)
+
+    def _run(self, floor: float) -> None:
         turn = 0
         tried: dict[tuple[object, ...], _Tried] = {}
         for index in self._features:
@@ -119,7 +136,7 @@ class Search:
             if key in tried:
                 tried[key].move = move  # the same rows change; its loss is still a good guess
             else:
-                tried[key] = _Tried(move, 0.0, -1)
+                tried[key] = _Tried(move, 0.0, 0.0, -1)
 
     def _best(
         self, tried: dict[tuple[object, ...], _Tried], floor: float, turn: int
@@ -142,14 +159,23 @@ class Search:
             if order[0].turn == turn:
                 return order[0]
             doubtful = [t for t in order if t.turn < turn][:AT_ONCE]
-            for one, loss in zip(doubtful, self._losses([t.move for t in doubtful]), strict=True):
-                one.loss, one.turn = loss, turn
+            for one, (loss, rows) in zip(
+                doubtful, self._losses([t.move for t in doubtful]), strict=True
+            ):
+                one.loss, one.doubt, one.turn = loss, self._doubt(rows), turn
 
-    def _losses(self, moves: Sequence[Move]) -> list[float]:
-        """Return what each move would cost in score, the model asked once for all of them."""
+    def _doubt(self, rows: int) -> float:
+        """Return what a change of so many rows may lose beyond what was seen."""
+        return DOUBT * rows / (rows + 1) / len(self._answers)
+
+    def _losses(self, moves: Sequence[Move]) -> list[tuple[float, int]]:
+        """Return what each move would cost in score, and of how many rows.
+
+        The model is asked once for all of them.
+        """
         changes = [self._change(move) for move in moves]
         return [
-            -self._score.change(self._truth, self._answers, change.at, after)
+            (-self._score.change(self._truth, self._answers, change.at, after), len(change.at))
             for change, after in zip(changes, self._answered(changes), strict=True)
         ]
 

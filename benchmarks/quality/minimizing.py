@@ -157,7 +157,7 @@ def bars(*, quick: bool, rows: int, into: Path) -> list[Bar]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="no peer, under a minute")
-    parser.add_argument("--rows", type=int, default=5_000, help="rows to learn from")
+    parser.add_argument("--rows", type=int, default=3_000, help="rows to learn from")
     parser.add_argument("--into", type=Path, default=DEFAULT_INTO, help="the peers' venvs")
     arguments = parser.parse_args()
     report(bars(quick=arguments.quick, rows=arguments.rows, into=arguments.into))

@@ -82,26 +82,52 @@ class Remembered:
 
 
 class _Cache:
-    """The model's answers by key, sorted; emptied when it grows too large."""
+    """The model's answers by key; emptied when it grows too large.
 
-    MOST = 4_000_000
+    Two sorted shelves: new answers go to a small one, which is put into the large one when it is
+    full, because inserting into an array copies it.
+    """
+
+    SMALL = 1 << 15
+    MOST = 1 << 22
 
     def __init__(self) -> None:
-        self._keys = np.zeros(0, dtype=np.uint64)
-        self._answers: NDArray[np.float64] = np.zeros(0)
+        self._large, self._small = _Shelf(), _Shelf()
 
     def find(self, keys: NDArray[np.uint64]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
         """Return which keys are known, and their answers."""
-        if not len(self._keys):
-            return np.zeros(len(keys), dtype=bool), np.zeros(len(keys))
-        place = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
-        return self._keys[place] == keys, self._answers[place]
+        known, answers = self._large.find(keys)
+        also, others = self._small.find(keys)
+        answers[also] = others[also]
+        return known | also, answers
 
     def add(self, keys: NDArray[np.uint64], answers: NDArray[np.float64]) -> None:
-        """Remember answers."""
-        if len(self._keys) > self.MOST:
-            self.__init__()  # type: ignore[misc] # start anew
-        keys, first = np.unique(keys, return_index=True)
-        at = np.searchsorted(self._keys, keys)
-        self._keys = np.insert(self._keys, at, keys)
-        self._answers = np.insert(self._answers, at, answers[first])
+        """Remember the answers to keys in order, none of them known."""
+        self._small.add(keys, answers)
+        if len(self._small.keys) <= self.SMALL:
+            return
+        if len(self._large.keys) > self.MOST:
+            self._large = _Shelf()
+        self._large.add(self._small.keys, self._small.answers)
+        self._small = _Shelf()
+
+
+class _Shelf:
+    """Sorted keys and their answers."""
+
+    def __init__(self) -> None:
+        self.keys = np.zeros(0, dtype=np.uint64)
+        self.answers = np.zeros(0)
+
+    def find(self, keys: NDArray[np.uint64]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+        """Return which keys are here, and their answers."""
+        if not len(self.keys):
+            return np.zeros(len(keys), dtype=bool), np.zeros(len(keys))
+        place = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        return self.keys[place] == keys, self.answers[place]
+
+    def add(self, keys: NDArray[np.uint64], answers: NDArray[np.float64]) -> None:
+        """Put keys in their places."""
+        at = np.searchsorted(self.keys, keys)
+        self.keys = np.insert(self.keys, at, keys)
+        self.answers = np.insert(self.answers, at, answers)

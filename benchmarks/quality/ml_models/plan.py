@@ -17,10 +17,11 @@ FEWER = {
     *(("accuracy", "adult", qi, "rf") for qi in ("10", "12")),
     *(("accuracy", "adult", "12", model) for model in ("gb", "dt")),
     *(("accuracy", "loan", "18", model) for model in ("rf", "gb", "dt")),
+    ("membership", "loan", "18", "nn-large"),
     *(("shadows", *each, "rf") for each in (("adult", "12"), ("loan", "18"))),
 }
-#: What stands beside ours everywhere, and in the paper's figures; with NN everything does.
-BESIDE = (OURS, "toolkit", "toolkit-qi", "mondrian")
+#: What stands beside ours everywhere, and in figures 2 to 4; in figure 5 everything does.
+BESIDE = (OURS, OURS_AT_ONCE, "toolkit", "toolkit-qi", "mondrian")
 CLASSIC = (*BESIDE, "hilbert", "r+ tree")
 
 
@@ -106,10 +107,11 @@ def _group(kind: str, data: str, qi: str, model: str, seed: int) -> Group:
 
 def _accuracy_cells(data: str, qi: str, model: str) -> list[tuple[str, int]]:
     """List the raw model, every method of this place at every k, and what is only shown once."""
-    methods = [name for name in METHODS if name not in EXTRAS]
-    if model != "nn":
-        in_figure_3 = (data, qi) == ("adult", "8")
-        methods = [*(CLASSIC if in_figure_3 else BESIDE)]
+    methods = [*BESIDE]
+    if model == "nn" or (data, qi) == ("adult", "8"):
+        methods = [*CLASSIC]
+    if model == "nn" and (data, qi) in (("adult", "12"), ("loan", "18")):
+        methods = [name for name in METHODS if name not in EXTRAS]
     if (data, qi) in (("adult", "12"), ("nursery", "8")):
         methods.remove("toolkit-qi")  # all attributes are quasi-identifiers: it is `toolkit`
     cells = [(RAW, 0)] + [(method, k) for k in KS for method in methods]

@@ -128,11 +128,17 @@ class Encoding:
             Standard().fit(table) if self.encoder is None else clone(self.encoder).fit(rows)
         )
         encoded = self.encode(rows)
+        shifts = (1, max(1, table.height // 2), max(1, table.height // 3))
         self.depends_ = np.zeros(encoded.shape[1], dtype=np.bool_)
-        for shift in (1, max(1, table.height // 2), max(1, table.height // 3)):
-            swapped = self.encode(self._swapped(rows, table, shift))
+        for shift in shifts:
+            swapped = self.encode(self._swapped(rows, table, self.quasi_identifiers, shift))
             self.depends_ |= ~np.equal(swapped, encoded).all(axis=0)
-        # What never changes says nothing; a constant column is no quasi-identifier's.
+        places = np.cumsum(self.depends_) - 1
+        self.parts_ = []
+        for name in self.quasi_identifiers:
+            swapped = self.encode(self._swapped(rows, table, (name,), 1))
+            changed = self.depends_ & ~np.equal(swapped, encoded).all(axis=0)
+            self.parts_.append(places[changed].astype(np.int64))
         return self
 
     def encode(self, rows: Any) -> NDArray[np.float64]:  # noqa: ANN401 # any table
@@ -158,18 +164,23 @@ class Encoding:
             )
         return dense
 
-    def _swapped(self, rows: Any, table: pl.DataFrame, shift: int) -> Any:  # noqa: ANN401
-        """Return the rows, each with the quasi-identifiers of another."""
+    @staticmethod
+    def _swapped(
+        rows: Any,  # noqa: ANN401 # any table
+        table: pl.DataFrame,
+        names: Sequence[str],
+        shift: int,
+    ) -> Any:  # noqa: ANN401 # the same
+        """Return the rows, each with another's values of some columns."""
         order = np.roll(np.arange(table.height), shift)
         if isinstance(rows, np.ndarray) or not hasattr(rows, "columns"):
             array = np.asarray(rows).copy()
-            places = [table.columns.index(name) for name in self.quasi_identifiers]
+            places = [table.columns.index(name) for name in names]
             array[:, places] = array[order][:, places]
             return array
         if hasattr(rows, "iloc"):
             frame = rows.copy()
-            for name in self.quasi_identifiers:
+            for name in names:
                 frame[name] = rows[name].to_numpy()[order]
             return frame
-        names = list(self.quasi_identifiers)
-        return table.with_columns(table.select(names)[order])
+        return table.with_columns(table.select(list(names))[order])

@@ -22,7 +22,7 @@ from halfmask.anonymize._guided import Guided
 from halfmask.anonymize.training._encoding import Encoding, as_table
 from halfmask.anonymize.training._guides import guide_values
 from halfmask.anonymize.training._points import ClassRows
-from halfmask.anonymize.training._representatives import CHOSEN, candidates
+from halfmask.anonymize.training._representatives import CHOSEN, MOVED, candidates
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from halfmask.guarantees import Guarantee
 
 __all__ = ["AnonymizedEstimator"]
+
+#: Points that are so much worse than the best so far, in the model's score, aren't refined.
+HOPELESS = 0.02
 
 
 def _said(model: Any, encoded: NDArray[np.float64]) -> NDArray[np.float64] | None:  # noqa: ANN401
@@ -81,10 +84,11 @@ class AnonymizedEstimator(
     method
         How classes are found; ``None``: :class:`Guided`.
     representative
-        What a class is written as: ``"centroid"``, ``"unconfounded"``, ``"record"`` (the paper's),
-        ``"nearest-prediction"``, or ``"chosen"``: of centroids, unconfounded points, and those
-        refined by what retrained models lack, the ones whose model agrees best with the labels of
-        the rows as they were.
+        What a class is written as: ``"centroid"``, ``"typical"``, ``"box"``, ``"unconfounded"``,
+        ``"record"`` (the paper's), ``"nearest-prediction"``, or ``"chosen"``: all but the last are
+        tried, the unconfounded are refined by what retrained models lack, and those win whose
+        model agrees best with the labels of the rows as they were. Networks learn most from refined
+        points, trees from boxes and records.
     encoder
         Makes numbers of rows, as the model sees them; ``None``: numbers to mean 0 and deviation 1,
         a column for each category. What it learns (means, deviations, names of categories) is
@@ -231,6 +235,8 @@ class AnonymizedEstimator(
             classes=classes,
             guide=guide,
             majority=self._majority(labels, classes),
+            parts=tuple(self.encoder_.parts_),
+            cut=self.anonymizer_.plan_.partition.features_cut(),
         )
         self.trials_: dict[str, float] = {}
         best = -np.inf
@@ -248,6 +254,8 @@ class AnonymizedEstimator(
             model = clone(self.estimator).fit(written, labels)
             models = {id(points): model}
             self.trials_[name] = float(model.score(encoded, labels))
+            if name in MOVED and self.trials_[name] < best - HOPELESS:
+                break  # this kind of model doesn't learn from points that are moved
             if self.trials_[name] > best:
                 best = self.trials_[name]
                 self.model_, self.points_, self.representative_ = model, points, name

@@ -121,10 +121,8 @@ def _line(
     gram = columns.T @ columns / len(columns)
     penalty = RIDGE * max(1e-12, float(np.trace(gram)) / len(gram)) * np.eye(len(gram))
     level = float(value.mean())
-    slope: NDArray[np.float64] = np.linalg.solve(
-        gram + penalty, columns.T @ (value - level) / len(columns)
-    )
-    return slope, level
+    slope = np.linalg.solve(gram + penalty, columns.T @ (value - level) / len(columns))
+    return slope.astype(np.float64), level
 
 
 def unconfounded(rows: ClassRows, view: LinearView, *, strength: float) -> NDArray[np.float64]:

@@ -14,7 +14,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["ClassRows", "centroids", "nearest_predictions", "records"]
+__all__ = ["ClassRows", "boxes", "centroids", "nearest_predictions", "records", "typical"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +33,11 @@ class ClassRows:
         What leads, (rows, outputs): probabilities in [0, 1] or numbers.
     majority
         For each row whether it has its class's most frequent label, (rows,).
+    parts
+        For each quasi-identifier the columns that depend on it.
+    cut
+        Whether a quasi-identifier tells a class from others: whether it was cut on the way to it,
+        (classes, quasi-identifiers).
     """
 
     encoded: NDArray[np.float64]
@@ -40,6 +45,8 @@ class ClassRows:
     classes: NDArray[np.int64]
     guide: NDArray[np.float64]
     majority: NDArray[np.bool_]
+    parts: tuple[NDArray[np.int64], ...] = ()
+    cut: NDArray[np.bool_] | None = None
 
     def __repr__(self) -> str:
         return f"ClassRows({len(self.classes)} rows, {self.n_classes} classes)"
@@ -103,3 +110,37 @@ def nearest_predictions(rows: ClassRows) -> NDArray[np.float64]:
     nearest = rows.nearest(rows.means(rows.guide), rows.guide, everyone)
     found: NDArray[np.float64] = rows.encoded[nearest]
     return found
+
+
+def boxes(rows: ClassRows) -> NDArray[np.float64]:
+    """Return typical values where a class was cut from others, the table's everywhere else.
+
+    For each quasi-identifier by itself the value of the class that is nearest its mean: a number
+    near the middle, the most frequent category. A quasi-identifier that was never cut on the way
+    to the class is written as for the whole table: a model of splits can then tell classes apart by
+    what parted them and by nothing else. The values are somebody's one by one, their combination is
+    nobody's on purpose.
+    """
+    points = typical(rows)
+    if rows.cut is None:
+        return points
+    middle = rows.encoded.mean(axis=0)
+    for place, columns in enumerate(rows.parts):
+        values = rows.encoded[:, columns]
+        usual = values[((values - middle[columns]) ** 2).sum(axis=1).argmin()]
+        points[:, columns] = np.where(rows.cut[:, place : place + 1], points[:, columns], usual)
+    return points
+
+
+def typical(rows: ClassRows) -> NDArray[np.float64]:
+    """Return for each quasi-identifier by itself the class's value that is nearest its mean.
+
+    A number near the middle, the most frequent category: values that occur, in a combination that
+    is nobody's but by chance. Goldsteen et al. (2020), section 3, name it as the alternative.
+    """
+    points = centroids(rows)
+    everyone = np.ones(len(rows.classes), dtype=np.bool_)
+    for columns in rows.parts:
+        values = rows.encoded[:, columns]
+        points[:, columns] = values[rows.nearest(points[:, columns], values, everyone)]
+    return points

@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from halfmask._errors import ParameterError
 from halfmask.anonymize.training._linear_view import LinearView, score_of, unconfounded
-from halfmask.anonymize.training._points import centroids, nearest_predictions, records
+from halfmask.anonymize.training._points import (
+    boxes,
+    centroids,
+    nearest_predictions,
+    records,
+    typical,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -16,10 +22,12 @@ if TYPE_CHECKING:
 
     from halfmask.anonymize.training._points import ClassRows
 
-__all__ = ["CHOSEN", "REPRESENTATIVES", "candidates"]
+__all__ = ["CHOSEN", "MOVED", "REPRESENTATIVES", "candidates"]
 
 #: The name under which points are refined and the best are chosen.
 CHOSEN = "chosen"
+#: Where the moving starts.
+MOVED = ("unconfounded",)
 #: How much of what goes along with the prediction is taken from a mean.
 STRENGTH = 0.5
 #: How much of what a class's predictions lack its point is moved by.
@@ -28,6 +36,8 @@ RATE = 0.7
 #: What may represent a class, by name.
 REPRESENTATIVES: dict[str, Callable[[ClassRows], NDArray[np.float64]]] = {
     "centroid": centroids,
+    "typical": typical,
+    "box": boxes,
     "record": records,
     "nearest-prediction": nearest_predictions,
     "unconfounded": lambda rows: unconfounded(rows, LinearView.of(rows), strength=STRENGTH),
@@ -66,6 +76,8 @@ def candidates(
         yield name, _named(name)(rows)
         return
     yield "centroid", centroids(rows)
+    for each in ("typical", "box", "record"):
+        yield each, REPRESENTATIVES[each](rows)
     view = LinearView.of(rows)
     points = unconfounded(rows, view, strength=STRENGTH)
     yield "unconfounded", points

@@ -9,7 +9,7 @@ from halfmask.anonymize._minimizer_cache import Keys, Remembered, _Cache
 
 def test_answers_are_the_models_and_each_row_is_asked_once(monkeypatch):
     monkeypatch.setattr(_Cache, "SMALL", 20)
-    asked = []
+    asked: list[tuple[int, ...]] = []
 
     def model(codes):
         asked.extend(map(tuple, codes.T.tolist()))

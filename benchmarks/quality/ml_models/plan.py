@@ -145,7 +145,7 @@ ATTACKED: dict[tuple[str, str, str], list[tuple[str, int]]] = {
         ("dp epsilon=1", 0),
     ],
     ("membership", "loan", "nn-large"): [(RAW, 0), (OURS_AT_ONCE, 200), ("dp epsilon=3.1", 0)],
-    ("shadows", "adult", "rf"): [(RAW, 0), (OURS_AT_ONCE, 50)],
+    ("shadows", "adult", "rf"): [(RAW, 0), (OURS_AT_ONCE, 50), (OURS, 50)],
     ("shadows", "loan", "rf"): [(RAW, 0), (OURS_AT_ONCE, 100)],
     ("attribute", "nursery", "dt"): [(RAW, 0), (OURS, 100)],
 }

@@ -2,7 +2,8 @@
 
 Start with :func:`describe`, which proposes a policy; :func:`protect`, which makes a release by it;
 and :func:`verify`, which counts again what the release claims. :class:`Anonymizer` is the same
-protection as a scikit-learn estimator.
+protection as a scikit-learn estimator, :class:`AnonymizedEstimator` trains a model on anonymized
+people, and :func:`attack` tells what an intruder still learns.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
         Representative,
         RPlusTree,
     )
+    from halfmask.anonymize.training import AnonymizedEstimator, accuracy_by_k
+    from halfmask.assess.attacks import AttackReport, ModelTarget, TableTarget, attack
     from halfmask.data import Hierarchy, Schema, describe, read_hierarchy
     from halfmask.guarantees import (
         DistinctLDiversity,
@@ -49,7 +52,9 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _ROOMS = {
+    "AnonymizedEstimator": "anonymize.training",
     "Anonymizer": "anonymize",
+    "AttackReport": "assess.attacks",
     "Centroid": "anonymize",
     "ColumnNotFoundError": "_errors",
     "DataError": "_errors",
@@ -64,6 +69,7 @@ _ROOMS = {
     "KAnonymity": "guarantees",
     "Level": "anonymize",
     "Minimizer": "anonymize",
+    "ModelTarget": "assess.attacks",
     "Mondrian": "anonymize",
     "ParameterError": "_errors",
     "Policy": "release",
@@ -77,7 +83,10 @@ _ROOMS = {
     "Schema": "data",
     "SchemaError": "_errors",
     "TCloseness": "guarantees",
+    "TableTarget": "assess.attacks",
     "VerificationError": "_errors",
+    "accuracy_by_k": "anonymize.training",
+    "attack": "assess.attacks",
     "describe": "data",
     "measure": "guarantees",
     "protect": "release",
@@ -87,7 +96,9 @@ _ROOMS = {
 }
 
 __all__ = [
+    "AnonymizedEstimator",
     "Anonymizer",
+    "AttackReport",
     "Centroid",
     "ColumnNotFoundError",
     "DataError",
@@ -102,6 +113,7 @@ __all__ = [
     "KAnonymity",
     "Level",
     "Minimizer",
+    "ModelTarget",
     "Mondrian",
     "ParameterError",
     "Policy",
@@ -115,8 +127,11 @@ __all__ = [
     "Schema",
     "SchemaError",
     "TCloseness",
+    "TableTarget",
     "VerificationError",
     "__version__",
+    "accuracy_by_k",
+    "attack",
     "describe",
     "measure",
     "protect",

@@ -9,6 +9,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from halfmask._errors import DataError, ParameterError
+from halfmask.anonymize.training._rows import taken
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -128,8 +129,8 @@ def cross_fitted(
         splitter = KFold(min(folds, len(y)), shuffle=True, random_state=seed)
     found: NDArray[np.float64] | None = None
     for train, held in splitter.split(np.zeros(len(y)), y):
-        model = clone(estimator).fit(_taken(rows, train), y[train])
-        said = predicted(model, _taken(rows, held))
+        model = clone(estimator).fit(taken(rows, train), y[train])
+        said = predicted(model, taken(rows, held))
         if found is None:
             found = np.empty((len(y), said.shape[1]))
         found[held] = said
@@ -194,10 +195,3 @@ def _checked(said: NDArray[Any], n_rows: int) -> NDArray[np.float64]:
             hint="Mend the guide, or leave these rows out.",
         )
     return values
-
-
-def _taken(rows: Rows, places: NDArray[np.int64]) -> Rows:
-    """Return some of the rows, of whatever kind they are."""
-    if hasattr(rows, "iloc"):
-        return rows.iloc[places]
-    return rows[places]

@@ -51,7 +51,7 @@ def released(raw: list[str], written: list[str], ill: str) -> TableTarget:
     )
 
 
-def test_the_papers_example():
+def test_the_papers_example(right_of):
     """Wong 2007, section 1: two q1 and four q2; the two cancers must be those of q1.
 
     Had a q2 had one of them, q1 and q2 would each have kept a half, q2 with its two others.
@@ -61,14 +61,14 @@ def test_the_papers_example():
     )
     outcome = Minimality(finer="values").run(target, seed=0)[0]
     assert outcome.details["by_shares_alone"] == pytest.approx(2 / 6)  # q2's two of one value
-    assert outcome.success.successes == 6
+    assert right_of(outcome) == 6
     assert outcome.details["highest_gain"] == pytest.approx(0.5)
 
 
-def test_two_reasons_leave_everybody_at_a_half():
+def test_two_reasons_leave_everybody_at_a_half(right_of):
     target = released(["q1", "q1", "q2", "q2"], ["Q"] * 4, "ynyn")
     outcome = Minimality(finer="values").run(target, seed=0)[0]
-    assert outcome.success.successes == 0
+    assert right_of(outcome) == 0
     assert outcome.details["highest_gain"] == 0.0
 
 
@@ -113,6 +113,7 @@ def test_beliefs_agree_with_every_assignment_of_secrets(sides, data):
     ]
     found = believed(finer, codes, guarantees, column="ill", n_values=3, most=10**6)
 
+    assert found is not None
     assert len(found) == (n if fitting else 0)
     if fitting:
         for person, value in itertools.product(range(n), range(3)):
@@ -131,6 +132,7 @@ def test_worlds_are_all_tables_with_these_margins(sizes, data):
         for firsts in itertools.product(*(range(size + 1) for size in sizes))
         if sum(firsts) == cut
     }
+    assert found is not None
     assert {tuple(world[:, 0].tolist()) for world in found} == expected
     assert len(found) == len(expected)
     assert worlds(sizes, counts, most=len(expected)) is not None
@@ -150,6 +152,7 @@ def test_worlds_weigh_what_they_stand_for():
         n_values=2,
         most=100,
     )
+    assert found is not None
     assert found[0, 0] == 0.5
     assert math.comb(4, 2) == 6
 

@@ -146,7 +146,7 @@ class AnonymizedEstimator(
     of the answers one number a class, the mean over its rows; the attacks judge what that tells.
 
     The way of Goldsteen et al., "Anonymizing machine learning models" (2020); what differs and why
-    is in docs/explanation/training-on-anonymized-people.md.
+    is in docs/explanation/training-on-protected-people.md.
 
     Examples
     --------

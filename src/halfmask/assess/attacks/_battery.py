@@ -82,7 +82,29 @@ def attack(
 
     Examples
     --------
-    See ``examples/anonymized_model``.
+    A tree that learns twenty thousand random labels by rote, and one that hardly can:
+
+    >>> import numpy as np
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from halfmask.assess.attacks import ModelTarget
+    >>> rng = np.random.default_rng(0)
+    >>> rows, labels = rng.normal(size=(20_000, 2)), rng.integers(0, 2, 20_000)
+    >>> def trained(tree):
+    ...     return ModelTarget(
+    ...         model=tree.fit(rows[:10_000], labels[:10_000]),
+    ...         members=rows[:10_000],
+    ...         member_labels=labels[:10_000],
+    ...         non_members=rows[10_000:],
+    ...         non_member_labels=labels[10_000:],
+    ...     )
+    >>> rote = trained(DecisionTreeClassifier(random_state=0))
+    >>> coarse = trained(DecisionTreeClassifier(min_samples_leaf=2_000))
+    >>> attack(coarse, unprotected=rote, attacks=["membership/gap"])
+    AttackReport(1 resisted, 0 broken, 0 INVALID, 0 skipped)
+    >>> attack(rote, unprotected=rote, attacks=["membership/gap"]).worst.verdict
+    'broken'
+
+    ``examples/anonymized_model`` shows the whole way on people.
     """
     fraction(owner="attack", tolerance=tolerance, least_power=least_power)
     number_between(0.5, 1, owner="attack", low_open=True, high_open=True, confidence=confidence)

@@ -12,12 +12,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from halfmask._errors import SchemaError
-from halfmask.anonymize.training import AnonymizedEstimator
+from halfmask.anonymize.training import AnonymizedEstimator, cross_fitted
 from ml_models.encoding import FittedEncoding
 from ml_models.models import MODELS
 from ml_models.task import Anonymized
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from halfmask.guarantees import Guarantee
     from ml_models.encoding import Matrix
     from ml_models.task import Task
@@ -25,14 +27,21 @@ if TYPE_CHECKING:
 #: How often points are refined; each costs a training, and forests take long.
 REFINEMENTS = {"nn": 6, "dt": 6}
 OTHER_REFINEMENTS = 2
+#: The estimator's own number.
+FOLDS = 3
+
+#: The group's model, and the guide that goes with it.
+_remembered: list[Any] = []
 
 
 def retrained(task: Task, guarantees: list[Guarantee], **settings: Any) -> Anonymized:  # noqa: ANN401
     """Guide, anonymize and retrain; `settings` are the estimator's, its defaults otherwise."""
     # the estimator encodes in double precision; networks train twice as fast in single
-    narrow = FunctionTransformer(_narrow)
+    model = make_pipeline(FunctionTransformer(_narrow), MODELS[task.model_name](task.seed))
+    if "guide" not in settings:
+        settings["guide"] = _guide(model, task)
     ours = AnonymizedEstimator(
-        make_pipeline(narrow, MODELS[task.model_name](task.seed)),
+        model,
         guarantees=guarantees,
         quasi_identifiers=list(task.quasi_identifiers),
         encoder=FittedEncoding(task.encoder),
@@ -51,6 +60,17 @@ def retrained(task: Task, guarantees: list[Guarantee], **settings: Any) -> Anony
         transform=lambda other: _written(ours, other, task),
         model=ours.model_[-1],
     )
+
+
+def _guide(model: Any, task: Task) -> NDArray[np.float64]:  # noqa: ANN401 # scikit-learn's
+    """Cross-fit the guide as the estimator would; every k of a group is led by the same."""
+    if not _remembered or _remembered[0] is not task.model:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            said = cross_fitted(model, task.encoded, task.labels, folds=FOLDS, seed=task.seed)
+        _remembered[:] = [task.model, said]
+    found: NDArray[np.float64] = _remembered[1]
+    return found
 
 
 def _narrow(rows: Any) -> Matrix:  # noqa: ANN401 # a matrix of any precision

@@ -39,6 +39,10 @@ class CurvePartition(Partition):
     def __repr__(self) -> str:
         return f"CurvePartition({self.n_cells} cells of {int(self.sizes.sum())} rows)"
 
+    def features_cut(self) -> NDArray[np.bool_]:
+        """Return that every column was cut: a place on the curve tells of all of them."""
+        return np.ones((self.n_cells, len(self.greatest)), dtype=np.bool_)
+
     def cells_of(self, codes: Sequence[NDArray[np.int64]]) -> NDArray[np.int32]:
         """Return the cell of each row; -1 where a code is negative.
 

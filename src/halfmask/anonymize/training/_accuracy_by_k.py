@@ -149,7 +149,13 @@ def accuracy_by_k(
     tried: dict[int, list[float]] = {k: [] for k in sorted(set(ks))}
     raw = []
     for number, (train, held) in enumerate(parts):
-        part = _Part(taken(X, train), labels[train], taken(X, held), labels[held])
+        part = _Part(
+            taken(X, train),
+            labels[train],
+            taken(X, held),
+            labels[held],
+            _guide_of(estimator.guide, train),
+        )
         raw.append(part.raw(estimator))
         for k, scores in tried.items():
             progress(f"k={k}, part {number + 1} of {len(parts)}")
@@ -165,6 +171,15 @@ def accuracy_by_k(
     )
 
 
+def _guide_of(guide: Any, places: NDArray[np.int64]) -> Any:  # noqa: ANN401 # many kinds
+    """Return the guide of some of the rows: predictions are given row by row."""
+    if isinstance(guide, list | tuple):
+        return [_guide_of(each, places) for each in guide]
+    if isinstance(guide, str) or hasattr(guide, "predict") or callable(guide):
+        return guide
+    return np.asarray(guide)[places]
+
+
 @dataclass(frozen=True, slots=True)
 class _Part:
     """Rows to learn from, and rows that take no part."""
@@ -173,6 +188,7 @@ class _Part:
     labels: NDArray[Any]
     held: Any
     held_labels: NDArray[Any]
+    guide: Any
 
     def raw(self, estimator: AnonymizedEstimator) -> float:
         """Return the score of a model of the rows as they are."""
@@ -185,7 +201,7 @@ class _Part:
         others = [each for each in estimator.guarantees if not isinstance(each, KAnonymity)]
         if len(self.labels) < k:
             return float("nan")
-        model = clone(estimator).set_params(guarantees=[KAnonymity(k=k), *others])
+        model = clone(estimator).set_params(guarantees=[KAnonymity(k=k), *others], guide=self.guide)
         try:
             return float(model.fit(self.rows, self.labels).score(self.held, self.held_labels))
         except GuaranteeNotMetError:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
 
-from halfmask._errors import DataError
+from halfmask._errors import ColumnNotFoundError, DataError, SchemaError
 from halfmask.data import to_polars
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Encoding", "Standard", "as_table"]
+__all__ = ["Encoding", "Standard", "as_table", "columns_match"]
 
 
 def as_table(rows: Any) -> pl.DataFrame:  # noqa: ANN401 # any table
@@ -28,7 +29,7 @@ def as_table(rows: Any) -> pl.DataFrame:  # noqa: ANN401 # any table
         columns = [
             pl.Series(
                 f"x{i}",
-                array[:, i].tolist() if array.dtype.kind == "O" else array[:, i],
+                _known(array[:, i]) if array.dtype.kind == "O" else array[:, i],
                 strict=False,
             )
             for i in range(array.shape[1])
@@ -37,11 +38,52 @@ def as_table(rows: Any) -> pl.DataFrame:  # noqa: ANN401 # any table
     return to_polars(rows).with_columns(pl.selectors.float().fill_nan(None))
 
 
+def columns_match(rows: Any, n_columns: int) -> None:  # noqa: ANN401 # any array
+    """Raise if an array has other columns than so many."""
+    if np.ndim(rows) == 2 and np.shape(rows)[1] != n_columns:
+        raise SchemaError(
+            f"X has {np.shape(rows)[1]} features, but AnonymizedEstimator is expecting "
+            f"{n_columns} features as input.",
+            hint="Pass the columns of the fit.",
+        )
+
+
+def _known(cells: NDArray[Any]) -> list[Any]:
+    """Return cells of any type, what is missing as None: NaN beside texts would be a text."""
+    return [None if cell is None or cell != cell else cell for cell in cells]  # noqa: PLR0124 # NaN
+
+
+def _like(column: pl.Series, dtype: pl.DataType) -> pl.Series:
+    """Return a column of dates in the unit of the fit; all others as they are."""
+    if column.dtype == dtype or not (column.dtype.is_temporal() and dtype.is_temporal()):
+        return column
+    return column.cast(dtype)
+
+
 def _numbers(column: pl.Series) -> NDArray[np.float64]:
     """Return a column of numbers, dates or truths as floats; missing is NaN."""
     physical = column.to_physical() if column.dtype.is_temporal() else column
-    numbers: NDArray[np.float64] = physical.cast(pl.Float64).to_numpy()
+    try:
+        numbers: NDArray[np.float64] = physical.cast(pl.Float64).to_numpy()
+    except pl.exceptions.PolarsError:  # its message shows cells
+        raise SchemaError(
+            f"Column {column.name!r} held numbers at the fit. Got {column.dtype}.",
+            hint="Read the new table with the same column types.",
+        ) from None
     return numbers
+
+
+def _mean_and_deviation(numbers: NDArray[np.float64]) -> tuple[float, float]:
+    known = numbers[np.isfinite(numbers)]
+    if not len(known):
+        return 0.0, 1.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean, deviation = float(known.mean()), float(known.std())
+    if not np.isfinite([mean, deviation]).all():  # squares of huge numbers know no end
+        most = float(np.abs(known).max())
+        mean, deviation = float((known / most).mean()) * most, float((known / most).std()) * most
+    # What is left of a constant is rounding, and nothing to divide by.
+    return mean, deviation if deviation > 1e-14 * abs(mean) else 1.0
 
 
 class Standard:
@@ -58,6 +100,7 @@ class Standard:
         """Learn means, deviations and categories."""
         self.numbers_: dict[str, tuple[float, float]] = {}
         self.categories_: dict[str, pl.Series] = {}
+        self.types_ = dict(table.schema)
         for name in table.columns:
             column = table[name]
             if (
@@ -65,11 +108,7 @@ class Standard:
                 or column.dtype.is_temporal()
                 or column.dtype == pl.Boolean
             ):
-                numbers = _numbers(column)
-                known = numbers[np.isfinite(numbers)]
-                mean = float(known.mean()) if len(known) else 0.0
-                deviation = float(known.std()) if len(known) else 0.0
-                self.numbers_[name] = (mean, deviation if deviation > 0 else 1.0)
+                self.numbers_[name] = _mean_and_deviation(_numbers(column))
             else:
                 texts = column.cast(pl.String)
                 self.categories_[name] = texts.drop_nulls().unique().sort()
@@ -77,9 +116,12 @@ class Standard:
 
     def transform(self, table: pl.DataFrame) -> NDArray[np.float64]:
         """Return the rows as numbers."""
+        lacking = [name for name in self.types_ if name not in table.columns]
+        if lacking:
+            raise ColumnNotFoundError.of(lacking, table.columns, where="the rows")
         parts = []
         for name, (mean, deviation) in self.numbers_.items():
-            scaled = (_numbers(table[name]) - mean) / deviation
+            scaled = (_numbers(_like(table[name], self.types_[name])) - mean) / deviation
             parts.append(np.nan_to_num(scaled, nan=0.0, posinf=0.0, neginf=0.0)[:, None])
         for name, categories in self.categories_.items():
             codes = (
@@ -124,13 +166,14 @@ class Encoding:
     def fit(self, rows: Any) -> Encoding:  # noqa: ANN401 # any table
         """Fit the encoder, and find the columns that depend on quasi-identifiers."""
         table = as_table(rows)
-        self.fitted_ = (
-            Standard().fit(table) if self.encoder is None else clone(self.encoder).fit(rows)
-        )
+        self.fitted_ = self._fitted(rows, table)
         encoded = self.encode(rows)
-        shifts = (1, max(1, table.height // 2), max(1, table.height // 3))
+        shifts = {1, max(1, table.height // 2), max(1, table.height // 3)}
+        if self.encoder is not None:
+            # A column of two, one of them rare, changes with few of the orders.
+            shifts |= set(np.random.default_rng(0).integers(1, max(2, table.height), 20).tolist())
         self.depends_ = np.zeros(encoded.shape[1], dtype=np.bool_)
-        for shift in shifts:
+        for shift in sorted(shifts):
             swapped = self.encode(self._swapped(rows, table, self.quasi_identifiers, shift))
             self.depends_ |= ~np.equal(swapped, encoded).all(axis=0)
         places = np.cumsum(self.depends_) - 1
@@ -141,19 +184,34 @@ class Encoding:
             self.parts_.append(places[changed].astype(np.int64))
         return self
 
+    def _fitted(self, rows: Any, table: pl.DataFrame) -> Any:  # noqa: ANN401 # any encoder
+        if self.encoder is None:
+            return Standard().fit(table)
+        if isinstance(self.encoder, FrozenEstimator):
+            return self.encoder
+        try:
+            return clone(self.encoder).fit(rows)
+        except Exception as error:  # noqa: BLE001 # an encoder of others; its message may hold cells
+            raise _failed(error, len(rows)) from None
+
     def encode(self, rows: Any) -> NDArray[np.float64]:  # noqa: ANN401 # any table
         """Return rows as the model sees them.
 
         Raises
         ------
         DataError
-            If the encoder's numbers aren't finite, or not one row for each.
+            If the encoder fails, or its numbers aren't finite, or not one row for each.
         """
-        given = as_table(rows) if self.encoder is None else rows
-        encoded = self.fitted_.transform(given)
-        dense = np.asarray(
-            encoded.toarray() if hasattr(encoded, "toarray") else encoded, dtype=np.float64
-        )
+        if self.encoder is None:
+            dense: NDArray[np.float64] = self.fitted_.transform(as_table(rows))
+        else:
+            try:
+                encoded = self.fitted_.transform(rows)
+                dense = np.asarray(
+                    encoded.toarray() if hasattr(encoded, "toarray") else encoded, dtype=np.float64
+                )
+            except Exception as error:  # noqa: BLE001 # the same
+                raise _failed(error, len(rows)) from None
         if dense.ndim != 2 or len(dense) != len(rows):
             raise DataError(f"The encoder must return a row for each. Got shape {dense.shape}.")
         if not np.isfinite(dense).all():
@@ -173,14 +231,21 @@ class Encoding:
     ) -> Any:  # noqa: ANN401 # the same
         """Return the rows, each with another's values of some columns."""
         order = np.roll(np.arange(table.height), shift)
+        places = [table.columns.index(name) for name in names]
         if isinstance(rows, np.ndarray) or not hasattr(rows, "columns"):
             array = np.asarray(rows).copy()
-            places = [table.columns.index(name) for name in names]
             array[:, places] = array[order][:, places]
             return array
         if hasattr(rows, "iloc"):
             frame = rows.copy()
-            for name in names:
-                frame[name] = rows[name].to_numpy()[order]
+            for place in places:  # names may be numbers, and types must stay
+                frame.isetitem(place, rows.iloc[:, place].array.take(order))
             return frame
         return table.with_columns(table.select(list(names))[order])
+
+
+def _failed(error: Exception, n_rows: int) -> DataError:
+    return DataError(
+        f"The encoder failed on {n_rows} rows ({type(error).__name__}).",
+        hint="Call it on these rows yourself to see why.",
+    )

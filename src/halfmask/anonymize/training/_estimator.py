@@ -7,21 +7,23 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import polars as pl
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier, is_regressor
+from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from halfmask._errors import (
     ColumnNotFoundError,
-    GuaranteeNotMetError,
     ParameterError,
     SchemaError,
 )
 from halfmask._validation import fraction, integer_at_least
 from halfmask.anonymize._anonymizer import Anonymizer
 from halfmask.anonymize._guided import Guided
-from halfmask.anonymize.training._encoding import Encoding, as_table
-from halfmask.anonymize.training._guides import guide_values
+from halfmask.anonymize.training._discreet import Discreet
+from halfmask.anonymize.training._encoding import Encoding, as_table, columns_match
+from halfmask.anonymize.training._guides import comparable, guide_values
 from halfmask.anonymize.training._points import ClassRows
+from halfmask.anonymize.training._recount import count_again, has_majority_label, labels_known
 from halfmask.anonymize.training._representatives import CHOSEN, MOVED, candidates
 
 if TYPE_CHECKING:
@@ -39,15 +41,6 @@ __all__ = ["AnonymizedEstimator"]
 HOPELESS = 0.02
 
 
-def _said(model: Any, encoded: NDArray[np.float64]) -> NDArray[np.float64] | None:  # noqa: ANN401
-    """Return what a model says of rows as a guide of its kind would, if it can."""
-    if hasattr(model, "predict_proba"):
-        return np.asarray(model.predict_proba(encoded), dtype=np.float64)
-    if is_classifier(model):
-        return None
-    return np.asarray(model.predict(encoded), dtype=np.float64).reshape(len(encoded), -1)
-
-
 def _has(method: str) -> Any:  # noqa: ANN401 # scikit-learn ships no types
     def check(self: AnonymizedEstimator) -> bool:
         return hasattr(getattr(self, "model_", self.estimator), method)
@@ -56,6 +49,7 @@ def _has(method: str) -> Any:  # noqa: ANN401 # scikit-learn ships no types
 
 
 class AnonymizedEstimator(
+    Discreet,
     MetaEstimatorMixin,  # type: ignore[misc] # scikit-learn ships no types
     BaseEstimator,  # type: ignore[misc] # the same
 ):
@@ -80,7 +74,8 @@ class AnonymizedEstimator(
         What leads the classes: ``"cross-fitted"`` (models of the same kind, each asked about rows
         that it didn't see), ``"fitted"`` (one model of all rows: the paper), ``"labels"``, a fitted
         model or callable on encoded rows, predictions (rows,) or (rows, outputs), or a list of any
-        of these, which then lead together.
+        of these, which then lead together. Where the estimator is cloned (searches, accuracy by k)
+        a fitted model must be in a ``sklearn.frozen.FrozenEstimator``.
     method
         How classes are found; ``None``: :class:`Guided`.
     representative
@@ -92,7 +87,8 @@ class AnonymizedEstimator(
     encoder
         Makes numbers of rows, as the model sees them; ``None``: numbers to mean 0 and deviation 1,
         a column for each category. What it learns (means, deviations, names of categories) is
-        learned from the rows as they are; pass a fitted one of other rows to avoid that.
+        learned from the rows as they are; a ``FrozenEstimator`` of one that was fitted to other
+        rows avoids that.
     refinements
         How often points are moved after a retraining, at least 0; each costs a training.
     folds
@@ -203,8 +199,13 @@ class AnonymizedEstimator(
         y : array of shape (n_samples,)
             Their labels or numbers.
         """
+        self.__dict__.pop("model_", None)  # a fit that fails must not leave half of an older one
         labels = np.asarray(y)
         table = self._checked(X, labels)
+        self.n_features_in_ = table.width
+        self.__dict__.pop("feature_names_in_", None)
+        if hasattr(X, "columns"):
+            self.feature_names_in_ = np.array(table.columns, dtype=object)
         names = self._names(table)
         self.encoder_ = Encoding(self.encoder, names).fit(X)
         encoded = self.encoder_.encode(X)
@@ -215,9 +216,10 @@ class AnonymizedEstimator(
         self.judgements_ = self.anonymizer_.judgements_
         cells = self.anonymizer_.cells_.astype(np.int64)
         kept = cells >= 0
-        if is_classifier(self.estimator):
-            self.classes_ = np.unique(labels)
         self._retrain(encoded[kept], labels[kept], guide[kept], cells[kept])
+        if is_classifier(self.estimator):
+            # As the model says them: a label that only suppressed rows have is none of them.
+            self.classes_ = np.asarray(getattr(self.model_, "classes_", np.unique(labels[kept])))
         return self
 
     def _retrain(
@@ -234,7 +236,8 @@ class AnonymizedEstimator(
             others=encoded[:, ~depends],
             classes=classes,
             guide=guide,
-            majority=self._majority(labels, classes),
+            majority=has_majority_label(labels if is_classifier(self.estimator) else None, classes),
+            shares=is_classifier(self.estimator),
             parts=tuple(self.encoder_.parts_),
             cut=self.anonymizer_.plan_.partition.features_cut(),
         )
@@ -243,21 +246,22 @@ class AnonymizedEstimator(
         models: dict[int, Any] = {}
 
         def retrained(points: NDArray[np.float64]) -> NDArray[np.float64] | None:
-            return _said(models[id(points)], encoded)
+            return comparable(models[id(points)], encoded)
 
         for name, points in candidates(
             self.representative, rows, retrained, refinements=self.refinements
         ):
             written = encoded.copy()
             written[:, depends] = points[classes]
-            self._count_again(written[:, depends])
+            count_again(written[:, depends], guarantees=self.guarantees)
             model = clone(self.estimator).fit(written, labels)
             models = {id(points): model}
             self.trials_[name] = float(model.score(encoded, labels))
             if name in MOVED and self.trials_[name] < best - HOPELESS:
                 break  # this kind of model doesn't learn from points that are moved
-            if self.trials_[name] > best:
-                best = self.trials_[name]
+            # A score that isn't a number is beaten by all, but is better than no model.
+            if self.trials_[name] > best or len(self.trials_) == 1:
+                best = np.nan_to_num(self.trials_[name], nan=-np.inf)
                 self.model_, self.points_, self.representative_ = model, points, name
 
     def fit_transform(self, X: Any, y: ArrayLike) -> NDArray[np.float64]:  # noqa: ANN401
@@ -299,29 +303,46 @@ class AnonymizedEstimator(
     def encode(self, X: Any) -> NDArray[np.float64]:  # noqa: ANN401 # any table
         """Return rows as the model sees them, as they are."""
         check_is_fitted(self)
+        if not hasattr(X, "columns"):
+            columns_match(X, self.n_features_in_)
         return self.encoder_.encode(X)
 
     @_has("predict")  # type: ignore[untyped-decorator] # scikit-learn ships no types
     def predict(self, X: Any) -> NDArray[Any]:  # noqa: ANN401 # any table
         """Return what the model says of rows as they are."""
-        said: NDArray[Any] = self.model_.predict(self.encode(X))
+        encoded = self.encode(X)
+        said: NDArray[Any] = self.model_.predict(encoded)
         return said
 
     @_has("predict_proba")  # type: ignore[untyped-decorator] # scikit-learn ships no types
     def predict_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: ANN401 # any table
         """Return the probabilities of :attr:`classes_` for rows as they are."""
-        said: NDArray[np.float64] = self.model_.predict_proba(self.encode(X))
+        encoded = self.encode(X)
+        said: NDArray[np.float64] = self.model_.predict_proba(encoded)
         return said
 
     @_has("decision_function")  # type: ignore[untyped-decorator] # the same
     def decision_function(self, X: Any) -> NDArray[np.float64]:  # noqa: ANN401 # any table
         """Return the model's scores of rows as they are."""
-        said: NDArray[np.float64] = self.model_.decision_function(self.encode(X))
+        encoded = self.encode(X)
+        said: NDArray[np.float64] = self.model_.decision_function(encoded)
         return said
 
     def score(self, X: Any, y: ArrayLike) -> float:  # noqa: ANN401 # any table
         """Return the model's own score (accuracy, or R²) on rows as they are."""
-        return float(self.model_.score(self.encode(X), np.asarray(y)))
+        encoded = self.encode(X)
+        return float(self.model_.score(encoded, np.asarray(y)))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+    def __sklearn_tags__(self) -> Any:  # noqa: ANN401 # scikit-learn ships no types
+        tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
+        tags.estimator_type = inner.estimator_type
+        tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
+        tags.target_tags.required = True
+        tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.categorical = True
+        return tags
 
     def _checked(self, X: Any, labels: NDArray[Any]) -> pl.DataFrame:  # noqa: ANN401
         integer_at_least(2, owner="AnonymizedEstimator", folds=self.folds)
@@ -334,6 +355,7 @@ class AnonymizedEstimator(
         if not (is_classifier(self.estimator) or is_regressor(self.estimator)):
             raise ParameterError("estimator must be a classifier or a regressor.")
         table = as_table(X)
+        labels_known(labels)
         if labels.ndim != 1 or len(labels) != table.height:
             raise ParameterError(
                 f"X and y must have as many rows. Got {table.height} and shape {labels.shape}."
@@ -345,13 +367,15 @@ class AnonymizedEstimator(
     def _names(self, table: pl.DataFrame) -> list[str]:
         if self.quasi_identifiers is None:
             return list(table.columns)
+        there = dict(enumerate(table.columns))
         names = [
-            each if isinstance(each, str) else f"x{int(each)}" for each in self.quasi_identifiers
+            each if isinstance(each, str) else there.get(int(each), str(each))
+            for each in self.quasi_identifiers
         ]
         unknown = [name for name in names if name not in table.columns]
         if unknown:
             raise ColumnNotFoundError.of(unknown, table.columns, where="the rows")
-        return names
+        return [name for name in table.columns if name in names]  # as a plan orders them
 
     def _anonymizer(self, names: list[str]) -> Anonymizer:
         return Anonymizer(
@@ -366,31 +390,11 @@ class AnonymizedEstimator(
     def _judged(self, table: pl.DataFrame, labels: NDArray[Any]) -> pl.DataFrame:
         """Return the table with the labels beside it, where a guarantee judges them."""
         columns = {guarantee.column for guarantee in self.guarantees if guarantee.column}
-        if self.label not in columns or self.label in table.columns:
+        if self.label not in columns:
             return table
-        return table.with_columns(pl.Series(self.label, labels.astype(str)))
-
-    def _majority(self, labels: NDArray[Any], classes: NDArray[np.int64]) -> NDArray[np.bool_]:
-        if not is_classifier(self.estimator):
-            return np.ones(len(labels), dtype=np.bool_)
-        _, codes = np.unique(labels, return_inverse=True)
-        counts = np.zeros((int(classes.max()) + 1, int(codes.max()) + 1), dtype=np.int64)
-        np.add.at(counts, (classes, codes), 1)
-        majority: NDArray[np.bool_] = np.equal(codes, counts.argmax(axis=1)[classes])
-        return majority
-
-    def _count_again(self, written: NDArray[np.float64]) -> None:
-        """Raise if rows that a model can't tell apart are fewer than k."""
-        least = max([1, *(int(g.criterion().threshold) for g in self.guarantees if not g.column)])
-        _, counts = np.unique(
-            np.ascontiguousarray(written).view(
-                np.dtype((np.void, written.dtype.itemsize * written.shape[1]))
-            ),
-            return_counts=True,
-        )
-        if counts.min() < least:
-            raise GuaranteeNotMetError(
-                f"In what the model would be given {int((counts < least).sum())} classes have "
-                f"fewer than {least} rows.",
-                hint="This is a defect of halfmask: please report it.",
+        if self.label in table.columns:
+            raise ParameterError(
+                f"A guarantee judges y as {self.label!r}, and a column has that name too.",
+                hint="Pass another name as label.",
             )
+        return table.with_columns(pl.Series(self.label, labels.astype(str)))

@@ -14,7 +14,7 @@ from halfmask.anonymize.training._rows import taken
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["GuideKind", "cross_fitted", "guide_values", "predicted"]
+__all__ = ["GuideKind", "comparable", "cross_fitted", "guide_values", "predicted"]
 
 #: How the guide is made where it isn't given: by models that didn't see the row, by one that did,
 #: or from the labels alone.
@@ -171,6 +171,15 @@ def _said(guide: Any, rows: Rows) -> NDArray[Any]:  # noqa: ANN401
     classes = np.asarray(guide.classes_)
     one_hot: NDArray[np.float64] = np.equal(said[:, None], classes[None, :]).astype(float)
     return one_hot
+
+
+def comparable(model: Any, rows: NDArray[np.float64]) -> NDArray[np.float64] | None:  # noqa: ANN401
+    """Return what a retrained model says of rows as a guide of its kind would, if it can."""
+    if hasattr(model, "predict_proba"):
+        return np.asarray(model.predict_proba(rows), dtype=np.float64)
+    if is_classifier(model):
+        return None
+    return np.asarray(model.predict(rows), dtype=np.float64).reshape(len(rows), -1)
 
 
 def _checked(said: NDArray[Any], n_rows: int) -> NDArray[np.float64]:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from halfmask.anonymize.training._points import ClassRows
 
-__all__ = ["LinearView", "score_of", "unconfounded"]
+__all__ = ["LinearView", "Score", "log_odds", "unconfounded"]
 
 #: Probabilities nearer to 0 or 1 than this count as this: their log-odds know no end.
 LEAST_PROBABILITY = 0.01
@@ -23,19 +23,44 @@ RIDGE = 1e-3
 MOST_OUTPUTS = 8
 
 
-def score_of(said: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return what a model says as numbers that add up: log-odds of shares, numbers as they are.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """What a model says as numbers that add up: log-odds of shares, numbers as they are.
+
+    Made once of the guide, so that all that is compared with it is measured alike.
 
     Parameters
     ----------
-    said
-        (rows, outputs); of two columns of shares the second says all.
+    shares
+        Whether it says shares.
+    of_two
+        Whether there are two shares, of which the second says all.
     """
-    if said.min(initial=0.0) < 0 or said.max(initial=1.0) > 1:
-        return said
-    if said.shape[1] == 2:
-        said = said[:, 1:]
-    shares = np.clip(said, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
+
+    shares: bool
+    of_two: bool
+
+    @classmethod
+    def of(cls, rows: ClassRows) -> Self:
+        """Return the one of a guide."""
+        said = rows.guide
+        shares = rows.shares and said.min(initial=0.0) >= 0 and said.max(initial=1.0) <= 1
+        of_two = shares and said.shape[1] == 2 and np.allclose(said.sum(axis=1), 1.0)
+        return cls(shares=bool(shares), of_two=bool(of_two))
+
+    def viewed(self, said: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the columns of (rows, outputs) that say all."""
+        return said[:, 1:] if self.of_two else said
+
+    def __call__(self, said: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the score of (rows, outputs)."""
+        said = self.viewed(said)
+        return log_odds(said) if self.shares else said
+
+
+def log_odds(shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the log-odds of shares, those near 0 and 1 bounded."""
+    shares = np.clip(shares, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
     odds: NDArray[np.float64] = np.log(shares) - np.log1p(-shares)
     return odds
 
@@ -56,6 +81,8 @@ class LinearView:
         The score at the mean of all columns, (outputs,).
     outputs
         Which of the guide's scores are viewed, (outputs,).
+    score
+        How the guide is measured.
     """
 
     weights: NDArray[np.float64]
@@ -63,18 +90,20 @@ class LinearView:
     middle: NDArray[np.float64]
     level: NDArray[np.float64]
     outputs: NDArray[np.int64]
+    score: Score
 
     @classmethod
     def of(cls, rows: ClassRows) -> Self:
         """Fit one: logistic regression of soft labels for shares, least squares for numbers."""
-        score = score_of(rows.guide)
+        measure = Score.of(rows)
+        score, said = measure(rows.guide), measure.viewed(rows.guide)
         outputs = np.sort(np.argsort(-score.var(axis=0), kind="stable")[:MOST_OUTPUTS])
-        shares = rows.guide.shape[1] != score.shape[1] or not np.array_equal(score, rows.guide)
-        said = rows.guide[:, 1:] if rows.guide.shape[1] != score.shape[1] else rows.guide
         columns = np.hstack([rows.encoded, rows.others])
         mean = columns.mean(axis=0)
         fitted = [
-            _odds(columns - mean, said[:, j]) if shares else _line(columns - mean, said[:, j])
+            _odds(columns - mean, said[:, j])
+            if measure.shares
+            else _line(columns - mean, said[:, j])
             for j in outputs
         ]
         weights = np.stack([slope for slope, _ in fitted], axis=1)
@@ -85,6 +114,7 @@ class LinearView:
             middle=mean[:width],
             level=np.array([level for _, level in fitted]),
             outputs=outputs,
+            score=measure,
         )
 
     def __repr__(self) -> str:
@@ -104,7 +134,7 @@ def _odds(
 
     share = np.clip(share, 0.0, 1.0)
     if share.max() - share.min() < 1e-9:
-        return np.zeros(columns.shape[1]), float(score_of(share[:1, None])[0, 0])
+        return np.zeros(columns.shape[1]), float(log_odds(share[:1])[0])
     n = len(columns)
     model = LogisticRegression(C=INVERSE_PENALTY, max_iter=300).fit(
         np.vstack([columns, columns]),
@@ -147,7 +177,7 @@ def unconfounded(rows: ClassRows, view: LinearView, *, strength: float) -> NDArr
     spread in every other direction stay.
     """
     sizes = rows.sizes[:, None]
-    of_class = score_of(rows.means(rows.guide))[:, view.outputs]
+    of_class = view.score(rows.means(rows.guide))[:, view.outputs]
     away = rows.means(rows.encoded) - view.middle
     along = view.moved(away @ view.weights)
     across = away - along

@@ -38,6 +38,8 @@ class ClassRows:
     cut
         Whether a quasi-identifier tells a class from others: whether it was cut on the way to it,
         (classes, quasi-identifiers).
+    shares
+        Whether a guide in [0, 1] is one of shares; numbers of a regressor aren't.
     """
 
     encoded: NDArray[np.float64]
@@ -47,6 +49,7 @@ class ClassRows:
     majority: NDArray[np.bool_]
     parts: tuple[NDArray[np.int64], ...] = ()
     cut: NDArray[np.bool_] | None = None
+    shares: bool = True
 
     def __repr__(self) -> str:
         return f"ClassRows({len(self.classes)} rows, {self.n_classes} classes)"

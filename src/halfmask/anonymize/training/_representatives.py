@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from halfmask._errors import ParameterError
-from halfmask.anonymize.training._linear_view import LinearView, score_of, unconfounded
+from halfmask.anonymize.training._linear_view import LinearView, unconfounded
 from halfmask.anonymize.training._points import (
     boxes,
     centroids,
@@ -32,6 +32,8 @@ MOVED = ("unconfounded",)
 STRENGTH = 0.5
 #: How much of what a class's predictions lack its point is moved by.
 RATE = 0.7
+#: Points farther from the rows than so many times their width aren't tried.
+FARTHEST = 100.0
 
 #: What may represent a class, by name.
 REPRESENTATIVES: dict[str, Callable[[ClassRows], NDArray[np.float64]]] = {
@@ -80,15 +82,26 @@ def candidates(
         yield each, REPRESENTATIVES[each](rows)
     view = LinearView.of(rows)
     points = unconfounded(rows, view, strength=STRENGTH)
+    if not _near(points, rows):
+        return
     yield "unconfounded", points
-    target = rows.means(score_of(rows.guide))[:, view.outputs]
+    target = rows.means(view.score(rows.guide))[:, view.outputs]
     for number in range(1, refinements + 1):
         said = retrained(points)
         if said is None or said.shape != rows.guide.shape:
             return
-        lacking = target - rows.means(score_of(said))[:, view.outputs]
+        lacking = target - rows.means(view.score(said))[:, view.outputs]
         points = points - view.moved(RATE * lacking)
+        if not _near(points, rows):
+            return
         yield f"refined {number} times", points
+
+
+def _near(points: NDArray[np.float64], rows: ClassRows) -> bool:
+    """Return whether no point ran away: a flat slope asks for steps without end."""
+    low, high = rows.encoded.min(axis=0), rows.encoded.max(axis=0)
+    reach = FARTHEST * float((high - low).max(initial=0.0)) + 1e-9
+    return bool(((points >= low - reach) & (points <= high + reach)).all())
 
 
 def _named(name: str) -> Any:  # noqa: ANN401 # one of the functions above

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 __all__ = ["taken"]
@@ -17,4 +18,4 @@ def taken(rows: Any, places: NDArray[np.int64]) -> Any:  # noqa: ANN401 # any ta
         return rows.iloc[places]
     if hasattr(rows, "take") and hasattr(rows, "schema") and not hasattr(rows, "lazy"):
         return rows.take(places)
-    return rows[places]
+    return rows[places] if hasattr(rows, "shape") else np.asarray(rows)[places]

@@ -142,6 +142,11 @@ def accuracy_by_k(
     for k in ks:
         integer_at_least(1, owner="accuracy_by_k", k=k)
     labels = np.asarray(y)
+    table = as_table(X)
+    if labels.shape != (table.height,):
+        raise ParameterError(
+            f"X and y must have as many rows. Got {table.height} and shape {labels.shape}."
+        )
     splitter: Any = KFold(folds, shuffle=True, random_state=seed)
     if is_classifier(estimator.estimator):
         splitter = StratifiedKFold(folds, shuffle=True, random_state=seed)

@@ -26,6 +26,8 @@ def as_table(rows: Any) -> pl.DataFrame:  # noqa: ANN401 # any table
         array = np.asarray(rows)
         if array.ndim != 2:
             raise DataError(f"Rows must be a table (rows, columns). Got shape {array.shape}.")
+        if array.dtype.kind in "cV":
+            raise DataError("Rows must be numbers, texts or dates. Got another type.")
         columns = [
             pl.Series(
                 f"x{i}",
@@ -174,6 +176,8 @@ class Encoding:
             shifts |= set(np.random.default_rng(0).integers(1, max(2, table.height), 20).tolist())
         self.depends_ = np.zeros(encoded.shape[1], dtype=np.bool_)
         for shift in sorted(shifts):
+            if self.depends_.all():
+                break
             swapped = self.encode(self._swapped(rows, table, self.quasi_identifiers, shift))
             self.depends_ |= ~np.equal(swapped, encoded).all(axis=0)
         places = np.cumsum(self.depends_) - 1

@@ -23,11 +23,13 @@ __all__ = ["Encoding", "Standard", "as_table", "columns_match"]
 def as_table(rows: Any) -> pl.DataFrame:  # noqa: ANN401 # any table
     """Return rows as polars: a frame's columns by their names, an array's as x0, x1, ..."""
     if isinstance(rows, np.ndarray) or not hasattr(rows, "columns"):
+        if hasattr(rows, "tocsr"):
+            raise DataError("Sparse rows are not supported.", hint="Call toarray() on them.")
         array = np.asarray(rows)
         if array.ndim != 2:
             raise DataError(f"Rows must be a table (rows, columns). Got shape {array.shape}.")
         if array.dtype.kind in "cV":
-            raise DataError("Rows must be numbers, texts or dates. Got another type.")
+            raise DataError("Complex data not supported: rows must be numbers, texts or dates.")
         columns = [
             pl.Series(
                 f"x{i}",

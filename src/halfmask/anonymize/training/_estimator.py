@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import polars as pl
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier, is_regressor
-from sklearn.utils import get_tags
+from sklearn.utils import TransformerTags, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -340,7 +340,7 @@ class AnonymizedEstimator(
         tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
         tags.estimator_type = inner.estimator_type
         tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
-        tags.target_tags.required = True
+        tags.transformer_tags, tags.target_tags.required = TransformerTags(), True
         tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.categorical = True
         return tags
 

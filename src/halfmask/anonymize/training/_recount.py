@@ -60,6 +60,8 @@ def labels_known(labels: NDArray[Any]) -> None:
     DataError
         If so.
     """
+    if labels.ndim != 1:
+        return  # their shape is judged beside the rows'
     if labels.dtype.kind != "O":
         missing = int(np.isnan(labels).sum()) if labels.dtype.kind == "f" else 0
     else:

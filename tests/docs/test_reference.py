@@ -11,12 +11,22 @@ import pytest
 
 import halfmask
 from halfmask import _errors
+from halfmask.assess.attacks import ATTACKS
 from halfmask.cli._failures import CODES, UsageError, failure_of
 from halfmask.data import ReadOptions
 from halfmask.release import Policy, read_manifest
 from halfmask.release._claims import WEAKNESSES
 
-ROOMS = ("data", "guarantees", "anonymize", "release")
+ROOMS = (
+    "data",
+    "guarantees",
+    "anonymize",
+    "anonymize.training",
+    "assess.attacks",
+    *(f"assess.attacks.{it}" for it in ("membership", "attributes", "structure", "tables")),
+    "assess.attacks.classes",
+    "release",
+)
 
 
 def _quoted(text: str) -> set[str]:
@@ -58,6 +68,13 @@ def test_every_public_name_of_a_room_has_its_line(reference, room):
     told = _names(_section(reference["python"].text, f"`halfmask.{room}`"))
 
     assert told == set(importlib.import_module(f"halfmask.{room}").__all__)
+
+
+def test_every_attack_is_told(reference):
+    """The tables of docs/reference/attacks.md have the names of all attacks, and no others."""
+    told = set(re.findall(r"^\| `(\w+/[\w-]+)` \|", reference["attacks"].text, re.MULTILINE))
+
+    assert told == set(ATTACKS)
 
 
 def _policy_words(schema: object) -> set[str]:

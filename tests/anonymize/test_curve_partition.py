@@ -74,3 +74,9 @@ def test_every_place_has_a_cell_and_a_code_without_place_none(grown):
 
 def test_no_rows_have_no_cells(grown):
     assert grown[0].cells_of([np.zeros(0, dtype=np.int64)] * 3).tolist() == []
+
+
+def test_a_place_on_the_curve_tells_of_every_column(codes, grown):
+    partition = grown[0]
+    assert partition.features_cut().shape == (partition.n_cells, len(codes))
+    assert partition.features_cut().all()

@@ -1,0 +1,130 @@
+"""What each k costs: measured as by hand, on rows that took no part."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.model_selection import StratifiedKFold
+from sklearn.tree import DecisionTreeClassifier
+
+from halfmask._errors import GuaranteeNotMetError, ParameterError
+from halfmask.anonymize.training import AccuracyByK, AnonymizedEstimator, KCost, accuracy_by_k
+from halfmask.guarantees import DistinctLDiversity, KAnonymity
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(240, 2))
+Y = (X[:, 0] + 0.3 * RNG.normal(size=240) > 0).astype(int)
+
+
+def of(estimator=None, **settings):
+    return AnonymizedEstimator(
+        estimator or LogisticRegression(),
+        **{"guarantees": [KAnonymity(k=2)], "guide": "labels", "representative": "centroid"}
+        | settings,
+    )
+
+
+def test_it_is_the_mean_over_parts_that_took_no_part():
+    found = accuracy_by_k(of(), X, Y, ks=[20, 5], folds=3, seed=4)
+    assert [cost.k for cost in found.costs] == [5, 20]
+    parts = list(StratifiedKFold(3, shuffle=True, random_state=4).split(X, Y))
+    for cost in found.costs:
+        model = of(guarantees=[KAnonymity(k=cost.k)])
+        scores = [clone(model).fit(X[a], Y[a]).score(X[b], Y[b]) for a, b in parts]
+        assert cost.score == pytest.approx(np.mean(scores))
+        assert (cost.low, cost.high) == (min(scores), max(scores))
+
+
+def test_without_anonymization_a_model_that_remembers_gains_nothing():
+    noise = RNG.integers(0, 2, 240)
+    found = accuracy_by_k(of(DecisionTreeClassifier(random_state=0)), X, noise, ks=[2])
+    assert found.raw < 0.65
+
+
+def test_rows_of_every_kind_give_the_same():
+    expected = accuracy_by_k(of(), X, Y, ks=[10])
+    frame = pl.DataFrame(X, schema=["a", "b"])
+    for rows in (X.tolist(), frame, frame.to_pandas(), frame.to_arrow()):
+        assert accuracy_by_k(of(), rows, Y.tolist(), ks=[10]) == expected
+
+
+def test_other_guarantees_stay_and_the_estimator_isnt_touched():
+    # Every class must have both labels, so that a model of one column can't keep them apart.
+    labels = (X[:, 0] > 0).astype(int)
+    diverse = of(
+        guarantees=[KAnonymity(k=2), DistinctLDiversity(l=2, column="label")],
+        quasi_identifiers=[0],
+    )
+    alone = of(quasi_identifiers=[0])
+    both = [accuracy_by_k(each, X, labels, ks=[2]).score(k=2) for each in (diverse, alone)]
+    assert both[0] <= both[1]
+    assert diverse.guarantees[0].k == 2
+    assert not hasattr(diverse, "model_")
+
+
+def test_guides_that_are_given_are_cut_like_the_rows():
+    found = accuracy_by_k(of(guide=["labels", X[:, 0]]), X, Y, ks=[10])
+    assert found.costs[0].score > 0.7
+    assert accuracy_by_k(of(guide=Y), X, Y, ks=[10]).costs[0].score > 0.7
+
+
+def test_a_k_that_rows_cant_keep_is_impossible():
+    found = accuracy_by_k(of(), X, Y, ks=[5, 161, 500])
+    assert [cost.k for cost in found.costs] == [5]
+    assert found.impossible == (161, 500)
+
+
+def test_numbers_have_scores_too():
+    found = accuracy_by_k(of(LinearRegression()), X, X[:, 0] * 3.0, ks=[5])
+    assert found.raw == pytest.approx(1)
+    assert found.costs[0].score > 0.9
+
+
+def test_progress_tells_each_k_and_part():
+    heard = []
+    accuracy_by_k(of(), X, Y, ks=[5, 10], folds=2, progress=heard.append)
+    assert heard == [
+        "k=5, part 1 of 2",
+        "k=10, part 1 of 2",
+        "k=5, part 2 of 2",
+        "k=10, part 2 of 2",
+    ]
+
+
+FOUND = AccuracyByK(
+    raw=0.9,
+    costs=tuple(KCost(k=k, score=s, low=s, high=s) for k, s in [(5, 0.8), (10, 0.6), (20, 0.7)]),
+)
+
+
+@pytest.mark.parametrize(("least", "k"), [(0.5, 20), (0.7, 20), (0.75, 5), (0.8, 5)])
+def test_the_largest_k_that_keeps_a_score_is_told(least, k):
+    assert FOUND.largest_k(at_least=least) == k
+
+
+def test_a_score_that_no_k_keeps_is_refused():
+    with pytest.raises(GuaranteeNotMetError, match=r"the best is 0\.8000, and 0\.9000"):
+        FOUND.largest_k(at_least=0.81)
+    with pytest.raises(GuaranteeNotMetError):
+        AccuracyByK(raw=1.0, costs=()).largest_k(at_least=0.1)
+    assert FOUND.score(k=10) == 0.6
+    with pytest.raises(ParameterError, match="k=7"):
+        FOUND.score(k=7)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [({"folds": 1}, "folds"), ({"ks": [0]}, "k"), ({"ks": [2.5]}, "k")],
+)
+def test_bad_settings_are_refused(change, message):
+    with pytest.raises(ParameterError, match=message):
+        accuracy_by_k(of(), X, Y, **{"ks": [5]} | change)
+
+
+@pytest.mark.parametrize("labels", [Y[:5], np.r_[Y, Y], Y[:, None]])
+def test_labels_of_other_rows_are_refused(labels):
+    with pytest.raises(ParameterError, match="as many rows"):
+        accuracy_by_k(of(), X, labels, ks=[5])

@@ -1,0 +1,135 @@
+"""Points: what each class is written as, class by class and by hand."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halfmask.anonymize.training._points import (
+    ClassRows,
+    boxes,
+    centroids,
+    nearest_predictions,
+    records,
+    typical,
+)
+
+
+def rows_of(seed, n=40, n_classes=4):
+    """Two numbers, and a category of three in columns 2 to 4."""
+    rng = np.random.default_rng(seed)
+    classes = rng.permutation(np.r_[np.arange(n_classes), rng.integers(0, n_classes, n)])
+    category = rng.integers(0, 3, len(classes))
+    encoded = np.column_stack(
+        [rng.normal(size=(len(classes), 2)), np.equal(category[:, None], np.arange(3))]
+    ).astype(float)
+    return ClassRows(
+        encoded=encoded,
+        others=np.empty((len(classes), 0)),
+        classes=classes,
+        guide=rng.random((len(classes), 2)),
+        majority=np.ones(len(classes), dtype=bool),
+        parts=(np.array([0]), np.array([1]), np.array([2, 3, 4])),
+        cut=rng.random((n_classes, 3)) < 0.5,
+    )
+
+
+SEEDS = st.integers(0, 10_000)
+
+
+@given(SEEDS)
+def test_centroids_are_means(seed):
+    rows = rows_of(seed)
+    for cell, point in enumerate(centroids(rows)):
+        assert np.allclose(point, rows.encoded[rows.classes == cell].mean(axis=0))
+
+
+@given(SEEDS)
+def test_records_are_the_nearest_to_the_median_of_the_majority(seed):
+    rows = rows_of(seed)
+    majority = np.random.default_rng(seed).random(len(rows.classes)) < 0.5
+    majority[[int(np.flatnonzero(rows.classes == cell)[0]) for cell in range(4)]] = True
+    rows = ClassRows(
+        encoded=rows.encoded,
+        others=rows.others,
+        classes=rows.classes,
+        guide=rows.guide,
+        majority=majority,
+    )
+    for cell, point in enumerate(records(rows)):
+        inside = rows.encoded[rows.classes == cell]
+        among = rows.encoded[(rows.classes == cell) & majority]
+        distances = ((among - np.median(inside, axis=0)) ** 2).sum(axis=1)
+        assert (among == point).all(axis=1).any()
+        assert ((point - np.median(inside, axis=0)) ** 2).sum() == pytest.approx(distances.min())
+
+
+@given(SEEDS)
+def test_nearest_predictions_are_rows_of_their_class(seed):
+    rows = rows_of(seed)
+    for cell, point in enumerate(nearest_predictions(rows)):
+        inside = rows.classes == cell
+        distances = ((rows.guide - rows.guide[inside].mean(axis=0)) ** 2).sum(axis=1)
+        best = np.flatnonzero(inside)[distances[inside].argmin()]
+        assert np.array_equal(point, rows.encoded[best])
+
+
+@given(SEEDS)
+def test_typical_categories_are_the_most_frequent(seed):
+    rows = rows_of(seed)
+    points = typical(rows)
+    for cell in range(4):
+        inside = rows.encoded[rows.classes == cell]
+        counts = Counter(inside[:, 2:].argmax(axis=1).tolist())
+        assert counts[int(points[cell, 2:].argmax())] == max(counts.values())
+        assert points[cell, 2:].sum() == 1
+        for column in (0, 1):
+            away = np.abs(inside[:, column] - inside[:, column].mean())
+            assert points[cell, column] == inside[away.argmin(), column]
+
+
+@given(SEEDS)
+def test_boxes_are_as_the_table_where_nothing_was_cut(seed):
+    rows = rows_of(seed)
+    points, usual = boxes(rows), typical(rows)
+    for place, columns in enumerate(rows.parts):
+        uncut = points[~rows.cut[:, place]][:, columns]
+        assert len(np.unique(uncut, axis=0)) <= 1
+        assert np.array_equal(
+            points[rows.cut[:, place]][:, columns], usual[rows.cut[:, place]][:, columns]
+        )
+
+
+def test_without_cuts_boxes_are_typical_values():
+    rows = rows_of(0)
+    plain = ClassRows(
+        encoded=rows.encoded,
+        others=rows.others,
+        classes=rows.classes,
+        guide=rows.guide,
+        majority=rows.majority,
+        parts=rows.parts,
+    )
+    assert np.array_equal(boxes(plain), typical(plain))
+
+
+@pytest.mark.parametrize("point", [centroids, records, nearest_predictions, typical, boxes])
+def test_one_class_and_no_columns_have_points(point):
+    rows = ClassRows(
+        encoded=np.empty((3, 0)),
+        others=np.zeros((3, 1)),
+        classes=np.zeros(3, dtype=np.int64),
+        guide=np.zeros((3, 1)),
+        majority=np.ones(3, dtype=bool),
+        parts=(np.array([], dtype=np.int64),),
+        cut=np.zeros((1, 1), dtype=bool),
+    )
+    assert point(rows).shape == (1, 0)
+
+
+def test_the_printed_form_shows_no_row():
+    assert repr(rows_of(0)) == "ClassRows(44 rows, 4 classes)"

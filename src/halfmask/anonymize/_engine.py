@@ -39,7 +39,7 @@ class Engine:
     strict
         Whether rows of one code stay together.
     share
-        The least share of a node's rows on each side of an R+ tree's cut; negative: none is made.
+        The least share of a node's rows on each side of an R+ tree's cut; ``None``: none is made.
     """
 
     buffers: Buffers
@@ -48,7 +48,7 @@ class Engine:
     guide: Guide
     k: int
     strict: bool
-    share: float = -1.0
+    share: float | None = None
 
     def __repr__(self) -> str:
         return f"Engine({len(self.buffers.lanes[0])} rows, k={self.k})"

@@ -123,7 +123,7 @@ def grow_partition(
         guide=Guide(guides.shape[1], lead.least_gain, GUIDE_BINS),
         k=k,
         strict=lead.strict,
-        share=lead.least_share if lead.search == "margin" else -1.0,
+        share=lead.least_share if lead.search == "margin" else None,
     )
     cell_of_row = np.empty(n, dtype=np.int32)
     return engine.partition(cell_of_row), cell_of_row

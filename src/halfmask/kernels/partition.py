@@ -38,7 +38,7 @@ def grow(
     guide: Guide,
     k: Int,
     strict: bool,  # noqa: FBT001 # kernels take positional arguments only
-    share: float,
+    share: float | None,
     run: tuple[Int, Int, Int],
     whole: Int,
     tree: Tree,
@@ -56,7 +56,8 @@ def grow(
     strict
         Whether rows of one code stay together; if not, those of the median are shared out.
     share
-        The least share of a node's rows on each side of an R+ tree's cut; negative: no such cuts.
+        The least share of a node's rows on each side of an R+ tree's cut; ``None``: no such cuts,
+        and their loops aren't compiled either.
     run
         First row, row behind the last, and which of the two buffers holds them.
     whole
@@ -102,8 +103,12 @@ def grow(
         grows = stop - start >= 2 * k and stop - start > whole
         if grows and guide.lanes > 0:
             feature, cut = guided_cut(lanes, start, stop, low, high, columns, rules, guide, k, room)
-        if grows and share >= 0:
-            feature, cut = margin_cut(lanes, start, stop, low, high, columns, rules, k, share, room)
+        # Nested: numba prunes a branch only if its test is that of None and no more.
+        if share is not None:  # noqa: SIM102 # the same
+            if grows:
+                feature, cut = margin_cut(
+                    lanes, start, stop, low, high, columns, rules, k, share, room
+                )
         if grows and feature < 0:
             feature, cut, shared = median_cut(
                 lanes, start, stop, low, high, columns, rules, k, strict, room

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 import pytest
@@ -20,11 +22,12 @@ Y = (X[:, 0] + 0.3 * RNG.normal(size=240) > 0).astype(int)
 
 
 def of(estimator=None, **settings):
-    return AnonymizedEstimator(
-        estimator or LogisticRegression(),
-        **{"guarantees": [KAnonymity(k=2)], "guide": "labels", "representative": "centroid"}
-        | settings,
-    )
+    usual: dict[str, Any] = {
+        "guarantees": [KAnonymity(k=2)],
+        "guide": "labels",
+        "representative": "centroid",
+    }
+    return AnonymizedEstimator(estimator or LogisticRegression(), **usual | settings)
 
 
 def test_it_is_the_mean_over_parts_that_took_no_part():
@@ -84,8 +87,13 @@ def test_numbers_have_scores_too():
 
 
 def test_progress_tells_each_k_and_part():
-    heard = []
-    accuracy_by_k(of(), X, Y, ks=[5, 10], folds=2, progress=heard.append)
+    heard: list[str] = []
+
+    def told(stage: str, share: float | None = None) -> None:
+        assert share is None
+        heard.append(stage)
+
+    accuracy_by_k(of(), X, Y, ks=[5, 10], folds=2, progress=told)
     assert heard == [
         "k=5, part 1 of 2",
         "k=10, part 1 of 2",

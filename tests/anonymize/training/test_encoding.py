@@ -27,7 +27,7 @@ def encoded(rows, later=None):
 def test_numbers_are_scaled_and_categories_spread():
     rows = pl.DataFrame({"age": [20, 40, None, 60], "job": ["b", "a", "b", None]})
     scaled = [(20 - 40) / np.std([20, 40, 60]), 0.0, 0.0, (60 - 40) / np.std([20, 40, 60])]
-    expected = np.column_stack([scaled, [0, 1, 0, 0], [1, 0, 1, 0]])
+    expected = np.array([scaled, [0, 1, 0, 0], [1, 0, 1, 0]]).T
     assert np.allclose(encoded(rows), expected)
 
 

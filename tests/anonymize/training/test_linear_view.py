@@ -109,7 +109,7 @@ def test_companions_of_the_score_are_taken_away():
 
     def goes_along(strength):
         points = unconfounded(rows, view, strength=strength)
-        return abs(np.corrcoef(points.T)[0, 1])
+        return abs(np.asarray(np.corrcoef(points.T))[0, 1])
 
     assert goes_along(0.0) > 0.9
     assert goes_along(1.0) < 0.2

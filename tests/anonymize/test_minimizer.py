@@ -28,10 +28,18 @@ from halfmask.anonymize import Minimizer
 from halfmask.data import Groups
 
 
-def waves(rows):
+class Waves:
     """Answer 0 and 1 to whatever tables the checks of scikit-learn come up with."""
-    first = np.nan_to_num(np.asarray(rows, dtype=float)[:, 0])
-    return (np.sin(first * 1000) > 0).astype(int)
+
+    def __repr__(self):
+        return "waves"  # a function's address would make a test's name another in each process
+
+    def __call__(self, rows):
+        first = np.nan_to_num(np.asarray(rows, dtype=float)[:, 0])
+        return (np.sin(first * 1000) > 0).astype(int)
+
+
+waves = Waves()
 
 
 @parametrize_with_checks(

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from halfmask.anonymize.training import AnonymizedEstimator, accuracy_by_k
     from halfmask.assess.attacks import AttackReport, ModelTarget, TableTarget, attack
     from halfmask.data import Hierarchy, Schema, describe, read_hierarchy
+    from halfmask.encode import Codec
     from halfmask.guarantees import (
         DistinctLDiversity,
         EntropyLDiversity,
@@ -56,6 +57,7 @@ _ROOMS = {
     "Anonymizer": "anonymize",
     "AttackReport": "assess.attacks",
     "Centroid": "anonymize",
+    "Codec": "encode",
     "ColumnNotFoundError": "_errors",
     "DataError": "_errors",
     "DistinctLDiversity": "guarantees",
@@ -100,6 +102,7 @@ __all__ = [
     "Anonymizer",
     "AttackReport",
     "Centroid",
+    "Codec",
     "ColumnNotFoundError",
     "DataError",
     "DistinctLDiversity",

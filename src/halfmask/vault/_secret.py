@@ -8,6 +8,7 @@ from typing import NoReturn, Self
 
 from halfmask._errors import ParameterError
 from halfmask._validation import integer_at_least
+from halfmask.vault._derivation import framed, hkdf, utf8
 
 __all__ = ["SECRET_BYTES", "Secret"]
 
@@ -56,7 +57,7 @@ class Secret:
                 hint="Secret.fresh() makes one.",
             )
         self._bytes = material
-        self._id = _hkdf(material, _COMMIT, 4).hex()
+        self._id = hkdf(material, info=_COMMIT, length=4).hex()
 
     @classmethod
     def fresh(cls) -> Self:
@@ -110,9 +111,11 @@ class Secret:
             raise ParameterError(f"A key has at most {LONGEST_KEY} bytes. Got {length}.")
         if not purpose:
             raise ParameterError("A key needs a purpose.", hint="Name what it is for.")
-        words = [_DERIVE, _utf8(purpose, "purpose"), _utf8(column, "column")]
-        info = b"".join(len(word).to_bytes(8, "big") + word for word in words)
-        return _hkdf(self._bytes, info + int(length).to_bytes(8, "big"), int(length))
+        words = framed(
+            _DERIVE, utf8(purpose, "The purpose of a key"), utf8(column, "The column of a key")
+        )
+        info = words + int(length).to_bytes(8, "big")
+        return hkdf(self._bytes, info=info, length=int(length))
 
     def __eq__(self, other: object) -> bool:
         """Compare in constant time."""
@@ -134,18 +137,3 @@ class Secret:
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise TypeError("A secret can't be pickled: it belongs in a vault.")
-
-
-def _utf8(text: str, name: str) -> bytes:
-    try:
-        return text.encode()
-    except (AttributeError, UnicodeEncodeError):
-        # A word may be a column's name: it is not repeated.
-        raise ParameterError(f"The {name} of a key must be text with a UTF-8 form.") from None
-
-
-def _hkdf(material: bytes, info: bytes, length: int) -> bytes:
-    from cryptography.hazmat.primitives.hashes import SHA256  # noqa: PLC0415 # 30 ms
-    from cryptography.hazmat.primitives.kdf.hkdf import HKDF  # noqa: PLC0415 # the same
-
-    return HKDF(algorithm=SHA256(), length=length, salt=None, info=info).derive(material)

@@ -36,16 +36,20 @@ class Affine:
     shift: NDArray[np.float64]
 
     @classmethod
-    def keyed(cls, size: int, *, orthogonal: bool, stream: KeyedStream) -> Affine:
+    def keyed(cls, size: int, *, numbers: str, stream: KeyedStream) -> Affine:
         """Return the map that follows from a stream.
 
-        An orthogonal matrix keeps distances. Else ``A = U diag(s) V'`` with s from 0.1 to 10 on a
-        logarithmic scale, so that its condition is at most 100 and what it does to a float can be
-        undone to 1e-12.
+        ``"turned"``: an orthogonal matrix, which gradient descent doesn't notice.
+        ``"orthogonal"``: the same and one shift for all coordinates, which leaves distances and
+        the variance of all coordinates together, from which scikit-learn takes a kernel's width.
+        ``"affine"``: ``A = U diag(s) V'`` with s from 0.1 to 10 on a logarithmic scale, so that
+        its condition is at most 100 and what it does to a float can be undone to 1e-12; and a
+        shift of each coordinate.
         """
         left = stream.orthogonal(size)
         shift = 4 * stream.uniform(size) - 2
-        if orthogonal:
+        if numbers != "affine":
+            shift = np.full(size, shift[0] if numbers == "orthogonal" else 0.0)
             return cls(matrix=left, inverse=np.ascontiguousarray(left.T), shift=shift)
         half = np.log(CONDITION) / 2
         stretch = np.exp(half * (2 * stream.uniform(size) - 1))

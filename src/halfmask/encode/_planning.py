@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -151,7 +152,7 @@ class Planning:
             counts = _counts(self.summary.columns[settings.by])
             n_maps = counts.height + (settings.missing == "hidden") + 1
         stream = self._stream("matrix")
-        orthogonal = PROFILES[settings.learner].numbers == "orthogonal"
+        numbers = PROFILES[settings.learner].numbers
         bent = settings.strength > 0
         size = len(names)
         return Mix(
@@ -162,9 +163,7 @@ class Planning:
                 for column in columns
             ),
             by=settings.by,
-            maps=tuple(
-                Affine.keyed(size, orthogonal=orthogonal, stream=stream) for _ in range(n_maps)
-            ),
+            maps=tuple(Affine.keyed(size, numbers=numbers, stream=stream) for _ in range(n_maps)),
             bend=Bend.keyed(size, strength=settings.strength, stream=stream) if bent else None,
             flow=Flow.keyed(size, strength=settings.strength, stream=stream) if bent else None,
         )
@@ -204,8 +203,10 @@ class Planning:
         if self.roles.task == "classification":
             return self._codes(name, scores, target=True)
         uniform = self._stream("target", name).uniform(3)
+        scaling = self._scaling(name, hidden=False)
         return NumberTarget(
-            scaling=self._scaling(name, hidden=False),
+            # A power of two, too: sums of encoded targets are rounded as sums of plain ones are.
+            scaling=replace(scaling, scale=float(2.0 ** np.round(np.log2(scaling.scale)))),
             token=self._token("target", name),
             slope=(-1.0 if uniform[0] < 0.5 else 1.0) * 2.0 ** np.floor(uniform[1] * 7 - 3),
             shift=float(uniform[2] * 8 - 4),

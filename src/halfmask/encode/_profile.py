@@ -59,7 +59,7 @@ class Weakness:
 class Profile:
     """How numeric columns are encoded for a kind of learner, and what is claimed for it."""
 
-    numbers: Literal["ranks", "orthogonal", "affine"]
+    numbers: Literal["ranks", "orthogonal", "turned", "affine"]
     claims: tuple[Claim, ...]
 
 
@@ -69,7 +69,8 @@ def _claims(*rows: tuple[str, Scope, str]) -> tuple[Claim, ...]:
 
 _SAME = "the plain learner sees the same columns and rows in the same order"
 _SCALED = "the plain learner sees standardised columns, and nothing scales them after encoding"
-_SCALER = "a scaler behind the encoding breaks it"
+
+_VOTES = f"{_SCALED}; to the solver's tolerance, ties of votes aside"
 
 PROFILES: Mapping[Learner, Profile] = {
     "trees": Profile(
@@ -85,8 +86,9 @@ PROFILES: Mapping[Learner, Profile] = {
     "distances": Profile(
         numbers="orthogonal",
         claims=_claims(
-            ("nearest neighbours, k-means", "exact", _SCALED),
-            ("support vectors and kernel ridge with an isotropic kernel", "exact", _SCALED),
+            ("nearest neighbours", "exact", f"{_SCALED}; ties of votes aside"),
+            ("support vectors, isotropic kernel", "exact", _VOTES),
+            ("kernel ridge, isotropic kernel", "exact", f"{_SCALED}; the target is centred there"),
             ("ridge, L2 logistic regression", "exact", f"{_SCALED}; intercept not penalised"),
             ("least squares, discriminant analysis", "exact", _SCALED),
             ("lasso, naive Bayes, trees", "not invariant", "they look at one column at a time"),
@@ -102,10 +104,11 @@ PROFILES: Mapping[Learner, Profile] = {
         ),
     ),
     "networks": Profile(
-        numbers="orthogonal",
+        numbers="turned",
         claims=_claims(
             ("network with gradient descent, momentum, weight decay", "paired start", _SCALED),
-            ("nearest neighbours, isotropic kernels, ridge", "exact", _SCALED),
+            ("nearest neighbours", "exact", f"{_SCALED}; ties of votes aside"),
+            ("support vectors, isotropic kernel", "exact", _VOTES),
             ("network with Adam, RMSprop or Adagrad", "not invariant", "steps by coordinate"),
             ("trees", "not invariant", "they look at one column at a time"),
         ),

@@ -16,7 +16,7 @@ from halfmask.data import ReadOptions
 from halfmask.release import Policy, read_manifest
 from halfmask.release._claims import WEAKNESSES
 
-ROOMS = ("data", "guarantees", "anonymize", "encode", "release")
+ROOMS = ("data", "guarantees", "anonymize", "encode", "release", "vault")
 
 
 def _quoted(text: str) -> set[str]:

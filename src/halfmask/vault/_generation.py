@@ -51,7 +51,9 @@ __all__ = [
     "write_generation",
 ]
 
-POINTER, HEADER, _INDEX = "current", "header", "index"
+POINTER = "current"
+HEADER = "header"
+_INDEX = "index"
 #: What may lie in a vault's folder, and in a generation's, besides what has a fixed name.
 _IN_VAULT = re.compile(rf"[0-9a-f]{{16}}({re.escape(TEMPORARY)})?")
 _IN_GENERATION = re.compile(rf"[0-9a-f]{{16}}({re.escape(SUFFIX)}|{re.escape(TEMPORARY)})")

@@ -7,20 +7,18 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import polars as pl
 
-from halfmask._errors import ColumnNotFoundError, ParameterError, SchemaError
+from halfmask._errors import ParameterError, SchemaError
 from halfmask._validation import integer_at_least
 from halfmask.data import like, to_polars
 from halfmask.encode._claims import claims_of, weaknesses_of
 from halfmask.encode._codes import Codes
 from halfmask.encode._plan_bytes import plan_from_bytes, plan_to_bytes
 from halfmask.encode._planning import Planning
-from halfmask.encode._predictions import class_labels, combined, decoded, sibling_rows
-from halfmask.encode._profile import PROFILES
+from halfmask.encode._predictions import combined, come_home, sibling_rows
 from halfmask.encode._roles import Roles
 from halfmask.encode._settings import Settings
-from halfmask.encode._summary import ColumnSummary, Summary, smallest
+from halfmask.encode._summary import Summary
 from halfmask.vault import Secret
 
 if TYPE_CHECKING:
@@ -175,7 +173,7 @@ class Codec:
         summaries = []
         for batch in map(to_polars, batches):
             roles = roles or Roles.of(batch.schema, schema=schema, target=target, task=task)
-            summaries.append(self._summarize(batch, roles))
+            summaries.append(Summary.of(batch, roles=roles, settings=self._settings))
         if roles is None:
             raise SchemaError("There is no batch to fit a codec to.")
         summary = functools.reduce(Summary.__add__, summaries)
@@ -279,22 +277,7 @@ class Codec:
         DataError
             If there are other codes, or another number of columns, than the codec gave.
         """
-        plan = self.plan_
-        is_frame = not isinstance(predictions, np.ndarray | pl.Series | list)
-        array = (to_polars(predictions) if is_frame else pl.Series(predictions)).to_numpy()
-        if isinstance(predictions, np.ndarray):
-            array = predictions
-        values = decoded(plan.target, array[:, 0] if is_frame and array.shape[1] == 1 else array)
-        order = None if batch is None else plan.order(len(values), batch)
-        if order is not None:
-            values = values[np.argsort(order)]
-        answer = self._named(values)
-        if is_frame:
-            return like(answer, predictions)
-        column = answer.to_series()
-        if isinstance(predictions, pl.Series):
-            return column
-        return answer.to_numpy() if values.ndim == 2 else column.to_numpy()
+        return come_home(self.plan_, predictions, batch=batch)
 
     def encode_siblings(
         self, table: object, column: str, *, batch: int = 0
@@ -398,29 +381,3 @@ class Codec:
         if self._fitted is None:
             raise ParameterError("The codec isn't fitted.", hint="Call fit first.")
         return self._fitted
-
-    def _summarize(self, batch: pl.DataFrame, roles: Roles) -> Summary:
-        ranked = PROFILES[self.learner].numbers == "ranks"
-        is_class = roles.task == "classification"
-        columns = {}
-        for name in roles.dtypes:
-            if name not in batch.columns:
-                raise ColumnNotFoundError.of([name], batch.columns, where="a batch")
-            own_target = name == roles.target
-            number = name in roles.ordered or (own_target and not is_class)
-            columns[name] = ColumnSummary.of(
-                batch[name],
-                counted=not number or (ranked and not own_target),
-                measured=number and (own_target or not ranked or self.split),
-            )
-        sample = smallest(batch.select(list(roles.dtypes))) if self.split else None
-        return Summary(rows=batch.height, columns=columns, sample=sample)
-
-    def _named(self, values: NDArray[np.float64] | NDArray[np.int64]) -> pl.DataFrame:
-        """Return decoded predictions as a frame whose columns are named as they are at home."""
-        target = self.plan_.target
-        if values.ndim == 2:
-            return pl.DataFrame(values, schema=[str(it) for it in self.classes_])
-        if isinstance(target, Codes):
-            return class_labels(target, values.astype(np.int64)).to_frame()
-        return pl.DataFrame({target.name if target is not None else "": values})

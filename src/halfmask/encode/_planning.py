@@ -126,14 +126,18 @@ class Planning:
         owner = np.repeat(np.arange(len(values)), [len(weight) for weight in weights])
         shares = np.concatenate([*weights, np.empty(0)])
         if self.settings.unseen == "reserve" and not target:
-            owner, shares = np.append(owner, -1), np.append(shares, 1.0)
-        order = self._stream("codes", name).order(len(owner))
+            owner = np.append(owner, -1)
+        value_of = owner[self._stream("codes", name).order(len(owner))].astype(np.int64)
+        # The first share of a value is that of its lowest code, and so on.
+        kept = np.flatnonzero(value_of >= 0)
+        in_order = np.ones(len(value_of))
+        in_order[kept[np.argsort(value_of[kept], kind="stable")]] = shares
         return Codes(
             name=name,
             token=self._token("target" if target else "column", name),
             values=values,
-            value_of=owner[order].astype(np.int64),
-            weights=shares[order],
+            value_of=value_of,
+            weights=in_order,
             cuts=tuple(cuts),
             unseen="error" if target else self.settings.unseen,
             hidden=hidden,

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import DataError, ParameterError, SchemaError
+from halfmask.data import like, to_polars
 from halfmask.encode._codes import Codes
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from halfmask.encode._plan import Plan
     from halfmask.encode._target import NumberTarget
 
-__all__ = ["class_labels", "combined", "decoded", "sibling_rows"]
+__all__ = ["combined", "come_home", "decoded", "sibling_rows"]
 
 _SHARES = 2
 # One row may become so many at most.
@@ -61,9 +62,35 @@ def decoded(
     return np.asarray(predictions @ belongs, dtype=np.float64)
 
 
-def class_labels(target: Codes, places: NDArray[np.int64]) -> pl.Series:
-    """Return the classes of these numbers."""
-    return target.values.gather(pl.Series(places)).alias(target.name)
+def come_home(plan: Plan, predictions: Any, *, batch: int | None) -> Any:  # noqa: ANN401 # arrays
+    """Return predictions decoded, in the rows' order at home, as what they were given as."""
+    is_frame = not isinstance(predictions, np.ndarray | pl.Series | list)
+    array = predictions
+    if is_frame:
+        array = to_polars(predictions).to_numpy()
+        array = array[:, 0] if array.shape[1] == 1 else array
+    values = decoded(plan.target, np.asarray(array))
+    order = None if batch is None else plan.order(len(values), batch)
+    if order is not None:
+        values = values[np.argsort(order)]
+    answer = _named(plan.target, values)
+    if is_frame:
+        return like(answer, predictions)
+    if values.ndim == 2:
+        return answer.to_numpy()
+    column = answer.to_series()
+    return column if isinstance(predictions, pl.Series) else column.to_numpy()
+
+
+def _named(
+    target: Codes | NumberTarget | None, values: NDArray[np.float64] | NDArray[np.int64]
+) -> pl.DataFrame:
+    """Return decoded predictions in columns that are named as they are at home."""
+    if not isinstance(target, Codes):
+        return pl.DataFrame({target.name if target is not None else "": values})
+    if values.ndim == 2:
+        return pl.DataFrame(values, schema=[str(it) for it in target.values])
+    return target.values.gather(pl.Series(values.astype(np.int64))).alias(target.name).to_frame()
 
 
 def sibling_rows(

@@ -9,13 +9,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from halfmask._errors import SchemaError
+from halfmask._errors import ColumnNotFoundError, SchemaError
+from halfmask.encode._profile import PROFILES
 from halfmask.encode._ticks import to_ticks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
+
+    from halfmask.encode._roles import Roles
+    from halfmask.encode._settings import Settings
 
 __all__ = ["ColumnSummary", "Moments", "Summary"]
 
@@ -143,6 +147,31 @@ class Summary:
     rows: int
     columns: Mapping[str, ColumnSummary]
     sample: pl.DataFrame | None
+
+    @classmethod
+    def of(cls, batch: pl.DataFrame, *, roles: Roles, settings: Settings) -> Summary:
+        """Return what a codec of these settings needs to know of a batch.
+
+        Raises
+        ------
+        ColumnNotFoundError
+            If the batch lacks a column.
+        """
+        missing = [name for name in roles.dtypes if name not in batch.columns]
+        if missing:
+            raise ColumnNotFoundError.of(missing, batch.columns, where="a batch")
+        ranked = PROFILES[settings.learner].numbers == "ranks"
+        columns = {}
+        for name in roles.dtypes:
+            target = name == roles.target
+            number = name in roles.ordered or (target and roles.task == "regression")
+            columns[name] = ColumnSummary.of(
+                batch[name],
+                counted=not number or (ranked and not target),
+                measured=number and (target or not ranked or settings.split),
+            )
+        sample = smallest(batch.select(list(roles.dtypes))) if settings.split else None
+        return cls(rows=batch.height, columns=columns, sample=sample)
 
     def __add__(self, other: Summary) -> Summary:
         if list(self.columns) != list(other.columns):

@@ -58,6 +58,11 @@ class Codes:
         """Whether any value has more than one code."""
         return any(len(cut) for cut in self.cuts)
 
+    @property
+    def dtype(self) -> pl.DataType:
+        """The column's type at home."""
+        return self.values.dtype
+
     def siblings(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return all codes grouped by their value, and where each value's codes begin."""
         kept = np.flatnonzero(self.value_of >= 0)

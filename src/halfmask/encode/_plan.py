@@ -175,7 +175,10 @@ class Plan:
                 f"The codec was not fitted to these columns: {', '.join(map(repr, more))}.",
                 hint="Leave them out, or fit a codec to them.",
             )
-        for name, dtype in zip(self.names, self.dtypes, strict=True):
+        dtypes = dict(zip(self.names, self.dtypes, strict=True))
+        if self.target is not None and self.target.name in batch.columns:
+            dtypes[self.target.name] = self.target.dtype
+        for name, dtype in dtypes.items():
             if batch.schema[name] != dtype:
                 raise SchemaError(
                     f"Column {name!r} held {dtype} at the fit and holds {batch.schema[name]} now.",

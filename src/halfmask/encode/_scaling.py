@@ -86,6 +86,8 @@ class Scaling:
                 hint='Fit the codec to rows with missing cells, or make it with missing="hidden".',
             )
         self._check_range(ticks[present])
+        if self.unit:
+            ticks = np.where(present, ticks, int(self.center))
         steps = self._steps(ticks)
         self._refuse(present & ~(np.abs(steps) <= _MOST_STEPS) if self.unit else None)
         standard = steps / self.scale

@@ -34,6 +34,11 @@ class NumberTarget:
         """The target's name at home."""
         return self.scaling.name
 
+    @property
+    def dtype(self) -> pl.DataType:
+        """The target's type at home."""
+        return self.scaling.dtype
+
     def encode(self, column: pl.Series) -> pl.Series:
         """Return the encoded target; a missing one stays missing.
 

@@ -198,6 +198,16 @@ class TestParts:
         with pytest.raises(KeyMismatchError, match="Part 1 of 3 is of another vault"):
             Vault.join(tmp_path / "other", vault.split(parts=3, needed=2))
 
+    def test_find_a_header_that_was_altered(self, vault, where, header_of):
+        """Parts open without the lock's key, to which the header is bound: so is the index."""
+        parts = vault.split(parts=2, needed=2)
+        said, write = header_of(where)
+        write({**said, "lock": "keyring"})
+        with pytest.raises(KeyMismatchError):
+            Vault.join(where, parts)
+        write(said)
+        assert Vault.join(where, parts).names()
+
     @pytest.mark.parametrize("counts", [(1, 1), (3, 1), (2, 3), (256, 2), (0, 0), (3, 2.5)])
     def test_counts_that_cant_be(self, vault, counts):
         with pytest.raises(ParameterError):
@@ -313,6 +323,17 @@ class TestPlaces:
         (tmp_path / "private").mkdir(mode=0o700)
         with pytest.raises(VaultError, match="0755"):
             Vault.create(tmp_path / "open", lock=lock)
+        assert Vault.create(tmp_path / "private", lock=lock).names() == ()
+
+    def test_a_folder_that_was_there_stays_where_making_fails(self, tmp_path, lock, monkeypatch):
+        (tmp_path / "private").mkdir(mode=0o700)
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "write", _refusing(errno.ENOSPC))
+            for name in ("private", "new"):
+                with pytest.raises(VaultError, match="No space"):
+                    Vault.create(tmp_path / name, lock=lock)
+        assert (tmp_path / "private").is_dir()
+        assert not (tmp_path / "new").exists()
         assert Vault.create(tmp_path / "private", lock=lock).names() == ()
 
     @pytest.mark.parametrize("name", ["Übergabe 2026, \u202ex", "with space", "x" * 200])

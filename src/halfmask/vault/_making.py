@@ -22,8 +22,10 @@ __all__ = ["check_apart", "leave", "make_vault"]
 def make_vault(folder: Path, lock: Lock) -> Generation:
     """Make an empty vault where there is none, or where making one was interrupted."""
     check_apart(folder, lock)
+    made = False
     with suppress(FileExistsError):
         folder.mkdir(mode=0o700)
+        made = True
         sync_folder(folder.parent)
     check_private_folder(folder, what="The vault")
     _check_unused(folder)
@@ -33,7 +35,8 @@ def make_vault(folder: Path, lock: Lock) -> Generation:
         try:
             opened = write_generation(folder, vault_id=os.urandom(8).hex(), lock=lock)
         except BaseException:
-            leave(folder)
+            if made:
+                leave(folder)
             raise
     return opened
 

@@ -13,6 +13,12 @@ from halfmask.vault import KeyFile, Vault
 CANARY = "CANARY"
 
 
+@pytest.fixture(autouse=True)
+def no_waiting_for_the_disk(monkeypatch):
+    """A test's folder needn't survive a power cut; that there is a flush is tested by itself."""
+    monkeypatch.setattr("os.fsync", lambda _: None)
+
+
 @pytest.fixture
 def lock(tmp_path):
     return KeyFile.create(tmp_path / "key")

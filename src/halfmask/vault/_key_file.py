@@ -13,6 +13,7 @@ from halfmask.vault._derivation import KEY_BYTES, hkdf
 from halfmask.vault._lock import SALT_BYTES, Parameters, salt_of
 from halfmask.vault._private_files import (
     absolute,
+    check_parent,
     keeping,
     read_private,
     sync_folder,
@@ -68,6 +69,7 @@ class KeyFile:
         """
         lock = cls(path)
         with keeping("The key file"):
+            check_parent(lock._path, what="the key file")
             text = f"halfmask-key/1\n{os.urandom(KEY_BYTES).hex()}\n".encode()
             write_private(lock._path, with_checksum(text))
             sync_folder(lock._path.parent)

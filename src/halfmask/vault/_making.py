@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from halfmask._errors import ParameterError, VaultError
 from halfmask.vault._generation import POINTER, Generation, is_ours, sweep, write_generation
 from halfmask.vault._key_file import KeyFile
-from halfmask.vault._private_files import check_private_folder, sync_folder
+from halfmask.vault._private_files import check_parent, check_private_folder, sync_folder
 from halfmask.vault._writer_lock import LOCK_FILE, sole_writer
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ __all__ = ["check_apart", "leave", "make_vault"]
 def make_vault(folder: Path, lock: Lock) -> Generation:
     """Make an empty vault where there is none, or where making one was interrupted."""
     check_apart(folder, lock)
+    check_parent(folder, what="the vault")
     made = False
     with suppress(FileExistsError):
         folder.mkdir(mode=0o700)

@@ -19,6 +19,7 @@ from halfmask._errors import IntegrityError, VaultError
 __all__ = [
     "TEMPORARY",
     "absolute",
+    "check_parent",
     "check_private_folder",
     "keeping",
     "overwrite",
@@ -133,6 +134,14 @@ def check_private_folder(path: Path, *, what: str) -> None:
     if not stat.S_ISDIR(found.st_mode):
         raise VaultError(f"{what} is no folder.")
     _check_owner(found, what=what, mode="0700")
+
+
+def check_parent(path: Path, *, what: str) -> None:
+    """Raise unless the folder is there in which something is to be made."""
+    if not path.parent.is_dir():
+        raise VaultError(
+            f"The folder in which {what} is to lie isn't there.", hint="Make it first."
+        )
 
 
 def sync_folder(folder: Path) -> None:

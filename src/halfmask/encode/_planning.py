@@ -35,6 +35,8 @@ __all__ = ["Planning"]
 
 # Ticks of a span up to this many keep the type's own step; longer ones take the data's.
 _FINE = 2**40
+# A step that 64 bits have no room for; such columns are refused when they are encoded.
+_COARSE = 2**62
 
 
 class Planning:
@@ -179,7 +181,8 @@ class Planning:
             raise DataError(f"Column {name!r} was not measured.")
         unit, center = 0, moments.mean
         if not column.dtype.is_float():
-            unit = 1 if moments.high - moments.low <= _FINE else max(1, moments.unit)
+            fine = moments.high - moments.low <= _FINE or moments.unit >= _COARSE
+            unit = 1 if fine else max(1, moments.unit)
             center = int(moments.low) + unit * round((moments.mean - moments.low) / unit)
         scale = moments.deviation / (unit or 1)
         place = self._stream("missing", name).uniform(1)[0] - 0.5

@@ -118,7 +118,7 @@ class Scaling:
         if self.unit:
             wrong = restored != ticks
         else:
-            wrong = np.abs(restored - ticks) > RELATIVE * max(abs(self.low), abs(self.high))
+            wrong = np.abs(restored - ticks) > RELATIVE * self._magnitude
             wrong &= np.abs(restored - ticks) > RELATIVE * np.abs(ticks)
         self._refuse((present & wrong) | (present != restored_present))
 
@@ -149,9 +149,14 @@ class Scaling:
         values = steps + self.center
         if self.digits >= 0:
             rounded = np.round(values, self.digits)
-            near = 0.1 * RELATIVE * max(abs(self.low), abs(self.high))
+            near = 0.1 * RELATIVE * self._magnitude
             values = np.where(np.abs(rounded - values) <= near, rounded, values)
         return np.where(present, values, 0.0), present
+
+    @property
+    def _magnitude(self) -> float:
+        """The fitted column's largest distance from zero; 1 for a column of zeros."""
+        return max(abs(self.low), abs(self.high)) or 1.0
 
     def _steps(self, ticks: Numbers) -> NDArray[np.float64]:
         if not self.unit:

@@ -92,9 +92,11 @@ class Moments:
 
     @property
     def deviation(self) -> float:
-        """The standard deviation; 1 for a column that doesn't vary."""
+        """The standard deviation; that of one that doesn't vary is 1, or a float's magnitude."""
         deviation = math.sqrt(self.squares / self.n) if self.n else 0.0
-        return deviation if self.high > self.low and deviation > 0 else 1.0
+        if self.high > self.low and deviation > 0:
+            return deviation
+        return 1.0 if type(self.low) is int else max(abs(self.low), abs(self.high)) or 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

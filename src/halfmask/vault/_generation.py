@@ -186,7 +186,7 @@ def read_pointer(vault: Path) -> Pointer:
     except FileNotFoundError:
         raise VaultError(
             "The folder holds no vault: it has no pointer to a generation.",
-            hint="If making or destroying one was interrupted there, its leftovers open nothing.",
+            hint="If making or destroying one was interrupted there, remove what is left.",
         ) from None
     return Pointer.from_bytes(text)
 

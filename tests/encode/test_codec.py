@@ -100,13 +100,13 @@ def test_frames_of_other_libraries_come_back_as_such(secret, learner):
 def test_names_are_keyed(table, secret):
     """Neither a dictionary nor another codec of the same secret tells what a name stands for."""
     one = Codec(learner="trees", secret=secret).fit(table).encode(table).columns
-    again = Codec(learner="linear", secret=secret).fit(table).encode(table).columns
+    again = Codec(learner="trees", secret=secret).fit(table).encode(table).columns
     other = Codec(learner="trees", secret=secret, name="next year").fit(table).encode(table).columns
     stranger = Codec(learner="trees").fit(table).encode(table).columns
 
     assert all(re.fullmatch("c[0-9a-f]{16}", name) for name in one)
     assert one == sorted(one)
-    assert set(one) & set(again)  # the names of categories: one codec, one name
+    assert one == again
     assert not set(one) & set(other)
     assert not set(one) & set(stranger)
 
@@ -186,6 +186,20 @@ def test_rows_of_another_codec_are_refused(table, secret):
 
     with pytest.raises(SchemaError, match="7 of 7 encoded columns are not in the table"):
         mine.decode(other.encode(table))
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_a_fit_to_other_rows_has_other_keys(table, secret, learner):
+    """So its plan never reads these rows as garbage, and what is learnt of one tells no other."""
+    one = Codec(learner=learner, secret=secret).fit(table)
+    other = Codec(learner=learner, secret=secret).fit(table[1:])
+
+    assert not set(one.plan_.tokens) & set(other.plan_.tokens)
+    assert one.plan_.row_key != other.plan_.row_key
+    with pytest.raises(SchemaError, match="not in the table"):
+        other.decode(one.encode(table))
+    if learner != "trees":
+        assert not np.allclose(_mix(one).maps[0].matrix, _mix(other).maps[0].matrix)
 
 
 def test_codes_that_nobody_gave_are_refused(table, secret):

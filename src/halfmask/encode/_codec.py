@@ -50,7 +50,9 @@ class Codec:
         (orthogonal matrix); ``"linear"`` mixes them by any invertible matrix of condition at most
         100; ``"networks"`` turns them, and bends them where ``strength`` is above 0.
     secret
-        What every key follows from, by default a fresh one that is forgotten with the codec.
+        What every key follows from, by default a fresh one that is forgotten with the codec. The
+        keys follow from the rows of the fit, too: the same secret and rows give the same plan,
+        and other rows another one.
     name
         Codecs of one secret and different names share no name, code, matrix or order.
     missing

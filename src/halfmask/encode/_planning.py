@@ -11,6 +11,7 @@ import polars as pl
 from halfmask._errors import DataError, SchemaError
 from halfmask.encode._codes import Codes
 from halfmask.encode._direction import CategoryWeights, Direction, NumberWeight, score_without
+from halfmask.encode._fingerprint import fingerprint
 from halfmask.encode._flow import Bend, Flow
 from halfmask.encode._keyed_stream import KeyedStream, token
 from halfmask.encode._mix import Affine, Mix
@@ -51,7 +52,8 @@ class Planning:
         self.roles = roles
         self.settings = settings
         self._secret = secret
-        self._names_key = secret.key(settings.purpose("names"))
+        self._fingerprint = fingerprint(summary, roles)
+        self._names_key = self._key("names")
 
     def plan(self) -> Plan:
         """Return the plan."""
@@ -83,7 +85,8 @@ class Planning:
         )
 
     def _key(self, what: str, column: str = "") -> bytes:
-        return self._secret.key(self.settings.purpose(what), column=column)
+        purpose = f"{self.settings.purpose(what)}/{self._fingerprint}"
+        return self._secret.key(purpose, column=column)
 
     def _stream(self, what: str, column: str = "") -> KeyedStream:
         return KeyedStream(self._key(what, column))

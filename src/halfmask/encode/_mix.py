@@ -9,9 +9,10 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import DataError
+from halfmask.engines import map_in_order
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -24,7 +25,7 @@ __all__ = ["CONDITION", "Affine", "Mix"]
 #: The largest condition number of a matrix.
 CONDITION = 100.0
 # Rows that go through a flow at once: what its layers need stays in the cache.
-_CHUNK = 65_536
+_CHUNK = 16_384
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,24 +138,46 @@ class Mix:
     def _forward(
         self, rows: NDArray[np.float64], group: NDArray[np.int64] | None
     ) -> NDArray[np.float64]:
-        mixed = np.empty_like(rows)
-        for part, which in _parts(len(rows), group, len(self.maps)):
-            bent = self.bend.forward(rows[part]) if self.bend else rows[part]
-            one = self.maps[which]
+        def forward(part: NDArray[np.float64], one: Affine) -> NDArray[np.float64]:
+            bent = self.bend.forward(part) if self.bend else part
             moved = bent @ one.matrix.T + one.shift
-            mixed[part] = self.flow.forward(moved) if self.flow else moved
-        return mixed
+            return self.flow.forward(moved) if self.flow else moved
+
+        return self._in_parts(rows, group, forward)
 
     def _backward(
         self, mixed: NDArray[np.float64], group: NDArray[np.int64] | None
     ) -> NDArray[np.float64]:
-        rows = np.empty_like(mixed)
-        for part, which in _parts(len(mixed), group, len(self.maps)):
-            moved = self.flow.backward(mixed[part]) if self.flow else mixed[part]
-            one = self.maps[which]
+        def backward(part: NDArray[np.float64], one: Affine) -> NDArray[np.float64]:
+            moved = self.flow.backward(part) if self.flow else part
             bent = (moved - one.shift) @ one.inverse.T
-            rows[part] = self.bend.backward(bent) if self.bend else bent
-        return rows
+            return self.bend.backward(bent) if self.bend else bent
+
+        return self._in_parts(mixed, group, backward)
+
+    def _in_parts(
+        self,
+        rows: NDArray[np.float64],
+        group: NDArray[np.int64] | None,
+        function: Callable[[NDArray[np.float64], Affine], NDArray[np.float64]],
+    ) -> NDArray[np.float64]:
+        """Map rows chunk by chunk, one thread a chunk.
+
+        Threads of BLAS would wait for each other more than they work on matrices this narrow, and
+        would round differently on machines with other numbers of processors.
+        """
+        from threadpoolctl import threadpool_limits  # noqa: PLC0415 # only matrices need it
+
+        mapped = np.empty_like(rows)
+
+        def map_part(part: tuple[NDArray[np.int64] | slice, int]) -> None:
+            where, which = part
+            mapped[where] = function(rows[where], self.maps[which])
+
+        with threadpool_limits(1, user_api="blas"):
+            for _ in map_in_order(_parts(len(rows), group, len(self.maps)), map_part):
+                pass
+        return mapped
 
 
 def _parts(

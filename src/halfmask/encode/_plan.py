@@ -12,6 +12,7 @@ from halfmask._errors import ColumnNotFoundError, SchemaError
 from halfmask._random import keyed_order
 from halfmask.encode._codes import Codes
 from halfmask.encode._direction import Direction, score_without
+from halfmask.engines import map_in_order
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -88,7 +89,7 @@ class Plan:
         """Return the encoded rows in the batch's own order."""
         self.check(batch)
         places = {codes.name: codes.places(batch[codes.name]) for codes in self.codes}
-        columns = [ranks.encode(batch[ranks.name]) for ranks in self.ranks]
+        columns = list(map_in_order(self.ranks, lambda it: it.encode(batch[it.name])))
         scores = self._scores(batch)
         columns += [
             codes.encode(places[codes.name], self._score(codes, scores, batch))
@@ -150,7 +151,7 @@ class Plan:
         order = None if number is None else self.order(encoded.height, number)
         if order is not None:
             encoded = encoded[np.argsort(order)]
-        decoded = [ranks.decode(encoded[ranks.token]) for ranks in self.ranks]
+        decoded = list(map_in_order(self.ranks, lambda it: it.decode(encoded[it.token])))
         decoded += [codes.decode(encoded[codes.token]) for codes in self.codes]
         if self.mix is not None:
             decoded += self.mix.decode(encoded, self._groups(encoded))

@@ -20,6 +20,7 @@ __all__ = ["Ranks"]
 
 # Room between two ranks for a value that lies between them, on either side of their middle.
 _STEP = 4
+_MANY = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +101,7 @@ class Ranks:
         return from_ticks(ticks, present, name=self.name, dtype=self.dtype)
 
     def _codes(self, ticks: Numbers) -> NDArray[np.int64]:
-        above = np.searchsorted(self.values, ticks)  # the first fitted value that isn't below
+        above = _first_not_below(self.values, ticks)
         last = len(self.values) - 1
         at = np.minimum(above, last)
         below = np.maximum(above - 1, 0)
@@ -124,6 +125,17 @@ class Ranks:
                 f"Column {self.name!r} has {outside} cells outside of its range at the fit.",
                 hint='Check the unit, or make the codec with out_of_range="extrapolate".',
             )
+
+
+def _first_not_below(values: Numbers, ticks: Numbers) -> NDArray[np.int64]:
+    """Return for each tick the place of the first value that isn't below it."""
+    if len(ticks) < _MANY or len(values) < _MANY:
+        return np.searchsorted(values, ticks)
+    # Searches in order find what they need in the cache: sorting them first is twice as fast.
+    order = np.argsort(ticks)
+    above = np.empty(len(ticks), dtype=np.int64)
+    above[order] = np.searchsorted(values, ticks[order])
+    return above
 
 
 def _nearer(ticks: Numbers, below: Numbers, above: Numbers) -> NDArray[np.bool_]:

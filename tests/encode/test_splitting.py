@@ -111,3 +111,29 @@ def test_equal_scores_stay_together():
 
     assert [list(cut) for cut in cuts] == [[1.0], []]
     assert list(shares[0]) == [0.5, 0.5]
+
+
+def _rank_matched(sent, truth, others):
+    """Return the share of rows that are named by the rank of their code's frequency."""
+    names = others.value_counts(sort=True)[others.name].to_list()
+    codes, counts = np.unique(sent, return_counts=True)
+    ranked = codes[np.argsort(-counts, kind="stable")]
+    named = {code: names[min(rank, len(names) - 1)] for rank, code in enumerate(ranked)}
+    return float(np.mean([named[code] == name for code, name in zip(sent, truth, strict=True)]))
+
+
+@pytest.mark.parametrize("name", ["education", "marital-status"])
+def test_ranks_of_frequencies_name_no_more_rows_than_guessing(adult_csv, secret, name):
+    """And name nearly all of them without splitting."""
+    columns = ["age", "education", "marital-status", "hours-per-week", "relationship"]
+    rows = pl.read_csv(adult_csv, columns=columns).select(columns)
+    mine, others = rows[:10_000], rows[10_000:20_000]
+    matched = {}
+    for split_up in (False, True):
+        codec = Codec(learner="trees", secret=secret, split=split_up, rows="kept").fit(mine)
+        token = next(it.token for it in codec.plan_.codes if it.name == name)
+        matched[split_up] = _rank_matched(codec.encode(mine)[token], mine[name], others[name])
+
+    guessing = float((mine[name] == others[name].mode()[0]).mean() or 0)
+    assert matched[False] > guessing + 0.3
+    assert matched[True] <= guessing + 0.02

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from sklearn.naive_bayes import CategoricalNB
 
-from halfmask import DataError, ParameterError, SchemaError
+from halfmask import ColumnNotFoundError, DataError, ParameterError, SchemaError
 from halfmask.data import to_polars
 from halfmask.encode import Codec
 
@@ -128,6 +128,17 @@ def test_without_a_target_nothing_is_predicted(table, secret):
             use()
 
 
+def test_a_target_is_encoded_without_its_features_unless_they_split_it(known, secret):
+    whole = _fitted(known, secret)
+    split = _fitted(known, secret, split=True)
+
+    assert whole.encode_target(known.select("town")).equals(whole.encode_target(known))
+    with pytest.raises(ColumnNotFoundError, match="'age'"):
+        split.encode_target(known.select("town"))
+    with pytest.raises(ColumnNotFoundError, match="'town'"):
+        whole.encode_target(known.drop("town"))
+
+
 def _letters(n=3000, seed=5):
     rng = np.random.default_rng(seed)
     letter = rng.choice(list("abcdef"), n, p=[0.5, 0.2, 0.12, 0.08, 0.06, 0.04])
@@ -157,6 +168,8 @@ def test_the_mean_over_siblings_is_the_mean_of_the_category(secret):
     truth = rows[:500].join(wanted, on="letter", how="left", maintain_order="left")["share"]
     assert asked.height > 2 * 500
     assert np.allclose(combined[:, codec.classes_.index("y")], truth.to_numpy(), atol=1e-12)
+    with pytest.raises(ColumnNotFoundError, match="'other'"):
+        codec.encode_siblings(rows.drop("other"), "letter")
 
 
 def test_sums_over_siblings_of_a_split_target_restore_naive_bayes(secret):

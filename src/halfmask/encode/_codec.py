@@ -246,8 +246,10 @@ class Codec:
 
         Raises
         ------
+        KeyMismatchError
+            If they have no column of this codec.
         SchemaError, DataError
-            If these aren't rows of this codec.
+            If columns or codes aren't those that this codec gave.
         """
         return like(self.plan_.undo(to_polars(encoded), number=batch), encoded)
 
@@ -278,6 +280,11 @@ class Codec:
         ------
         DataError
             If there are other codes, or another number of columns, than the codec gave.
+
+        Edge cases
+        ----------
+        Predictions carry no key: those of another codec's model, or with another batch's number,
+        decode to wrong answers where their codes and sizes fit.
         """
         return come_home(self.plan_, predictions, batch=batch)
 

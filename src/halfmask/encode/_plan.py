@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from halfmask._errors import ColumnNotFoundError, SchemaError
+from halfmask._errors import ColumnNotFoundError, KeyMismatchError, SchemaError
 from halfmask._random import keyed_order
 from halfmask.encode._codes import Codes
 from halfmask.encode._direction import Direction, score_without
@@ -124,6 +124,10 @@ class Plan:
         """Return the encoded target of a batch, in the batch's order of rows."""
         if self.target is None:
             raise SchemaError("The codec was fitted without a target.")
+        if self.target.name not in batch.columns:
+            raise ColumnNotFoundError.of([self.target.name], batch.columns, where="the table")
+        split = isinstance(self.target, Codes) and self.target.is_split
+        self.check(batch, features=split)
         column = batch[self.target.name]
         if not isinstance(self.target, Codes):
             return self.target.encode(column)
@@ -143,10 +147,15 @@ class Plan:
             The batch's number, to put its rows back in order; ``None`` leaves them as they are.
         """
         absent = [name for name in self.tokens if name not in encoded.columns]
+        if len(absent) == len(self.tokens):
+            raise KeyMismatchError(
+                f"None of the {len(absent)} encoded columns of this codec is in the table.",
+                hint="It was made by another codec, or by a fit with another secret or other rows.",
+            )
         if absent:
             raise SchemaError(
                 f"{len(absent)} of {len(self.tokens)} encoded columns are not in the table.",
-                hint="It was made by another codec, or columns were dropped.",
+                hint="Decode all of them: each may hold a part of each value.",
             )
         order = None if number is None else self.order(encoded.height, number)
         if order is not None:
@@ -164,9 +173,17 @@ class Plan:
         """Return the order in which rows leave; ``None`` where they keep theirs."""
         return keyed_order(n_rows, key=self.row_key, stream=number) if self.row_key else None
 
-    def check(self, batch: pl.DataFrame) -> None:
-        """Raise unless the batch has the fitted columns, of the fitted types."""
-        missing = [name for name in self.names if name not in batch.columns]
+    def check(self, batch: pl.DataFrame, *, features: bool = True) -> None:
+        """Raise unless the batch has the fitted columns, of the fitted types.
+
+        Parameters
+        ----------
+        batch
+            The rows.
+        features
+            Whether they must have all features.
+        """
+        missing = [name for name in self.names if features and name not in batch.columns]
         if missing:
             raise ColumnNotFoundError.of(missing, batch.columns, where="the table")
         known = {*self.names, self.target.name if self.target is not None else ""}
@@ -180,7 +197,7 @@ class Plan:
         if self.target is not None and self.target.name in batch.columns:
             dtypes[self.target.name] = self.target.dtype
         for name, dtype in dtypes.items():
-            if batch.schema[name] != dtype:
+            if batch.schema.get(name, dtype) != dtype:
                 raise SchemaError(
                     f"Column {name!r} held {dtype} at the fit and holds {batch.schema[name]} now.",
                     hint="Read it with the type that it had.",

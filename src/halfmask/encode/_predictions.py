@@ -106,8 +106,8 @@ def sibling_rows(
     codes = next((it for it in plan.codes if it.name == column and it.is_split), None)
     if codes is None:
         raise ParameterError(f"Column {column!r} is no feature that the codec has split.")
-    places = codes.places(batch[column])
     encoded = plan.encoded(batch)
+    places = codes.places(batch[column])
     grouped, starts = codes.siblings()
     n_each = np.where(places >= 0, np.diff(starts)[np.maximum(places, 0)], 1)
     if n_each.sum() > _MOST_ROWS:

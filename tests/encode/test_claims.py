@@ -66,3 +66,13 @@ def test_every_profile_claims_something_and_names_who_notices(table, secret, lea
     assert all(claim.condition for claim in codec.claims)
     assert all(it.columns for it in codec.weaknesses)
     assert any("Adam" in claim.learner for claim in codec.claims) == (learner == "networks")
+
+
+def test_claims_say_what_becomes_of_categories(table, secret):
+    numbers = Codec(learner="trees", secret=secret).fit(table.select("age", "income")).claims
+    whole = Codec(learner="trees", secret=secret).fit(table).claims
+    split = Codec(learner="trees", secret=secret, split=True).fit(table).claims
+
+    assert set(numbers) < set(whole)
+    assert {claim.scope for claim in set(whole) - set(numbers)} == {"exact", "not invariant"}
+    assert {claim.scope for claim in set(split) - set(numbers)} == {"exact", "measured"}

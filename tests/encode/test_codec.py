@@ -216,3 +216,38 @@ def test_codes_that_nobody_gave_are_refused(table, secret):
     with pytest.raises(DataError, match="1 encoded rows have coordinates"):
         codec.decode(encoded.with_columns(pl.Series(mixed, [None, *encoded[mixed][1:]])))
     assert np.isfinite(encoded[mixed].to_numpy()).all()
+
+
+def test_codes_of_categories_and_classes_are_any_permutation_alike():
+    """Over 300 secrets, each of the six orders of three values comes about as often (chi square)."""
+    rows = pl.DataFrame({"town": ["a", "b", "c"], "class": ["x", "y", "z"], "n": [1, 2, 3]})
+    orders: dict[str, list[tuple[int, ...]]] = {"town": [], "class": []}
+    for number in range(300):
+        secret = Secret.from_bytes(number.to_bytes(32, "little"))
+        codec = Codec(learner="trees", secret=secret, rows="kept").fit(rows, target="class")
+        sent = codec.encode(rows)
+        orders["town"].append(tuple(sent[codec.plan_.codes[0].token]))
+        orders["class"].append(tuple(sent[codec.target_name_]))
+
+    for found in orders.values():
+        counts = [found.count(order) for order in set(found)]
+        assert len(counts) == 6
+        assert sum((count - 50) ** 2 / 50 for count in counts) < 20.5  # 0.1 % of five degrees
+
+
+def test_a_hidden_missing_cell_has_any_rank():
+    rows = pl.DataFrame({"n": [1, 2, 3, None]})
+    ranks = {
+        Codec(
+            learner="trees",
+            secret=Secret.from_bytes(bytes([i]) * 32),
+            missing="hidden",
+            rows="kept",
+        )
+        .fit(rows)
+        .encode(rows)
+        .to_series()[3]
+        for i in range(60)
+    }
+
+    assert ranks == {0, 4, 8, 12}

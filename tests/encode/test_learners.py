@@ -26,8 +26,16 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from threadpoolctl import threadpool_limits
 
 from halfmask.encode import Codec
+
+
+@pytest.fixture(autouse=True)
+def _one_thread():
+    """Models this small wait for threads longer than they learn."""
+    with threadpool_limits(1):
+        yield
 
 
 def _rows(n, seed):
@@ -172,6 +180,56 @@ def test_a_flow_and_a_matrix_for_each_group_keep_no_learner_exact(secret, learne
 
     assert np.abs(home - away).max() > 1
     assert {claim.scope for claim in codec.claims} == {"measured"}
+
+
+def _with_towns(rows, seed):
+    towns = np.random.default_rng(seed).choice(list("abcdefg"), rows.height)
+    return rows.with_columns(pl.Series("town", towns))
+
+
+def _one_hot(frame, column):
+    """Return the other columns, and one for each of the seven codes."""
+    codes = frame[column].to_numpy()[:, None] == np.arange(7)
+    return np.column_stack([_array(frame.drop(column)), codes])
+
+
+@pytest.mark.parametrize(
+    ("learner", "model", "prepare", "same"),
+    [
+        ("distances", lambda _: KNeighborsClassifier(weights="distance"), _one_hot, True),
+        ("distances", lambda _: LogisticRegression(tol=1e-10, max_iter=1000), _one_hot, True),
+        (
+            "trees",
+            lambda at: HistGradientBoostingClassifier(
+                max_iter=5, random_state=0, categorical_features=[at]
+            ),
+            lambda frame, _: _array(frame),
+            True,
+        ),
+        (
+            "trees",
+            lambda _: DecisionTreeClassifier(random_state=0, max_depth=4),
+            lambda frame, _: _array(frame),
+            False,
+        ),
+    ],
+)
+def test_codes_of_categories_are_as_good_as_categories(secret, learner, model, prepare, same):
+    """One-hot encoded elsewhere, or declared categorical; as numbers they are something else."""
+    rows, others = _with_towns(TRAIN, 3), _with_towns(OTHERS, 4)
+    is_far = rows["town"].is_in(["b", "d", "g"]).to_numpy()
+    label = IS_HIGH.to_numpy() ^ is_far
+    codec = Codec(learner=learner, secret=secret, rows="kept").fit(rows)
+    token = codec.plan_.codes[0].token
+    at = codec.plan_.tokens.index(token)
+
+    home = model(at).fit(prepare(codec.plain(rows), "town"), label)
+    away = model(at).fit(prepare(codec.encode(rows), token), label)
+    plain = home.predict(prepare(codec.plain(others), "town"))
+    sent = away.predict(prepare(codec.encode(others), token))
+
+    assert np.mean(plain == plain[0]) < 0.9
+    assert np.array_equal(plain, sent) == same
 
 
 def _network(x, y, weights, *, adam):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from halfmask.encode._profile import BENT, GROUPED, PROFILES, Claim, Weakness
+from halfmask.encode._profile import BENT, CATEGORIES, GROUPED, PROFILES, SPLIT, Claim, Weakness
 
 if TYPE_CHECKING:
     from halfmask.encode._plan import Plan
@@ -13,11 +13,17 @@ if TYPE_CHECKING:
 __all__ = ["claims_of", "weaknesses_of"]
 
 
-def claims_of(settings: Settings) -> tuple[Claim, ...]:
-    """Return what holds for learners on rows that are encoded by these settings."""
+def claims_of(plan: Plan) -> tuple[Claim, ...]:
+    """Return what holds for learners on a plan's rows."""
+    settings = plan.settings
     if settings.strength:
         return BENT
-    return GROUPED if settings.by else PROFILES[settings.learner].claims
+    if settings.by:
+        return GROUPED
+    claims = PROFILES[settings.learner].claims
+    if any(codes.is_split for codes in plan.codes):
+        return (*claims, *SPLIT)
+    return (*claims, *CATEGORIES) if plan.codes else claims
 
 
 def weaknesses_of(plan: Plan) -> tuple[Weakness, ...]:

@@ -350,7 +350,7 @@ class Codec:
     @property
     def claims(self) -> tuple[Claim, ...]:
         """For which learners predictions are those of plain training, and under what condition."""
-        return claims_of(self.plan_.settings)
+        return claims_of(self.plan_)
 
     @property
     def weaknesses(self) -> tuple[Weakness, ...]:

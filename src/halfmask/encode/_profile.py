@@ -114,6 +114,14 @@ PROFILES: Mapping[Learner, Profile] = {
         ),
     ),
 }
+CATEGORIES = _claims(
+    ("categories, one-hot encoded elsewhere or declared categorical", "exact", "ties aside"),
+    ("categories whose codes are taken for numbers", "not invariant", "codes have no order"),
+)
+SPLIT = _claims(
+    ("categories that are split", "measured", "each code has fewer rows to learn from"),
+    ("means by category, over all siblings", "exact", "asked by encode_siblings"),
+)
 LEARNERS: tuple[Learner, ...] = tuple(PROFILES)
 BENT = _claims(("any learner", "measured", "a flow of this strength keeps no learner exact"))
 GROUPED = _claims(

@@ -11,7 +11,14 @@ import sys
 from pathlib import Path
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "cli.md"
-COMMANDS = ("describe", "protect", "verify", "schema")
+COMMANDS = (
+    "describe",
+    "protect",
+    "verify",
+    "schema",
+    "vault",
+    *(f"vault {name}" for name in ("create", "list", "rotate", "split", "join", "destroy")),
+)
 RUN = "import sys; from halfmask.cli import main; sys.exit(main())"
 HEAD = """\
 # The command line
@@ -28,7 +35,7 @@ to standard output and nothing else; it has `"ok": true`, or `"ok": false` with 
 def page() -> str:
     """Return the whole page."""
     parts = [HEAD, _section("halfmask", [])]
-    parts += [_section(f"halfmask {name}", [name]) for name in COMMANDS]
+    parts += [_section(f"halfmask {name}", name.split()) for name in COMMANDS]
     return "\n".join(parts)
 
 

@@ -18,10 +18,13 @@ if TYPE_CHECKING:
         GuaranteeNotMetError,
         HalfmaskError,
         HierarchyError,
+        IntegrityError,
+        KeyMismatchError,
         ParameterError,
         PolicyError,
         ReleaseError,
         SchemaError,
+        VaultError,
         VerificationError,
     )
     from halfmask.anonymize import (
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
     from halfmask.anonymize.training import AnonymizedEstimator, accuracy_by_k
     from halfmask.assess.attacks import AttackReport, ModelTarget, TableTarget, attack
     from halfmask.data import Hierarchy, Schema, describe, read_hierarchy
+    from halfmask.encode import Codec
     from halfmask.guarantees import (
         DistinctLDiversity,
         EntropyLDiversity,
@@ -48,6 +52,7 @@ if TYPE_CHECKING:
         measure,
     )
     from halfmask.release import Policy, Release, protect, protect_to, verify
+    from halfmask.vault import KeyFile, Keyring, Passphrase, Secret, Vault
 
 __version__ = "0.1.0"
 
@@ -56,6 +61,7 @@ _ROOMS = {
     "Anonymizer": "anonymize",
     "AttackReport": "assess.attacks",
     "Centroid": "anonymize",
+    "Codec": "encode",
     "ColumnNotFoundError": "_errors",
     "DataError": "_errors",
     "DistinctLDiversity": "guarantees",
@@ -66,12 +72,17 @@ _ROOMS = {
     "Hierarchy": "data",
     "HierarchyError": "_errors",
     "Hilbert": "anonymize",
+    "IntegrityError": "_errors",
     "KAnonymity": "guarantees",
+    "KeyFile": "vault",
+    "KeyMismatchError": "_errors",
+    "Keyring": "vault",
     "Level": "anonymize",
     "Minimizer": "anonymize",
     "ModelTarget": "assess.attacks",
     "Mondrian": "anonymize",
     "ParameterError": "_errors",
+    "Passphrase": "vault",
     "Policy": "release",
     "PolicyError": "_errors",
     "RPlusTree": "anonymize",
@@ -82,8 +93,11 @@ _ROOMS = {
     "Representative": "anonymize",
     "Schema": "data",
     "SchemaError": "_errors",
+    "Secret": "vault",
     "TCloseness": "guarantees",
     "TableTarget": "assess.attacks",
+    "Vault": "vault",
+    "VaultError": "_errors",
     "VerificationError": "_errors",
     "accuracy_by_k": "anonymize.training",
     "attack": "assess.attacks",
@@ -100,6 +114,7 @@ __all__ = [
     "Anonymizer",
     "AttackReport",
     "Centroid",
+    "Codec",
     "ColumnNotFoundError",
     "DataError",
     "DistinctLDiversity",
@@ -110,12 +125,17 @@ __all__ = [
     "Hierarchy",
     "HierarchyError",
     "Hilbert",
+    "IntegrityError",
     "KAnonymity",
+    "KeyFile",
+    "KeyMismatchError",
+    "Keyring",
     "Level",
     "Minimizer",
     "ModelTarget",
     "Mondrian",
     "ParameterError",
+    "Passphrase",
     "Policy",
     "PolicyError",
     "RPlusTree",
@@ -126,8 +146,11 @@ __all__ = [
     "Representative",
     "Schema",
     "SchemaError",
+    "Secret",
     "TCloseness",
     "TableTarget",
+    "Vault",
+    "VaultError",
     "VerificationError",
     "__version__",
     "accuracy_by_k",

@@ -12,6 +12,9 @@
     ├── GuaranteeNotMetError    a promise that can't be kept, or wasn't
     ├── ReleaseError            the release can't be written, or can't be read
     │   └── VerificationError   what is on disk doesn't bear out what is claimed
+    ├── VaultError              the vault can't be made, opened or written
+    │   ├── KeyMismatchError    a key, a lock or a context that isn't the one
+    │   └── IntegrityError      bytes that aren't those that were written
     └── MissingDependencyError  an extra that isn't installed
 
 A message says what is wrong, names the parameter or column, says what was got (a type, a count, a
@@ -33,11 +36,14 @@ __all__ = [
     "GuaranteeNotMetError",
     "HalfmaskError",
     "HierarchyError",
+    "IntegrityError",
+    "KeyMismatchError",
     "MissingDependencyError",
     "ParameterError",
     "PolicyError",
     "ReleaseError",
     "SchemaError",
+    "VaultError",
     "VerificationError",
 ]
 
@@ -147,6 +153,24 @@ class VerificationError(ReleaseError):
     """What is on disk doesn't bear out what is claimed."""
 
     code = "verification"
+
+
+class VaultError(HalfmaskError):
+    """The vault can't be made, opened or written."""
+
+    code = "vault"
+
+
+class KeyMismatchError(VaultError):
+    """A key, a lock or a context that isn't the one that it was sealed with."""
+
+    code = "key-mismatch"
+
+
+class IntegrityError(VaultError):
+    """Bytes that aren't those that were written."""
+
+    code = "integrity"
 
 
 class MissingDependencyError(HalfmaskError):

@@ -25,7 +25,9 @@ ROOMS = (
     "assess.attacks",
     *(f"assess.attacks.{it}" for it in ("membership", "attributes", "structure", "tables")),
     "assess.attacks.classes",
+    "encode",
     "release",
+    "vault",
 )
 
 

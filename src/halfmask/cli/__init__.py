@@ -1,4 +1,4 @@
-"""The same jobs in a terminal: ``halfmask describe``, ``protect``, ``verify``, ``schema``.
+"""The same jobs in a terminal: ``halfmask describe``, ``protect``, ``verify``, ``vault``.
 
 Start with `main`, which is the command `halfmask`. One file holds one command; what they have in
 common is in ``_options`` (what may be asked), ``_console`` (how it is answered), ``_failures``

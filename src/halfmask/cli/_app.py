@@ -19,6 +19,7 @@ from halfmask.cli._describe import describe
 from halfmask.cli._failures import INTERRUPTED, failure_of
 from halfmask.cli._protect import protect
 from halfmask.cli._schema import schema
+from halfmask.cli._vault import vault
 from halfmask.cli._verify import verify
 
 __all__ = ["main"]
@@ -41,6 +42,7 @@ app = typer.Typer(
 )
 for command in (describe, protect, verify, schema):
     app.command()(command)
+app.add_typer(vault)
 
 
 def _show_version(wanted: bool) -> None:  # noqa: FBT001 - typer's callback takes the flag

@@ -29,7 +29,7 @@ FAILED, MISUSED = 1, 2
 #: The codes that no class of `halfmask._errors` has.
 CODES = ("usage", "interrupted", "out-of-memory", "disk-full", "system", "unexpected")
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-WHOLE = "A release is there whole or not at all; what was there before is still there."
+WHOLE = "What is written is there whole or not at all; what was there before is still there."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,303 @@
+"""``halfmask vault``: make a vault, see what it holds, change its keys, split and destroy them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from halfmask.cli._console import console, listing, printable, say_json
+from halfmask.cli._failures import UsageError
+from halfmask.cli._options import (  # noqa: TC001 # typer reads annotations
+    DebugOption,
+    JsonOption,
+    VerboseOption,
+)
+from halfmask.cli._progress import Stages
+from halfmask.cli._vault_lock import (
+    KeyFileOption,
+    KeyringOption,
+    NewKeyFileOption,
+    NewKeyringOption,
+    NewPassphraseFileOption,
+    NewPassphraseOption,
+    PassphraseFileOption,
+    chosen_lock,
+    new_lock,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from halfmask.vault import Vault
+
+__all__ = ["vault"]
+
+KINDS = {"passphrase": "a passphrase", "key-file": "a key file", "keyring": "the keyring"}
+#: More than any part has.
+PART_BYTES = 4096
+
+vault = typer.Typer(
+    name="vault",
+    help="Keep the keys of encodings in a folder that must not leave.",
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+VaultArgument = Annotated[
+    str, typer.Argument(metavar="VAULT", show_default=False, help="The folder of the vault.")
+]
+
+
+@vault.callback(invoke_without_command=True)
+def _root(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help(), nl=False)
+        raise typer.Exit(2)
+
+
+@vault.command()
+def create(
+    where: VaultArgument,
+    *,
+    key_file: KeyFileOption = None,
+    passphrase_file: PassphraseFileOption = None,
+    keyring: KeyringOption = False,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = False,
+    debug: DebugOption = False,  # noqa: ARG001 # main looks for it
+) -> int:
+    """Make a vault behind one lock.
+
+    A key file that isn't there is made. Without the lock, or enough parts, nothing that the vault
+    holds can be read again, by anybody.
+    """
+    from halfmask.vault import Vault  # noqa: PLC0415 # --help needs none
+
+    lock = new_lock(key_file, passphrase_file, keyring=keyring)
+    with Stages(console(stderr=True), verbose=verbose) as stages:
+        stages("making the vault")
+        made = Vault.create(where, lock=lock)
+    return _answer(made, "was made", as_json=as_json)
+
+
+@vault.command(name="list")
+def list_(
+    where: VaultArgument,
+    *,
+    key_file: KeyFileOption = None,
+    passphrase_file: PassphraseFileOption = None,
+    keyring: KeyringOption = False,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = False,
+    debug: DebugOption = False,  # noqa: ARG001 # main looks for it
+) -> int:
+    """Show what a vault holds, by name.
+
+    Secrets have an id, by which they are told apart; no byte of them is shown.
+    """
+    opened = _opened(where, key_file, passphrase_file, keyring=keyring, verbose=verbose)
+    entries = [
+        {
+            "name": entry.name,
+            "kind": entry.kind,
+            "id": opened.secret(entry.name).id if entry.kind == "secret" else None,
+            "bytes": entry.size,
+        }
+        for entry in opened.entries()
+    ]
+    if as_json:
+        return _answer(opened, "", as_json=True, entries=entries)
+    out = console()
+    out.print(f"Vault {opened.id}, locked by {KINDS[opened.lock_kind]}: {len(entries)} entries")
+    if entries:
+        table = listing("name", "kind", "id", "bytes", right=("bytes",))
+        for entry in entries:
+            name, kind = printable(str(entry["name"])), str(entry["kind"])
+            table.add_row(name, kind, str(entry["id"] or ""), f"{entry['bytes']:,}")
+        out.print(table)
+    return 0
+
+
+@vault.command()
+def rotate(
+    where: VaultArgument,
+    *,
+    key_file: KeyFileOption = None,
+    passphrase_file: PassphraseFileOption = None,
+    keyring: KeyringOption = False,
+    new_key_file: NewKeyFileOption = None,
+    new_passphrase_file: NewPassphraseFileOption = None,
+    new_passphrase: NewPassphraseOption = False,
+    new_keyring: NewKeyringOption = False,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = False,
+    debug: DebugOption = False,  # noqa: ARG001 # main looks for it
+) -> int:
+    """Make a new root key, under the same lock or another.
+
+    Everything is sealed again under it. Secrets stay what they are, so that what they encoded is
+    decoded as before. Parts that were split before no longer open the vault.
+    """
+    changes = (new_key_file, new_passphrase_file, new_passphrase or None, new_keyring or None)
+    if sum(each is not None for each in changes) > 1:
+        raise UsageError("A vault has one lock, and more than one new one was given.")
+    opened = _opened(where, key_file, passphrase_file, keyring=keyring, verbose=verbose)
+    changed = any(each is not None for each in changes)
+    lock = new_lock(new_key_file, new_passphrase_file, keyring=new_keyring) if changed else None
+    with Stages(console(stderr=True), verbose=verbose) as stages:
+        stages("sealing everything again")
+        if lock is None:
+            opened.rotate()
+        else:
+            opened.rewrap(lock)
+    return _answer(opened, "has a new root key", as_json=as_json)
+
+
+@vault.command()
+def split(
+    where: VaultArgument,
+    *,
+    parts: Annotated[int, typer.Option("--parts", metavar="N", help="How many parts to make.")],
+    needed: Annotated[
+        int, typer.Option("--needed", metavar="M", help="How many of them open the vault.")
+    ],
+    out: Annotated[
+        str,
+        typer.Option("--out", "-o", metavar="FOLDER", help="The folder to make for the parts."),
+    ],
+    key_file: KeyFileOption = None,
+    passphrase_file: PassphraseFileOption = None,
+    keyring: KeyringOption = False,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = False,
+    debug: DebugOption = False,  # noqa: ARG001 # main looks for it
+) -> int:
+    """Split the root key into parts.
+
+    Any M of the N parts open the vault if its lock is lost; fewer tell nothing of the key. Carry
+    each part to another place, then remove the folder: together they are the key.
+    """
+    from halfmask.data import atomic_folder  # noqa: PLC0415 # --help needs none
+    from halfmask.vault._private_files import write_private  # noqa: PLC0415 # the same
+
+    if Path(out).resolve().is_relative_to(Path(where).resolve()):
+        raise UsageError("Parts in the vault that they open are of no use.")
+    opened = _opened(where, key_file, passphrase_file, keyring=keyring, verbose=verbose)
+    lines = opened.split(parts=parts, needed=needed)
+    names = [f"part-{number}-of-{len(lines)}.txt" for number in range(1, len(lines) + 1)]
+    with atomic_folder(out) as folder:
+        folder.chmod(0o700)
+        for name, line in zip(names, lines, strict=True):
+            write_private(folder / name, line)
+    said = f"was split: any {needed} of {parts} parts open it. Carry them to different places"
+    return _answer(opened, said, as_json=as_json, parts=parts, needed=needed, files=names)
+
+
+@vault.command()
+def join(
+    where: VaultArgument,
+    parts: Annotated[
+        list[str], typer.Argument(metavar="PART...", show_default=False, help="Files of parts.")
+    ],
+    *,
+    key_file: KeyFileOption = None,
+    passphrase_file: PassphraseFileOption = None,
+    keyring: KeyringOption = False,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = False,
+    debug: DebugOption = False,  # noqa: ARG001 # main looks for it
+) -> int:
+    """Open a vault by its parts, for a new lock.
+
+    For when the lock is lost. The lock's options are of the new one. The parts no longer open the
+    vault then: split it again.
+    """
+    from halfmask.vault import Vault  # noqa: PLC0415 # --help needs none
+
+    joined = Vault.join(where, _read_parts(parts))
+    lock = new_lock(key_file, passphrase_file, keyring=keyring)
+    with Stages(console(stderr=True), verbose=verbose) as stages:
+        stages("sealing everything again")
+        joined.rewrap(lock)
+    return _answer(joined, "has a new lock and a new root key", as_json=as_json)
+
+
+@vault.command()
+def destroy(
+    where: VaultArgument,
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[NAME]", show_default=False, help="Destroy this alone, not the whole vault."
+        ),
+    ] = None,
+    *,
+    yes: Annotated[bool, typer.Option("--yes", help="Don't ask whether it is meant.")] = False,
+    key_file: KeyFileOption = None,
+    passphrase_file: PassphraseFileOption = None,
+    keyring: KeyringOption = False,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = False,
+    debug: DebugOption = False,  # noqa: ARG001 # main looks for it
+) -> int:
+    """Destroy what has a name, or the whole vault.
+
+    What goes is the way to it: what was encoded under a destroyed secret can't be decoded again.
+    Copies and backups of the vault are not reached; destroy their lock, too: the key file, the
+    parts.
+    """
+    opened = _opened(where, key_file, passphrase_file, keyring=keyring, verbose=verbose)
+    if not yes:
+        _ask("Destroy the whole vault?" if name is None else "Destroy what has that name?")
+    opened.destroy(name)
+    said = "was destroyed" if name is None else "no longer holds what had that name"
+    return _answer(opened, said, as_json=as_json)
+
+
+def _opened(
+    where: str,
+    key_file: str | None,
+    passphrase_file: str | None,
+    *,
+    keyring: bool,
+    verbose: bool,
+) -> Vault:
+    from halfmask.vault import Vault  # noqa: PLC0415 # --help needs none
+
+    lock = chosen_lock(key_file, passphrase_file, keyring=keyring)
+    with Stages(console(stderr=True), verbose=verbose) as stages:
+        stages("opening the vault")
+        return Vault.open(where, lock=lock)
+
+
+def _read_parts(paths: Sequence[str]) -> list[bytes]:
+    from halfmask.vault._private_files import (  # noqa: PLC0415 # --help needs none
+        absolute,
+        keeping,
+        read_private,
+    )
+
+    found = []
+    for place, path in enumerate(paths, start=1):
+        what = f"Part number {place} of those given"
+        with keeping(what):
+            found.append(read_private(absolute(path), what=what, most=PART_BYTES))
+    return found
+
+
+def _ask(question: str) -> None:
+    if not sys.stdin.isatty():
+        raise UsageError("Nobody is there to be asked whether it is meant.", hint="Give --yes.")
+    if not typer.confirm(question, err=True):
+        raise KeyboardInterrupt
+
+
+def _answer(of: Vault, said: str, *, as_json: bool, **more: object) -> int:
+    if as_json:
+        say_json({"ok": True, "vault": of.id, "lock": of.lock_kind, **more})
+    else:
+        console().print(f"Vault {of.id}, locked by {KINDS[of.lock_kind]}, {said}.", soft_wrap=True)
+    return 0

@@ -1,0 +1,28 @@
+"""Reversible encodings of tables for a machine that must not know what it learns from.
+
+Start with `Codec`: it is fitted at home, encodes rows that may leave, and decodes what comes back.
+It is no encryption: its `claims` say for which learners predictions stay as they are, its
+`weaknesses` what an attacker with known rows learns. `Plan` is what has to stay secret.
+"""
+
+from __future__ import annotations
+
+from halfmask.encode._codec import Codec
+from halfmask.encode._plan import Plan
+from halfmask.encode._plan_bytes import PLAN_VERSION, plan_from_bytes, plan_to_bytes
+from halfmask.encode._profile import Claim, Learner, Weakness
+from halfmask.encode._roles import Task
+from halfmask.encode._summary import Summary
+
+__all__ = [
+    "PLAN_VERSION",
+    "Claim",
+    "Codec",
+    "Learner",
+    "Plan",
+    "Summary",
+    "Task",
+    "Weakness",
+    "plan_from_bytes",
+    "plan_to_bytes",
+]

@@ -1,0 +1,392 @@
+"""The codec: rows are encoded at home, learnt from elsewhere, and predictions decoded at home."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from halfmask._errors import ParameterError, SchemaError
+from halfmask._validation import integer_at_least
+from halfmask.data import like, to_polars
+from halfmask.encode._claims import claims_of, weaknesses_of
+from halfmask.encode._codes import Codes
+from halfmask.encode._plan_bytes import plan_from_bytes, plan_to_bytes
+from halfmask.encode._planning import Planning
+from halfmask.encode._predictions import combined, come_home, sibling_rows
+from halfmask.encode._roles import Roles
+from halfmask.encode._settings import Settings
+from halfmask.encode._summary import Summary
+from halfmask.vault import Secret
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from halfmask.data import Schema
+    from halfmask.encode._plan import Plan
+    from halfmask.encode._profile import Claim, Learner, Weakness
+    from halfmask.encode._roles import Task
+    from halfmask.encode._settings import Missing, OutOfRange, Rows, Unseen
+
+__all__ = ["Codec"]
+
+
+@dataclass(kw_only=True, eq=False)
+class Codec:
+    """A reversible encoding of a table, made for a kind of learner.
+
+    Encoded rows are plain columns of numbers that any framework trains on. What they hide, and
+    what not, stands in :attr:`weaknesses`; for which learners the predictions are those of plain
+    training, in :attr:`claims`.
+
+    Parameters
+    ----------
+    learner
+        ``"trees"`` sends ranks of values; ``"distances"`` turns all numeric columns together
+        (orthogonal matrix); ``"linear"`` mixes them by any invertible matrix of condition at most
+        100; ``"networks"`` turns them, and bends them where ``strength`` is above 0.
+    secret
+        What every key follows from, by default a fresh one that is forgotten with the codec. The
+        keys follow from the rows of the fit, too: the same secret and rows give the same plan,
+        and other rows another one.
+    name
+        Codecs of one secret and different names share no name, code, matrix or order.
+    missing
+        ``"visible"``: missing cells stay missing (behind a matrix, a column of flags says where).
+        ``"hidden"``: they are coded as a value is.
+    unseen
+        What a category that wasn't there at the fit is: ``"error"``, or ``"reserve"`` for a code
+        of its own, which can't be decoded.
+    out_of_range
+        ``"extrapolate"`` or ``"error"`` for numbers beyond those of the fit.
+    rows
+        ``"keyed"`` sends the rows of a batch in an order that follows from the secret, the batch's
+        number and its size; ``"kept"`` leaves them.
+    strength
+        0 to 4: how far a network's columns are bent by a keyed nonlinear flow. Above 0 no learner
+        keeps its predictions exactly.
+    by
+        A categorical feature each of whose values has a matrix of its own.
+    split
+        Whether frequent categories are split into several codes of about equal frequency.
+    min_sibling_rows
+        How many fitted rows each of those codes has at least.
+
+    Guarantees
+    ----------
+    ``decode(encode(rows))`` gives back integers, truth values, dates, times, decimals and
+    categories bit-equal, and floats to 1e-12 of their column's largest magnitude (bit-equal for
+    trees); what could not come back is refused when it is encoded, or, for trees' values that were
+    not there at the fit, when it is decoded. No name, category or text of the table is in what
+    leaves. Nothing else is promised: this is an encoding, and k known rows undo it as
+    :attr:`weaknesses` says.
+
+    Edge cases
+    ----------
+    NaN is missing, infinity is refused. Minus zero comes back as zero. Columns may come in another
+    order and go back in the fitted one; a missing, additional or retyped column is an error. A
+    table without rows is encoded to one, and can't be fitted.
+
+    Sources: Zak, "Anonymizing datasets for machine learning": ``P = D_p(M'(E_a(A)))``.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> rows = pl.DataFrame({"age": [41, 17, 30], "town": ["Bree", "Dale", "Bree"]})
+    >>> codec = Codec(learner="trees").fit(rows)
+    >>> encoded = codec.encode(rows)
+    >>> encoded.dtypes, "age" in encoded.columns
+    ([Int64, Int64], False)
+    >>> codec.decode(encoded).equals(rows)
+    True
+    """
+
+    learner: Learner
+    secret: Secret | None = field(default=None, repr=False)
+    name: str = "codec"
+    missing: Missing = "visible"
+    unseen: Unseen = "error"
+    out_of_range: OutOfRange = "extrapolate"
+    rows: Rows = "keyed"
+    strength: float = 0.0
+    by: str | None = None
+    split: bool = False
+    min_sibling_rows: int = 30
+    _fitted: Plan | None = field(default=None, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._settings = Settings(
+            learner=self.learner,
+            name=self.name,
+            missing=self.missing,
+            unseen=self.unseen,
+            out_of_range=self.out_of_range,
+            rows=self.rows,
+            strength=self.strength,
+            by=self.by or "",
+            split=self.split,
+            min_sibling_rows=self.min_sibling_rows,
+        )
+
+    def fit(
+        self,
+        table: object,
+        *,
+        target: str | None = None,
+        task: Task | None = None,
+        schema: Schema | None = None,
+    ) -> Self:
+        """Learn the columns of a table, and make the plan.
+
+        Parameters
+        ----------
+        table
+            A frame of polars, pandas or pyarrow.
+        target
+            The column that is to be predicted.
+        task
+            ``"classification"`` or ``"regression"``; has to be said for a target of integers.
+        schema
+            What is said of the columns. Without one, numbers and dates are numeric, and texts and
+            truth values are categories.
+
+        Raises
+        ------
+        SchemaError
+            If a column can't be encoded: text of a schema, identifiers, infinite floats, numbers
+            that no matrix could give back.
+        """
+        return self.fit_batches([table], target=target, task=task, schema=schema)
+
+    def fit_batches(
+        self,
+        batches: Iterable[object],
+        *,
+        target: str | None = None,
+        task: Task | None = None,
+        schema: Schema | None = None,
+    ) -> Self:
+        """Fit as `fit` does, to a table that comes in batches: summarize each, and add up."""
+        roles: Roles | None = None
+        summaries = []
+        for batch in map(to_polars, batches):
+            roles = roles or Roles.of(batch.schema, schema=schema, target=target, task=task)
+            summaries.append(Summary.of(batch, roles=roles, settings=self._settings))
+        if roles is None:
+            raise SchemaError("There is no batch to fit a codec to.")
+        summary = functools.reduce(Summary.__add__, summaries)
+        secret = self.secret or Secret.fresh()
+        planning = Planning(summary, roles=roles, settings=self._settings, secret=secret)
+        self._fitted = planning.plan()
+        return self
+
+    def encode(self, table: object, *, batch: int = 0) -> Any:  # noqa: ANN401 # the caller's library
+        """Return the encoded rows, with the encoded target last where the table has it.
+
+        Parameters
+        ----------
+        table
+            Rows with the fitted features, in any order of columns.
+        batch
+            A number of the caller's, at least 0, that `decode` and `decode_predictions` take:
+            batches of the same number and size are ordered alike.
+
+        Returns
+        -------
+        A frame of the table's own library.
+
+        Raises
+        ------
+        SchemaError
+            If columns or types aren't those of the fit, a category was never seen, or a cell would
+            not come back as it is.
+        """
+        integer_at_least(0, owner="Codec.encode", batch=batch)
+        return like(self.plan_.apply(to_polars(table), number=batch), table)
+
+    def encode_target(self, table: object, *, batch: int = 0) -> Any:  # noqa: ANN401 # as above
+        """Return the encoded target alone, its rows in the order of `encode`'s."""
+        integer_at_least(0, owner="Codec.encode_target", batch=batch)
+        frame = to_polars(table)
+        column = self.plan_.encode_target(frame)
+        order = self.plan_.order(frame.height, batch)
+        return like((column if order is None else column[order]).to_frame(), table)
+
+    def plain(self, table: object, *, batch: int = 0) -> Any:  # noqa: ANN401 # as above
+        """Return what a learner at home would be trained on, to compare with: without any key.
+
+        Numeric columns are as they are for trees, and standardised for other learners; categories
+        are numbered in their order. Columns and rows stand in the order in which `encode` sends
+        them, so that a learner breaks ties alike.
+
+        Guarantees
+        ----------
+        Where :attr:`claims` say ``"exact"``, a learner trained on this predicts what the same
+        learner, trained on `encode`'s rows and decoded, predicts.
+        """
+        frame = to_polars(table)
+        plain = self.plan_.plain(frame)
+        order = self.plan_.order(frame.height, batch)
+        return like(plain if order is None else plain[order], table)
+
+    def decode(self, encoded: object, *, batch: int | None = 0) -> Any:  # noqa: ANN401 # as above
+        """Return the rows that encoded rows stand for, in their order at home.
+
+        Parameters
+        ----------
+        encoded
+            What `encode` gave, with or without the target; other columns are left out.
+        batch
+            The number that `encode` took; ``None`` where rows were taken out or put in another
+            order, which leaves them in the order that they have.
+
+        Raises
+        ------
+        KeyMismatchError
+            If they have no column of this codec.
+        SchemaError, DataError
+            If columns or codes aren't those that this codec gave.
+        """
+        return like(self.plan_.undo(to_polars(encoded), number=batch), encoded)
+
+    def decode_predictions(
+        self,
+        predictions: Any,  # noqa: ANN401 # arrays and frames
+        *,
+        batch: int | None = 0,
+    ) -> Any:  # noqa: ANN401 # as above
+        """Return predictions as the model at home would have made them, in the rows' order at home.
+
+        Parameters
+        ----------
+        predictions
+            For classes: the predicted codes, one for each row; or probabilities, a column for each
+            code in ascending order, as scikit-learn's ``predict_proba`` gives them. For a
+            regression: numbers. A NumPy array, a polars Series, or a frame.
+        batch
+            The number that `encode` took; ``None`` leaves the rows in the order that they have.
+
+        Returns
+        -------
+        Of a NumPy array, an array: classes, probabilities with a column for each of
+        :attr:`classes_`, or numbers. Of a polars Series, a Series; of a frame, a frame of its
+        library. Probabilities of the codes of one split class are added up.
+
+        Raises
+        ------
+        DataError
+            If there are other codes, or another number of columns, than the codec gave.
+
+        Edge cases
+        ----------
+        Predictions carry no key: those of another codec's model, or with another batch's number,
+        decode to wrong answers where their codes and sizes fit.
+        """
+        return come_home(self.plan_, predictions, batch=batch)
+
+    def encode_siblings(
+        self, table: object, column: str, *, batch: int = 0
+    ) -> tuple[Any, NDArray[np.float64]]:
+        """Return each row once for every code of its value in a split column.
+
+        The model elsewhere answers for all siblings, and `combine_siblings` makes one answer of
+        them: the mean by the siblings' shares, which is what the model would know of the whole
+        category.
+
+        Parameters
+        ----------
+        table
+            Rows as `encode` takes them.
+        column
+            A feature that was split.
+        batch
+            The batch's number.
+
+        Returns
+        -------
+        encoded, shares
+            A frame of the table's library, and an array (rows, 2) for `combine_siblings`: the
+            number of the row at home, and the share of its sibling.
+        """
+        frame = to_polars(table)
+        encoded, shares = sibling_rows(self.plan_, frame, column)
+        order = self.plan_.order(encoded.height, batch)
+        if order is not None:
+            encoded, shares = encoded[order], shares[order]
+        return like(encoded, table), shares
+
+    def combine_siblings(self, predictions: Any, shares: Any) -> Any:  # noqa: ANN401 # arrays
+        """Return one decoded prediction for each row at home, the mean over its siblings.
+
+        Parameters
+        ----------
+        predictions
+            Numbers or probabilities that were predicted for `encode_siblings`' rows, as an array.
+        shares
+            What `encode_siblings` gave.
+        """
+        return combined(self.plan_.target, np.asarray(predictions), np.asarray(shares))
+
+    @property
+    def classes_(self) -> list[Any]:
+        """The target's classes at home, in the order of decoded probabilities."""
+        target = self.plan_.target
+        if not isinstance(target, Codes):
+            raise SchemaError("The codec was fitted to no target of classes.")
+        return target.values.to_list()
+
+    @property
+    def target_name_(self) -> str:
+        """What the target is called where it is encoded."""
+        target = self.plan_.target
+        if target is None:
+            raise SchemaError("The codec was fitted without a target.")
+        return target.token
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """For which learners predictions are those of plain training, and under what condition."""
+        return claims_of(self.plan_)
+
+    @property
+    def weaknesses(self) -> tuple[Weakness, ...]:
+        """What the encoding doesn't hide, and how many known rows undo it."""
+        return weaknesses_of(self.plan_)
+
+    @property
+    def publishable(self) -> bool:
+        """Whether the codec may leave: never, it is the key."""
+        return False
+
+    def to_bytes(self) -> bytes:
+        """Return the plan and the settings as bytes, to be sealed in a vault.
+
+        The secret isn't in them: what has to be decoded needs the plan alone.
+        """
+        return plan_to_bytes(self.plan_)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """Return the fitted codec of a plan that `to_bytes` gave, without the secret.
+
+        Raises
+        ------
+        DataError
+            If these are no such bytes, or of another version.
+        """
+        plan = plan_from_bytes(data)
+        parameters = {it.name: getattr(plan.settings, it.name) for it in fields(plan.settings)}
+        codec = cls(**{**parameters, "by": plan.settings.by or None})
+        codec._fitted = plan
+        return codec
+
+    @property
+    def plan_(self) -> Plan:
+        """The fitted plan. It is the key: it never leaves home."""
+        if self._fitted is None:
+            raise ParameterError("The codec isn't fitted.", hint="Call fit first.")
+        return self._fitted

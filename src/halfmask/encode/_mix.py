@@ -1,0 +1,195 @@
+"""All numeric and date columns as one vector that an invertible matrix mixes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from halfmask._errors import DataError
+from halfmask.engines import map_in_order
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from halfmask.encode._flow import Bend, Flow
+    from halfmask.encode._keyed_stream import KeyedStream
+    from halfmask.encode._scaling import Scaling
+
+__all__ = ["CONDITION", "Affine", "Mix"]
+
+#: The largest condition number of a matrix.
+CONDITION = 100.0
+# Rows that go through a flow at once: what its layers need stays in the cache.
+_CHUNK = 16_384
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Affine:
+    """``y = A x + b``, with the inverse of A, for rows."""
+
+    matrix: NDArray[np.float64]
+    inverse: NDArray[np.float64]
+    shift: NDArray[np.float64]
+
+    @classmethod
+    def keyed(cls, size: int, *, numbers: str, stream: KeyedStream) -> Affine:
+        """Return the map that follows from a stream.
+
+        ``"turned"``: an orthogonal matrix, which gradient descent doesn't notice.
+        ``"orthogonal"``: the same and one shift for all coordinates, which leaves distances and
+        the variance of all coordinates together, from which scikit-learn takes a kernel's width.
+        ``"affine"``: ``A = U diag(s) V'`` with s from 0.1 to 10 on a logarithmic scale, so that
+        its condition is at most 100 and what it does to a float can be undone to 1e-12; and a
+        shift of each coordinate.
+        """
+        left = stream.orthogonal(size)
+        shift = 4 * stream.uniform(size) - 2
+        if numbers != "affine":
+            shift = np.full(size, shift[0] if numbers == "orthogonal" else 0.0)
+            return cls(matrix=left, inverse=np.ascontiguousarray(left.T), shift=shift)
+        half = np.log(CONDITION) / 2
+        stretch = np.exp(half * (2 * stream.uniform(size) - 1))
+        right = stream.orthogonal(size)
+        return cls(
+            matrix=(left * stretch) @ right, inverse=(right.T / stretch) @ left.T, shift=shift
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mix:
+    """Standardised columns through scalar bends, a matrix, a flow; and back.
+
+    Parameters
+    ----------
+    columns
+        The columns, in the order of the vector.
+    tokens
+        What the vector's coordinates are called when they leave.
+    flags
+        For each column what the column is called that says where its cells are missing; empty
+        where it isn't said.
+    by
+        The categorical column whose values have a matrix of their own; empty for one matrix.
+    maps
+        One affine map, or one for each value of ``by`` and a last one for missing and new values.
+    bend, flow
+        What bends before the matrix and behind it; ``None`` for nothing.
+    """
+
+    columns: tuple[Scaling, ...]
+    tokens: tuple[str, ...]
+    flags: tuple[str, ...]
+    by: str
+    maps: tuple[Affine, ...]
+    bend: Bend | None
+    flow: Flow | None
+
+    def encode(self, batch: pl.DataFrame, group: NDArray[np.int64] | None) -> list[pl.Series]:
+        """Return the coordinates of a batch, and the flags of missing cells.
+
+        Raises
+        ------
+        SchemaError
+            If a cell would not come back as it was.
+        """
+        rows = self.standard(batch)
+        mixed = self._forward(rows, group)
+        back = self._backward(mixed, group)
+        flagged = []
+        for place, (column, flag) in enumerate(zip(self.columns, self.flags, strict=True)):
+            missing = batch[column.name].is_null()
+            column.check(batch[column.name], back[:, place], missing.to_numpy() if flag else None)
+            if flag:
+                flagged.append(missing.cast(pl.Int8).alias(flag))
+        return [pl.Series(name, mixed[:, i]) for i, name in enumerate(self.tokens)] + flagged
+
+    def decode(self, encoded: pl.DataFrame, group: NDArray[np.int64] | None) -> list[pl.Series]:
+        """Return the columns that were mixed.
+
+        Raises
+        ------
+        DataError
+            If a coordinate is missing or not finite.
+        """
+        mixed = encoded.select(self.tokens).cast(pl.Float64).fill_null(np.nan).to_numpy()
+        if not np.isfinite(mixed).all():
+            raise DataError(
+                f"{int((~np.isfinite(mixed).all(axis=1)).sum())} encoded rows have coordinates "
+                "that are missing or not finite.",
+                hint="Decode the rows as they were encoded.",
+            )
+        rows = self._backward(mixed, group)
+        return [
+            column.restore(
+                rows[:, place], (encoded[flag].cast(pl.Int8) != 0).to_numpy() if flag else None
+            )
+            for place, (column, flag) in enumerate(zip(self.columns, self.flags, strict=True))
+        ]
+
+    def standard(self, batch: pl.DataFrame) -> NDArray[np.float64]:
+        """Return the vectors before any key: standardised columns, in order."""
+        return np.column_stack([column.standard(batch[column.name]) for column in self.columns])
+
+    def _forward(
+        self, rows: NDArray[np.float64], group: NDArray[np.int64] | None
+    ) -> NDArray[np.float64]:
+        def forward(part: NDArray[np.float64], one: Affine) -> NDArray[np.float64]:
+            bent = self.bend.forward(part) if self.bend else part
+            moved = bent @ one.matrix.T + one.shift
+            return self.flow.forward(moved) if self.flow else moved
+
+        return self._in_parts(rows, group, forward)
+
+    def _backward(
+        self, mixed: NDArray[np.float64], group: NDArray[np.int64] | None
+    ) -> NDArray[np.float64]:
+        def backward(part: NDArray[np.float64], one: Affine) -> NDArray[np.float64]:
+            moved = self.flow.backward(part) if self.flow else part
+            bent = (moved - one.shift) @ one.inverse.T
+            return self.bend.backward(bent) if self.bend else bent
+
+        return self._in_parts(mixed, group, backward)
+
+    def _in_parts(
+        self,
+        rows: NDArray[np.float64],
+        group: NDArray[np.int64] | None,
+        function: Callable[[NDArray[np.float64], Affine], NDArray[np.float64]],
+    ) -> NDArray[np.float64]:
+        """Map rows chunk by chunk, one thread a chunk.
+
+        Threads of BLAS would wait for each other more than they work on matrices this narrow, and
+        would round differently on machines with other numbers of processors.
+        """
+        from threadpoolctl import threadpool_limits  # noqa: PLC0415 # only matrices need it
+
+        mapped = np.empty_like(rows)
+
+        def map_part(part: tuple[NDArray[np.int64] | slice, int]) -> None:
+            where, which = part
+            mapped[where] = function(rows[where], self.maps[which])
+
+        with threadpool_limits(1, user_api="blas"):
+            for _ in map_in_order(_parts(len(rows), group, len(self.maps)), map_part):
+                pass
+        return mapped
+
+
+def _parts(
+    n_rows: int, group: NDArray[np.int64] | None, n_maps: int
+) -> Iterator[tuple[NDArray[np.int64] | slice, int]]:
+    """Return the rows of each map, in chunks."""
+    if group is None:
+        for start in range(0, n_rows, _CHUNK):
+            yield slice(start, start + _CHUNK), 0
+        return
+    which = np.where((group < 0) | (group >= n_maps - 1), n_maps - 1, group)
+    for number in range(n_maps):
+        rows = np.flatnonzero(which == number)
+        for start in range(0, len(rows), _CHUNK):
+            yield rows[start : start + _CHUNK], number

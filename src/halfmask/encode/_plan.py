@@ -1,0 +1,218 @@
+"""A fitted codec: small, a value, applied batch by batch, and back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from halfmask._errors import ColumnNotFoundError, KeyMismatchError, SchemaError
+from halfmask._random import keyed_order
+from halfmask.encode._codes import Codes
+from halfmask.encode._direction import Direction, score_without
+from halfmask.engines import map_in_order
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from halfmask.encode._mix import Mix
+    from halfmask.encode._ranks import Ranks
+    from halfmask.encode._settings import Settings
+    from halfmask.encode._target import NumberTarget
+
+__all__ = ["Plan"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """How rows are encoded, and everything that decodes them.
+
+    Parameters
+    ----------
+    settings
+        What was asked of the codec.
+    names, dtypes
+        The features at home, in the table's order, and their types.
+    tokens
+        The columns that leave, in the order in which they leave, without the target.
+    ranks, codes, mix
+        How each feature is encoded.
+    direction
+        Along what frequent categories are split; ``None`` where none is.
+    target
+        How the target is encoded; ``None`` where there is none.
+    row_key
+        What orders the rows of a batch; empty where they keep their order.
+
+    Guarantees
+    ----------
+    Applying it to a batch never looks at another batch. It holds values and keys: it belongs in a
+    vault, never in a release, and its repr shows neither.
+    """
+
+    settings: Settings
+    names: tuple[str, ...]
+    dtypes: tuple[pl.DataType, ...]
+    tokens: tuple[str, ...]
+    ranks: tuple[Ranks, ...]
+    codes: tuple[Codes, ...]
+    mix: Mix | None
+    direction: Direction | None
+    target: Codes | NumberTarget | None
+    row_key: bytes
+
+    def __repr__(self) -> str:
+        return f"Plan(learner={self.settings.learner!r}, {len(self.names)} features)"
+
+    @property
+    def publishable(self) -> bool:
+        """Whether the plan may leave: never, it is the key."""
+        return False
+
+    def apply(self, batch: pl.DataFrame, *, number: int = 0) -> pl.DataFrame:
+        """Return the encoded rows of a batch, with the target where the batch has it.
+
+        Parameters
+        ----------
+        batch
+            Rows with the fitted columns, in any order of columns.
+        number
+            Which batch it is: batches of one number and size are ordered alike.
+        """
+        encoded = self.encoded(batch)
+        order = self.order(batch.height, number)
+        return encoded if order is None else encoded[order]
+
+    def encoded(self, batch: pl.DataFrame) -> pl.DataFrame:
+        """Return the encoded rows in the batch's own order."""
+        self.check(batch)
+        places = {codes.name: codes.places(batch[codes.name]) for codes in self.codes}
+        columns = list(map_in_order(self.ranks, lambda it: it.encode(batch[it.name])))
+        scores = self._scores(batch)
+        columns += [
+            codes.encode(places[codes.name], self._score(codes, scores, batch))
+            for codes in self.codes
+        ]
+        if self.mix is not None:
+            columns += self.mix.encode(batch, places.get(self.mix.by))
+        encoded = pl.DataFrame(columns).select(self.tokens)
+        if self.target is not None and self.target.name in batch.columns:
+            encoded = encoded.with_columns(self.encode_target(batch, scores))
+        return encoded
+
+    def plain(self, batch: pl.DataFrame) -> pl.DataFrame:
+        """Return the features without any key, in the order of the encoded columns."""
+        self.check(batch)
+        columns = {ranks.token: batch[ranks.name] for ranks in self.ranks}
+        for codes in self.codes:
+            places = pl.Series(codes.name, codes.places(batch[codes.name]))
+            columns[codes.token] = places.set(places < 0, None)
+        if self.mix is not None:
+            rows = self.mix.standard(batch)
+            for place, one in enumerate(self.mix.columns):
+                columns[self.mix.tokens[place]] = pl.Series(one.name, rows[:, place])
+                if self.mix.flags[place]:
+                    flag = batch[one.name].is_null().cast(pl.Int8)
+                    columns[self.mix.flags[place]] = flag.alias(f"{one.name} is missing")
+        return pl.DataFrame([columns[token] for token in self.tokens])
+
+    def encode_target(
+        self, batch: pl.DataFrame, scores: dict[str, NDArray[np.float64]] | None = None
+    ) -> pl.Series:
+        """Return the encoded target of a batch, in the batch's order of rows."""
+        if self.target is None:
+            raise SchemaError("The codec was fitted without a target.")
+        if self.target.name not in batch.columns:
+            raise ColumnNotFoundError.of([self.target.name], batch.columns, where="the table")
+        split = isinstance(self.target, Codes) and self.target.is_split
+        self.check(batch, features=split)
+        column = batch[self.target.name]
+        if not isinstance(self.target, Codes):
+            return self.target.encode(column)
+        score = None
+        if self.target.is_split:
+            score = self._score(self.target, scores or self._scores(batch), batch)
+        return self.target.encode(self.target.places(column), score)
+
+    def undo(self, encoded: pl.DataFrame, *, number: int | None = 0) -> pl.DataFrame:
+        """Return the rows that encoded rows stand for.
+
+        Parameters
+        ----------
+        encoded
+            Rows as `apply` gave them. The target may be left out.
+        number
+            The batch's number, to put its rows back in order; ``None`` leaves them as they are.
+        """
+        absent = [name for name in self.tokens if name not in encoded.columns]
+        if len(absent) == len(self.tokens):
+            raise KeyMismatchError(
+                f"None of the {len(absent)} encoded columns of this codec is in the table.",
+                hint="It was made by another codec, or by a fit with another secret or other rows.",
+            )
+        if absent:
+            raise SchemaError(
+                f"{len(absent)} of {len(self.tokens)} encoded columns are not in the table.",
+                hint="Decode all of them: each may hold a part of each value.",
+            )
+        order = None if number is None else self.order(encoded.height, number)
+        if order is not None:
+            encoded = encoded[np.argsort(order)]
+        decoded = list(map_in_order(self.ranks, lambda it: it.decode(encoded[it.token])))
+        decoded += [codes.decode(encoded[codes.token]) for codes in self.codes]
+        if self.mix is not None:
+            decoded += self.mix.decode(encoded, self._groups(encoded))
+        table = pl.DataFrame(decoded).select(self.names)
+        if self.target is not None and self.target.token in encoded.columns:
+            table = table.with_columns(self.target.decode(encoded[self.target.token]))
+        return table
+
+    def order(self, n_rows: int, number: int) -> NDArray[np.int64] | None:
+        """Return the order in which rows leave; ``None`` where they keep theirs."""
+        return keyed_order(n_rows, key=self.row_key, stream=number) if self.row_key else None
+
+    def check(self, batch: pl.DataFrame, *, features: bool = True) -> None:
+        """Raise unless the batch has the fitted columns, of the fitted types.
+
+        Parameters
+        ----------
+        batch
+            The rows.
+        features
+            Whether they must have all features.
+        """
+        missing = [name for name in self.names if features and name not in batch.columns]
+        if missing:
+            raise ColumnNotFoundError.of(missing, batch.columns, where="the table")
+        known = {*self.names, self.target.name if self.target is not None else ""}
+        more = [name for name in batch.columns if name not in known]
+        if more:
+            raise SchemaError(
+                f"The codec was not fitted to these columns: {', '.join(map(repr, more))}.",
+                hint="Leave them out, or fit a codec to them.",
+            )
+        dtypes = dict(zip(self.names, self.dtypes, strict=True))
+        if self.target is not None and self.target.name in batch.columns:
+            dtypes[self.target.name] = self.target.dtype
+        for name, dtype in dtypes.items():
+            if batch.schema.get(name, dtype) != dtype:
+                raise SchemaError(
+                    f"Column {name!r} held {dtype} at the fit and holds {batch.schema[name]} now.",
+                    hint="Read it with the type that it had.",
+                )
+
+    def _scores(self, batch: pl.DataFrame) -> dict[str, NDArray[np.float64]]:
+        return {} if self.direction is None else self.direction.scores(batch)
+
+    def _score(
+        self, codes: Codes, scores: dict[str, NDArray[np.float64]], batch: pl.DataFrame
+    ) -> NDArray[np.float64] | None:
+        return score_without(scores, codes.name, batch.height) if codes.is_split else None
+
+    def _groups(self, encoded: pl.DataFrame) -> NDArray[np.int64] | None:
+        if self.mix is None or not self.mix.by:
+            return None
+        codes = next(codes for codes in self.codes if codes.name == self.mix.by)
+        return codes.places(codes.decode(encoded[codes.token]))

@@ -1,0 +1,266 @@
+"""From a summary and a secret to a plan."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from halfmask._errors import DataError, SchemaError
+from halfmask.encode._codes import Codes
+from halfmask.encode._direction import CategoryWeights, Direction, NumberWeight, score_without
+from halfmask.encode._fingerprint import fingerprint
+from halfmask.encode._flow import Bend, Flow
+from halfmask.encode._keyed_stream import KeyedStream, token
+from halfmask.encode._mix import Affine, Mix
+from halfmask.encode._plan import Plan
+from halfmask.encode._profile import PROFILES
+from halfmask.encode._ranks import Ranks
+from halfmask.encode._scaling import Scaling
+from halfmask.encode._splitting import split
+from halfmask.encode._target import NumberTarget
+from halfmask.encode._ticks import to_ticks
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from halfmask.encode._roles import Roles
+    from halfmask.encode._settings import Settings
+    from halfmask.encode._summary import ColumnSummary, Summary
+    from halfmask.encode._ticks import Numbers
+    from halfmask.vault import Secret
+
+__all__ = ["Planning"]
+
+# Ticks of a span up to this many keep the type's own step; longer ones take the data's.
+_FINE = 2**40
+# A step that 64 bits have no room for; such columns are refused when they are encoded.
+_COARSE = 2**62
+
+
+class Planning:
+    """Makes the parts of a plan; every one from a key of its own."""
+
+    def __init__(
+        self, summary: Summary, *, roles: Roles, settings: Settings, secret: Secret
+    ) -> None:
+        if not summary.rows:
+            raise DataError("There are no rows to fit a codec to.")
+        self.summary = summary
+        self.roles = roles
+        self.settings = settings
+        self._secret = secret
+        self._fingerprint = fingerprint(summary, roles)
+        self._names_key = self._key("names")
+
+    def plan(self) -> Plan:
+        """Return the plan."""
+        roles, settings = self.roles, self.settings
+        direction = self._direction() if settings.split else None
+        scores = direction.scores(self._sample()) if direction is not None else None
+        ranked = PROFILES[settings.learner].numbers == "ranks"
+        ranks = tuple(self._ranks(name) for name in roles.ordered) if ranked else ()
+        codes = tuple(self._codes(name, scores) for name in roles.coded)
+        mix = None if ranked or not roles.ordered else self._mix()
+        tokens = [it.token for it in ranks] + [it.token for it in codes]
+        if mix is not None:
+            tokens += [*mix.tokens, *filter(None, mix.flags)]
+        target = self._target(scores)
+        if len({*tokens, target.token if target is not None else ""}) <= len(tokens):
+            raise DataError("Two columns got one name.", hint="Give the codec another name.")
+        names = tuple(name for name in roles.dtypes if name != roles.target)
+        return Plan(
+            settings=settings,
+            names=names,
+            dtypes=tuple(roles.dtypes[name] for name in names),
+            tokens=tuple(sorted(tokens)),  # tokens are keyed, and so is their order
+            ranks=ranks,
+            codes=codes,
+            mix=mix,
+            direction=direction,
+            target=target,
+            row_key=self._key("rows") if settings.rows == "keyed" else b"",
+        )
+
+    def _key(self, what: str, column: str = "") -> bytes:
+        purpose = f"{self.settings.purpose(what)}/{self._fingerprint}"
+        return self._secret.key(purpose, column=column)
+
+    def _stream(self, what: str, column: str = "") -> KeyedStream:
+        return KeyedStream(self._key(what, column))
+
+    def _token(self, what: str, name: str) -> str:
+        return token(self._names_key, f"{what}:{name}")
+
+    def _ranks(self, name: str) -> Ranks:
+        column = self.summary.columns[name]
+        values, _ = to_ticks(_counts(column)["value"].alias(name))
+        unique: Numbers = np.unique(values)  # type: ignore[assignment] # one of the two, as before
+        null_at = -1
+        if self.settings.missing == "hidden":
+            null_at = int(self._stream("missing", name).uniform(1)[0] * (len(values) + 1))
+        return Ranks(
+            name=name,
+            token=self._token("column", name),
+            dtype=column.dtype,
+            values=unique,
+            null_at=null_at,
+            out_of_range=self.settings.out_of_range,
+        )
+
+    def _codes(
+        self, name: str, scores: dict[str, NDArray[np.float64]] | None, *, target: bool = False
+    ) -> Codes:
+        column = self.summary.columns[name]
+        hidden = self.settings.missing == "hidden" and not target
+        values, counts = _counts(column)["value"], _counts(column)["count"].to_numpy()
+        if hidden:
+            values = values.extend(pl.Series([None], dtype=values.dtype))
+            counts = np.append(counts, column.nulls)
+        cuts: list[NDArray[np.float64]] = [np.empty(0)] * len(values)
+        weights = [np.ones(1)] * len(values)
+        if scores is not None:
+            sample = self._sample()
+            score = score_without(scores, name, sample.height)
+            place = _places(sample[name], values)
+            cuts, weights = split(
+                place, score, counts=counts, min_rows=self.settings.min_sibling_rows
+            )
+        owner = np.repeat(np.arange(len(values)), [len(weight) for weight in weights])
+        shares = np.concatenate([*weights, np.empty(0)])
+        if self.settings.unseen == "reserve" and not target:
+            owner = np.append(owner, -1)
+        value_of = owner[self._stream("codes", name).order(len(owner))].astype(np.int64)
+        # The first share of a value is that of its lowest code, and so on.
+        kept = np.flatnonzero(value_of >= 0)
+        in_order = np.ones(len(value_of))
+        in_order[kept[np.argsort(value_of[kept], kind="stable")]] = shares
+        return Codes(
+            name=name,
+            token=self._token("target" if target else "column", name),
+            values=values,
+            value_of=value_of,
+            weights=in_order,
+            cuts=tuple(cuts),
+            unseen="error" if target else self.settings.unseen,
+            hidden=hidden,
+        )
+
+    def _mix(self) -> Mix:
+        settings, names = self.settings, self.roles.ordered
+        columns = tuple(self._scaling(name, hidden=settings.missing == "hidden") for name in names)
+        n_maps = 1
+        if settings.by:
+            if settings.by not in self.roles.coded:
+                raise SchemaError(
+                    f"Column {settings.by!r} is no categorical feature of the table.",
+                    hint="Give 'by' a column whose values may have a matrix each.",
+                )
+            counts = _counts(self.summary.columns[settings.by])
+            n_maps = counts.height + (settings.missing == "hidden") + 1
+        stream = self._stream("matrix")
+        numbers = PROFILES[settings.learner].numbers
+        bent = settings.strength > 0
+        size = len(names)
+        return Mix(
+            columns=columns,
+            tokens=tuple(self._token("mixed", str(i)) for i in range(size)),
+            flags=tuple(
+                self._token("missing", column.name) if column.nullable and not column.hidden else ""
+                for column in columns
+            ),
+            by=settings.by,
+            maps=tuple(Affine.keyed(size, numbers=numbers, stream=stream) for _ in range(n_maps)),
+            bend=Bend.keyed(size, strength=settings.strength, stream=stream) if bent else None,
+            flow=Flow.keyed(size, strength=settings.strength, stream=stream) if bent else None,
+        )
+
+    def _scaling(self, name: str, *, hidden: bool) -> Scaling:
+        column = self.summary.columns[name]
+        moments = column.moments
+        if moments is None:  # planning asks for moments of every column that is mixed
+            raise DataError(f"Column {name!r} was not measured.")
+        unit, center = 0, moments.mean
+        if not column.dtype.is_float():
+            fine = moments.high - moments.low <= _FINE or moments.unit >= _COARSE
+            unit = 1 if fine else max(1, moments.unit)
+            center = int(moments.low) + unit * round((moments.mean - moments.low) / unit)
+        scale = moments.deviation / (unit or 1)
+        place = self._stream("missing", name).uniform(1)[0] - 0.5
+        # Between two steps, where no value is; a float may lie there, and is refused if it does.
+        missing_at = (np.rint(place * scale) + 0.5) / scale if unit else place
+        return Scaling(
+            name=name,
+            dtype=column.dtype,
+            center=center,
+            scale=float(scale),
+            unit=unit,
+            digits=moments.digits if moments.digits <= 9 else -1,
+            low=moments.low,
+            high=moments.high,
+            missing_at=float(missing_at) if hidden else 0.0,
+            hidden=hidden,
+            nullable=column.nulls > 0,
+            out_of_range=self.settings.out_of_range,
+        )
+
+    def _target(self, scores: dict[str, NDArray[np.float64]] | None) -> Codes | NumberTarget | None:
+        name = self.roles.target
+        if not name:
+            return None
+        if self.roles.task == "classification":
+            return self._codes(name, scores, target=True)
+        uniform = self._stream("target", name).uniform(3)
+        scaling = self._scaling(name, hidden=False)
+        return NumberTarget(
+            # A power of two, too: sums of encoded targets are rounded as sums of plain ones are.
+            scaling=replace(scaling, scale=float(2.0 ** np.round(np.log2(scaling.scale)))),
+            token=self._token("target", name),
+            slope=(-1.0 if uniform[0] < 0.5 else 1.0) * 2.0 ** np.floor(uniform[1] * 7 - 3),
+            shift=float(uniform[2] * 8 - 4),
+        )
+
+    def _direction(self) -> Direction:
+        parts: list[NumberWeight | CategoryWeights] = []
+        for name in (*self.roles.ordered, *self.roles.coded):
+            column, stream = self.summary.columns[name], self._stream("split", name)
+            if name in self.roles.coded:
+                values = _counts(column)["value"]
+                weights = stream.normal(len(values))
+                parts.append(CategoryWeights(name=name, values=values, weights=weights))
+            elif column.moments is not None:
+                weight = float(stream.normal(1)[0])
+                parts.append(
+                    NumberWeight(
+                        name=name,
+                        center=float(column.moments.mean),
+                        scale=column.moments.deviation,
+                        weight=weight,
+                    )
+                )
+        if len(parts) < 2:
+            raise SchemaError(
+                "Categories can't be split: there is no other feature to split them by.",
+                hint="Leave split at False.",
+            )
+        return Direction(parts=tuple(parts))
+
+    def _sample(self) -> pl.DataFrame:
+        if self.summary.sample is None:
+            raise DataError("The summary holds no sample of rows to split categories by.")
+        return self.summary.sample
+
+
+def _counts(column: ColumnSummary) -> pl.DataFrame:
+    if column.counts is None:
+        raise DataError("A column was not counted.")
+    return column.counts
+
+
+def _places(column: pl.Series, values: pl.Series) -> NDArray[np.int64]:
+    known = pl.DataFrame({"value": values, "place": np.arange(len(values))})
+    cells = pl.DataFrame({"value": column})
+    joined = cells.join(known, on="value", how="left", nulls_equal=True, maintain_order="left")
+    return joined["place"].fill_null(-1).to_numpy().astype(np.int64)

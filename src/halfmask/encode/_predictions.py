@@ -1,0 +1,150 @@
+"""Predictions of encoded targets, turned into predictions of the target at home."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from halfmask._errors import DataError, ParameterError, SchemaError
+from halfmask.data import like, to_polars
+from halfmask.encode._codes import Codes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from halfmask.encode._plan import Plan
+    from halfmask.encode._target import NumberTarget
+
+__all__ = ["combined", "come_home", "decoded", "sibling_rows"]
+
+_SHARES = 2
+# One row may become so many at most.
+_MOST_ROWS = 50_000_000
+
+
+def decoded(
+    target: Codes | NumberTarget | None, predictions: NDArray[Any]
+) -> NDArray[np.float64] | NDArray[np.int64]:
+    """Return decoded numbers or probabilities, or for predicted codes the numbers of classes.
+
+    Raises
+    ------
+    SchemaError
+        If the codec has no target.
+    DataError
+        If there are codes, columns or numbers that can't come from it.
+    """
+    if target is None:
+        raise SchemaError("The codec was fitted without a target.")
+    if predictions.dtype.kind not in "iufb":
+        raise DataError("Predictions must be numbers.", hint="Give codes, probabilities or values.")
+    if not np.isfinite(predictions).all():
+        raise DataError(f"{int((~np.isfinite(predictions)).sum())} predictions are not finite.")
+    if not isinstance(target, Codes):
+        return target.predictions(predictions.astype(np.float64))
+    if predictions.ndim == 1:
+        codes = predictions.astype(np.int64)
+        if (codes != predictions).any():
+            raise DataError(
+                "Predicted codes must be whole numbers.",
+                hint="Probabilities have a column for each code.",
+            )
+        return target.places_of(codes, np.ones(len(codes), dtype=np.bool_))
+    if predictions.ndim != 2 or predictions.shape[1] != len(target.value_of):
+        raise DataError(
+            f"There are probabilities for {predictions.shape[-1]} codes; the target has "
+            f"{len(target.value_of)}.",
+            hint="Give a column for each code, in ascending order, zeros for one never learnt.",
+        )
+    belongs = target.value_of[:, None] == np.arange(len(target.values))
+    return np.asarray(predictions @ belongs, dtype=np.float64)
+
+
+def come_home(plan: Plan, predictions: Any, *, batch: int | None) -> Any:  # noqa: ANN401 # arrays
+    """Return predictions decoded, in the rows' order at home, as what they were given as."""
+    is_frame = not isinstance(predictions, np.ndarray | pl.Series | list)
+    array = predictions
+    if is_frame:
+        array = to_polars(predictions).to_numpy()
+        array = array[:, 0] if array.shape[1] == 1 else array
+    values = decoded(plan.target, np.asarray(array))
+    order = None if batch is None else plan.order(len(values), batch)
+    if order is not None:
+        values = values[np.argsort(order)]
+    answer = _named(plan.target, values)
+    if is_frame:
+        return like(answer, predictions)
+    if values.ndim == 2:
+        return answer.to_numpy()
+    column = answer.to_series()
+    return column if isinstance(predictions, pl.Series) else column.to_numpy()
+
+
+def _named(
+    target: Codes | NumberTarget | None, values: NDArray[np.float64] | NDArray[np.int64]
+) -> pl.DataFrame:
+    """Return decoded predictions in columns that are named as they are at home."""
+    if not isinstance(target, Codes):
+        return pl.DataFrame({target.name if target is not None else "": values})
+    if values.ndim == 2:
+        return pl.DataFrame(values, schema=[str(it) for it in target.values])
+    return target.values.gather(pl.Series(values.astype(np.int64))).alias(target.name).to_frame()
+
+
+def sibling_rows(
+    plan: Plan, batch: pl.DataFrame, column: str
+) -> tuple[pl.DataFrame, NDArray[np.float64]]:
+    """Return each row's encoding once for every code of its value in a column, and the shares.
+
+    Raises
+    ------
+    ParameterError
+        If the column isn't one that is split.
+    """
+    codes = next((it for it in plan.codes if it.name == column and it.is_split), None)
+    if codes is None:
+        raise ParameterError(f"Column {column!r} is no feature that the codec has split.")
+    encoded = plan.encoded(batch)
+    places = codes.places(batch[column])
+    grouped, starts = codes.siblings()
+    n_each = np.where(places >= 0, np.diff(starts)[np.maximum(places, 0)], 1)
+    if n_each.sum() > _MOST_ROWS:
+        raise ParameterError(f"That would be {int(n_each.sum())} rows.", hint="Give fewer rows.")
+    home = np.repeat(np.arange(batch.height), n_each)
+    within = np.arange(len(home)) - np.repeat(np.cumsum(n_each) - n_each, n_each)
+    expanded, known = encoded[home], places[home] >= 0
+    each = np.zeros(len(home), dtype=np.int64)
+    each[known] = grouped[starts[places[home][known]] + within[known]]
+    weights = np.where(known, codes.weights[each], 1.0)
+    own = expanded[codes.token]
+    coded = pl.DataFrame({"each": each, "own": own, "known": known}).select(
+        pl.when("known").then("each").otherwise("own").alias(codes.token)
+    )
+    return expanded.with_columns(coded.to_series()), np.column_stack([home, weights])
+
+
+def combined(
+    target: Codes | NumberTarget | None,
+    predictions: NDArray[Any],
+    shares: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return the mean of decoded predictions over siblings, one row for each row at home."""
+    if shares.ndim != _SHARES or len(shares) != len(predictions):
+        raise DataError(
+            f"There are {len(predictions)} predictions for {len(shares)} rows of siblings."
+        )
+    if isinstance(target, Codes) and predictions.ndim == 1:
+        raise ParameterError(
+            "Classes of siblings have no mean.", hint="Give the probabilities of all codes."
+        )
+    values = decoded(target, predictions).astype(np.float64)
+    columns = values.reshape(len(values), -1)
+    home, weights = shares[:, 0].astype(np.int64), shares[:, 1]
+    n_rows = int(home.max()) + 1 if len(home) else 0
+    total = np.bincount(home, weights=weights, minlength=n_rows)
+    means = np.column_stack(
+        [np.bincount(home, weights=weights * it, minlength=n_rows) / total for it in columns.T]
+    )
+    return means.reshape(n_rows) if values.ndim == 1 else means

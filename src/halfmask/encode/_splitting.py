@@ -1,0 +1,69 @@
+"""Where frequent categories part into siblings, so that frequencies become flat."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["split"]
+
+# A learner has to see each code often enough, so there are at most so many for one value.
+_MOST_SIBLINGS = 64
+
+
+def split(
+    place: NDArray[np.int64],
+    score: NDArray[np.float64],
+    *,
+    counts: NDArray[np.int64],
+    min_rows: int,
+) -> tuple[list[NDArray[np.float64]], list[NDArray[np.float64]]]:
+    """Return for each value where its rows part by their score, and the siblings' shares of rows.
+
+    Parameters
+    ----------
+    place, score
+        The number of the value of each sampled row, and the row's score.
+    counts
+        How many rows each value has in all.
+    min_rows
+        No sibling has fewer rows than this, estimated on the sample.
+
+    Notes
+    -----
+    A value with ``n`` rows gets about ``n / m`` siblings, where m is the rows of the rarest value
+    that has ``min_rows`` or more. Rarer values stay as they are: nothing makes them more frequent.
+    Rows with equal scores stay together, so siblings are only as equal as scores are distinct.
+    """
+    common = counts[counts >= min_rows]
+    size = int(common.min()) if len(common) else min_rows
+    cuts, shares = [], []
+    for value, count in enumerate(counts):
+        own = np.sort(score[place == value])
+        n_siblings = min(_MOST_SIBLINGS, round(int(count) / max(size, min_rows)), len(own))
+        cut = _cuts(own, n_siblings, least=min_rows * len(own) / max(1, int(count)))
+        cuts.append(cut)
+        within = np.searchsorted(cut, own, side="right")
+        n_each = np.bincount(within, minlength=len(cut) + 1).astype(np.float64)
+        shares.append(n_each / max(1.0, n_each.sum()) if len(own) else np.ones(1))
+    return cuts, shares
+
+
+def _cuts(own: NDArray[np.float64], n_siblings: int, *, least: float) -> NDArray[np.float64]:
+    """Return the scores at which the siblings of one value begin, but for the first."""
+    if n_siblings < 2:
+        return np.empty(0)
+    starts = (np.arange(1, n_siblings) * len(own)) // n_siblings
+    wanted = np.unique(own[starts])
+    kept: list[float] = []
+    begin = 0
+    for cut in wanted:
+        at = int(np.searchsorted(own, cut))
+        if at - begin >= least and len(own) - at >= least:
+            kept.append(float(cut))
+            begin = at
+    return np.array(kept, dtype=np.float64)

@@ -1,0 +1,217 @@
+"""What is kept of a batch to fit a codec: counts and moments that add up."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from halfmask._errors import ColumnNotFoundError, SchemaError
+from halfmask.encode._profile import PROFILES
+from halfmask.encode._ticks import to_ticks
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from halfmask.encode._roles import Roles
+    from halfmask.encode._settings import Settings
+
+__all__ = ["ColumnSummary", "Moments", "Summary"]
+
+# Decimals that are looked for in floats; a float with more is taken as it is.
+_MOST_DIGITS = 9
+_ROUGH = 99
+# Rows that are kept to find where split categories part.
+_SAMPLE_ROWS = 50_000
+_WIDEST = 1e150
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moments:
+    """Count, range, mean and squared deviations of a numeric column, with its grid.
+
+    Added by Chan, Golub and LeVeque's pairwise rule (1979). ``unit`` is the greatest common
+    divisor of the distances between ticks (0 for floats and constants), ``digits`` the decimals
+    that floats need, 99 for more than nine.
+    """
+
+    n: int
+    low: float
+    high: float
+    mean: float
+    squares: float
+    unit: int
+    digits: int
+
+    @classmethod
+    def of(cls, column: pl.Series) -> Moments:
+        """Return the moments of a column."""
+        ticks, present = to_ticks(column)
+        ticks = ticks[present]
+        if not len(ticks):
+            return cls(n=0, low=0, high=0, mean=0.0, squares=0.0, unit=0, digits=0)
+        low, high = ticks.min().item(), ticks.max().item()
+        if max(abs(low), abs(high)) > _WIDEST:
+            raise SchemaError(
+                f"Column {column.name!r} has numbers beyond 1e150; no matrix mixes them exactly.",
+                hint='Scale the column, or use learner="trees".',
+            )
+        values = ticks.astype(np.float64)
+        mean = float(values.mean())
+        floats = ticks.dtype == np.float64
+        return cls(
+            n=len(ticks),
+            low=low,
+            high=high,
+            mean=mean,
+            squares=float(((values - mean) ** 2).sum()),
+            unit=0 if floats else _step(ticks.astype(np.int64), low),
+            digits=_digits(values) if floats else 0,
+        )
+
+    def __add__(self, other: Moments) -> Moments:
+        if not self.n or not other.n:
+            return self if self.n else other
+        n = self.n + other.n
+        apart = other.mean - self.mean
+        floats = isinstance(self.low, float)
+        return Moments(
+            n=n,
+            low=min(self.low, other.low),
+            high=max(self.high, other.high),
+            mean=self.mean + apart * other.n / n,
+            squares=self.squares + other.squares + apart**2 * self.n * other.n / n,
+            unit=0 if floats else math.gcd(self.unit, other.unit, int(self.low - other.low)),
+            digits=max(self.digits, other.digits),
+        )
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation; that of one that doesn't vary is 1, or a float's magnitude."""
+        deviation = math.sqrt(self.squares / self.n) if self.n else 0.0
+        if self.high > self.low and deviation > 0:
+            return deviation
+        return 1.0 if type(self.low) is int else max(abs(self.low), abs(self.high)) or 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnSummary:
+    """What is kept of one column: its values with their counts, or its moments, or both."""
+
+    dtype: pl.DataType
+    nulls: int
+    counts: pl.DataFrame | None
+    moments: Moments | None
+
+    @classmethod
+    def of(cls, column: pl.Series, *, counted: bool, measured: bool) -> ColumnSummary:
+        """Summarize a column."""
+        return cls(
+            dtype=column.dtype,
+            nulls=column.null_count(),
+            counts=_counted(pl.DataFrame({"value": column}), None) if counted else None,
+            moments=Moments.of(column) if measured else None,
+        )
+
+    def __add__(self, other: ColumnSummary) -> ColumnSummary:
+        if self.dtype != other.dtype:
+            raise SchemaError("A column has another type in another batch.")
+        counts, moments = None, None
+        if self.counts is not None and other.counts is not None:
+            counts = _counted(pl.concat([self.counts, other.counts]), "count")
+        if self.moments is not None and other.moments is not None:
+            moments = self.moments + other.moments
+        return ColumnSummary(
+            dtype=self.dtype, nulls=self.nulls + other.nulls, counts=counts, moments=moments
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """What a codec needs to know of rows. Summaries of batches add up, in any order.
+
+    Parameters
+    ----------
+    rows
+        How many rows were seen.
+    columns
+        What is kept of each column.
+    sample
+        At most 50,000 rows, those with the smallest hashes: the same whatever the batches were.
+        ``None`` where no category is split.
+    """
+
+    rows: int
+    columns: Mapping[str, ColumnSummary]
+    sample: pl.DataFrame | None
+
+    @classmethod
+    def of(cls, batch: pl.DataFrame, *, roles: Roles, settings: Settings) -> Summary:
+        """Return what a codec of these settings needs to know of a batch.
+
+        Raises
+        ------
+        ColumnNotFoundError
+            If the batch lacks a column.
+        """
+        missing = [name for name in roles.dtypes if name not in batch.columns]
+        if missing:
+            raise ColumnNotFoundError.of(missing, batch.columns, where="a batch")
+        ranked = PROFILES[settings.learner].numbers == "ranks"
+        columns = {}
+        for name in roles.dtypes:
+            target = name == roles.target
+            number = name in roles.ordered or (target and roles.task == "regression")
+            columns[name] = ColumnSummary.of(
+                batch[name],
+                counted=not number or (ranked and not target),
+                measured=number and (target or not ranked or settings.split),
+            )
+        sample = smallest(batch.select(list(roles.dtypes))) if settings.split else None
+        return cls(rows=batch.height, columns=columns, sample=sample)
+
+    def __add__(self, other: Summary) -> Summary:
+        if list(self.columns) != list(other.columns):
+            raise SchemaError(
+                "A batch has other columns, or in another order, than the one before."
+            )
+        sample = None
+        if self.sample is not None and other.sample is not None:
+            sample = smallest(pl.concat([self.sample, other.sample]))
+        return Summary(
+            rows=self.rows + other.rows,
+            columns={name: it + other.columns[name] for name, it in self.columns.items()},
+            sample=sample,
+        )
+
+
+def smallest(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows with the smallest hashes, in the order of them and of their cells."""
+    if rows.height <= _SAMPLE_ROWS:
+        return rows
+    hashed = rows.with_columns(rows.hash_rows(seed=4).alias("\0hash"))
+    return hashed.sort("\0hash").head(_SAMPLE_ROWS).drop("\0hash")
+
+
+def _counted(values: pl.DataFrame, weight: str | None) -> pl.DataFrame:
+    count = pl.len() if weight is None else pl.col(weight).sum()
+    counted = values.drop_nulls("value").group_by("value").agg(count.cast(pl.Int64).alias("count"))
+    return counted.sort("value")
+
+
+def _step(ticks: NDArray[np.int64], low: int) -> int:
+    # Distances wrap around to the right unsigned number.
+    apart = ticks.view(np.uint64) - np.int64(low).view(np.uint64)
+    return int(np.gcd.reduce(apart))
+
+
+def _digits(values: NDArray[np.float64]) -> int:
+    for digits in range(_MOST_DIGITS + 1):
+        if np.array_equal(np.round(values, digits), values):
+            return digits
+    return _ROUGH

@@ -1,0 +1,63 @@
+"""A regression's target as a keyed affine image, and predictions of it back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from halfmask.encode._scaling import Scaling
+
+__all__ = ["NumberTarget"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumberTarget:
+    """``slope * standard + shift``, the slope a power of two of either sign.
+
+    A power of two, so that sums of encoded targets are rounded as sums of plain ones are: what a
+    learner of squared loss compares keeps its order.
+    """
+
+    scaling: Scaling
+    token: str
+    slope: float
+    shift: float
+
+    @property
+    def name(self) -> str:
+        """The target's name at home."""
+        return self.scaling.name
+
+    @property
+    def dtype(self) -> pl.DataType:
+        """The target's type at home."""
+        return self.scaling.dtype
+
+    def encode(self, column: pl.Series) -> pl.Series:
+        """Return the encoded target; a missing one stays missing.
+
+        Raises
+        ------
+        SchemaError
+            If a cell would not come back.
+        """
+        missing = column.is_null()
+        encoded = self.slope * self.scaling.standard(column) + self.shift
+        self.scaling.check(column, (encoded - self.shift) / self.slope, missing.to_numpy())
+        return pl.Series(self.token, encoded).set(missing, None)
+
+    def decode(self, encoded: pl.Series) -> pl.Series:
+        """Return the target's cells, of their own type."""
+        missing = encoded.is_null().to_numpy()
+        values = encoded.cast(pl.Float64).fill_null(self.shift).to_numpy()
+        return self.scaling.restore((values - self.shift) / self.slope, missing)
+
+    def predictions(self, predicted: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return predictions in the target's own unit, unrounded."""
+        return self.scaling.values((predicted - self.shift) / self.slope)

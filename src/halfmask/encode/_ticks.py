@@ -1,0 +1,90 @@
+"""Cells of an ordered column as numbers, and back: integers on the type's own grid, or floats."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from halfmask._errors import SchemaError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Numbers: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
+
+__all__ = ["from_ticks", "is_ordered", "to_ticks"]
+
+_WIDE = (pl.Int128, pl.UInt128)
+_SIGN = np.uint64(1 << 63)
+
+
+def is_ordered(dtype: pl.DataType) -> bool:
+    """Return whether cells of the type are numbers, dates or times."""
+    return dtype.is_numeric() or dtype.is_temporal()
+
+
+def to_ticks(column: pl.Series) -> tuple[Numbers, NDArray[np.bool_]]:
+    """Return each cell as a number that has its order, and which cells hold a value.
+
+    Integers, truth values, dates, times and decimals become integers: the count of the type's
+    smallest steps. Floats stay. A missing cell is 0.
+
+    Raises
+    ------
+    SchemaError
+        If a float is infinite, or an integer or decimal has more than 64 bits.
+    """
+    present = column.is_not_null().to_numpy()
+    if column.dtype.is_float():
+        values = column.cast(pl.Float64).fill_null(0.0).to_numpy()
+        if not np.isfinite(values).all():
+            raise SchemaError(
+                f"Column {column.name!r} has {int((~np.isfinite(values)).sum())} infinite cells; "
+                "no encoding restores them.",
+                hint="Make them missing, or leave their rows out.",
+            )
+        return values, present
+    if column.dtype == pl.UInt64:
+        unsigned = column.fill_null(0).to_numpy()
+        return (unsigned ^ _SIGN).view(np.int64), present
+    physical = column.to_physical()
+    if isinstance(column.dtype, pl.Decimal) or column.dtype in _WIDE:
+        narrow = physical.cast(pl.Int64, strict=False)
+        if narrow.null_count() > column.null_count():
+            raise SchemaError(
+                f"Column {column.name!r} has {narrow.null_count() - column.null_count()} cells of "
+                "more than 64 bits.",
+                hint="Declare it with fewer digits, or as text.",
+            )
+        physical = narrow
+    return physical.cast(pl.Int64).fill_null(0).to_numpy(), present
+
+
+def from_ticks(
+    numbers: NDArray[Any], present: NDArray[np.bool_], *, name: str, dtype: pl.DataType
+) -> pl.Series:
+    """Return the cells that these numbers stand for; the inverse of `to_ticks`."""
+    if isinstance(dtype, pl.Decimal):
+        return _decimals(numbers.astype(np.int64), present, name=name, dtype=dtype)
+    if dtype == pl.UInt64:
+        numbers = numbers.view(np.uint64) ^ _SIGN
+    column = pl.Series(name, np.ascontiguousarray(numbers))
+    if not present.all():
+        column = column.set(pl.Series(~present), None)
+    return column.cast(dtype)
+
+
+def _decimals(
+    numbers: NDArray[np.int64], present: NDArray[np.bool_], *, name: str, dtype: pl.Decimal
+) -> pl.Series:
+    """Make the 128-bit integers by hand: a cast to decimal would multiply by the scale."""
+    import pyarrow as pa  # noqa: PLC0415 # heavy, and only decimals need it
+
+    halves = np.empty((len(numbers), 2), dtype=np.int64)
+    halves[:, 0], halves[:, 1] = numbers, numbers >> 63
+    buffers = [pa.py_buffer(np.packbits(present, bitorder="little")), pa.py_buffer(halves)]
+    kind = pa.decimal128(dtype.precision or 38, dtype.scale)
+    column: Any = pl.from_arrow(pa.Array.from_buffers(kind, len(numbers), buffers))
+    return pl.Series(name, column).cast(dtype)

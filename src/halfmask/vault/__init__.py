@@ -1,0 +1,17 @@
+"""Secrets at rest: a folder that must not leave, and the keys that are derived from it.
+
+Start with `Vault`, which keeps secrets and sealed bytes behind one lock (`Passphrase`, `KeyFile`,
+`Keyring`). A `Secret` derives a key for every purpose and column; encodings take nothing else.
+Nothing here knows of tables.
+"""
+
+from __future__ import annotations
+
+from halfmask.vault._index import Entry
+from halfmask.vault._key_file import KeyFile
+from halfmask.vault._keyring import Keyring
+from halfmask.vault._passphrase import Passphrase
+from halfmask.vault._secret import Secret
+from halfmask.vault._vault import Vault
+
+__all__ = ["Entry", "KeyFile", "Keyring", "Passphrase", "Secret", "Vault"]

@@ -1,0 +1,133 @@
+"""Sealed bytes: unreadable without the key, and unalterable with another.
+
+A sealed file is, one after the other::
+
+    16   halfmask-seal/1 and a line end       what it is, and its version
+    32   salt                                 random; a key of its own for each file
+    32   commitment                           to the key and to the context
+     n   ciphertext                           ChaCha20-Poly1305
+    16   tag
+    32   SHA-256 of all before                tells damage from a wrong key
+
+The key of the cipher and the commitment are the two halves of one HKDF over key, salt and context.
+An AEAD alone doesn't commit: two keys can be made to open one file, each to a text of its own
+(Albertini et al., "How to Abuse and Fix Authenticated Encryption Without Key Commitment", USENIX
+Security 2022). Here a second key, or a second context, would need a collision of SHA-256.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import re
+
+from halfmask._errors import IntegrityError, KeyMismatchError, ParameterError, VaultError
+from halfmask.vault._derivation import KEY_BYTES, framed, hkdf
+
+__all__ = ["MOST_BYTES", "OVERHEAD", "open_sealed", "seal"]
+
+MAGIC = b"halfmask-seal/1\n"
+_FAMILY = re.compile(rb"halfmask-seal/\d+\n")
+_INFO = b"halfmask/envelope/1"
+_SALT = _COMMITMENT = _DIGEST = 32
+_TAG = 16
+#: Every key is used once, so that the nonce may be the same.
+_NONCE = bytes(12)
+_HEAD = len(MAGIC) + _SALT + _COMMITMENT
+OVERHEAD = _HEAD + _TAG + _DIGEST
+#: More isn't a key, a plan or a mapping; the cipher takes no more than twice as much at once.
+MOST_BYTES = 2**30
+
+
+def seal(data: bytes, *, key: bytes, context: bytes) -> bytes:
+    """Return the sealed form of ``data``.
+
+    Parameters
+    ----------
+    data
+        At most 1 GiB.
+    key
+        32 uniformly random bytes.
+    context
+        What it belongs to; opening needs the same.
+
+    Notes
+    -----
+    **Guarantees.** Without the key nobody learns anything of the data but their length, and nobody
+    makes another file that opens. One file opens under one key and one context.
+    """
+    from cryptography.hazmat.primitives.ciphers.aead import (  # noqa: PLC0415 # 30 ms
+        ChaCha20Poly1305,
+    )
+
+    if len(data) > MOST_BYTES:
+        raise ParameterError(f"At most {MOST_BYTES:,} bytes can be sealed. Got {len(data):,}.")
+    salt = os.urandom(_SALT)
+    cipher_key, commitment = _keys(key, salt, context)
+    head = MAGIC + salt + commitment
+    body = head + ChaCha20Poly1305(cipher_key).encrypt(_NONCE, data, head)
+    return body + hashlib.sha256(body).digest()
+
+
+def open_sealed(sealed: bytes, *, key: bytes, context: bytes) -> bytes:
+    """Return what was sealed under the same key and context.
+
+    Raises
+    ------
+    IntegrityError
+        If a byte of it was altered, or some are missing.
+    KeyMismatchError
+        If it was sealed under another key or for another context.
+    VaultError
+        If another version of halfmask sealed it.
+
+    Notes
+    -----
+    **Guarantees.** Nothing of the data is returned unless all of it is as it was sealed.
+    """
+    from cryptography.exceptions import InvalidTag  # noqa: PLC0415 # 30 ms
+    from cryptography.hazmat.primitives.ciphers.aead import (  # noqa: PLC0415 # the same
+        ChaCha20Poly1305,
+    )
+
+    _check_form(sealed)
+    body = sealed[:-_DIGEST]
+    head, ciphertext = body[:_HEAD], body[_HEAD:]
+    salt, commitment = head[len(MAGIC) : -_COMMITMENT], head[-_COMMITMENT:]
+    cipher_key, expected = _keys(key, salt, context)
+    if not hmac.compare_digest(commitment, expected):
+        raise KeyMismatchError(
+            "What is sealed doesn't open: it is of another key, or belongs to something else.",
+            hint="Open it with the lock and for the context that it was sealed with.",
+        )
+    try:
+        return ChaCha20Poly1305(cipher_key).decrypt(_NONCE, ciphertext, head)
+    except InvalidTag:
+        raise _altered() from None
+
+
+def _check_form(sealed: bytes) -> None:
+    if not sealed.startswith(MAGIC) and _FAMILY.match(sealed):
+        raise VaultError(
+            "What is sealed was sealed by another version of halfmask, or was altered.",
+            hint="Open it with the version that sealed it.",
+        )
+    if not sealed.startswith(MAGIC) or len(sealed) < OVERHEAD:
+        raise _altered()
+    if not hmac.compare_digest(hashlib.sha256(sealed[:-_DIGEST]).digest(), sealed[-_DIGEST:]):
+        raise _altered()
+
+
+def _keys(key: bytes, salt: bytes, context: bytes) -> tuple[bytes, bytes]:
+    if len(key) != KEY_BYTES:
+        raise ParameterError(f"A key has {KEY_BYTES} bytes. Got {len(key)}.")
+    both = hkdf(key, salt=salt, info=framed(_INFO, context), length=KEY_BYTES + _COMMITMENT)
+    return both[:KEY_BYTES], both[KEY_BYTES:]
+
+
+def _altered() -> IntegrityError:
+    return IntegrityError(
+        "What is sealed was altered or cut off: it is not what was written.",
+        hint="Take the copy that was made after it was last written.",
+    )

@@ -1,0 +1,201 @@
+"""What a vault says of itself in the open: its id, its lock, and the root key, wrapped.
+
+The pointer names the generation that counts. A new generation is written beside the old one and
+the pointer takes its name in one step, so that there is always one that is whole.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import os
+import re
+from dataclasses import dataclass, field
+from typing import Self
+
+from halfmask._errors import IntegrityError, KeyMismatchError, VaultError
+from halfmask.vault._checksum import checked, with_checksum
+from halfmask.vault._derivation import KEY_BYTES, framed, hkdf
+from halfmask.vault._envelope import open_sealed, seal
+from halfmask.vault._lock import KINDS, Lock, Parameters
+
+__all__ = ["Header", "Pointer", "fresh_root", "root_id"]
+
+FORMAT = "halfmask-vault/1"
+_POINTER = re.compile(rb"halfmask-vault/1\n([0-9a-f]{16})\n([0-9a-f]{16})\n")
+_FAMILY = b"halfmask-vault/"
+_ROOT_ID = b"halfmask/vault/1/root id"
+_WRAPPED = b"halfmask/vault/1/root"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pointer:
+    """Which generation of a vault counts.
+
+    Parameters
+    ----------
+    vault
+        The vault's id, 16 hexadecimal digits; it stays the same.
+    generation
+        The generation's name, 16 hexadecimal digits; each rotation has a new one.
+    """
+
+    vault: str
+    generation: str
+
+    def to_bytes(self) -> bytes:
+        """Return the pointer file."""
+        return with_checksum(f"{FORMAT}\n{self.vault}\n{self.generation}\n".encode())
+
+    @classmethod
+    def from_bytes(cls, text: bytes) -> Self:
+        """Read a pointer file."""
+        body = checked(text, what="The vault's pointer")
+        found = _POINTER.fullmatch(body)
+        if found is None and body.startswith(_FAMILY):
+            raise _other_version()
+        if found is None:
+            raise IntegrityError("The vault's pointer is none.")
+        return cls(vault=found[1].decode(), generation=found[2].decode())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Header:
+    """What opens one generation of a vault.
+
+    Parameters
+    ----------
+    pointer
+        The vault and the generation that it is of.
+    kind
+        The kind of its lock: passphrase, key-file or keyring.
+    parameters
+        What the lock needs to know, such as a salt. Nothing of it is secret.
+    root
+        A commitment to the root key, 64 hexadecimal digits.
+    wrapped
+        The root key, sealed under the lock's key.
+    """
+
+    pointer: Pointer
+    kind: str
+    parameters: Parameters = field(hash=False)
+    root: str
+    wrapped: bytes = field(repr=False)
+
+    @classmethod
+    def wrap(cls, root_key: bytes, *, pointer: Pointer, lock: Lock) -> Self:
+        """Wrap a root key under a lock, with new parameters."""
+        parameters = lock.fresh()
+        said = _said(pointer, lock.kind, parameters, root_id(root_key))
+        wrapped = seal(root_key, key=lock.key(parameters), context=framed(_WRAPPED, said))
+        return cls(
+            pointer=pointer,
+            kind=lock.kind,
+            parameters=parameters,
+            root=root_id(root_key),
+            wrapped=wrapped,
+        )
+
+    def unwrap(self, lock: Lock) -> bytes:
+        """Return the root key.
+
+        Raises
+        ------
+        KeyMismatchError
+            If it isn't the lock, or another kind of lock.
+        IntegrityError
+            If a byte was altered.
+        """
+        if lock.kind != self.kind:
+            raise KeyMismatchError(
+                f"The vault is locked by {KINDS[self.kind]}, not by {KINDS[lock.kind]}."
+            )
+        said = _said(self.pointer, self.kind, self.parameters, self.root)
+        key = lock.key(self.parameters)
+        try:
+            root_key = open_sealed(self.wrapped, key=key, context=framed(_WRAPPED, said))
+        except KeyMismatchError:
+            raise KeyMismatchError(
+                f"The vault doesn't open: {KINDS[self.kind]} of another vault, or a wrong one.",
+                hint="Nothing was read. Without the lock or enough parts, nothing can be.",
+            ) from None
+        self.check_root(root_key)
+        return root_key
+
+    def check_root(self, root_key: bytes) -> None:
+        """Raise unless it is the root key of this generation."""
+        if len(root_key) != KEY_BYTES or not hmac.compare_digest(root_id(root_key), self.root):
+            raise KeyMismatchError(
+                "The key isn't the vault's root key.",
+                hint="A rotation makes a new root key: take the parts that were split after it.",
+            )
+
+    def to_bytes(self) -> bytes:
+        """Return the header file."""
+        said = json.loads(_said(self.pointer, self.kind, self.parameters, self.root))
+        return with_checksum(_canonical({**said, "wrapped": self.wrapped.hex()}) + b"\n")
+
+    @classmethod
+    def from_bytes(cls, text: bytes) -> Self:
+        """Read a header file."""
+        body = checked(text, what="The vault's header")
+        try:
+            said = json.loads(body)
+            if said["format"] != FORMAT:
+                raise _other_version()
+            header = cls(
+                pointer=Pointer(vault=said["vault"], generation=said["generation"]),
+                kind=said["lock"],
+                parameters=dict(said["parameters"]),
+                root=said["root"],
+                wrapped=bytes.fromhex(said["wrapped"]),
+            )
+            whole = header.kind in KINDS and header.to_bytes() == text
+        except (KeyError, TypeError, AttributeError, RecursionError):
+            raise _no_header() from None
+        except ValueError as error:
+            if isinstance(error, VaultError):
+                raise
+            raise _no_header() from None
+        if not whole:
+            raise _no_header()
+        return header
+
+
+def root_id(root_key: bytes) -> str:
+    """Return a commitment to a root key, by which it is recognised and from which none is found."""
+    return hkdf(root_key, info=_ROOT_ID).hex()
+
+
+def fresh_root() -> bytes:
+    """Return a new root key from the operating system's random bytes."""
+    return os.urandom(KEY_BYTES)
+
+
+def _said(pointer: Pointer, kind: str, parameters: Parameters, root: str) -> bytes:
+    return _canonical(
+        {
+            "format": FORMAT,
+            "vault": pointer.vault,
+            "generation": pointer.generation,
+            "lock": kind,
+            "parameters": dict(parameters),
+            "root": root,
+        }
+    )
+
+
+def _canonical(value: dict[str, object]) -> bytes:
+    return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
+
+
+def _no_header() -> IntegrityError:
+    return IntegrityError("The vault's header is none: it isn't what halfmask writes.")
+
+
+def _other_version() -> VaultError:
+    return VaultError(
+        "The vault was made by another version of halfmask.",
+        hint="Open it with the version that made it.",
+    )

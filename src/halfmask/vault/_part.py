@@ -1,0 +1,164 @@
+"""The parts that a root key is split into, as people keep them: one line of text each."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Self
+
+from halfmask._errors import IntegrityError, KeyMismatchError, ParameterError, VaultError
+from halfmask._validation import integer_at_least
+from halfmask.vault._sharing import MOST_SHARES, combine, share
+
+if TYPE_CHECKING:
+    from halfmask.vault._header import Header
+
+__all__ = ["Part", "join_parts", "split_key"]
+
+_FORM = re.compile(
+    r"halfmask-part/1 vault:([0-9a-f]{16}) split:([0-9a-f]{16}) "
+    r"part:([1-9]\d{0,2})/([1-9]\d{0,2}) needed:([1-9]\d{0,2}) ([0-9a-f]{64}) ([0-9a-f]{16})"
+)
+
+_OTHER_VERSION = re.compile(r"halfmask-part/(?!1 )\d+ ")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One part of a root key.
+
+    Parameters
+    ----------
+    vault
+        The id of the vault that it is of.
+    split
+        The id of the splitting: parts of two don't fit together.
+    number
+        Which part it is, from 1.
+    parts
+        How many there are.
+    needed
+        How many make the key.
+    share
+        Its 32 secret bytes.
+    """
+
+    vault: str
+    split: str
+    number: int
+    parts: int
+    needed: int
+    share: bytes = field(repr=False)
+
+    def to_bytes(self) -> bytes:
+        """Return the line, with a checksum at its end."""
+        said = (
+            f"halfmask-part/1 vault:{self.vault} split:{self.split} "
+            f"part:{self.number}/{self.parts} needed:{self.needed} {self.share.hex()}"
+        )
+        return f"{said} {_checksum(said)}\n".encode()
+
+    @classmethod
+    def from_bytes(cls, line: bytes, *, given: int) -> Self:
+        """Read a line; blanks around it don't matter.
+
+        Raises
+        ------
+        IntegrityError
+            If it was altered. It is called by its place among those given, or by its number.
+        """
+        words = " ".join(line.decode("ascii", "replace").split())
+        found = _FORM.fullmatch(words)
+        if found is None and _OTHER_VERSION.match(words):
+            raise VaultError(
+                f"Part number {given} of those given is of another version of halfmask."
+            )
+        if found is None:
+            raise IntegrityError(f"Part number {given} of those given is no part, or was altered.")
+        vault, split, number, parts, needed, shared, checksum = found.groups()
+        if checksum != _checksum(words.rpartition(" ")[0]):
+            raise IntegrityError(
+                f"Part number {given} of those given was altered: its checksum is wrong.",
+                hint="Type it again, or leave it out if there are enough others.",
+            )
+        return cls(
+            vault=vault,
+            split=split,
+            number=int(number),
+            parts=int(parts),
+            needed=int(needed),
+            share=bytes.fromhex(shared),
+        )
+
+
+def split_key(key: bytes, *, vault: str, parts: int, needed: int) -> list[Part]:
+    """Split a key into parts.
+
+    Raises
+    ------
+    ParameterError
+        If fewer than 2 are needed, or more than there are, or there are more than 255.
+    """
+    integer_at_least(2, owner="Vault.split", needed=needed)
+    integer_at_least(needed, owner="Vault.split", parts=parts)
+    if parts > MOST_SHARES:
+        raise ParameterError(f"A key has at most {MOST_SHARES} parts. Got {parts}.")
+    split = os.urandom(8).hex()
+    return [
+        Part(vault=vault, split=split, number=number, parts=parts, needed=needed, share=each)
+        for number, each in enumerate(share(key, parts=parts, needed=needed), start=1)
+    ]
+
+
+def join_parts(lines: Sequence[bytes], *, header: Header) -> bytes:
+    """Return the root key of a vault from enough of its parts.
+
+    Raises
+    ------
+    IntegrityError
+        If a part was altered; or if there are more than are needed and they don't agree.
+    KeyMismatchError
+        If a part is of another vault or of another splitting, or if they make another key.
+    VaultError
+        If there are too few.
+    """
+    found = [Part.from_bytes(line, given=place) for place, line in enumerate(lines, start=1)]
+    different = {part.number: part for part in found}
+    for part in found:
+        _check_fits(part, found[0], header=header)
+        if different[part.number] != part:
+            raise IntegrityError(f"There are two different parts {part.number}.")
+    if not found or len(different) < found[0].needed:
+        wanted = f" of {found[0].needed}" if found else ""
+        raise VaultError(
+            f"There are too few parts: {len(different)}{wanted}, which tell nothing of the key.",
+            hint="A part that is given twice counts once.",
+        )
+    numbers = sorted(different)
+    used = {number: different[number].share for number in numbers[: found[0].needed]}
+    for number in numbers[found[0].needed :]:
+        if combine(used, at=number) != different[number].share:
+            raise IntegrityError(
+                f"The parts don't agree: one of {numbers} isn't what was handed out.",
+                hint="Leave one out after the other until the rest makes the key.",
+            )
+    key = combine(used)
+    header.check_root(key)
+    return key
+
+
+def _check_fits(part: Part, first: Part, *, header: Header) -> None:
+    if part.vault != header.pointer.vault:
+        raise KeyMismatchError(f"Part {part.number} of {part.parts} is of another vault.")
+    if part.split != first.split or (part.parts, part.needed) != (first.parts, first.needed):
+        raise KeyMismatchError(
+            f"Part {part.number} of {part.parts} is of another splitting than the first one given.",
+            hint="Take parts that were split at the same time.",
+        )
+
+
+def _checksum(said: str) -> str:
+    return hashlib.sha256(said.encode()).hexdigest()[:16]

@@ -1,0 +1,78 @@
+"""What a codec claims, and what it says that it doesn't hide, as values."""
+
+from __future__ import annotations
+
+import pytest
+
+from halfmask.encode import Codec
+
+NUMBERS = ("age", "income", "born", "seen", "paid")
+
+
+def _weaknesses(table, secret, **settings):
+    return {
+        (it.name, it.columns): it.known_plaintext
+        for it in Codec(secret=secret, **settings).fit(table).weaknesses
+    }
+
+
+def test_a_matrix_says_how_many_known_rows_solve_it(table, secret):
+    for learner in ("distances", "linear", "networks"):
+        found = _weaknesses(table, secret, learner=learner)
+
+        assert found[("linear", NUMBERS)] == "k50 <= m + 1 = 6 rows"
+    found = _weaknesses(table, secret, learner="linear", by="town")
+    assert found[("linear", NUMBERS)] == "k50 <= m + 1 = 6 rows for each value of 'town'"
+
+
+def test_ranks_leak_order_and_codes_equality(table, secret):
+    found = _weaknesses(table, secret, learner="trees")
+
+    assert {name for name, _ in found} == {"order-leaking", "equality-leaking", "nulls-visible"}
+    assert ("order-leaking", NUMBERS) in found
+    assert ("equality-leaking", ("town",)) in found
+
+
+def test_a_flow_promises_no_number_of_rows(table, secret):
+    found = _weaknesses(table, secret, learner="networks", strength=1.0)
+
+    assert "no k is promised" in found[("nonlinear", NUMBERS)]
+
+
+def test_split_categories_say_that_siblings_may_merge(table, secret):
+    found = _weaknesses(table, secret, learner="trees", split=True)
+
+    assert ("siblings-merge", ("town",)) in found
+
+
+def test_missing_cells_are_visible_unless_hidden(table, secret):
+    ranks = _weaknesses(table, secret, learner="trees")
+    mixed = _weaknesses(table, secret, learner="linear")
+    hidden = _weaknesses(table, secret, learner="linear", missing="hidden")
+
+    assert ("nulls-visible", (*NUMBERS, "town", "member")) in ranks
+    assert ("nulls-visible", ("town", "member", "age", "income")) in mixed
+    assert not [name for name, _ in hidden if name == "nulls-visible"]
+
+
+@pytest.mark.parametrize("learner", ["trees", "distances", "linear", "networks"])
+def test_every_profile_claims_something_and_names_who_notices(table, secret, learner):
+    codec = Codec(learner=learner, secret=secret).fit(table)
+
+    scopes = {claim.scope for claim in codec.claims}
+
+    assert "not invariant" in scopes
+    assert scopes & {"exact", "paired start"}
+    assert all(claim.condition for claim in codec.claims)
+    assert all(it.columns for it in codec.weaknesses)
+    assert any("Adam" in claim.learner for claim in codec.claims) == (learner == "networks")
+
+
+def test_claims_say_what_becomes_of_categories(table, secret):
+    numbers = Codec(learner="trees", secret=secret).fit(table.select("age", "income")).claims
+    whole = Codec(learner="trees", secret=secret).fit(table).claims
+    split = Codec(learner="trees", secret=secret, split=True).fit(table).claims
+
+    assert set(numbers) < set(whole)
+    assert {claim.scope for claim in set(whole) - set(numbers)} == {"exact", "not invariant"}
+    assert {claim.scope for claim in set(split) - set(numbers)} == {"exact", "measured"}

@@ -6,11 +6,9 @@ The paper's own curves are pictures without numbers in its text, so they can't b
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import altair as alt
-import polars as pl
-
+from ml_models.curves import curves
 from ml_models.grid import Cell, Grid
 from ml_models.plan import KS, RAW
 
@@ -19,7 +17,6 @@ if TYPE_CHECKING:
 
 CLASSIC = ("guided", "toolkit", "mondrian", "hilbert", "r+ tree")
 GUIDES = ("guided", "guided-centroid", "guided-record", "workload-aware", "toolkit")
-SIDE = 260
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,17 +62,17 @@ def draw(grid: Grid, out: Path) -> dict[str, str]:
     done = {}
     for figure in FIGURES:
         points = _points(grid, figure)
-        if points.is_empty():
+        if not points:
             done[figure.name] = "not drawn: nothing of it was measured"
             continue
         path = out / f"{figure.name}.svg"
-        _chart(points, figure).save(str(path))
+        path.write_text(curves(points, figure.title), encoding="utf-8")
         done[figure.name] = path.name
     return done
 
 
-def _points(grid: Grid, figure: Figure) -> pl.DataFrame:
-    rows = []
+def _points(grid: Grid, figure: Figure) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
     for panel in figure.panels:
         raw = grid.mean(Cell(*panel, RAW, 0))
         for method in (RAW, *figure.methods):
@@ -93,22 +90,4 @@ def _points(grid: Grid, figure: Figure) -> pl.DataFrame:
                         "high": mean.mean if mean.high is None else mean.high,
                     }
                 )
-    return pl.DataFrame(rows)
-
-
-def _chart(points: pl.DataFrame, figure: Figure) -> alt.FacetChart:
-    base = alt.Chart(points).encode(
-        x=alt.X("k:Q", scale=alt.Scale(type="log"), axis=alt.Axis(values=list(KS))),
-        color=alt.Color(
-            "method:N", sort=[RAW, *figure.methods], legend=alt.Legend(symbolOpacity=1)
-        ),
-    )
-    scale = alt.Scale(zero=False)
-    lines = base.mark_line(point=True).encode(y=alt.Y("accuracy:Q", scale=scale))
-    bands = base.mark_errorband(opacity=0.15).encode(
-        y=alt.Y("low:Q", scale=scale, title="test accuracy"), y2="high:Q"
-    )
-    layered = alt.layer(bands, lines).properties(width=SIDE, height=SIDE)
-    return layered.facet(facet=alt.Facet("panel:N", title=None), columns=4).properties(
-        title=figure.title
-    )
+    return rows

@@ -8,6 +8,14 @@ It is no encryption: its `claims` say for which learners predictions stay as the
 from __future__ import annotations
 
 from halfmask.encode._codec import Codec
+from halfmask.encode._files import (
+    EncodedFormat,
+    FileCount,
+    decode_file,
+    decode_predictions_file,
+    encode_file,
+    fit_file,
+)
 from halfmask.encode._plan import Plan
 from halfmask.encode._plan_bytes import PLAN_VERSION, plan_from_bytes, plan_to_bytes
 from halfmask.encode._profile import Claim, Learner, Weakness
@@ -18,11 +26,17 @@ __all__ = [
     "PLAN_VERSION",
     "Claim",
     "Codec",
+    "EncodedFormat",
+    "FileCount",
     "Learner",
     "Plan",
     "Summary",
     "Task",
     "Weakness",
+    "decode_file",
+    "decode_predictions_file",
+    "encode_file",
+    "fit_file",
     "plan_from_bytes",
     "plan_to_bytes",
 ]

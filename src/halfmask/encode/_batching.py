@@ -1,0 +1,46 @@
+"""Where a file is cut into batches, and by which number each batch is ordered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import polars as pl
+
+    from halfmask.data import Source
+    from halfmask.encode._plan import Plan
+
+__all__ = ["batch_number", "batch_rows", "numbered"]
+
+# Both belong to the format of a plan: a file is decoded by the same cuts as it was encoded by.
+# Whoever changes one raises PLAN_VERSION.
+_CELLS = 1 << 24
+_MOST_ROWS = 1 << 18
+# Batches of one file, far more than any file has; the rest of 64 bits numbers the files.
+_BATCHES = 1 << 32
+
+
+def batch_rows(plan: Plan) -> int:
+    """Return how many rows a batch of a file has: 262,144, fewer beyond 64 encoded columns.
+
+    It follows from the plan alone, so that nothing has to be written beside an encoded file.
+    """
+    return max(1, min(_MOST_ROWS, _CELLS // len(plan.tokens)))
+
+
+def batch_number(file: int, place: int) -> int:
+    """Return the number by which a batch of a file is ordered: no two files share any."""
+    return file * _BATCHES + place
+
+
+def numbered(source: Source, plan: Plan, *, file: int) -> Iterator[tuple[int, pl.DataFrame]]:
+    """Yield the batches of a table's rows, each with its number."""
+    size = batch_rows(plan)
+    place = 0
+    # Larger slices of a file are read faster, and every cut but the last is one of a batch.
+    for block in source.batches(size * 4):
+        for batch in block.iter_slices(size):
+            yield batch_number(file, place), batch
+            place += 1

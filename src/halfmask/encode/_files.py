@@ -1,0 +1,298 @@
+"""Files through a codec: read, encoded or decoded, and written batch by batch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from halfmask._errors import DataError
+from halfmask._progress import silent
+from halfmask._validation import integer_at_least, one_of
+from halfmask.data import ReadOptions, Source, TableWriter, open_table
+from halfmask.encode._batching import numbered
+from halfmask.encode._predictions import come_home
+from halfmask.engines import map_in_order
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    import polars as pl
+
+    from halfmask._progress import Progress
+    from halfmask.data import Schema
+    from halfmask.encode._codec import Codec
+    from halfmask.encode._roles import Task
+
+__all__ = [
+    "EncodedFormat",
+    "FileCount",
+    "decode_file",
+    "decode_predictions_file",
+    "encode_file",
+    "fit_file",
+]
+
+EncodedFormat: TypeAlias = Literal["parquet", "csv", "arrow"]
+_FORMATS: tuple[EncodedFormat, ...] = ("parquet", "csv", "arrow")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileCount:
+    """How many rows went from one file to another, and in how many batches."""
+
+    rows: int
+    batches: int
+
+
+def fit_file(
+    codec: Codec,
+    table: object,
+    *,
+    target: str | None = None,
+    task: Task | None = None,
+    schema: Schema | None = None,
+    options: ReadOptions | None = None,
+    progress: Progress | None = None,
+) -> Codec:
+    """Fit a codec to a table of any length: `Codec.fit` for files.
+
+    Parameters
+    ----------
+    codec
+        The codec to fit; it is changed and returned.
+    table
+        A path, as `halfmask.data.open_table` takes it; a frame; or an opened `Source`.
+    target, task, schema
+        As of `Codec.fit`.
+    options
+        How to read a path, where the file doesn't say.
+    progress
+        What is told how far it is.
+
+    Returns
+    -------
+    The codec.
+
+    Raises
+    ------
+    DataError, SchemaError, ParameterError
+        As `open_table` and `Codec.fit` do.
+
+    Guarantees
+    ----------
+    The table is read once. Memory is bounded by a batch and by what the plan keeps of columns:
+    each distinct value of a category, and for trees each distinct value of a number. The plan is
+    the same as `Codec.fit` makes of the same rows with the same secret, but for the last bits of
+    means and deviations.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from halfmask.encode import Codec
+    >>> rows = pl.DataFrame({"age": [41, 17, 30]})
+    >>> fit_file(Codec(learner="trees"), rows).plan_
+    Plan(learner='trees', 1 features)
+    """
+    source = _opened(table, options)
+    told = progress or silent
+    seen = 0
+
+    def batches() -> Iterator[pl.DataFrame]:
+        nonlocal seen
+        for batch in source.batches():
+            told("fitting", seen / source.n_rows)
+            seen += batch.height
+            yield batch
+
+    return codec.fit_batches(batches(), target=target, task=task, schema=schema)
+
+
+def encode_file(
+    codec: Codec,
+    table: object,
+    out: str | Path,
+    *,
+    format: EncodedFormat = "parquet",  # noqa: A002 # the word for it
+    number: int = 0,
+    overwrite: bool = False,
+    options: ReadOptions | None = None,
+    progress: Progress | None = None,
+) -> FileCount:
+    """Encode a table of any length into a file that may leave: `Codec.encode` for files.
+
+    Parameters
+    ----------
+    codec
+        A fitted codec.
+    table
+        A path, as `halfmask.data.open_table` takes it; a frame; or an opened `Source`.
+    out
+        The file to write, or ``"-"`` for standard output.
+    format
+        ``"parquet"``, ``"csv"`` or ``"arrow"`` (an IPC file).
+    number
+        A number of the caller's, at least 0, that decoding takes again: rows of files with
+        different numbers are put in different orders.
+    overwrite
+        Whether a file of that name may be replaced.
+    options
+        How to read a path, where the file doesn't say.
+    progress
+        What is told how far it is.
+
+    Returns
+    -------
+    FileCount
+        The rows that were written, and the batches.
+    """
+    one_of(_FORMATS, owner="encode_file", format=format)
+    source = _opened(table, options)
+    plan = codec.plan_
+    return _stream(
+        codec,
+        source,
+        out,
+        lambda numbered: plan.apply(numbered[1], number=numbered[0]),
+        number=number,
+        format=format,
+        overwrite=overwrite,
+        told=partial(progress or silent, "encoding"),
+    )
+
+
+def decode_file(
+    codec: Codec,
+    encoded: object,
+    out: str | Path,
+    *,
+    number: int | None = 0,
+    rows: int | None = None,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> FileCount:
+    """Decode a file of encoded rows into the rows at home: `Codec.decode` for files.
+
+    Parameters
+    ----------
+    codec
+        The codec that encoded them.
+    encoded
+        A path, a frame or a `Source` of what `encode_file` wrote, in any format.
+    out
+        The file to write, at home; the end of its name says the format. ``"-"`` is standard
+        output, as Parquet.
+    number
+        The number that `encode_file` took; ``None`` where rows were taken out or put in another
+        order, which leaves them in the order that they have.
+    rows
+        How many rows there have to be, as `encode_file` counted them; not checked by default.
+    overwrite, progress
+        As of `encode_file`.
+
+    Returns
+    -------
+    FileCount
+        The rows that were written, and the batches.
+    """
+    source = _opened(encoded)
+    _check_rows(source, rows)
+    plan = codec.plan_
+    return _stream(
+        codec,
+        source,
+        out,
+        lambda numbered: plan.undo(numbered[1], number=None if number is None else numbered[0]),
+        number=number or 0,
+        format=None,
+        overwrite=overwrite,
+        told=partial(progress or silent, "decoding"),
+    )
+
+
+def decode_predictions_file(
+    codec: Codec,
+    predictions: object,
+    out: str | Path,
+    *,
+    columns: Sequence[str] | None = None,
+    number: int | None = 0,
+    rows: int | None = None,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> FileCount:
+    """Decode a file of predictions for encoded rows: `Codec.decode_predictions` for files.
+
+    Parameters
+    ----------
+    codec
+        The codec that encoded the rows that were predicted.
+    predictions
+        A path, a frame or a `Source`: a row for each encoded row, in the order of the encoded
+        file. One column of predicted codes or numbers, or a column of probabilities for each code,
+        in ascending order of the codes.
+    out
+        The file to write, at home; the end of its name says the format.
+    columns
+        Which columns hold the predictions, in order; all by default.
+    number, rows, overwrite, progress
+        As of `decode_file`.
+
+    Returns
+    -------
+    FileCount
+        The rows that were written, and the batches.
+    """
+    source = _opened(predictions)
+    _check_rows(source, rows)
+    plan = codec.plan_
+
+    def decoded(numbered: tuple[int, pl.DataFrame]) -> pl.DataFrame:
+        batch = numbered[1] if columns is None else numbered[1].select(columns)
+        found: pl.DataFrame = come_home(plan, batch, batch=None if number is None else numbered[0])
+        return found
+
+    return _stream(
+        codec,
+        source,
+        out,
+        decoded,
+        number=number or 0,
+        format=None,
+        overwrite=overwrite,
+        told=partial(progress or silent, "decoding"),
+    )
+
+
+def _opened(table: object, options: ReadOptions | None = None) -> Source:
+    return table if isinstance(table, Source) else open_table(table, options=options)
+
+
+def _check_rows(source: Source, rows: int | None) -> None:
+    if rows is not None and source.n_rows != rows:
+        raise DataError(
+            f"There are {source.n_rows} rows where {rows} were encoded.",
+            hint="Ask for the whole file, or give number=None: the order is lost.",
+        )
+
+
+def _stream(
+    codec: Codec,
+    source: Source,
+    out: str | Path,
+    function: Callable[[tuple[int, pl.DataFrame]], pl.DataFrame],
+    *,
+    number: int,
+    format: EncodedFormat | None,  # noqa: A002 # the word for it
+    overwrite: bool,
+    told: Callable[[float], None],
+) -> FileCount:
+    integer_at_least(0, owner="a file's encoding", number=number)
+    batches = 0
+    with TableWriter(out, format=format, overwrite=overwrite, guard_formulas=False) as writer:
+        for frame in map_in_order(numbered(source, codec.plan_, file=number), function):
+            writer.write(frame)
+            batches += 1
+            told(writer.rows / source.n_rows)
+    return FileCount(rows=writer.rows, batches=batches)

@@ -4,7 +4,7 @@ Start with :func:`attack`: it runs a battery on what is protected and on what is
 :class:`AttackReport`. Each :class:`Finding` has three arms (attack, control, baseline) with bounds,
 and a verdict that is INVALID, never a pass, where the attack has no power or too few trials.
 
-- :class:`ModelTarget`, :class:`TableTarget`: what is attacked;
+- :class:`ModelTarget`, :class:`TableTarget`, :class:`EncodingTarget`: what is attacked;
 - :class:`Attack`: what an attack is; ``ATTACKS`` lists those that there are.
 """
 
@@ -13,6 +13,7 @@ from __future__ import annotations
 from halfmask.assess.attacks._arms import Arm, Certain, Combined, Counted, Resampled
 from halfmask.assess.attacks._attack import Attack
 from halfmask.assess.attacks._battery import attack
+from halfmask.assess.attacks._encoding_target import EncodingTarget
 from halfmask.assess.attacks._finding import Finding
 from halfmask.assess.attacks._outcome import EVERYONE, Outcome
 from halfmask.assess.attacks._registry import ATTACKS
@@ -28,6 +29,7 @@ __all__ = [
     "Certain",
     "Combined",
     "Counted",
+    "EncodingTarget",
     "Finding",
     "ModelTarget",
     "Outcome",

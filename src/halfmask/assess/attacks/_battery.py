@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from halfmask._progress import Progress
     from halfmask.assess.attacks._attack import Attack
+    from halfmask.assess.attacks._encoding_target import EncodingTarget
     from halfmask.assess.attacks._targets import ModelTarget, TableTarget
 
 __all__ = ["attack"]
@@ -28,9 +29,9 @@ LIBRARIES = ("halfmask", "numpy", "scipy", "scikit-learn", "polars")
 
 
 def attack(
-    target: ModelTarget | TableTarget,
+    target: ModelTarget | TableTarget | EncodingTarget,
     *,
-    unprotected: ModelTarget | TableTarget | None = None,
+    unprotected: ModelTarget | TableTarget | EncodingTarget | None = None,
     attacks: Sequence[Attack | str] | None = None,
     tolerance: float = 0.03,
     least_power: float = 0.05,
@@ -38,7 +39,7 @@ def attack(
     seed: int = 0,
     progress: Progress = silent,
 ) -> AttackReport:
-    """Attack a model or a released table, and say what follows.
+    """Attack a model, a released table or an encoding, and say what follows.
 
     Parameters
     ----------
@@ -158,7 +159,7 @@ def attack(
 
 
 def _chosen(
-    target: ModelTarget | TableTarget, attacks: Sequence[Attack | str] | None
+    target: ModelTarget | TableTarget | EncodingTarget, attacks: Sequence[Attack | str] | None
 ) -> tuple[list[Attack], list[tuple[str, str]]]:
     """Return the attacks to run, and those of the default battery that lack something."""
     if attacks is None:
@@ -182,7 +183,7 @@ def _chosen(
 
 
 def _run(
-    each: Attack, target: ModelTarget | TableTarget | None, seed: int
+    each: Attack, target: ModelTarget | TableTarget | EncodingTarget | None, seed: int
 ) -> tuple[tuple[Outcome, ...], str]:
     """Run an attack; an error of ours makes it INVALID, any other is a defect and propagates."""
     if target is None or each.lacks(target):

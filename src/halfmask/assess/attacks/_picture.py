@@ -40,6 +40,7 @@ FAMILIES = {
     "structure": "Structure: what can be read off the model?",
     "tables": "Tables: singling out, linking, inferring",
     "classes": "Classes: what does k-anonymity leave open?",
+    "encodings": "Encodings: what is read without the key?",
 }
 
 #: Attacks that are known by their initials.

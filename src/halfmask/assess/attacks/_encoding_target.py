@@ -1,0 +1,149 @@
+"""EncodingTarget: encoded rows, the rows that they stand for, and what an attacker may hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Self
+
+from halfmask._errors import ColumnNotFoundError, ParameterError
+from halfmask._validation import integer_at_least
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from halfmask.encode import Codec
+
+__all__ = ["EncodingTarget"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class EncodingTarget:
+    """A table as it left, the rows that it stands for, and what an attacker holds besides.
+
+    Parameters
+    ----------
+    encoded
+        The rows that left, *put into the order of the original* by the evaluator, who knows it;
+        attacks without known rows make nothing of the order.
+    original
+        The rows at home.
+    population
+        Other rows of the same population that an attacker holds, with the original's columns: a
+        sample, or a public table. Attacks that know how columns are distributed need it.
+    later
+        The same rows as they left a second time, in the same order; attacks that link uploads
+        need it.
+    dictionary
+        Names of columns that an attacker tries. Empty: the true names, which is the best that an
+        attacker can have, among names of other tables.
+    holders
+        By its name at home, which encoded column holds an original column. For a column that isn't
+        named, the encoded column that tells most of it is taken: an attacker who guesses right.
+    periods
+        After how many rows a calendar comes round, such as 7 and 365 of daily rows; rows are in the
+        order of time then. Attacks on dates need it.
+
+    Raises
+    ------
+    ParameterError
+        If encoded and original rows, or those of the later upload, differ in number, or a period is
+        below 2.
+    ColumnNotFoundError
+        If a holder names a column that isn't there, or the population lacks one.
+    """
+
+    encoded: pl.DataFrame
+    original: pl.DataFrame
+    population: pl.DataFrame | None = None
+    later: pl.DataFrame | None = None
+    dictionary: tuple[str, ...] = ()
+    holders: Mapping[str, str] = field(default_factory=dict)
+    periods: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        for which, rows in (("encoded", self.encoded), ("later", self.later)):
+            if rows is not None and rows.height != self.original.height:
+                raise ParameterError(
+                    f"{which} must have the original's rows, in its order. "
+                    f"Got {rows.height} and {self.original.height} rows."
+                )
+        for name, holder in self.holders.items():
+            if name not in self.original.columns:
+                raise ColumnNotFoundError.of([name], self.original.columns, where="the original")
+            if holder not in self.encoded.columns:
+                raise ColumnNotFoundError.of([holder], self.encoded.columns, where="the encoding")
+        if self.population is not None:
+            absent = [n for n in self.original.columns if n not in self.population.columns]
+            if absent:
+                raise ColumnNotFoundError.of(
+                    absent, self.population.columns, where="the population"
+                )
+        for period in self.periods:
+            integer_at_least(2, owner="EncodingTarget", periods=period)
+
+    @classmethod
+    def of_codec(
+        cls,
+        codec: Codec,
+        table: object,
+        *,
+        population: object = None,
+        later: Codec | None = None,
+        dictionary: tuple[str, ...] = (),
+    ) -> Self:
+        """Make one of a fitted codec and the rows that it is to send.
+
+        Parameters
+        ----------
+        codec
+            A fitted codec; it encodes the rows here, at home.
+        table
+            Rows with the fitted columns.
+        population
+            Other rows of the same population.
+        later
+            The codec that sends the same rows a second time: another one, or `codec` itself.
+        dictionary
+            As of the class.
+
+        Raises
+        ------
+        SchemaError
+            If the codec doesn't fit the rows.
+        """
+        from halfmask.data import to_polars  # noqa: PLC0415 # only who asks pays
+
+        rows = to_polars(table)
+        plan = codec.plan_
+        held = {ranks.name: ranks.token for ranks in plan.ranks}
+        held |= {codes.name: codes.token for codes in plan.codes}
+        target = plan.target
+        if target is not None and target.name in rows.columns:
+            held[target.name] = target.token
+        return cls(
+            encoded=plan.encoded(rows),
+            original=rows,
+            population=None if population is None else to_polars(population).select(rows.columns),
+            later=None if later is None else later.plan_.encoded(rows),
+            dictionary=dictionary,
+            holders=held,
+        )
+
+    def unprotected(self) -> Self:
+        """Return the same rows as they would leave without any encoding: the positive control."""
+        return type(self)(
+            encoded=self.original,
+            original=self.original,
+            population=self.population,
+            later=None if self.later is None else self.original,
+            dictionary=self.dictionary,
+            holders={name: name for name in self.original.columns},
+            periods=self.periods,
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"EncodingTarget({self.encoded.height} rows, {self.encoded.width} columns "
+            f"of {self.original.width})"
+        )

@@ -1,0 +1,60 @@
+"""Encodings: what is learnt of rows that left behind keyed codes, matrices and ranks.
+
+All attack an :class:`~halfmask.assess.attacks.EncodingTarget`. What an attacker may come to know
+without the key is granted to them: which column is which, how many categories there are.
+
+- :class:`KnownPlaintext`: from k known rows, with the curve over k and k50;
+- :class:`PopulationSample`, :class:`QuantileMatching`: numbers, from a sample of the population;
+- :class:`FrequencyMatching`, :class:`JointFrequencyMatching`, :class:`ReMerge`: categories, alike;
+- :class:`NameDictionary`: names of columns;
+- :class:`DateRecovery`: dates, by weeks and seasons;
+- :class:`NullPatterns`, :class:`SecretReuse`, :class:`Fingerprints`: whose row it is, and which row
+  of another upload.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from halfmask.assess.attacks.encodings._date_recovery import DateRecovery
+from halfmask.assess.attacks.encodings._frequency import FrequencyMatching
+from halfmask.assess.attacks.encodings._joint_frequency import JointFrequencyMatching
+from halfmask.assess.attacks.encodings._known_plaintext import KnownPlaintext
+from halfmask.assess.attacks.encodings._name_dictionary import NameDictionary
+from halfmask.assess.attacks.encodings._null_patterns import NullPatterns
+from halfmask.assess.attacks.encodings._population_sample import PopulationSample
+from halfmask.assess.attacks.encodings._quantiles import QuantileMatching
+from halfmask.assess.attacks.encodings._re_merge import ReMerge
+from halfmask.assess.attacks.encodings._uploads import Fingerprints, SecretReuse
+
+if TYPE_CHECKING:
+    from halfmask.assess.attacks._attack import Attack
+
+__all__ = [
+    "ATTACKS",
+    "DateRecovery",
+    "Fingerprints",
+    "FrequencyMatching",
+    "JointFrequencyMatching",
+    "KnownPlaintext",
+    "NameDictionary",
+    "NullPatterns",
+    "PopulationSample",
+    "QuantileMatching",
+    "ReMerge",
+    "SecretReuse",
+]
+
+ATTACKS: tuple[type[Attack], ...] = (
+    KnownPlaintext,
+    PopulationSample,
+    QuantileMatching,
+    FrequencyMatching,
+    JointFrequencyMatching,
+    ReMerge,
+    NameDictionary,
+    DateRecovery,
+    NullPatterns,
+    SecretReuse,
+    Fingerprints,
+)

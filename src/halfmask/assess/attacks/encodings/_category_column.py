@@ -1,0 +1,138 @@
+"""One column of categories as an attacker sees it, beside what it stands for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from halfmask._errors import ParameterError
+from halfmask.assess.attacks._arms import Counted
+from halfmask.assess.attacks._outcome import Outcome
+from halfmask.assess.attacks.encodings._cells import codes, some_rows, table_codes
+from halfmask.assess.attacks.encodings._holding import category_holders
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from halfmask.assess.attacks._encoding_target import EncodingTarget
+
+__all__ = ["CategoryColumn", "category_columns", "lacking_categories", "named_outcome"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CategoryColumn:
+    """A column of categories, its codes, and how frequent its categories are in the population.
+
+    Parameters
+    ----------
+    name, holder
+        What it is called at home, and the encoded column that holds it.
+    code
+        The number of each row's code, below `n_codes`.
+    truth
+        The number of each row's category, below `n_values`: the evaluator's.
+    sampled
+        The number of the category of each row of the population.
+    """
+
+    name: str
+    holder: str
+    code: NDArray[np.int64]
+    n_codes: int
+    truth: NDArray[np.int64]
+    n_values: int
+    sampled: NDArray[np.int64]
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """How many rows have each code."""
+        return np.bincount(self.code, minlength=self.n_codes)
+
+    @property
+    def shares(self) -> NDArray[np.float64]:
+        """How frequent each category is in the population, none quite absent."""
+        counts = np.bincount(self.sampled, minlength=self.n_values) + 0.5
+        return np.asarray(counts / counts.sum())
+
+    @property
+    def n_known(self) -> int:
+        """How many categories the population has."""
+        return len(np.unique(self.sampled))
+
+    @property
+    def guessed(self) -> Counted:
+        """Guessing the population's most frequent category for every row."""
+        right = self.truth == int(np.argmax(self.shares))
+        return Counted(int(right.sum()), len(right))
+
+    def by_rank(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the category of each code: the first for the most frequent one, and so on.
+
+        Codes beyond the last category are taken for the last.
+        """
+        ranked = np.argsort(-self.shares, kind="stable")[: self.n_known]
+        place = np.empty(len(counts), dtype=np.int64)
+        place[np.argsort(-counts, kind="stable")] = np.arange(len(counts))
+        return np.asarray(ranked[np.minimum(place, len(ranked) - 1)])
+
+    def right(self, meaning: NDArray[np.int64]) -> Counted:
+        """Return how many rows are named rightly if each code means this category."""
+        return Counted(int((meaning[self.code] == self.truth).sum()), len(self.truth))
+
+
+def category_columns(
+    target: EncodingTarget, n_rows: int, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64], list[CategoryColumn]]:
+    """Return which rows are attacked, which of the population are known, and the columns."""
+    if target.population is None:
+        raise ParameterError("This attack needs a sample of the population.")
+    rows = some_rows(target.original.height, n_rows, rng)
+    others = some_rows(target.population.height, n_rows, rng)
+    found = []
+    for name, holder in category_holders(target).items():
+        truth, sampled = table_codes(target.original[name], target.population[name])
+        code, n_codes = codes(target.encoded[holder][rows])
+        found.append(
+            CategoryColumn(
+                name=name,
+                holder=holder,
+                code=code,
+                n_codes=n_codes,
+                truth=truth[rows],
+                n_values=int(max(truth.max(initial=0), sampled.max(initial=0))) + 1,
+                sampled=sampled[others],
+            )
+        )
+    return rows, others, found
+
+
+def lacking_categories(target: EncodingTarget) -> str:
+    """Return what an attack on frequencies lacks."""
+    if target.population is None:
+        return "a sample of the population"
+    return "" if category_holders(target) else "columns of categories"
+
+
+def named_outcome(
+    attack: str, measure: str, columns: Iterable[CategoryColumn], named: Iterable[Counted]
+) -> Outcome:
+    """Return how many cells of a column are named, the worst column for the owner."""
+    pairs = list(zip(columns, named, strict=True))
+    worst, success = max(pairs, key=lambda pair: pair[1].value - pair[0].guessed.value)
+    details: dict[str, float] = {}
+    for column, each in pairs:
+        details[f"named of {column.name}"] = each.value
+        details[f"most frequent of {column.name}"] = column.guessed.value
+    return Outcome(
+        attack=attack,
+        measure=measure,
+        success=success,
+        control=worst.guessed,
+        needed=100,
+        needed_of="rows",
+        details=details,
+    )

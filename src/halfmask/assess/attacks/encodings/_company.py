@@ -1,0 +1,133 @@
+"""What stands beside a code: the other columns of its rows, as far as an attacker can read them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from halfmask.assess.attacks.encodings._cells import codes, number_columns, numbers
+from halfmask.assess.attacks.encodings._holding import number_holders
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from halfmask.assess.attacks._encoding_target import EncodingTarget
+    from halfmask.assess.attacks.encodings._category_column import CategoryColumn
+
+__all__ = ["binned_numbers", "named_by_company", "plain_features"]
+
+_BINS = 10
+_MOST_CODES = 300
+
+
+def binned_numbers(
+    target: EncodingTarget, rows: NDArray[np.int64], others: NDArray[np.int64]
+) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Return each ordered column as tenths of its own order: of encoded rows, of the population.
+
+    An increasing map doesn't move a cell out of its tenth. Whether a column goes up or down is
+    granted to the attacker.
+    """
+    found = []
+    for name, holder in number_holders(target).items():
+        if target.population is None:
+            continue
+        told, known = numbers(target.encoded[holder])[rows], numbers(target.population[name])
+        truth = numbers(target.original[name])[rows]
+        both = np.isfinite(told) & np.isfinite(truth)
+        if not both.any():
+            continue
+        order = np.argsort(np.argsort(truth[both]))
+        rising = np.cov(np.argsort(np.argsort(told[both])), order)[0, 1] >= 0
+        found.append((_tenths(told if rising else -told), _tenths(known)[others]))
+    return found
+
+
+def named_by_company(
+    column: CategoryColumn,
+    beside: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]],
+) -> NDArray[np.int64]:
+    """Return the category of each code by what stands beside it: the most likely one.
+
+    Parameters
+    ----------
+    column
+        The column.
+    beside
+        Other columns, as far as they can be read: numbers of cells of the encoded rows, and the
+        same numbers for the population's rows.
+
+    Notes
+    -----
+    Log-likelihood of a code's rows under each category's, columns taken as independent: the joint
+    attack of Bindschaedler, Grubbs, Cash, Ristenpart and Shmatikov, "The tao of inference in
+    privacy-protected databases" (VLDB 2018). Where there are no more codes than categories each
+    category is given once (Kuhn 1955).
+    """
+    from scipy.optimize import linear_sum_assignment  # noqa: PLC0415 # scipy loads late
+
+    counts = column.counts
+    likely = counts[:, None] * np.log(column.shares)
+    for told, known in beside:
+        n_cells = int(max(told.max(initial=0), known.max(initial=0))) + 1
+        seen = _table(column.code, told, column.n_codes, n_cells)
+        expected = _table(column.sampled, known, column.n_values, n_cells) + 0.5
+        likely += seen @ np.log(expected / expected.sum(axis=1, keepdims=True)).T
+    if column.n_codes > column.n_values:
+        return np.asarray(likely.argmax(axis=1), dtype=np.int64)
+    meaning = np.zeros(column.n_codes, dtype=np.int64)
+    of_code, of_value = linear_sum_assignment(-likely)
+    meaning[of_code] = of_value
+    return meaning
+
+
+def plain_features(
+    target: EncodingTarget, holder: str, rows: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return what an attacker sees beside one encoded column, with no sample: standardised columns.
+
+    Ordered columns are taken as they are and as their ranks; those of few different cells also
+    cell by cell, since they may be codes.
+    """
+    ordered = set(number_columns(target.encoded))
+    parts = []
+    for name in target.encoded.columns:
+        if name == holder:
+            continue
+        cells = target.encoded[name][rows]
+        of_row, n = codes(cells)
+        if 1 < n <= _MOST_CODES:
+            one_hot = np.zeros((len(rows), n))
+            one_hot[np.arange(len(rows)), of_row] = 1.0
+            parts.append(one_hot - one_hot.mean(axis=0))
+        if name in ordered:
+            values = numbers(cells)
+            values = np.where(np.isfinite(values), values, np.nanmean(values))
+            ranks = np.argsort(np.argsort(values)).astype(np.float64)
+            parts += [_standard(values), _standard(ranks)]
+    return np.concatenate(parts, axis=1) if parts else np.zeros((len(rows), 1))
+
+
+def _standard(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray((values - values.mean()) / max(float(values.std()), 1e-12))[:, None]
+
+
+def _table(
+    first: NDArray[np.int64], second: NDArray[np.int64], n: int, m: int
+) -> NDArray[np.float64]:
+    return np.bincount(first * m + second, minlength=n * m).reshape(n, m).astype(np.float64)
+
+
+def _tenths(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the tenth of a column in which each cell lies; a tenth more for missing ones."""
+    from scipy.stats import rankdata  # noqa: PLC0415 # scipy loads late
+
+    present = np.isfinite(values)
+    found = np.full(len(values), _BINS, dtype=np.int64)
+    if present.any():
+        place = (rankdata(values[present]) - 0.5) / present.sum()
+        found[present] = np.minimum((place * _BINS).astype(np.int64), _BINS - 1)
+    return found

@@ -1,0 +1,63 @@
+"""Frequencies: the most frequent code is the most frequent category, and so on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from halfmask._validation import integer_at_least
+from halfmask.assess.attacks._encoding_target import EncodingTarget
+from halfmask.assess.attacks.encodings._category_column import (
+    category_columns,
+    lacking_categories,
+    named_outcome,
+)
+
+if TYPE_CHECKING:
+    from halfmask.assess.attacks._outcome import Outcome
+
+__all__ = ["FrequencyMatching"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrequencyMatching:
+    """Name codes by the rank of their frequency.
+
+    Parameters
+    ----------
+    n_rows
+        How many rows, of either table, are counted at most.
+
+    Notes
+    -----
+    Frequency analysis, as Naveed, Kamara and Wright (CCS 2015), section 3, use it. For counts alone
+    the assignment of highest likelihood is that of ranks (Lacharité and Paterson, "A note on the
+    optimality of frequency analysis vs. lp-optimization", 2015), so that no Hungarian algorithm
+    does better. Codes beyond the last category are taken for the last. The column with the highest
+    excess over guessing its most frequent category is told; all are among the details.
+
+    Examples
+    --------
+    >>> FrequencyMatching().name
+    'encodings/frequency-matching'
+    """
+
+    name: ClassVar[str] = "encodings/frequency-matching"
+    attacks: ClassVar[type] = EncodingTarget
+
+    n_rows: int = 50_000
+
+    def __post_init__(self) -> None:
+        integer_at_least(1, owner="FrequencyMatching", n_rows=self.n_rows)
+
+    def lacks(self, target: EncodingTarget) -> str:
+        """Return what is missing: a population, or categories."""
+        return lacking_categories(target)
+
+    def run(self, target: EncodingTarget, *, seed: int) -> tuple[Outcome, ...]:
+        """Match ranks, and return how many cells are named."""
+        *_, columns = category_columns(target, self.n_rows, np.random.default_rng(seed))
+        named = [column.right(column.by_rank(column.counts)) for column in columns]
+        return (named_outcome(self.name, "cells of a column named by rank", columns, named),)

@@ -1,0 +1,103 @@
+"""Name dictionary: every name that a column may have is hashed, and looked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from halfmask._validation import integer_at_least
+from halfmask.assess.attacks._arms import Certain
+from halfmask.assess.attacks._encoding_target import EncodingTarget
+from halfmask.assess.attacks._outcome import Outcome
+from halfmask.assess.attacks.encodings._hashes import unkeyed
+
+__all__ = ["NameDictionary"]
+
+# Names of columns of other tables: an attacker who claims one of them is wrong.
+_DECOYS = (
+    "customer_id account balance price volume open close high low date time timestamp "
+    "region city zip_code postcode phone email ssn diagnosis icd10 treatment dose weight "
+    "height bmi glucose pressure heart_rate temperature humidity wind_speed rainfall "
+    "latitude longitude altitude speed battery voltage current power energy revenue cost "
+    "profit margin discount tax rate score grade rank status type category label target "
+    "outcome risk default loan term interest"
+)
+_SHORTEST = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NameDictionary:
+    """Find the names of columns by hashing a dictionary, without the key.
+
+    Parameters
+    ----------
+    salts
+        Salts that leaked, or that everybody knows; tried before and behind a name.
+    seeds
+        How many seeds of MurmurHash3 are tried, from 0.
+
+    Notes
+    -----
+    What undid the hashed medallions of New York's taxis in 2014. An encoded name counts as found if
+    it holds six letters or more of a hash, or the whole of it, behind whatever stands before: cut
+    digests and prefixes hide nothing. Control: how many names of other tables are claimed to be
+    columns. The attack is exact: its arms are counts.
+
+    Examples
+    --------
+    >>> NameDictionary(seeds=16).name
+    'encodings/name-dictionary'
+    """
+
+    name: ClassVar[str] = "encodings/name-dictionary"
+    attacks: ClassVar[type] = EncodingTarget
+
+    salts: tuple[bytes, ...] = (b"salt", b"pepper", b"0", b"1")
+    seeds: int = 64
+
+    def __post_init__(self) -> None:
+        integer_at_least(0, owner="NameDictionary", seeds=self.seeds)
+
+    def lacks(self, target: EncodingTarget) -> str:
+        """Return what is missing: columns."""
+        return "" if target.encoded.width and target.original.width else "columns"
+
+    def run(self, target: EncodingTarget, *, seed: int) -> tuple[Outcome, ...]:  # noqa: ARG002 # exact
+        """Hash the dictionary, and return how many names of columns are found."""
+        true = set(target.original.columns)
+        tried = dict.fromkeys((*(target.dictionary or target.original.columns), *_DECOYS.split()))
+        wanted = [name.lower() for name in target.encoded.columns]
+        claimed = {name for name in tried if self._found(name, wanted)}
+        others = [name for name in tried if name not in true]
+        wrong = len(claimed.difference(true)) / max(1, len(others))
+        return (
+            Outcome(
+                attack=self.name,
+                measure="names of columns",
+                success=Certain(len(claimed & true) / len(true), len(true)),
+                control=Certain(wrong, len(others)),
+                needed_of="names",
+                details={"tried": float(len(tried)), "claimed": float(len(claimed))},
+            ),
+        )
+
+    def _found(self, name: str, wanted: list[str]) -> bool:
+        for told in unkeyed(name, salts=self.salts, seeds=self.seeds):
+            for encoded in wanted:
+                if encoded == told or _cut(encoded, told):
+                    return True
+        return False
+
+
+def _cut(encoded: str, told: str) -> bool:
+    """Return whether a name holds a hash, or is the beginning of one, behind a short prefix."""
+    if len(told) < _SHORTEST or not _looks_hashed(told):
+        return False
+    if told in encoded:
+        return True
+    starts = (encoded, encoded[1:], encoded.rpartition("_")[2])
+    return any(len(each) >= _SHORTEST and told.startswith(each) for each in starts)
+
+
+def _looks_hashed(told: str) -> bool:
+    return any(letter.isdigit() for letter in told)

@@ -1,0 +1,135 @@
+"""Re-merging: the codes of a split category are found again, and named."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from halfmask._validation import integer_at_least
+from halfmask.assess.attacks._arms import Certain, Resampled
+from halfmask.assess.attacks._encoding_target import EncodingTarget
+from halfmask.assess.attacks._outcome import Outcome
+from halfmask.assess.attacks.encodings._category_column import (
+    category_columns,
+    lacking_categories,
+    named_outcome,
+)
+from halfmask.assess.attacks.encodings._company import plain_features
+from halfmask.assess.attacks.encodings._merging import (
+    agreement,
+    agreement_of,
+    by_chains,
+    by_company,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from halfmask.assess.attacks.encodings._category_column import CategoryColumn
+
+__all__ = ["ReMerge"]
+
+_REPLICATES = 200
+# An attacker sees that a column is split, and how many categories there are, in the population.
+_WAYS = {"company": by_company, "chains": by_chains}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReMerge:
+    """Merge codes that seem to be of one category, and name what was merged by its frequency.
+
+    Parameters
+    ----------
+    n_rows
+        How many rows, of either table, are used at most.
+
+    Notes
+    -----
+    Two ways, and the better for the attacker is told:
+
+    - ``company``: codes whose rows have similar other columns (Ward 1963). It finds the siblings of
+      a split that was drawn at random;
+    - ``chains``: codes that are neighbouring slices along one direction, which is found first. It
+      is made for the split of :class:`halfmask.encode.Codec`.
+
+    The attacker knows from the population how many categories there are. Agreement is the adjusted
+    Rand index of merged codes and true categories, over rows; over codes, each one counting alike,
+    it is among the details as ``company, codes of`` and ``chains, codes of`` a column. Then what
+    was merged is named by rank. Of both the worst column is told.
+
+    **Edge cases.** Where nothing is split there is nothing to merge, and each code is a category.
+
+    Examples
+    --------
+    >>> ReMerge().name
+    'encodings/re-merge'
+    """
+
+    name: ClassVar[str] = "encodings/re-merge"
+    attacks: ClassVar[type] = EncodingTarget
+
+    n_rows: int = 20_000
+
+    def __post_init__(self) -> None:
+        integer_at_least(1, owner="ReMerge", n_rows=self.n_rows)
+
+    def lacks(self, target: EncodingTarget) -> str:
+        """Return what is missing: a population, or categories."""
+        return lacking_categories(target)
+
+    def run(self, target: EncodingTarget, *, seed: int) -> tuple[Outcome, ...]:
+        """Merge and name, and return the agreement and how many cells are named."""
+        rng = np.random.default_rng(seed)
+        rows, _, columns = category_columns(target, self.n_rows, rng)
+        details: dict[str, float] = {}
+        merged = []
+        for column in columns:
+            features = plain_features(target, column.holder, rows)
+            ways = {
+                way: merge(column.code, column.n_codes, features, column.n_known)
+                for way, merge in _WAYS.items()
+            }
+            owner = _owners(column)
+            reached = {way: agreement(g[column.code], column.truth) for way, g in ways.items()}
+            for way, groups in ways.items():
+                details[f"{way}, rows of {column.name}"] = reached[way]
+                details[f"{way}, codes of {column.name}"] = agreement(groups, owner)
+            merged.append(ways[max(reached, key=lambda way: reached[way])])
+        arms = [_arm(c, groups, rng) for c, groups in zip(columns, merged, strict=True)]
+        named = [
+            column.right(column.by_rank(_counts(column, groups))[groups])
+            for column, groups in zip(columns, merged, strict=True)
+        ]
+        agreeing = Outcome(
+            attack=self.name,
+            measure="agreement of merged codes of a column (ARI)",
+            success=max(arms, key=lambda arm: arm.value),
+            control=Certain(0.0),
+            needed=100,
+            needed_of="rows",
+            details=details,
+        )
+        naming = named_outcome(self.name, "cells of a column named after merging", columns, named)
+        return agreeing, naming
+
+
+def _owners(column: CategoryColumn) -> NDArray[np.int64]:
+    """Return the category that most rows of each code have."""
+    counts = np.zeros((column.n_codes, column.n_values))
+    np.add.at(counts, (column.code, column.truth), 1)
+    return np.asarray(counts.argmax(axis=1), dtype=np.int64)
+
+
+def _counts(column: CategoryColumn, groups: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.bincount(groups[column.code], minlength=int(groups.max()) + 1)
+
+
+def _arm(column: CategoryColumn, groups: NDArray[np.int64], rng: np.random.Generator) -> Resampled:
+    table = np.zeros((int(groups.max()) + 1, column.n_values))
+    np.add.at(table, (groups[column.code], column.truth), 1)
+    n = len(column.truth)
+    drawn = rng.multinomial(n, table.ravel() / n, _REPLICATES).reshape(-1, *table.shape)
+    replicates = [max(0.0, agreement_of(each.astype(np.float64))) for each in drawn]
+    return Resampled.of(max(0.0, agreement_of(table)), replicates, n)

@@ -1,0 +1,170 @@
+"""Two uploads of the same rows: linked by equal cells, or by what no key changes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import polars as pl
+
+from halfmask._errors import ParameterError
+from halfmask._validation import integer_at_least
+from halfmask.assess.attacks._arms import Certain
+from halfmask.assess.attacks._encoding_target import EncodingTarget
+from halfmask.assess.attacks._outcome import Outcome
+from halfmask.assess.attacks.encodings._cells import codes, number_columns, numbers, some_rows
+from halfmask.assess.attacks.tables import Expected
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Fingerprints", "SecretReuse"]
+
+# Cells of one column that differ more often than this are numbers, whose codes aren't counted.
+_ROWS_A_CODE = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecretReuse:
+    """Link rows of two uploads by equal cells in columns of the same name.
+
+    Notes
+    -----
+    Where a secret is used again for the same rows, their encodings are equal, and what is learnt of
+    one upload is known of the other. A link to r equal rows counts as 1/r. Control: guessing.
+
+    Examples
+    --------
+    >>> SecretReuse().name
+    'encodings/secret-reuse'
+    """
+
+    name: ClassVar[str] = "encodings/secret-reuse"
+    attacks: ClassVar[type] = EncodingTarget
+
+    def lacks(self, target: EncodingTarget) -> str:
+        """Return what is missing: a second upload."""
+        return "a second upload" if target.later is None else ""
+
+    def run(self, target: EncodingTarget, *, seed: int) -> tuple[Outcome, ...]:  # noqa: ARG002 # exact
+        """Link by equal cells, and return how many links are right."""
+        later = _later(target)
+        shared = [name for name in target.encoded.columns if name in later.columns]
+        n = target.encoded.height
+        right = np.full(n, 1 / n)
+        if shared:
+            first, second = (_words(table, shared) for table in (target.encoded, later))
+            both, _ = codes(pl.concat([first, second]))
+            counts = np.bincount(both[n:], minlength=int(both.max()) + 1)
+            right = (both[:n] == both[n:]) / np.maximum(counts[both[:n]], 1)
+        return (
+            _linked(
+                self.name,
+                "rows of two uploads linked by equal cells",
+                right,
+                {"columns_of_the_same_name": float(len(shared))},
+                n,
+            ),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fingerprints:
+    """Link rows of two uploads by what a new key doesn't change.
+
+    Parameters
+    ----------
+    n_rows
+        How many rows are linked at most, to all rows of the other upload.
+
+    Notes
+    -----
+    How many rows share each cell stays as it is under any renaming of codes, and how far a row lies
+    from the mean, in units of the covariance, under any invertible matrix (Mahalanobis 1936). Rows
+    whose sorted counts and distance are nearest are linked; of ties each counts as its share.
+    Control: guessing one of the rows.
+
+    Examples
+    --------
+    >>> Fingerprints().name
+    'encodings/fingerprints'
+    """
+
+    name: ClassVar[str] = "encodings/fingerprints"
+    attacks: ClassVar[type] = EncodingTarget
+
+    n_rows: int = 2000
+
+    def __post_init__(self) -> None:
+        integer_at_least(1, owner="Fingerprints", n_rows=self.n_rows)
+
+    def lacks(self, target: EncodingTarget) -> str:
+        """Return what is missing: a second upload."""
+        return "a second upload" if target.later is None else ""
+
+    def run(self, target: EncodingTarget, *, seed: int) -> tuple[Outcome, ...]:
+        """Link by fingerprints, and return how many links are right."""
+        from scipy.spatial import cKDTree  # noqa: PLC0415 # scipy loads late
+
+        first, second = _fingerprints(target.encoded), _fingerprints(_later(target))
+        n = len(first)
+        rows = some_rows(n, self.n_rows, np.random.default_rng(seed))
+        width = min(first.shape[1], second.shape[1])
+        tree = cKDTree(second[:, :width])
+        nearest, _ = tree.query(first[rows, :width])
+        right = np.zeros(len(rows))
+        for place, row in enumerate(rows):
+            near = tree.query_ball_point(first[row, :width], nearest[place] + 1e-6)
+            right[place] = (row in near) / max(1, len(near))
+        measure = "rows of two uploads linked by fingerprints"
+        return (_linked(self.name, measure, right, {"parts": float(width)}, n),)
+
+
+def _later(target: EncodingTarget) -> pl.DataFrame:
+    if target.later is None:
+        raise ParameterError("This attack needs a second upload.")
+    return target.later
+
+
+def _words(table: pl.DataFrame, names: list[str]) -> pl.Series:
+    """Return each row as one text: the cells in their order, with their lengths."""
+    cells = [pl.col(name).cast(pl.String).fill_null("\0") for name in names]
+    return table.select(pl.concat_str(cells, separator="\x1f").alias("row")).to_series()
+
+
+def _fingerprints(table: pl.DataFrame) -> NDArray[np.float64]:
+    """Return for each row its distance from the mean, and how frequent its cells are, sorted."""
+    counted, mixed = [], []
+    ordered = set(number_columns(table))
+    for column in table.iter_columns():
+        of_row, n = codes(column)
+        if n * _ROWS_A_CODE <= table.height:
+            counted.append(np.log(np.bincount(of_row)[of_row]))
+        elif column.name in ordered:
+            values = numbers(column)
+            mixed.append(np.where(np.isfinite(values), values, np.nanmean(values)))
+    parts = []
+    if mixed:
+        matrix = np.column_stack(mixed)
+        matrix = matrix - matrix.mean(axis=0)
+        _, s, vt = np.linalg.svd(matrix, full_matrices=False)
+        white = matrix @ vt.T[:, s > 1e-9 * s[0]] / s[s > 1e-9 * s[0]]
+        parts.append(np.sqrt((white**2).sum(axis=1) * table.height)[:, None])
+    if counted:
+        parts.append(np.sort(np.column_stack(counted), axis=1)[:, ::-1])
+    return np.concatenate(parts, axis=1) if parts else np.zeros((table.height, 1))
+
+
+def _linked(
+    attack: str, measure: str, right: NDArray[np.float64], details: dict[str, float], n: int
+) -> Outcome:
+    return Outcome(
+        attack=attack,
+        measure=measure,
+        success=Expected(float(right.sum()), len(right)),
+        control=Certain(1 / n),
+        needed=100,
+        needed_of="rows",
+        details=details,
+    )

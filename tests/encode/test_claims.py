@@ -76,3 +76,14 @@ def test_claims_say_what_becomes_of_categories(table, secret):
     assert set(numbers) < set(whole)
     assert {claim.scope for claim in set(whole) - set(numbers)} == {"exact", "not invariant"}
     assert {claim.scope for claim in set(split) - set(numbers)} == {"exact", "measured"}
+
+
+def test_ranks_say_that_a_target_keeps_its_order(table, secret):
+    """Two classes and numbers do, which boosting would notice; more classes are shuffled."""
+    seen = {}
+    for target, task in (("member", None), ("income", None), ("town", None)):
+        codec = Codec(learner="trees", secret=secret).fit(table, target=target, task=task)
+        (order,) = [it for it in codec.weaknesses if it.name == "order-leaking"]
+        seen[target] = target in order.columns
+
+    assert seen == {"member": True, "income": True, "town": False}

@@ -11,6 +11,7 @@ from sklearn.naive_bayes import CategoricalNB
 from halfmask import ColumnNotFoundError, DataError, ParameterError, SchemaError
 from halfmask.data import to_polars
 from halfmask.encode import Codec
+from halfmask.vault import Secret
 
 
 def _fitted(table, secret, **settings):
@@ -196,3 +197,21 @@ def test_siblings_are_asked_only_where_they_are(table, secret):
         codec.combine_siblings(np.zeros(2), np.zeros((2, 2)))
     with pytest.raises(DataError, match="2 predictions for 3 rows"):
         codec.combine_siblings(np.zeros((2, 4)), np.zeros((3, 2)))
+
+
+@pytest.mark.parametrize(("learner", "kept"), [("trees", True), ("distances", False)])
+def test_only_trees_are_sent_a_target_the_right_way_up(known, learner, kept):
+    """Boosting breaks ties by the sign of its target; other learners can't tell."""
+    numbers = known.select("age", "income", "member").drop_nulls()
+    upside_down = {"member": 0, "income": 0}
+    for number in range(20):
+        for target, rows in (("member", known), ("income", numbers)):
+            codec = Codec(learner=learner, secret=Secret.from_bytes(bytes([number]) * 32))
+            codec.fit(rows, target=target)
+            sent = codec.encode_target(rows, batch=0)[codec.target_name_].to_numpy()
+            home = codec.plan_.order(rows.height, 0)
+            falls = np.corrcoef(sent, rows[target].cast(pl.Float64).to_numpy()[home])[0, 1] < 0
+            upside_down[target] += int(falls)
+
+    assert all((n == 0) == kept for n in upside_down.values())
+    assert kept or all(n < 20 for n in upside_down.values())

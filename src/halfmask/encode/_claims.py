@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from halfmask.encode._codes import Codes
 from halfmask.encode._profile import BENT, CATEGORIES, GROUPED, PROFILES, SPLIT, Claim, Weakness
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def weaknesses_of(plan: Plan) -> tuple[Weakness, ...]:
         found += [
             Weakness(
                 name="order-leaking",
-                columns=ranked,
+                columns=(*ranked, *_ordered_target(plan)),
                 known_plaintext="k known values bracket all others; the marginal alone gives most",
             ),
             Weakness(
@@ -55,6 +56,14 @@ def weaknesses_of(plan: Plan) -> tuple[Weakness, ...]:
     if seen:
         found.append(Weakness(name="nulls-visible", columns=seen, known_plaintext="none is needed"))
     return tuple(found)
+
+
+def _ordered_target(plan: Plan) -> tuple[str, ...]:
+    """Return the target where a profile of ranks keeps its order: numbers, and two classes."""
+    target = plan.target
+    if target is None or (isinstance(target, Codes) and len(target.value_of) != 2):
+        return ()
+    return (target.name,)
 
 
 def _of_matrix(settings: Settings, plan: Plan) -> Weakness:

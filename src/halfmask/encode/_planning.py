@@ -14,6 +14,7 @@ from halfmask.encode._direction import CategoryWeights, Direction, NumberWeight,
 from halfmask.encode._fingerprint import fingerprint
 from halfmask.encode._flow import Bend, Flow
 from halfmask.encode._keyed_stream import KeyedStream, token
+from halfmask.encode._lookup import Lookup
 from halfmask.encode._mix import Affine, Mix
 from halfmask.encode._plan import Plan
 from halfmask.encode._profile import PROFILES
@@ -59,7 +60,7 @@ class Planning:
         """Return the plan."""
         roles, settings = self.roles, self.settings
         direction = self._direction() if settings.split else None
-        scores = direction.scores(self._sample()) if direction is not None else None
+        scores = self._scores(direction) if direction is not None else None
         ranked = PROFILES[settings.learner].numbers == "ranks"
         ranks = tuple(self._ranks(name) for name in roles.ordered) if ranked else ()
         codes = tuple(self._codes(name, scores) for name in roles.coded)
@@ -83,6 +84,16 @@ class Planning:
             target=target,
             row_key=self._key("rows") if settings.rows == "keyed" else b"",
         )
+
+    @property
+    def _keeps_target_order(self) -> bool:
+        """Whether the target must not be turned upside down, which the learner would notice.
+
+        Boosting scans the categories of a column from both ends and leaves those too rare to scan
+        on the right: where two splits are the same but for their sides, the first one wins, and
+        which one is first follows from the target's sign.
+        """
+        return PROFILES[self.settings.learner].numbers == "ranks"
 
     def _key(self, what: str, column: str = "") -> bytes:
         purpose = f"{self.settings.purpose(what)}/{self._fingerprint}"
@@ -122,9 +133,8 @@ class Planning:
         cuts: list[NDArray[np.float64]] = [np.empty(0)] * len(values)
         weights = [np.ones(1)] * len(values)
         if scores is not None:
-            sample = self._sample()
-            score = score_without(scores, name, sample.height)
-            place = _places(sample[name], values)
+            score = score_without(scores, name)
+            place = Lookup(values).places(self._sample()[name])
             cuts, weights = split(
                 place, score, counts=counts, min_rows=self.settings.min_sibling_rows
             )
@@ -132,7 +142,9 @@ class Planning:
         shares = np.concatenate([*weights, np.empty(0)])
         if self.settings.unseen == "reserve" and not target:
             owner = np.append(owner, -1)
-        value_of = owner[self._stream("codes", name).order(len(owner))].astype(np.int64)
+        if not (target and self._keeps_target_order and len(owner) == 2):
+            owner = owner[self._stream("codes", name).order(len(owner))]
+        value_of = owner.astype(np.int64)
         # The first share of a value is that of its lowest code, and so on.
         kept = np.flatnonzero(value_of >= 0)
         in_order = np.ones(len(value_of))
@@ -213,12 +225,13 @@ class Planning:
         if self.roles.task == "classification":
             return self._codes(name, scores, target=True)
         uniform = self._stream("target", name).uniform(3)
+        falls = uniform[0] < 0.5 and not self._keeps_target_order
         scaling = self._scaling(name, hidden=False)
         return NumberTarget(
             # A power of two, too: sums of encoded targets are rounded as sums of plain ones are.
             scaling=replace(scaling, scale=float(2.0 ** np.round(np.log2(scaling.scale)))),
             token=self._token("target", name),
-            slope=(-1.0 if uniform[0] < 0.5 else 1.0) * 2.0 ** np.floor(uniform[1] * 7 - 3),
+            slope=(-1.0 if falls else 1.0) * 2.0 ** np.floor(uniform[1] * 7 - 3),
             shift=float(uniform[2] * 8 - 4),
         )
 
@@ -247,6 +260,14 @@ class Planning:
             )
         return Direction(parts=tuple(parts))
 
+    def _scores(self, direction: Direction) -> dict[str, NDArray[np.float64]]:
+        sample = self._sample()
+        places = {
+            name: Lookup(_counts(self.summary.columns[name])["value"]).places(sample[name])
+            for name in self.roles.coded
+        }
+        return direction.scores(sample, places)
+
     def _sample(self) -> pl.DataFrame:
         if self.summary.sample is None:
             raise DataError("The summary holds no sample of rows to split categories by.")
@@ -257,10 +278,3 @@ def _counts(column: ColumnSummary) -> pl.DataFrame:
     if column.counts is None:
         raise DataError("A column was not counted.")
     return column.counts
-
-
-def _places(column: pl.Series, values: pl.Series) -> NDArray[np.int64]:
-    known = pl.DataFrame({"value": values, "place": np.arange(len(values))})
-    cells = pl.DataFrame({"value": column})
-    joined = cells.join(known, on="value", how="left", nulls_equal=True, maintain_order="left")
-    return joined["place"].fill_null(-1).to_numpy().astype(np.int64)

@@ -68,4 +68,12 @@ def keyed_order(n: int, *, key: bytes, stream: int = 0) -> NDArray[np.int64]:
     >>> sorted(keyed_order(4, key=bytes(32)).tolist())
     [0, 1, 2, 3]
     """
-    return np.argsort(keyed_integers(n, key=key, stream=stream), kind="stable").astype(np.int64)
+    integers = keyed_integers(n, key=key, stream=stream)
+    # Sorting integers whose last bits are their places is ten times faster than sorting places.
+    # It is the order by all bits unless two agree in all the others.
+    places = np.uint64((1 << max(0, n - 1).bit_length()) - 1)
+    ordered = np.sort((integers & ~places) | np.arange(n, dtype=np.uint64))
+    drawn = ordered & ~places
+    if (drawn[1:] == drawn[:-1]).any():
+        return np.argsort(integers, kind="stable").astype(np.int64)
+    return (ordered & places).astype(np.int64)

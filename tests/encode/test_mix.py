@@ -43,20 +43,20 @@ def test_turns_are_uniform():
 @pytest.mark.parametrize("strength", [0.1, 1.0, 2.0])
 @pytest.mark.parametrize("size", [1, 2, 7])
 def test_flows_and_bends_come_back_and_bend_more_with_strength(size, strength):
-    rows = 3 * _stream(9).normal(500, size)
+    rows = 3 * _stream(9).normal(size, 500)
     flow = Flow.keyed(size, strength=strength, stream=_stream())
     bend = Bend.keyed(size, strength=strength, stream=_stream())
 
     assert np.allclose(flow.backward(flow.forward(rows)), rows, atol=1e-12)
     assert np.allclose(bend.backward(bend.forward(rows)), rows, atol=1e-12)
-    assert (np.diff(bend.forward(np.sort(rows, axis=0)), axis=0) >= 0).all()
+    assert (np.diff(bend.forward(np.sort(rows, axis=1)), axis=1) >= 0).all()
     assert len(flow.layers) == (0 if size == 1 else {0.1: 4, 1.0: 6, 2.0: 8}[strength])
 
 
 def _unexplained(strength, known):
     """Return the share of variance that least squares leaves, from ``known`` known rows."""
     rows = _stream(9).normal(3000, 6)
-    sent = Flow.keyed(6, strength=strength, stream=_stream()).forward(rows)
+    sent = Flow.keyed(6, strength=strength, stream=_stream()).forward(rows.T).T
     design = np.column_stack([sent, np.ones(len(sent))])
     solved = np.linalg.lstsq(design[:known], rows[:known], rcond=None)[0]
     return float(((rows - design @ solved)[known:] ** 2).mean())

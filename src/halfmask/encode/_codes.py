@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from halfmask._errors import DataError, SchemaError
+from halfmask.encode._lookup import MISSING, UNSEEN, Lookup
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -52,6 +53,10 @@ class Codes:
     cuts: tuple[NDArray[np.float64], ...]
     unseen: str
     hidden: bool
+    lookup: Lookup = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lookup", Lookup(self.values))
 
     @property
     def is_split(self) -> bool:
@@ -71,13 +76,7 @@ class Codes:
 
     def places(self, column: pl.Series) -> NDArray[np.int64]:
         """Return the number of each cell's value; -1 if never seen, -2 if missing and not coded."""
-        known = pl.DataFrame({"value": self.values, "place": np.arange(len(self.values))})
-        cells = pl.DataFrame({"value": column})
-        joined = cells.join(known, on="value", how="left", nulls_equal=True, maintain_order="left")
-        places = joined["place"].fill_null(-1).to_numpy().astype(np.int64)
-        if not self.hidden:
-            places[column.is_null().to_numpy()] = -2
-        return places
+        return self.lookup.places(column)
 
     def encode(self, places: NDArray[np.int64], score: NDArray[np.float64] | None) -> pl.Series:
         """Return the codes of cells, by the numbers of their values and their rows' scores.
@@ -87,26 +86,20 @@ class Codes:
         SchemaError
             If values were never seen and no code is reserved for them, with their number.
         """
-        unseen = places == -1
-        if unseen.any() and self.unseen == "error":
+        unseen = int((places == UNSEEN).sum())
+        if unseen and self.unseen == "error":
             raise SchemaError(
-                f"Column {self.name!r} has {int(unseen.sum())} cells whose values were not there "
-                "at the fit.",
+                f"Column {self.name!r} has {unseen} cells whose values were not there at the fit.",
                 hint='Fit the codec to all categories, or make it with unseen="reserve".',
             )
         grouped, starts = self.siblings()
-        if not len(self.values):  # a column that was all missing at the fit
-            starts = np.zeros(1, dtype=np.int64)
-        within = np.zeros(len(places), dtype=np.int64)
-        if score is not None:
-            for value, cut in enumerate(self.cuts):
-                if len(cut):
-                    rows = np.flatnonzero(places == value)
-                    within[rows] = np.searchsorted(cut, score[rows], side="right")
-        codes = np.full(len(places), self._reserved, dtype=np.int64)
-        seen = places >= 0
-        codes[seen] = grouped[starts[places[seen]] + within[seen]]
-        return pl.Series(self.token, codes).set(pl.Series(places == -2), None)
+        # Behind all codes, what a cell gets that is missing, and one that was never seen.
+        codes_of = np.concatenate([grouped, [0, self._reserved]])
+        first = np.append(starts[:-1], [len(grouped), len(grouped) + 1])
+        at = first[places] if score is None else first[places] + self._within(places, score)
+        coded = pl.Series(self.token, codes_of[at])
+        missing = places == MISSING
+        return coded.set(pl.Series(missing), None) if missing.any() else coded
 
     def decode(self, coded: pl.Series) -> pl.Series:
         """Return the values of codes.
@@ -116,18 +109,19 @@ class Codes:
         DataError
             If a cell holds the reserved code, or none of this column's codes.
         """
-        codes = coded.cast(pl.Int64).fill_null(-1).to_numpy()
         present = coded.is_not_null().to_numpy()
-        places = self.places_of(codes, present)
-        taken = pl.Series(places).set(pl.Series(~present), None)
+        places = self.places_of(coded.cast(pl.Int64).fill_null(-1).to_numpy(), present)
+        taken = pl.Series(places)
+        if not present.all():
+            taken = taken.set(pl.Series(~present), None)
         return self.values.gather(taken).alias(self.name)
 
     def places_of(self, codes: NDArray[np.int64], present: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Return the numbers of the values of codes; see `decode`."""
-        wrong = present & ((codes < 0) | (codes >= len(self.value_of)))
-        places = np.full(len(codes), -1, dtype=np.int64)
-        right = present & ~wrong
-        places[right] = self.value_of[codes[right]]
+        # One more than there are stands for all that are none.
+        none = len(self.value_of)
+        bounded = np.where((codes >= 0) & (codes < none), codes, none)
+        places: NDArray[np.int64] = np.append(self.value_of, -1)[bounded]
         lost = int((present & (places < 0)).sum())
         if lost:
             raise DataError(
@@ -135,6 +129,14 @@ class Codes:
                 hint="They were made by another codec, or from values that it never saw.",
             )
         return places
+
+    def _within(self, places: NDArray[np.int64], score: NDArray[np.float64]) -> NDArray[np.int64]:
+        from halfmask.kernels.siblings import count_cuts  # noqa: PLC0415 # numba is heavy
+
+        starts = np.cumsum([0, *map(len, self.cuts)], dtype=np.int64)
+        within = np.empty(len(places), dtype=np.int64)
+        count_cuts(places, score, np.concatenate([*self.cuts, np.empty(0)]), starts, within)
+        return within
 
     @property
     def _reserved(self) -> int:

@@ -6,14 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 
 from halfmask.encode._ticks import to_ticks
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["CategoryWeights", "Direction", "NumberWeight"]
+__all__ = ["CategoryWeights", "Direction", "NumberWeight", "score_without"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,12 +42,13 @@ class CategoryWeights:
     values: pl.Series
     weights: NDArray[np.float64]
 
-    def part(self, batch: pl.DataFrame) -> NDArray[np.float64]:
-        """Return what the column adds for each row; nothing for values never seen."""
-        known = pl.DataFrame({"value": self.values, "weight": self.weights})
-        cells = pl.DataFrame({"value": batch[self.name]})
-        joined = cells.join(known, on="value", how="left", maintain_order="left")
-        return joined["weight"].fill_null(0.0).to_numpy()
+    def part(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return what the column adds for each row, by the place of its value.
+
+        Nothing for values never seen and for missing ones, whose place is behind all values where
+        they are hidden.
+        """
+        return np.append(self.weights, np.zeros(3))[places]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,14 +62,30 @@ class Direction:
 
     parts: tuple[NumberWeight | CategoryWeights, ...]
 
-    def scores(self, batch: pl.DataFrame) -> dict[str, NDArray[np.float64]]:
-        """Return each column's part of the score, by its name."""
-        return {part.name: part.part(batch) for part in self.parts}
+    def scores(
+        self, batch: pl.DataFrame, places: Mapping[str, NDArray[np.int64]]
+    ) -> dict[str, NDArray[np.float64]]:
+        """Return each column's part of the score, and under the empty name their sum.
+
+        Parameters
+        ----------
+        batch
+            The rows.
+        places
+            The places of each categorical column's values.
+        """
+        scores = {
+            part.name: part.part(places[part.name])
+            if isinstance(part, CategoryWeights)
+            else part.part(batch)
+            for part in self.parts
+        }
+        total = np.zeros(batch.height)
+        for score in scores.values():
+            total += score
+        return scores | {"": total}
 
 
-def score_without(
-    parts: dict[str, NDArray[np.float64]], name: str, n_rows: int
-) -> NDArray[np.float64]:
+def score_without(parts: Mapping[str, NDArray[np.float64]], name: str) -> NDArray[np.float64]:
     """Return the score by all columns but one: a column can't part its own categories."""
-    others = [part for column, part in parts.items() if column != name]
-    return np.sum(others, axis=0) if others else np.zeros(n_rows)
+    return parts[""] - parts[name] if name in parts else parts[""]

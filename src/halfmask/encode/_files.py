@@ -154,7 +154,7 @@ def encode_file(
         codec,
         source,
         out,
-        lambda numbered: plan.apply(numbered[1], number=numbered[0]),
+        lambda numbered: plan.apply(numbered[1], number=numbered[0], threads=False),
         number=number,
         format=format,
         overwrite=overwrite,
@@ -203,7 +203,9 @@ def decode_file(
         codec,
         source,
         out,
-        lambda numbered: plan.undo(numbered[1], number=None if number is None else numbered[0]),
+        lambda numbered: plan.undo(
+            numbered[1], number=None if number is None else numbered[0], threads=False
+        ),
         number=number or 0,
         format=None,
         overwrite=overwrite,

@@ -34,12 +34,12 @@ class Bend:
         return cls(tail=tail, shift=spread * (2 * stream.uniform(size) - 1))
 
     def forward(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Bend rows."""
-        return np.asarray(np.sinh(self.tail * np.arcsinh(x) + self.shift))
+        """Bend vectors, that stand as columns."""
+        return np.asarray(np.sinh(self.tail[:, None] * np.arcsinh(x) + self.shift[:, None]))
 
     def backward(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Straighten rows."""
-        return np.asarray(np.sinh((np.arcsinh(y) - self.shift) / self.tail))
+        """Straighten vectors, that stand as columns."""
+        return np.asarray(np.sinh((np.arcsinh(y) - self.shift[:, None]) / self.tail[:, None]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,9 +70,11 @@ class Coupling:
             outer=strength * stream.normal(hidden, len(moved)) * np.sqrt(2 / hidden),
         )
 
-    def added(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    def added(self, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what is added to the coordinates that move."""
-        return np.asarray(np.tanh(rows[:, self.still] @ self.inner + self.bias) @ self.outer)
+        hidden = self.inner.T @ vectors[self.still]
+        hidden += self.bias[:, None]
+        return np.asarray(self.outer.T @ np.tanh(hidden, out=hidden))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,16 +98,16 @@ class Flow:
         )
         return cls(layers=layers, bend=Bend.keyed(size, strength=strength, stream=stream))
 
-    def forward(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Map rows."""
-        rows = rows.copy()
+    def forward(self, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Map vectors, that stand as columns."""
+        vectors = vectors.copy()
         for layer in self.layers:
-            rows[:, layer.moved] += layer.added(rows)
-        return self.bend.forward(rows)
+            vectors[layer.moved] += layer.added(vectors)
+        return self.bend.forward(vectors)
 
-    def backward(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Map rows back."""
-        rows = self.bend.backward(rows)
+    def backward(self, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Map vectors back."""
+        vectors = self.bend.backward(vectors)
         for layer in reversed(self.layers):
-            rows[:, layer.moved] -= layer.added(rows)
-        return rows
+            vectors[layer.moved] -= layer.added(vectors)
+        return vectors

@@ -9,6 +9,8 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import DataError
+from halfmask.encode._one_thread import one_thread
+from halfmask.encode._ticks import to_ticks
 from halfmask.engines import map_in_order
 
 if TYPE_CHECKING:
@@ -89,7 +91,9 @@ class Mix:
     bend: Bend | None
     flow: Flow | None
 
-    def encode(self, batch: pl.DataFrame, group: NDArray[np.int64] | None) -> list[pl.Series]:
+    def encode(
+        self, batch: pl.DataFrame, group: NDArray[np.int64] | None, *, threads: bool = True
+    ) -> list[pl.Series]:
         """Return the coordinates of a batch, and the flags of missing cells.
 
         Raises
@@ -97,18 +101,23 @@ class Mix:
         SchemaError
             If a cell would not come back as it was.
         """
-        rows = self.standard(batch)
-        mixed = self._forward(rows, group)
-        back = self._backward(mixed, group)
+        cells = [to_ticks(batch[column.name]) for column in self.columns]
+        plain = np.empty((len(cells), batch.height))
+        for place, (column, (ticks, present)) in enumerate(zip(self.columns, cells, strict=True)):
+            plain[place] = column.standardized(ticks, present)
+        mixed = self._forward(plain, group, threads=threads)
+        back = self._backward(mixed, group, threads=threads)
         flagged = []
         for place, (column, flag) in enumerate(zip(self.columns, self.flags, strict=True)):
-            missing = batch[column.name].is_null()
-            column.check(batch[column.name], back[:, place], missing.to_numpy() if flag else None)
+            ticks, present = cells[place]
+            column.check(ticks, present, back[place], ~present if flag else None)
             if flag:
-                flagged.append(missing.cast(pl.Int8).alias(flag))
-        return [pl.Series(name, mixed[:, i]) for i, name in enumerate(self.tokens)] + flagged
+                flagged.append(pl.Series(flag, (~present).astype(np.int8)))
+        return [pl.Series(name, mixed[i]) for i, name in enumerate(self.tokens)] + flagged
 
-    def decode(self, encoded: pl.DataFrame, group: NDArray[np.int64] | None) -> list[pl.Series]:
+    def decode(
+        self, encoded: pl.DataFrame, group: NDArray[np.int64] | None, *, threads: bool = True
+    ) -> list[pl.Series]:
         """Return the columns that were mixed.
 
         Raises
@@ -116,66 +125,66 @@ class Mix:
         DataError
             If a coordinate is missing or not finite.
         """
-        mixed = encoded.select(self.tokens).cast(pl.Float64).fill_null(np.nan).to_numpy()
-        if not np.isfinite(mixed).all():
+        mixed = np.empty((len(self.tokens), encoded.height))
+        for place, name in enumerate(self.tokens):
+            mixed[place] = encoded[name].cast(pl.Float64).fill_null(np.nan).to_numpy()
+        unmarked = sum(encoded[flag].null_count() for flag in self.flags if flag)
+        if unmarked or not np.isfinite(mixed).all():
+            lost = int((~np.isfinite(mixed).all(axis=0)).sum())
             raise DataError(
-                f"{int((~np.isfinite(mixed).all(axis=1)).sum())} encoded rows have coordinates "
-                "that are missing or not finite.",
+                f"{lost or unmarked} encoded rows have coordinates that are missing or not finite.",
                 hint="Decode the rows as they were encoded.",
             )
-        rows = self._backward(mixed, group)
+        plain = self._backward(mixed, group, threads=threads)
+        marks = [(encoded[flag] != 0).to_numpy() if flag else None for flag in self.flags]
         return [
-            column.restore(
-                rows[:, place], (encoded[flag].cast(pl.Int8) != 0).to_numpy() if flag else None
-            )
-            for place, (column, flag) in enumerate(zip(self.columns, self.flags, strict=True))
+            column.restore(plain[place], mark)
+            for place, (column, mark) in enumerate(zip(self.columns, marks, strict=True))
         ]
 
     def standard(self, batch: pl.DataFrame) -> NDArray[np.float64]:
-        """Return the vectors before any key: standardised columns, in order."""
+        """Return the vectors before any key, a row each: standardised columns, in order."""
         return np.column_stack([column.standard(batch[column.name]) for column in self.columns])
 
     def _forward(
-        self, rows: NDArray[np.float64], group: NDArray[np.int64] | None
+        self, plain: NDArray[np.float64], group: NDArray[np.int64] | None, *, threads: bool
     ) -> NDArray[np.float64]:
         def forward(part: NDArray[np.float64], one: Affine) -> NDArray[np.float64]:
             bent = self.bend.forward(part) if self.bend else part
-            moved = bent @ one.matrix.T + one.shift
+            moved = one.matrix @ bent
+            moved += one.shift[:, None]
             return self.flow.forward(moved) if self.flow else moved
 
-        return self._in_parts(rows, group, forward)
+        return self._in_parts(plain, group, forward, threads=threads)
 
     def _backward(
-        self, mixed: NDArray[np.float64], group: NDArray[np.int64] | None
+        self, mixed: NDArray[np.float64], group: NDArray[np.int64] | None, *, threads: bool
     ) -> NDArray[np.float64]:
         def backward(part: NDArray[np.float64], one: Affine) -> NDArray[np.float64]:
             moved = self.flow.backward(part) if self.flow else part
-            bent = (moved - one.shift) @ one.inverse.T
+            bent = one.inverse @ (moved - one.shift[:, None])
             return self.bend.backward(bent) if self.bend else bent
 
-        return self._in_parts(mixed, group, backward)
+        return self._in_parts(mixed, group, backward, threads=threads)
 
     def _in_parts(
         self,
-        rows: NDArray[np.float64],
+        vectors: NDArray[np.float64],
         group: NDArray[np.int64] | None,
         function: Callable[[NDArray[np.float64], Affine], NDArray[np.float64]],
+        *,
+        threads: bool,
     ) -> NDArray[np.float64]:
-        """Map rows chunk by chunk, one thread a chunk.
-
-        Threads of BLAS would wait for each other more than they work on matrices this narrow, and
-        would round differently on machines with other numbers of processors.
-        """
-        from threadpoolctl import threadpool_limits  # noqa: PLC0415 # only matrices need it
-
-        mapped = np.empty_like(rows)
+        """Map vectors, that stand as columns, chunk by chunk: one thread a chunk."""
+        mapped = np.empty_like(vectors)
 
         def map_part(part: tuple[NDArray[np.int64] | slice, int]) -> None:
             where, which = part
-            mapped[where] = function(rows[where], self.maps[which])
+            mapped[:, where] = function(vectors[:, where], self.maps[which])
 
-        with threadpool_limits(1, user_api="blas"):
-            for _ in map_in_order(_parts(len(rows), group, len(self.maps)), map_part):
+        parts = _parts(vectors.shape[1], group, len(self.maps))
+        with one_thread():
+            for _ in map_in_order(parts, map_part) if threads else map(map_part, parts):
                 pass
         return mapped
 

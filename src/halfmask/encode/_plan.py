@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import polars as pl
@@ -15,6 +15,8 @@ from halfmask.encode._direction import Direction, score_without
 from halfmask.engines import map_in_order
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
     from numpy.typing import NDArray
 
     from halfmask.encode._mix import Mix
@@ -22,7 +24,9 @@ if TYPE_CHECKING:
     from halfmask.encode._settings import Settings
     from halfmask.encode._target import NumberTarget
 
-__all__ = ["Plan"]
+__all__ = ["Plan", "inverse"]
+
+Column = TypeVar("Column")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +75,7 @@ class Plan:
         """Whether the plan may leave: never, it is the key."""
         return False
 
-    def apply(self, batch: pl.DataFrame, *, number: int = 0) -> pl.DataFrame:
+    def apply(self, batch: pl.DataFrame, *, number: int = 0, threads: bool = True) -> pl.DataFrame:
         """Return the encoded rows of a batch, with the target where the batch has it.
 
         Parameters
@@ -80,23 +84,26 @@ class Plan:
             Rows with the fitted columns, in any order of columns.
         number
             Which batch it is: batches of one number and size are ordered alike.
+        threads
+            Whether columns and chunks of rows are encoded in threads of their own.
         """
-        encoded = self.encoded(batch)
+        encoded = self.encoded(batch, threads=threads)
         order = self.order(batch.height, number)
         return encoded if order is None else encoded[order]
 
-    def encoded(self, batch: pl.DataFrame) -> pl.DataFrame:
+    def encoded(self, batch: pl.DataFrame, *, threads: bool = True) -> pl.DataFrame:
         """Return the encoded rows in the batch's own order."""
         self.check(batch)
-        places = {codes.name: codes.places(batch[codes.name]) for codes in self.codes}
-        columns = list(map_in_order(self.ranks, lambda it: it.encode(batch[it.name])))
-        scores = self._scores(batch)
-        columns += [
-            codes.encode(places[codes.name], self._score(codes, scores, batch))
-            for codes in self.codes
-        ]
+        places = self._places(batch)
+        scores = self._scores(batch, places)
+        columns = _each(self.ranks, lambda it: it.encode(batch[it.name]), threads=threads)
+        columns += _each(
+            self.codes,
+            lambda it: it.encode(places[it.name], self._score(it, scores)),
+            threads=threads,
+        )
         if self.mix is not None:
-            columns += self.mix.encode(batch, places.get(self.mix.by))
+            columns += self.mix.encode(batch, places.get(self.mix.by), threads=threads)
         encoded = pl.DataFrame(columns).select(self.tokens)
         if self.target is not None and self.target.name in batch.columns:
             encoded = encoded.with_columns(self.encode_target(batch, scores))
@@ -133,10 +140,13 @@ class Plan:
             return self.target.encode(column)
         score = None
         if self.target.is_split:
-            score = self._score(self.target, scores or self._scores(batch), batch)
+            scores = scores or self._scores(batch, self._places(batch))
+            score = self._score(self.target, scores)
         return self.target.encode(self.target.places(column), score)
 
-    def undo(self, encoded: pl.DataFrame, *, number: int | None = 0) -> pl.DataFrame:
+    def undo(
+        self, encoded: pl.DataFrame, *, number: int | None = 0, threads: bool = True
+    ) -> pl.DataFrame:
         """Return the rows that encoded rows stand for.
 
         Parameters
@@ -145,25 +155,17 @@ class Plan:
             Rows as `apply` gave them. The target may be left out.
         number
             The batch's number, to put its rows back in order; ``None`` leaves them as they are.
+        threads
+            Whether columns and chunks of rows are decoded in threads of their own.
         """
-        absent = [name for name in self.tokens if name not in encoded.columns]
-        if len(absent) == len(self.tokens):
-            raise KeyMismatchError(
-                f"None of the {len(absent)} encoded columns of this codec is in the table.",
-                hint="It was made by another codec, or by a fit with another secret or other rows.",
-            )
-        if absent:
-            raise SchemaError(
-                f"{len(absent)} of {len(self.tokens)} encoded columns are not in the table.",
-                hint="Decode all of them: each may hold a part of each value.",
-            )
+        self._check_encoded(encoded)
         order = None if number is None else self.order(encoded.height, number)
         if order is not None:
-            encoded = encoded[np.argsort(order)]
-        decoded = list(map_in_order(self.ranks, lambda it: it.decode(encoded[it.token])))
-        decoded += [codes.decode(encoded[codes.token]) for codes in self.codes]
+            encoded = encoded[inverse(order)]
+        coded: tuple[Ranks | Codes, ...] = (*self.ranks, *self.codes)
+        decoded = _each(coded, lambda it: it.decode(encoded[it.token]), threads=threads)
         if self.mix is not None:
-            decoded += self.mix.decode(encoded, self._groups(encoded))
+            decoded += self.mix.decode(encoded, self._groups(encoded), threads=threads)
         table = pl.DataFrame(decoded).select(self.names)
         if self.target is not None and self.target.token in encoded.columns:
             table = table.with_columns(self.target.decode(encoded[self.target.token]))
@@ -203,16 +205,61 @@ class Plan:
                     hint="Read it with the type that it had.",
                 )
 
-    def _scores(self, batch: pl.DataFrame) -> dict[str, NDArray[np.float64]]:
-        return {} if self.direction is None else self.direction.scores(batch)
+    def _check_encoded(self, encoded: pl.DataFrame) -> None:
+        absent = [name for name in self.tokens if name not in encoded.columns]
+        if len(absent) == len(self.tokens):
+            raise KeyMismatchError(
+                f"None of the {len(absent)} encoded columns of this codec is in the table.",
+                hint="It was made by another codec, or by a fit with another secret or other rows.",
+            )
+        if absent:
+            raise SchemaError(
+                f"{len(absent)} of {len(self.tokens)} encoded columns are not in the table.",
+                hint="Decode all of them: each may hold a part of each value.",
+            )
+        target = "" if self.target is None else self.target.token
+        foreign = [
+            name
+            for name in (*self.tokens, target)
+            if name in encoded.columns
+            and not encoded.schema[name].is_numeric()
+            and encoded[name].null_count() < encoded.height
+        ]
+        if foreign:
+            raise SchemaError(
+                f"{len(foreign)} of {len(self.tokens)} encoded columns hold no numbers.",
+                hint="Decode the columns as they were encoded.",
+            )
+
+    def _places(self, batch: pl.DataFrame) -> dict[str, NDArray[np.int64]]:
+        return {codes.name: codes.places(batch[codes.name]) for codes in self.codes}
+
+    def _scores(
+        self, batch: pl.DataFrame, places: Mapping[str, NDArray[np.int64]]
+    ) -> dict[str, NDArray[np.float64]]:
+        return {} if self.direction is None else self.direction.scores(batch, places)
 
     def _score(
-        self, codes: Codes, scores: dict[str, NDArray[np.float64]], batch: pl.DataFrame
+        self, codes: Codes, scores: Mapping[str, NDArray[np.float64]]
     ) -> NDArray[np.float64] | None:
-        return score_without(scores, codes.name, batch.height) if codes.is_split else None
+        return score_without(scores, codes.name) if codes.is_split else None
 
     def _groups(self, encoded: pl.DataFrame) -> NDArray[np.int64] | None:
         if self.mix is None or not self.mix.by:
             return None
         codes = next(codes for codes in self.codes if codes.name == self.mix.by)
         return codes.places(codes.decode(encoded[codes.token]))
+
+
+def _each(
+    columns: Iterable[Column], function: Callable[[Column], pl.Series], *, threads: bool
+) -> list[pl.Series]:
+    """Return the function of each column, made in threads or not."""
+    return list(map_in_order(columns, function) if threads else map(function, columns))
+
+
+def inverse(order: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the order that undoes another."""
+    undone = np.empty_like(order)
+    undone[order] = np.arange(len(order))
+    return undone

@@ -10,6 +10,7 @@ import polars as pl
 from halfmask._errors import DataError, ParameterError, SchemaError
 from halfmask.data import like, to_polars
 from halfmask.encode._codes import Codes
+from halfmask.encode._plan import inverse
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -72,7 +73,7 @@ def come_home(plan: Plan, predictions: Any, *, batch: int | None) -> Any:  # noq
     values = decoded(plan.target, np.asarray(array))
     order = None if batch is None else plan.order(len(values), batch)
     if order is not None:
-        values = values[np.argsort(order)]
+        values = values[inverse(order)]
     answer = _named(plan.target, values)
     if is_frame:
         return like(answer, predictions)

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import SchemaError
-from halfmask.encode._ticks import from_ticks, to_ticks
+from halfmask.encode._ticks import from_ticks, read_only, to_ticks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,10 +20,6 @@ __all__ = ["RELATIVE", "Scaling"]
 
 #: How far a float may come back from where it was, relative to its column's largest magnitude.
 RELATIVE = 1e-12
-#: More steps than that can't go through a matrix of condition 100 and be told apart behind it.
-_MOST_STEPS = 2.0**46
-# How near to the place of missing cells a number is one, in standard units.
-_SAME = 1e-10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,20 +74,29 @@ class Scaling:
             If cells are missing and none was at the fit, lie outside of the range, or lie between
             the steps of the column's grid.
         """
-        ticks, present = to_ticks(column)
+        return self.standardized(*to_ticks(column))
+
+    def standardized(self, ticks: Numbers, present: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return ticks in standard units; see `standard`."""
+        from halfmask.kernels import standard as kernel  # noqa: PLC0415 # numba is heavy
+
         missing = len(present) - int(present.sum())
         if missing and not (self.hidden or self.nullable):
             raise SchemaError(
                 f"Column {self.name!r} had no missing cell at the fit and has {missing} now.",
                 hint='Fit the codec to rows with missing cells, or make it with missing="hidden".',
             )
-        self._check_range(ticks[present])
-        if self.unit:
-            ticks = np.where(present, ticks, int(self.center))
-        steps = self._steps(ticks)
-        self._refuse(present & ~(np.abs(steps) <= _MOST_STEPS) if self.unit else None)
-        standard = steps / self.scale
-        standard[~present] = self.missing_at
+        self._check_range(ticks, present)
+        standard = np.empty(len(ticks))
+        if not self.unit:
+            center, scale = float(self.center), self.scale
+            kernel.floats_to_standard(ticks, present, center, scale, self.missing_at, standard)
+            return standard
+        between, far = kernel.steps_to_standard(
+            ticks, present, int(self.center), self.unit, self.scale, self.missing_at, standard
+        )
+        self._refuse(between, why="between the steps of its grid")
+        self._refuse(far)
         return standard
 
     def restore(
@@ -110,17 +115,23 @@ class Scaling:
         return from_ticks(ticks, present, name=self.name, dtype=self.dtype)
 
     def check(
-        self, column: pl.Series, back: NDArray[np.float64], missing: NDArray[np.bool_] | None
+        self,
+        ticks: Numbers,
+        present: NDArray[np.bool_],
+        back: NDArray[np.float64],
+        missing: NDArray[np.bool_] | None,
     ) -> None:
-        """Raise unless a column comes back from ``back`` as it was."""
-        ticks, present = to_ticks(column)
-        restored, restored_present = self._ticks(back, missing)
+        """Raise unless ticks come back from ``back`` as they were."""
+        from halfmask.kernels import standard as kernel  # noqa: PLC0415 # numba is heavy
+
+        restored, there = self._ticks(back, missing)
         if self.unit:
-            wrong = restored != ticks
+            self._refuse(kernel.count_wrong_steps(ticks, present, restored, there))
         else:
-            wrong = np.abs(restored - ticks) > RELATIVE * self._magnitude
-            wrong &= np.abs(restored - ticks) > RELATIVE * np.abs(ticks)
-        self._refuse((present & wrong) | (present != restored_present))
+            wrong = kernel.count_wrong_floats(
+                ticks, present, restored, there, self._magnitude, RELATIVE
+            )
+            self._refuse(wrong)
 
     def values(self, standard: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return numbers in standard units as numbers of the column, unrounded: predictions."""
@@ -133,56 +144,47 @@ class Scaling:
     def _ticks(
         self, standard: NDArray[np.float64], missing: NDArray[np.bool_] | None
     ) -> tuple[Numbers, NDArray[np.bool_]]:
-        steps = standard * self.scale
-        if missing is not None:
-            present = ~missing
-        elif self.hidden and self.unit:
-            present = np.abs(steps - self.missing_at * self.scale) >= 0.25
-        elif self.hidden:
-            present = np.abs(standard - self.missing_at) > _SAME
-        else:
-            present = np.ones(len(standard), dtype=np.bool_)
-        steps = np.where(present, steps, 0.0)
+        from halfmask.kernels import standard as kernel  # noqa: PLC0415 # numba is heavy
+
+        said = read_only(np.empty(0, dtype=np.bool_) if missing is None else missing)
+        standard = read_only(standard)
+        present = np.empty(len(standard), dtype=np.bool_)
         if self.unit:
-            bounded = np.clip(np.rint(steps), -_MOST_STEPS, _MOST_STEPS).astype(np.int64)
-            return np.where(present, bounded * self.unit + int(self.center), 0), present
-        values = steps + self.center
-        if self.digits >= 0:
-            rounded = np.round(values, self.digits)
-            near = 0.1 * RELATIVE * self._magnitude
-            values = np.where(np.abs(rounded - values) <= near, rounded, values)
-        return np.where(present, values, 0.0), present
+            steps = np.empty(len(standard), dtype=np.int64)
+            kernel.steps_back(
+                standard, said, self.hidden, int(self.center), self.unit, self.scale,
+                self.missing_at, steps, present,
+            )  # fmt: skip
+            return steps, present
+        values = np.empty(len(standard))
+        power = 10.0**self.digits if self.digits >= 0 else 0.0
+        kernel.floats_back(
+            standard, said, self.hidden, float(self.center), self.scale, self.missing_at,
+            power, 0.1 * RELATIVE * self._magnitude, values, present,
+        )  # fmt: skip
+        return values, present
 
     @property
     def _magnitude(self) -> float:
         """The fitted column's largest distance from zero; 1 for a column of zeros."""
         return max(abs(self.low), abs(self.high)) or 1.0
 
-    def _steps(self, ticks: Numbers) -> NDArray[np.float64]:
-        if not self.unit:
-            return np.asarray(ticks - self.center, dtype=np.float64)
-        # Far values would wrap around; they are refused by their rough distance.
-        rough = (ticks.astype(np.float64) - self.center) / self.unit
-        near = np.abs(rough) <= _MOST_STEPS
-        distance = np.where(near, ticks, int(self.center)) - int(self.center)
-        self._refuse(near & (distance % self.unit != 0), why="between the steps of its grid")
-        return np.where(near, (distance // self.unit).astype(np.float64), rough)
+    def _check_range(self, ticks: Numbers, present: NDArray[np.bool_]) -> None:
+        from halfmask.kernels import standard as kernel  # noqa: PLC0415 # numba is heavy
 
-    def _check_range(self, ticks: Numbers) -> None:
         if self.out_of_range == "extrapolate":
             return
-        outside = int(((ticks < self.low) | (ticks > self.high)).sum())
+        kind = int if self.unit else float
+        outside = kernel.count_outside(ticks, present, kind(self.low), kind(self.high))
         if outside:
             raise SchemaError(
                 f"Column {self.name!r} has {outside} cells outside of its range at the fit.",
                 hint='Check the unit, or make the codec with out_of_range="extrapolate".',
             )
 
-    def _refuse(
-        self, wrong: NDArray[np.bool_] | None, *, why: str = "that would not come back exactly"
-    ) -> None:
-        if wrong is not None and wrong.any():
+    def _refuse(self, wrong: int, *, why: str = "that would not come back exactly") -> None:
+        if wrong:
             raise SchemaError(
-                f"Column {self.name!r} has {int(wrong.sum())} cells {why}.",
+                f"Column {self.name!r} has {wrong} cells {why}.",
                 hint='Round the column, leave it out, or use learner="trees", which ranks values.',
             )

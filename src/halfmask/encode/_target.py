@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from halfmask.encode._ticks import to_ticks
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -47,10 +49,12 @@ class NumberTarget:
         SchemaError
             If a cell would not come back.
         """
-        missing = column.is_null()
-        encoded = self.slope * self.scaling.standard(column) + self.shift
-        self.scaling.check(column, (encoded - self.shift) / self.slope, missing.to_numpy())
-        return pl.Series(self.token, encoded).set(missing, None)
+        ticks, present = to_ticks(column)
+        encoded = self.slope * self.scaling.standardized(ticks, present) + self.shift
+        back = (encoded - self.shift) / self.slope
+        self.scaling.check(ticks, present, back, ~present)
+        coded = pl.Series(self.token, encoded)
+        return coded if present.all() else coded.set(pl.Series(~present), None)
 
     def decode(self, encoded: pl.Series) -> pl.Series:
         """Return the target's cells, of their own type."""

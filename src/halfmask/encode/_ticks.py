@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 import polars as pl
@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
     Numbers: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
 
-__all__ = ["from_ticks", "is_ordered", "to_ticks"]
+__all__ = ["from_ticks", "is_ordered", "read_only", "to_ticks"]
+
+Kind = TypeVar("Kind", bound=np.generic)
 
 _WIDE = (pl.Int128, pl.UInt128)
 _SIGN = np.uint64(1 << 63)
@@ -29,14 +31,14 @@ def to_ticks(column: pl.Series) -> tuple[Numbers, NDArray[np.bool_]]:
     """Return each cell as a number that has its order, and which cells hold a value.
 
     Integers, truth values, dates, times and decimals become integers: the count of the type's
-    smallest steps. Floats stay. A missing cell is 0.
+    smallest steps. Floats stay. A missing cell is 0. Neither array may be written to.
 
     Raises
     ------
     SchemaError
         If a float is infinite, or an integer or decimal has more than 64 bits.
     """
-    present = column.is_not_null().to_numpy()
+    present = read_only(column.is_not_null().to_numpy())
     if column.dtype.is_float():
         values = column.cast(pl.Float64).fill_null(0.0).to_numpy()
         if not np.isfinite(values).all():
@@ -45,10 +47,10 @@ def to_ticks(column: pl.Series) -> tuple[Numbers, NDArray[np.bool_]]:
                 "no encoding restores them.",
                 hint="Make them missing, or leave their rows out.",
             )
-        return values, present
+        return read_only(values), present
     if column.dtype == pl.UInt64:
         unsigned = column.fill_null(0).to_numpy()
-        return (unsigned ^ _SIGN).view(np.int64), present
+        return read_only((unsigned ^ _SIGN).view(np.int64)), present
     physical = column.to_physical()
     if isinstance(column.dtype, pl.Decimal) or column.dtype in _WIDE:
         narrow = physical.cast(pl.Int64, strict=False)
@@ -59,7 +61,14 @@ def to_ticks(column: pl.Series) -> tuple[Numbers, NDArray[np.bool_]]:
                 hint="Declare it with fewer digits, or as text.",
             )
         physical = narrow
-    return physical.cast(pl.Int64).fill_null(0).to_numpy(), present
+    return read_only(physical.cast(pl.Int64).fill_null(0).to_numpy()), present
+
+
+def read_only(array: NDArray[Kind]) -> NDArray[Kind]:
+    """Return a view that can't be written to: kernels are compiled for one of the two alone."""
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view
 
 
 def from_ticks(

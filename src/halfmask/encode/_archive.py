@@ -1,0 +1,153 @@
+"""A frozen value as bytes, and back: JSON and arrays in a zip archive, nothing that runs."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from halfmask._errors import DataError
+
+__all__ = ["Archive"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Archive:
+    """A form of bytes.
+
+    Parameters
+    ----------
+    label
+        What stands in the archive as its format.
+    version
+        What is written, and alone is read.
+    kinds
+        The dataclasses that may be in it, by their names.
+    what
+        What it holds, as an error says it: ``"plan of a codec"``.
+    """
+
+    label: str
+    version: int
+    kinds: Mapping[str, type[Any]]
+    what: str
+
+    def write(self, value: object) -> bytes:
+        """Return the value as bytes; the same value gives the same ones."""
+        parts: list[tuple[str, bytes]] = []
+        packed = _packed(value, parts, self.kinds)
+        head = {"format": self.label, "version": self.version, "plan": packed}
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, data in [("plan.json", json.dumps(head).encode()), *parts]:
+                # A fixed time of writing: the same plan gives the same bytes.
+                archive.writestr(zipfile.ZipInfo(name), data)
+        return buffer.getvalue()
+
+    def read(self, data: bytes) -> Any:  # noqa: ANN401 # one of the kinds
+        """Return the value that bytes hold.
+
+        Raises
+        ------
+        DataError
+            If they hold none, a damaged one, or one of another version.
+        """
+        try:
+            with zipfile.ZipFile(io.BytesIO(data)) as archive:
+                files = {name: archive.read(name) for name in archive.namelist()}
+            head = json.loads(files["plan.json"])
+            found = head["format"], head["version"]
+        except (
+            zipfile.BadZipFile, KeyError, ValueError, TypeError, OSError, EOFError, RuntimeError,
+        ):  # fmt: skip
+            raise self.unreadable() from None
+        if found != (self.label, self.version):
+            raise DataError(
+                f"The plan is of version {head['version']!r}; this halfmask reads {self.version}.",
+                hint="Use the version of halfmask that wrote it.",
+            )
+        try:
+            return _unpacked(head["plan"], files, self.kinds)
+        except (
+            KeyError, ValueError, TypeError, IndexError, OSError, EOFError,
+            pl.exceptions.PolarsError,
+        ):  # fmt: skip
+            raise self.unreadable() from None
+
+    def unreadable(self) -> DataError:
+        """Return the error of bytes that hold nothing of the kind."""
+        return DataError(
+            f"The bytes hold no {self.what}, or a damaged one.",
+            hint="Unseal what to_bytes() gave.",
+        )
+
+
+def _packed(  # noqa: PLR0911 # one return for each kind of value
+    value: object, parts: list[tuple[str, bytes]], kinds: Mapping[str, type[Any]]
+) -> object:
+    if isinstance(value, np.ndarray):
+        return {"array": _part(parts, "npy", _array_bytes(value))}
+    if isinstance(value, pl.Series):
+        return {"series": _part(parts, "arrow", _series_bytes(value))}
+    if isinstance(value, pl.DataType) or (
+        isinstance(value, type) and issubclass(value, pl.DataType)
+    ):
+        return {"dtype": _part(parts, "arrow", _series_bytes(pl.Series([], dtype=value)))}
+    if isinstance(value, bytes):
+        return {"bytes": value.hex()}
+    if isinstance(value, tuple):
+        return [_packed(each, parts, kinds) for each in value]
+    if dataclasses.is_dataclass(value) and type(value).__name__ in kinds:
+        # What isn't given to make a value follows from the rest of it.
+        fields = {
+            it.name: _packed(getattr(value, it.name), parts)
+            for it in dataclasses.fields(value)
+            if it.init
+        }
+        return {"kind": type(value).__name__, "fields": fields}
+    if isinstance(value, np.generic):
+        return value.item()
+    return value
+
+
+def _unpacked(  # what JSON holds
+    value: Any, files: dict[str, bytes], kinds: Mapping[str, type[Any]]
+) -> Any:
+    if isinstance(value, list):
+        return tuple(_unpacked(each, files, kinds) for each in value)
+    if not isinstance(value, dict):
+        return value
+    if "kind" in value:
+        fields = {name: _unpacked(each, files, kinds) for name, each in value["fields"].items()}
+        return kinds[value["kind"]](**fields)
+    if "array" in value:
+        return np.lib.format.read_array(io.BytesIO(files[value["array"]]))
+    if "bytes" in value:
+        return bytes.fromhex(value["bytes"])
+    column = pl.read_ipc(io.BytesIO(files[value.get("series") or value["dtype"]]))["value"]
+    return column if "series" in value else column.dtype
+
+
+def _part(parts: list[tuple[str, bytes]], ending: str, data: bytes) -> str:
+    name = f"{len(parts)}.{ending}"
+    parts.append((name, data))
+    return name
+
+
+def _array_bytes(array: np.ndarray[Any, Any]) -> bytes:
+    buffer = io.BytesIO()
+    np.lib.format.write_array(buffer, np.ascontiguousarray(array))
+    return buffer.getvalue()
+
+
+def _series_bytes(column: pl.Series) -> bytes:
+    buffer = io.BytesIO()
+    pl.DataFrame({"value": column}).write_ipc(buffer)
+    return buffer.getvalue()

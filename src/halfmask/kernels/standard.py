@@ -1,0 +1,201 @@
+"""Numbers of a column in standard units, and back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from halfmask.kernels.lean import lean
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    from numpy.typing import NDArray
+
+    Numbers: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
+
+__all__ = [
+    "MOST_STEPS",
+    "count_outside",
+    "count_wrong_floats",
+    "count_wrong_steps",
+    "floats_back",
+    "floats_to_standard",
+    "steps_back",
+    "steps_to_standard",
+]
+
+#: More steps than that can't go through a matrix of condition 100 and be told apart behind it.
+MOST_STEPS = 2.0**46
+# How near to the place of missing cells a number is one: in standard units, and in steps.
+_SAME = 1e-10
+_SAME_STEP = 0.25
+
+
+@lean
+def count_outside(ticks: Numbers, present: NDArray[np.bool_], low: float, high: float) -> int:
+    """Return how many numbers lie outside of a range."""
+    outside = 0
+    for i in range(len(ticks)):
+        outside += present[i] and (ticks[i] < low or ticks[i] > high)
+    return outside
+
+
+@lean
+def steps_to_standard(
+    ticks: Numbers,
+    present: NDArray[np.bool_],
+    center: int,
+    unit: int,
+    scale: float,
+    missing_at: float,
+    out: NDArray[np.float64],
+) -> tuple[int, int]:
+    """Write ``(tick - center) / unit / scale``, missing cells in their place.
+
+    Returns
+    -------
+    How many lie between the steps, and how many too far away: what they got stands for nothing.
+    """
+    between = far = 0
+    for i in range(len(ticks)):
+        if not present[i]:
+            out[i] = missing_at
+            continue
+        # Far ones would wrap around; they are known by their rough distance.
+        if not abs((np.float64(ticks[i]) - np.float64(center)) / unit) <= MOST_STEPS:
+            far += 1
+            out[i] = 0
+            continue
+        distance = ticks[i] - center
+        if unit != 1:
+            between += distance % unit != 0
+            distance //= unit
+        out[i] = np.float64(distance) / scale
+    return between, far
+
+
+@lean
+def floats_to_standard(
+    ticks: Numbers,
+    present: NDArray[np.bool_],
+    center: float,
+    scale: float,
+    missing_at: float,
+    out: NDArray[np.float64],
+) -> None:
+    """Write ``(value - center) / scale``, missing cells in their place."""
+    for i in range(len(ticks)):
+        out[i] = (ticks[i] - center) / scale if present[i] else missing_at
+
+
+@lean
+def steps_back(
+    standard: NDArray[np.float64],
+    missing: NDArray[np.bool_],
+    hidden: bool,  # noqa: FBT001 # a kernel's argument
+    center: int,
+    unit: int,
+    scale: float,
+    missing_at: float,
+    ticks: NDArray[np.int64],
+    present: NDArray[np.bool_],
+) -> None:
+    """Write the ticks that standard units stand for, and which cells are there.
+
+    Parameters
+    ----------
+    standard
+        Standard units, give or take what a matrix and its inverse did to them.
+    missing
+        Which cells are missing, where that is said; empty elsewhere.
+    hidden
+        Whether a cell at ``missing_at`` is missing, where ``missing`` is empty.
+    center, unit, scale, missing_at
+        As of `steps_to_standard`.
+    ticks, present
+        Where to write; 0 for a missing cell.
+    """
+    for i in range(len(standard)):
+        steps = standard[i] * scale
+        if len(missing):
+            present[i] = not missing[i]
+        else:
+            present[i] = not hidden or not abs(steps - missing_at * scale) < _SAME_STEP
+        ticks[i] = 0
+        if present[i]:
+            # In this order, so that what is no number ends at one of the ends, too.
+            bounded = min(np.rint(steps), MOST_STEPS) if steps >= -MOST_STEPS else -MOST_STEPS
+            ticks[i] = np.int64(bounded) * unit + center
+
+
+@lean
+def floats_back(
+    standard: NDArray[np.float64],
+    missing: NDArray[np.bool_],
+    hidden: bool,  # noqa: FBT001 # a kernel's argument
+    center: float,
+    scale: float,
+    missing_at: float,
+    power: float,
+    near: float,
+    values: NDArray[np.float64],
+    present: NDArray[np.bool_],
+) -> None:
+    """Write the floats that standard units stand for, and which cells are there.
+
+    Parameters
+    ----------
+    standard, missing, hidden, center, scale, missing_at, values, present
+        As of `steps_back`.
+    power
+        Ten to the decimals of the column; 0 where they aren't known.
+    near
+        How far the decimals may be to be taken.
+    """
+    for i in range(len(standard)):
+        if len(missing):
+            present[i] = not missing[i]
+        else:
+            present[i] = not hidden or not abs(standard[i] - missing_at) <= _SAME
+        values[i] = 0
+        if present[i]:
+            value = standard[i] * scale + center
+            if power > 0:
+                rounded = np.rint(value * power) / power
+                if abs(rounded - value) <= near:
+                    value = rounded
+            values[i] = value
+
+
+@lean
+def count_wrong_steps(
+    ticks: Numbers,
+    present: NDArray[np.bool_],
+    back: Numbers,
+    back_present: NDArray[np.bool_],
+) -> int:
+    """Return how many cells didn't come back as they were."""
+    wrong = 0
+    for i in range(len(ticks)):
+        wrong += present[i] != back_present[i] or (present[i] and ticks[i] != back[i])
+    return wrong
+
+
+@lean
+def count_wrong_floats(
+    values: Numbers,
+    present: NDArray[np.bool_],
+    back: Numbers,
+    back_present: NDArray[np.bool_],
+    magnitude: float,
+    relative: float,
+) -> int:
+    """Return how many cells didn't come back near enough to where they were."""
+    wrong = 0
+    for i in range(len(values)):
+        room = relative * max(magnitude, abs(values[i]))
+        near = abs(back[i] - values[i]) <= room
+        wrong += present[i] != back_present[i] or (present[i] and not near)
+    return wrong

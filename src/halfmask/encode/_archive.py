@@ -107,7 +107,7 @@ def _packed(  # noqa: PLR0911 # one return for each kind of value
     if dataclasses.is_dataclass(value) and type(value).__name__ in kinds:
         # What isn't given to make a value follows from the rest of it.
         fields = {
-            it.name: _packed(getattr(value, it.name), parts)
+            it.name: _packed(getattr(value, it.name), parts, kinds)
             for it in dataclasses.fields(value)
             if it.init
         }
@@ -117,9 +117,11 @@ def _packed(  # noqa: PLR0911 # one return for each kind of value
     return value
 
 
-def _unpacked(  # what JSON holds
-    value: Any, files: dict[str, bytes], kinds: Mapping[str, type[Any]]
-) -> Any:
+def _unpacked(
+    value: Any,  # noqa: ANN401 # what JSON holds
+    files: dict[str, bytes],
+    kinds: Mapping[str, type[Any]],
+) -> Any:  # noqa: ANN401 # the same
     if isinstance(value, list):
         return tuple(_unpacked(each, files, kinds) for each in value)
     if not isinstance(value, dict):

@@ -107,7 +107,10 @@ def test_a_column_alone_can_not_be_split(secret):
 def test_equal_scores_stay_together():
     place, score = np.zeros(100, dtype=np.int64), np.repeat([0.0, 1.0], 50)
 
-    cuts, shares = split(place, score, counts=np.array([100, 10]), min_rows=10)
+    def even(n):
+        return np.full(n, 0.5)
+
+    cuts, shares = split(place, score, counts=np.array([100, 10]), min_rows=10, uneven=even)
 
     assert [list(cut) for cut in cuts] == [[1.0], []]
     assert list(shares[0]) == [0.5, 0.5]
@@ -137,3 +140,20 @@ def test_ranks_of_frequencies_name_no_more_rows_than_guessing(adult_csv, secret,
     guessing = float((mine[name] == others[name].mode()[0]).mean() or 0)
     assert matched[False] > guessing + 0.3
     assert matched[True] <= guessing + 0.02
+
+
+def test_siblings_are_not_told_by_the_number_of_their_rows(secret):
+    """Equal parts are: codes of a category then have the same frequency, to a row."""
+    rows = _zipf()
+    codec = Codec(learner="trees", secret=secret, split=True, rows="kept").fit(rows)
+    codes, sent = _codes(codec, rows)
+    counts, owner = np.bincount(sent), codes.value_of
+
+    def told(counts):
+        nearest = np.abs(np.subtract.outer(counts, counts) + 1e9 * np.eye(len(counts)))
+        return float((owner[nearest.argmin(axis=1)] == owner)[counts < counts.max()].mean())
+
+    each = np.bincount(owner)
+    equal = (np.bincount(owner, weights=counts) / each)[owner]
+    assert told(equal) > 0.9
+    assert told(counts) < 0.5

@@ -136,7 +136,11 @@ class Planning:
             score = score_without(scores, name)
             place = Lookup(values).places(self._sample()[name])
             cuts, weights = split(
-                place, score, counts=counts, min_rows=self.settings.min_sibling_rows
+                place,
+                score,
+                counts=counts,
+                min_rows=self.settings.min_sibling_rows,
+                uneven=self._stream("siblings", name).uniform,
             )
         owner = np.repeat(np.arange(len(values)), [len(weight) for weight in weights])
         shares = np.concatenate([*weights, np.empty(0)])

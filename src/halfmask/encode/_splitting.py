@@ -7,10 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
 __all__ = ["split"]
 
+# Siblings are between 0.75 and 1.25 of a mean one: equal parts would be found again by counting
+# their rows, since hardly any other category has codes of the same number.
+_LEAST_PART, _VARYING = 0.75, 0.5
 # A learner has to see each code often enough, so there are at most so many for one value.
 _MOST_SIBLINGS = 64
 
@@ -21,6 +26,7 @@ def split(
     *,
     counts: NDArray[np.int64],
     min_rows: int,
+    uneven: Callable[[int], NDArray[np.float64]],
 ) -> tuple[list[NDArray[np.float64]], list[NDArray[np.float64]]]:
     """Return for each value where its rows part by their score, and the siblings' shares of rows.
 
@@ -32,12 +38,15 @@ def split(
         How many rows each value has in all.
     min_rows
         No sibling has fewer rows than this, estimated on the sample.
+    uneven
+        Draws so many keyed numbers of (0, 1): how large siblings are.
 
     Notes
     -----
     A value with ``n`` rows gets about ``n / m`` siblings, where m is the rows of the rarest value
     that has ``min_rows`` or more. Rarer values stay as they are: nothing makes them more frequent.
-    Rows with equal scores stay together, so siblings are only as equal as scores are distinct.
+    They are not quite equal, and by a key. Rows with equal scores stay together, so siblings are
+    only as equal as scores are distinct.
     """
     common = counts[counts >= min_rows]
     size = int(common.min()) if len(common) else min_rows
@@ -45,7 +54,8 @@ def split(
     for value, count in enumerate(counts):
         own = np.sort(score[place == value])
         n_siblings = min(_MOST_SIBLINGS, round(int(count) / max(size, min_rows)), len(own))
-        cut = _cuts(own, n_siblings, least=min_rows * len(own) / max(1, int(count)))
+        least = min_rows * len(own) / max(1, int(count))
+        cut = _cuts(own, uneven(n_siblings), least=least) if n_siblings > 1 else np.empty(0)
         cuts.append(cut)
         within = np.searchsorted(cut, own, side="right")
         n_each = np.bincount(within, minlength=len(cut) + 1).astype(np.float64)
@@ -53,11 +63,12 @@ def split(
     return cuts, shares
 
 
-def _cuts(own: NDArray[np.float64], n_siblings: int, *, least: float) -> NDArray[np.float64]:
+def _cuts(
+    own: NDArray[np.float64], uneven: NDArray[np.float64], *, least: float
+) -> NDArray[np.float64]:
     """Return the scores at which the siblings of one value begin, but for the first."""
-    if n_siblings < 2:
-        return np.empty(0)
-    starts = (np.arange(1, n_siblings) * len(own)) // n_siblings
+    parts = np.cumsum(_LEAST_PART + _VARYING * uneven)
+    starts = (parts[:-1] / parts[-1] * len(own)).astype(np.int64)
     wanted = np.unique(own[starts])
     kept: list[float] = []
     begin = 0

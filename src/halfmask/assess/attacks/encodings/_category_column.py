@@ -79,6 +79,33 @@ class CategoryColumn:
         place[np.argsort(-counts, kind="stable")] = np.arange(len(counts))
         return np.asarray(ranked[np.minimum(place, len(ranked) - 1)])
 
+    def by_tail(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the same of who knows that frequent categories are split.
+
+        From the rarest on, a code is taken for the rarest category that is left while their
+        frequencies agree to three standard errors; all other codes for the most frequent category.
+        """
+        meaning = np.full(len(counts), int(np.argmax(self.shares)), dtype=np.int64)
+        expected = np.sort(self.shares)[-self.n_known :] * len(self.code)
+        rarest = np.argsort(self.shares, kind="stable")[-self.n_known :]
+        codes_up = np.argsort(counts, kind="stable")
+        for code, value, wanted in zip(codes_up, rarest, expected, strict=False):
+            if abs(counts[code] - wanted) > 3 * np.sqrt(2 * wanted + 1):
+                break
+            meaning[code] = value
+        return meaning
+
+    def by_frequency(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the category of each code by ranks, or by the tail where that names more rows."""
+        both = (self.by_rank(counts), self.by_tail(counts))
+        shares = [float((meaning[self.code] == self.truth).mean()) for meaning in both]
+        return both[int(np.argmax(shares))]
+
+    def named(self, groups: NDArray[np.int64]) -> Counted:
+        """Return how many rows are named if codes of one group are one code."""
+        counts = np.bincount(groups[self.code], minlength=int(groups.max()) + 1)
+        return self.right(self.by_rank(counts)[groups])
+
     def right(self, meaning: NDArray[np.int64]) -> Counted:
         """Return how many rows are named rightly if each code means this category."""
         return Counted(int((meaning[self.code] == self.truth).sum()), len(self.truth))

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from halfmask.assess.attacks.encodings._cells import codes, number_columns, numbers
+from halfmask.assess.attacks.encodings._cells import numbers
 from halfmask.assess.attacks.encodings._holding import number_holders
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from halfmask.assess.attacks._encoding_target import EncodingTarget
     from halfmask.assess.attacks.encodings._category_column import CategoryColumn
 
-__all__ = ["binned_numbers", "named_by_company", "plain_features"]
+__all__ = ["Beside", "binned_numbers", "named_by_company"]
 
 _BINS = 10
-_MOST_CODES = 300
+
+
+#: Columns as far as they can be read: numbers of cells of encoded rows, and of the population's.
+Beside: TypeAlias = Sequence["tuple[NDArray[np.int64], NDArray[np.int64]]"]
 
 
 def binned_numbers(
@@ -48,7 +50,7 @@ def binned_numbers(
 
 def named_by_company(
     column: CategoryColumn,
-    beside: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]],
+    beside: Beside,
 ) -> NDArray[np.int64]:
     """Return the category of each code by what stands beside it: the most likely one.
 
@@ -82,37 +84,6 @@ def named_by_company(
     of_code, of_value = linear_sum_assignment(-likely)
     meaning[of_code] = of_value
     return meaning
-
-
-def plain_features(
-    target: EncodingTarget, holder: str, rows: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """Return what an attacker sees beside one encoded column, with no sample: standardised columns.
-
-    Ordered columns are taken as they are and as their ranks; those of few different cells also
-    cell by cell, since they may be codes.
-    """
-    ordered = set(number_columns(target.encoded))
-    parts = []
-    for name in target.encoded.columns:
-        if name == holder:
-            continue
-        cells = target.encoded[name][rows]
-        of_row, n = codes(cells)
-        if 1 < n <= _MOST_CODES:
-            one_hot = np.zeros((len(rows), n))
-            one_hot[np.arange(len(rows)), of_row] = 1.0
-            parts.append(one_hot - one_hot.mean(axis=0))
-        if name in ordered:
-            values = numbers(cells)
-            values = np.where(np.isfinite(values), values, np.nanmean(values))
-            ranks = np.argsort(np.argsort(values)).astype(np.float64)
-            parts += [_standard(values), _standard(ranks)]
-    return np.concatenate(parts, axis=1) if parts else np.zeros((len(rows), 1))
-
-
-def _standard(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.asarray((values - values.mean()) / max(float(values.std()), 1e-12))[:, None]
 
 
 def _table(

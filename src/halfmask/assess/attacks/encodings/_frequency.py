@@ -35,8 +35,11 @@ class FrequencyMatching:
     Frequency analysis, as Naveed, Kamara and Wright (CCS 2015), section 3, use it. For counts alone
     the assignment of highest likelihood is that of ranks (Lacharité and Paterson, "A note on the
     optimality of frequency analysis vs. lp-optimization", 2015), so that no Hungarian algorithm
-    does better. Codes beyond the last category are taken for the last. The column with the highest
-    excess over guessing its most frequent category is told; all are among the details.
+    does better. Where there are more codes than categories, codes beyond the last category are
+    taken for the last; or, by an attacker who knows of splitting, rare codes for rare categories
+    and all others for the most frequent one. The better is told for each column. The column
+    with the highest excess over guessing its most frequent category is told; all of them are
+    among the details.
 
     Examples
     --------
@@ -59,5 +62,5 @@ class FrequencyMatching:
     def run(self, target: EncodingTarget, *, seed: int) -> tuple[Outcome, ...]:
         """Match ranks, and return how many cells are named."""
         *_, columns = category_columns(target, self.n_rows, np.random.default_rng(seed))
-        named = [column.right(column.by_rank(column.counts)) for column in columns]
+        named = [column.right(column.by_frequency(column.counts)) for column in columns]
         return (named_outcome(self.name, "cells of a column named by rank", columns, named),)

@@ -188,13 +188,14 @@ class _Scene:
         rows = self.encoded[self.read]
         guesses = [np.repeat(values.mean(axis=0)[None, :], len(rows), axis=0)]
         # Codes of categories are of no use to a matrix, and take known rows to be told apart.
-        for columns in {tuple(range(known.shape[1])), self.mixed} if k > 1 else ():
-            if columns:
-                some = list(columns)
-                guesses += [
-                    regress(known[:, some], values, rows[:, some])
-                    for regress in REGRESSIONS.values()
-                ]
+        every = tuple(range(known.shape[1]))
+        for columns in {every, self.mixed or every} if k > 1 else ():
+            some = list(columns)
+            guesses += [
+                regress(known[:, some], values, rows[:, some])
+                for name, regress in REGRESSIONS.items()
+                if name != "network" or columns == (self.mixed or every)
+            ]
         along = [
             interpolated(known[:, place], values[:, i], rows[:, place])
             for i, place in enumerate(self.held)

@@ -9,23 +9,27 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["agreement", "by_chains", "by_company", "cut_direction"]
+    from halfmask.assess.attacks.encodings._features import Features
 
-# Rows in which a direction is looked for; the features are at most some hundreds.
+__all__ = ["agreement", "agreement_of", "by_chains", "by_company", "by_counts", "cut_direction"]
+
 _DIRECTIONS = 6
 _PENALTY = 1e-3
 _ENDS = (0.02, 0.98)
+_NEVER = 1e6
 
 
 def by_company(
-    code: NDArray[np.int64], n_codes: int, features: NDArray[np.float64], n_groups: int
+    code: NDArray[np.int64], n_codes: int, features: Features, n_groups: int
 ) -> NDArray[np.int64]:
     """Return a group for each code: those with the most similar mean company are merged (Ward)."""
-    return _ward(_means(code, n_codes, features), n_groups)
+    if n_codes <= n_groups or not features.rows.shape[1]:
+        return np.arange(n_codes, dtype=np.int64)
+    return _ward(_means(code, n_codes, features.rows), n_groups)
 
 
 def by_chains(
-    code: NDArray[np.int64], n_codes: int, features: NDArray[np.float64], n_groups: int
+    code: NDArray[np.int64], n_codes: int, features: Features, n_groups: int
 ) -> NDArray[np.int64]:
     """Return a group for each code: slices along one direction that continue each other are one.
 
@@ -43,42 +47,62 @@ def by_chains(
     """
     from scipy.optimize import linear_sum_assignment  # noqa: PLC0415 # scipy loads late
 
-    if n_codes <= n_groups:
+    if n_codes <= n_groups or not features.rows.shape[1]:
         return np.arange(n_codes, dtype=np.int64)
-    score = cut_direction(code, n_codes, features)
+    means = _means(code, n_codes, features.rows)
+    score, along = cut_direction(code, means, features)
     low, high, middle = _intervals(code, n_codes, score)
-    rest = features - np.outer(score, features.T @ score / (score @ score))
-    company = _means(code, n_codes, rest)
-    apart = _distances(company)
+    # What of their company the score doesn't account for.
+    apart = _distances(means - np.outer(_means(code, n_codes, score[:, None]), along))
     gap = np.abs(high[:, None] - low[None, :]) / max(float(np.std(score)), 1e-12)
     cost = gap / max(float(np.median(gap)), 1e-12) + apart / max(float(np.median(apart)), 1e-12)
     # A slice is followed by one further up, so that no chain bites its own tail.
-    cost[middle[:, None] >= middle[None, :]] = 1e6
+    cost[middle[:, None] >= middle[None, :]] = _NEVER
     ends = np.zeros((n_codes, n_groups))
     first, second = linear_sum_assignment(np.hstack([cost, ends]))
-    follows = {
-        int(i): int(j)
-        for i, j in zip(first, second, strict=True)
-        if j < n_codes and cost[i, j] < 1e6
-    }
-    return _chained(follows, n_codes)
+    linked = [(i, j) for i, j in zip(first, second, strict=True) if j < n_codes]
+    return _chained({int(i): int(j) for i, j in linked if cost[i, j] < _NEVER}, n_codes)
+
+
+def by_counts(
+    code: NDArray[np.int64], n_codes: int, features: Features, n_groups: int
+) -> NDArray[np.int64]:
+    """Return a group for each code: those of about the same number of rows are merged.
+
+    A category that is cut into equal parts has codes of the same frequency to a row, and another
+    category hardly ever has the same. The widest gaps between counts part the groups.
+    """
+    del features
+    counts = np.bincount(code, minlength=n_codes)
+    if n_codes <= n_groups:
+        return np.arange(n_codes, dtype=np.int64)
+    order = np.argsort(counts, kind="stable")
+    gaps = np.diff(np.log(np.maximum(counts[order], 1)))
+    parted = np.zeros(n_codes, dtype=np.int64)
+    parted[1 + np.argsort(-gaps, kind="stable")[: n_groups - 1]] = 1
+    groups = np.empty(n_codes, dtype=np.int64)
+    groups[order] = np.cumsum(parted)
+    return groups
 
 
 def cut_direction(
-    code: NDArray[np.int64], n_codes: int, features: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return for each row where it lies along the direction that codes cut most sharply."""
+    code: NDArray[np.int64], means: NDArray[np.float64], features: Features
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return where each row lies along the direction that codes cut most sharply.
+
+    And how much each feature goes with it, over all rows.
+    """
     from scipy.linalg import eigh  # noqa: PLC0415 # scipy loads late
 
-    centred = features - features.mean(axis=0)
-    within = centred - _means(code, n_codes, centred, weigh=False)[code]
-    size = centred.shape[1]
-    total = centred.T @ centred / len(centred)
-    inner = within.T @ within / len(centred)
+    total, size = features.products, len(features.products)
+    share = np.bincount(code, minlength=len(means)) / len(code)
+    within = total - (means * share[:, None]).T @ means
     floor = _PENALTY * max(float(np.trace(total)) / size, 1e-12) * np.eye(size)
-    _, axes = eigh(inner + floor, total + floor, subset_by_index=[0, min(_DIRECTIONS, size) - 1])
-    scores = [centred @ axis for axis in axes.T]
-    return min(scores, key=lambda score: _overlap(code, n_codes, score))
+    _, axes = eigh(within + floor, total + floor, subset_by_index=[0, min(_DIRECTIONS, size) - 1])
+    scores = (features.rows @ axes.astype(np.float32)).astype(np.float64)
+    best = min(range(axes.shape[1]), key=lambda i: _overlap(code, len(means), scores[:, i]))
+    along = total @ axes[:, best] / max(float(axes[:, best] @ total @ axes[:, best]), 1e-12)
+    return scores[:, best], along
 
 
 def agreement(groups: NDArray[np.int64], truth: NDArray[np.int64]) -> float:
@@ -129,22 +153,19 @@ def _intervals(
 
 
 def _means(
-    code: NDArray[np.int64], n_codes: int, features: NDArray[np.float64], *, weigh: bool = True
+    code: NDArray[np.int64], n_codes: int, rows: NDArray[np.float32] | NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the mean company of each code; weighed, in units of its error."""
-    counts = np.maximum(np.bincount(code, minlength=n_codes), 1)
+    """Return the mean company of each code."""
     order = np.argsort(code, kind="stable")
     starts = np.searchsorted(code[order], np.arange(n_codes))
-    sums = np.add.reduceat(features[order], np.minimum(starts, len(order) - 1), axis=0)
-    means = sums / counts[:, None]
-    return np.asarray(means * np.sqrt(counts.mean()) if weigh else means)
+    sums = np.add.reduceat(rows[order], np.minimum(starts, len(order) - 1), axis=0)
+    counts = np.maximum(np.bincount(code, minlength=n_codes), 1)
+    return np.asarray(sums.astype(np.float64) / counts[:, None])
 
 
 def _ward(profiles: NDArray[np.float64], n_groups: int) -> NDArray[np.int64]:
     from sklearn.cluster import AgglomerativeClustering  # noqa: PLC0415 # sklearn loads late
 
-    if len(profiles) <= n_groups:
-        return np.arange(len(profiles), dtype=np.int64)
     model = AgglomerativeClustering(n_clusters=n_groups)
     return np.asarray(model.fit_predict(profiles), dtype=np.int64)
 

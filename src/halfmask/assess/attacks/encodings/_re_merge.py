@@ -16,12 +16,13 @@ from halfmask.assess.attacks.encodings._category_column import (
     lacking_categories,
     named_outcome,
 )
-from halfmask.assess.attacks.encodings._company import plain_features
+from halfmask.assess.attacks.encodings._features import Features
 from halfmask.assess.attacks.encodings._merging import (
     agreement,
     agreement_of,
     by_chains,
     by_company,
+    by_counts,
 )
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ __all__ = ["ReMerge"]
 
 _REPLICATES = 200
 # An attacker sees that a column is split, and how many categories there are, in the population.
-_WAYS = {"company": by_company, "chains": by_chains}
+_WAYS = {"company": by_company, "chains": by_chains, "counts": by_counts}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,12 +48,13 @@ class ReMerge:
 
     Notes
     -----
-    Two ways, and the better for the attacker is told:
+    Three ways, and the best for the attacker is told:
 
     - ``company``: codes whose rows have similar other columns (Ward 1963). It finds the siblings of
       a split that was drawn at random;
     - ``chains``: codes that are neighbouring slices along one direction, which is found first. It
-      is made for the split of :class:`halfmask.encode.Codec`.
+      is made for the split of :class:`halfmask.encode.Codec`;
+    - ``counts``: codes of about as many rows, as equal parts of a category have.
 
     The attacker knows from the population how many categories there are. Agreement is the adjusted
     Rand index of merged codes and true categories, over rows; over codes, each one counting alike,
@@ -83,10 +85,11 @@ class ReMerge:
         """Merge and name, and return the agreement and how many cells are named."""
         rng = np.random.default_rng(seed)
         rows, _, columns = category_columns(target, self.n_rows, rng)
+        whole = Features.of(target.encoded[rows])
         details: dict[str, float] = {}
         merged = []
         for column in columns:
-            features = plain_features(target, column.holder, rows)
+            features = whole.without(target.encoded.columns.index(column.holder))
             ways = {
                 way: merge(column.code, column.n_codes, features, column.n_known)
                 for way, merge in _WAYS.items()
@@ -98,10 +101,7 @@ class ReMerge:
                 details[f"{way}, codes of {column.name}"] = agreement(groups, owner)
             merged.append(ways[max(reached, key=lambda way: reached[way])])
         arms = [_arm(c, groups, rng) for c, groups in zip(columns, merged, strict=True)]
-        named = [
-            column.right(column.by_rank(_counts(column, groups))[groups])
-            for column, groups in zip(columns, merged, strict=True)
-        ]
+        named = [column.named(groups) for column, groups in zip(columns, merged, strict=True)]
         agreeing = Outcome(
             attack=self.name,
             measure="agreement of merged codes of a column (ARI)",
@@ -120,10 +120,6 @@ def _owners(column: CategoryColumn) -> NDArray[np.int64]:
     counts = np.zeros((column.n_codes, column.n_values))
     np.add.at(counts, (column.code, column.truth), 1)
     return np.asarray(counts.argmax(axis=1), dtype=np.int64)
-
-
-def _counts(column: CategoryColumn, groups: NDArray[np.int64]) -> NDArray[np.int64]:
-    return np.bincount(groups[column.code], minlength=int(groups.max()) + 1)
 
 
 def _arm(column: CategoryColumn, groups: NDArray[np.int64], rng: np.random.Generator) -> Resampled:

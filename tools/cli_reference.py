@@ -16,6 +16,9 @@ COMMANDS = (
     "protect",
     "verify",
     "schema",
+    "encode",
+    *(f"encode {name}" for name in ("fit", "apply")),
+    "decode",
     "vault",
     *(f"vault {name}" for name in ("create", "list", "rotate", "split", "join", "destroy")),
 )

@@ -271,3 +271,25 @@ def test_reading_in_batches_holds_a_batch_and_not_the_table(tmp_path):
 def test_a_pandas_frame_of_mixed_types_is_refused():
     with pytest.raises(SchemaError, match="'a' holds values of more than one type"):
         open_table(pd.DataFrame({"a": [1, CANARY]}))
+
+
+def test_without_some_columns_it_is_the_same_table(tmp_path):
+    """What is left out is never read, and a change of the file is still noticed."""
+    path = tmp_path / "table.csv"
+    path.write_text("age,name,sex\n41,a,f\n17,b,m\n")
+    source = open_table(path)
+
+    less = source.without(["name"])
+
+    assert (less.columns, less.n_rows, less.format) == (("age", "sex"), 2, "csv")
+    assert less.read().equals(source.read().drop("name"))
+    assert [it.columns for it in less.batches(1)] == [["age", "sex"]] * 2
+    with pytest.raises(ColumnNotFoundError, match="'nmae'"):
+        source.without(["nmae"])
+    with pytest.raises(ColumnNotFoundError, match="'name'"):
+        less.read(columns=["name"])
+    with pytest.raises(SchemaError, match="No column"):
+        source.without(["age", "name", "sex"])
+    path.write_text("age,name,sex\n41,a,f\n17,b,d\n18,b,d\n")
+    with pytest.raises(DataError, match="changed"):
+        less.read()

@@ -15,7 +15,9 @@ import typer
 
 from halfmask import __version__
 from halfmask.cli._console import say_failure, use_careful_streams
+from halfmask.cli._decode import decode
 from halfmask.cli._describe import describe
+from halfmask.cli._encode import encode
 from halfmask.cli._failures import INTERRUPTED, failure_of
 from halfmask.cli._protect import protect
 from halfmask.cli._schema import schema
@@ -40,8 +42,9 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-for command in (describe, protect, verify, schema):
+for command in (describe, protect, verify, schema, decode):
     app.command()(command)
+app.add_typer(encode)
 app.add_typer(vault)
 
 

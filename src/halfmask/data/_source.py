@@ -126,6 +126,23 @@ class Source:
         integer_at_least(1, owner="Source.batches", n_rows=n_rows)
         return self._batches(wanted, n_rows)
 
+    def without(self, columns: Sequence[str]) -> Source:
+        """Return the same table without some columns, which are then never looked at.
+
+        Raises
+        ------
+        ColumnNotFoundError
+            If a column isn't there.
+        SchemaError
+            If no column would be left.
+        """
+        left = [name for name in self.columns if name not in self._checked(list(columns))]
+        if not left:
+            raise SchemaError("No column of the table is left.")
+        source = Source(_Selected(self._reader, left), format=self.format, places=self._places)
+        source._stamps = self._stamps
+        return source
+
     def read(self, *, columns: Sequence[str] | None = None) -> pl.DataFrame:
         """Return the whole table, or some columns of it.
 
@@ -169,6 +186,19 @@ class Source:
         """Raise if a file isn't the one that was opened: rows would get the cells of others."""
         if [place.stamp() for place in self._places] != self._stamps:
             raise _changed()
+
+
+class _Selected:
+    """Some columns of a table, seen as a table to read."""
+
+    def __init__(self, reader: Reader, columns: Sequence[str]) -> None:
+        self._reader = reader
+        self.columns = tuple(columns)
+        self.dtypes = {name: reader.dtypes[name] for name in columns}
+        self.n_rows = reader.n_rows
+
+    def frames(self, columns: Sequence[str], n_rows: int) -> Iterator[pl.DataFrame]:
+        yield from self._reader.frames(columns, n_rows)
 
 
 class _FrameReader:

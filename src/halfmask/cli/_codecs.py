@@ -1,0 +1,99 @@
+"""Codecs where the command line keeps them: sealed in a vault, by name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from halfmask._errors import VaultError
+from halfmask.cli._failures import UsageError
+from halfmask.cli._vault_lock import chosen_lock
+
+if TYPE_CHECKING:
+    from halfmask.encode import Codec
+    from halfmask.vault import Vault
+
+__all__ = [
+    "CodecOption",
+    "NumberOption",
+    "OverwriteOption",
+    "VaultOption",
+    "check_free",
+    "check_streams",
+    "open_vault",
+    "seal_codec",
+    "unseal_codec",
+]
+
+VaultOption = Annotated[
+    str,
+    typer.Option(
+        "--vault", metavar="VAULT", show_default=False, help="The vault that holds the codec."
+    ),
+]
+CodecOption = Annotated[
+    str,
+    typer.Option("--codec", metavar="NAME", show_default=False, help="The codec's name there."),
+]
+NumberOption = Annotated[
+    int,
+    typer.Option(
+        "--number",
+        min=0,
+        metavar="N",
+        help="Which file it is: rows of files with different numbers leave in different orders. "
+        "Decoding takes the number that encoding took.",
+    ),
+]
+OverwriteOption = Annotated[bool, typer.Option("--overwrite", help="Replace OUT if it exists.")]
+
+
+def open_vault(
+    where: str, key_file: str | None, passphrase_file: str | None, *, keyring: bool
+) -> Vault:
+    """Open a vault by the one lock that was said."""
+    lock = chosen_lock(key_file, passphrase_file, keyring=keyring)
+    from halfmask.vault import Vault  # noqa: PLC0415 # --help needs none
+
+    return Vault.open(where, lock=lock)
+
+
+def check_free(vault: Vault, name: str) -> None:
+    """Refuse a name that is taken, before a long reading: what it encoded needs that codec."""
+    if _entry(name) in vault.names():
+        raise VaultError(
+            "The vault holds a codec of that name already.",
+            hint="Choose another name; what the other one encoded can't be decoded without it.",
+        )
+
+
+def seal_codec(vault: Vault, name: str, codec: Codec) -> None:
+    """Seal a fitted codec under a name that is free."""
+    vault.seal(_entry(name), codec.to_bytes(), context=_entry(name))
+
+
+def unseal_codec(vault: Vault, name: str) -> Codec:
+    """Return the codec of a name."""
+    from halfmask.encode import Codec  # noqa: PLC0415 # polars takes half a second
+
+    if _entry(name) not in vault.names():
+        raise VaultError(
+            "The vault holds no codec of that name.",
+            hint="halfmask vault list shows what it holds; halfmask encode fit makes codecs.",
+        )
+    return Codec.from_bytes(vault.unseal(_entry(name), context=_entry(name)))
+
+
+def check_streams(table: str, out: str, passphrase_file: str | None, *, as_json: bool) -> None:
+    """Refuse two readers of standard input and two writers of standard output."""
+    if table == passphrase_file == "-":  # where it is, not what
+        raise UsageError(
+            "The table and the passphrase both want standard input.", hint="Give one as a file."
+        )
+    if out == "-" and as_json:
+        raise UsageError("--json and OUT - both want standard output.", hint="Choose one.")
+
+
+def _entry(name: str) -> str:
+    return f"codec/{name}"

@@ -1,0 +1,305 @@
+"""``halfmask encode``: fit a codec that stays in a vault, and encode tables by it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+
+import typer
+
+from halfmask.cli._codecs import (  # typer reads annotations
+    CodecOption,
+    NumberOption,
+    OverwriteOption,
+    VaultOption,
+    check_free,
+    check_streams,
+    open_vault,
+    seal_codec,
+    unseal_codec,
+)
+from halfmask.cli._console import console, printable, say_json
+from halfmask.cli._failures import UsageError
+from halfmask.cli._options import (  # noqa: TC001 # as above
+    DebugOption,
+    JsonOption,
+    TableArgument,
+    VerboseOption,
+)
+from halfmask.cli._progress import Stages, compilation_announced
+from halfmask.cli._tables import (  # as above
+    DelimiterOption,
+    EncodingOption,
+    FormatOption,
+    LeaveOutOption,
+    MarkOption,
+    Reading,
+    schema_of,
+)
+from halfmask.cli._vault_lock import (  # noqa: TC001 # as above
+    KeyFileOption,
+    KeyringOption,
+    PassphraseFileOption,
+)
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from halfmask.encode import Codec, EncodedFormat
+
+__all__ = ["encode"]
+
+#: `halfmask.encode.Learner`, and so on, here again: importing that room costs half a second.
+LearnerName: TypeAlias = Literal["trees", "distances", "linear", "networks"]
+TaskName: TypeAlias = Literal["classification", "regression"]
+OutFormat: TypeAlias = Literal["parquet", "csv", "arrow"]
+ENDS: dict[str, EncodedFormat] = {".parquet": "parquet", ".csv": "csv", ".arrow": "arrow"}
+
+encode = typer.Typer(
+    name="encode",
+    help="Encode tables for a machine that must not know what it learns from.",
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+
+@encode.callback(invoke_without_command=True)
+def _root(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help(), nl=False)
+        raise typer.Exit(2)
+
+
+@encode.command()
+def fit(
+    table: TableArgument,
+    *,
+    vault: VaultOption,
+    codec: CodecOption,
+    learner: Annotated[
+        LearnerName,
+        typer.Option(
+            "--learner",
+            show_default=False,
+            help="What will learn: trees and boosting; distances, kernels and ridge; linear "
+            "models; networks.",
+        ),
+    ],
+    target: Annotated[
+        str | None,
+        typer.Option("--target", metavar="COLUMN", help="The column that is to be predicted."),
+    ] = None,
+    task: Annotated[
+        TaskName | None,
+        typer.Option("--task", help="What a target of integers is: classes, or numbers."),
+    ] = None,
+    categorical: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--categorical",
+            metavar="COLUMN",
+            help="A column whose numbers are names of categories; may be given more than once.",
+        ),
+    ] = None,
+    leave_out: LeaveOutOption = None,
+    missing: Annotated[
+        Literal["visible", "hidden"],
+        typer.Option("--missing", help="Whether missing cells stay missing, or are coded as well."),
+    ] = "visible",
+    unseen: Annotated[
+        Literal["error", "reserve"],
+        typer.Option("--unseen", help="What a category is that wasn't there at the fit."),
+    ] = "error",
+    out_of_range: Annotated[
+        Literal["extrapolate", "error"],
+        typer.Option("--out-of-range", help="What a number beyond those of the fit is."),
+    ] = "extrapolate",
+    rows: Annotated[
+        Literal["keyed", "kept"],
+        typer.Option("--rows", help="Whether rows leave in a keyed order, or in their own."),
+    ] = "keyed",
+    strength: Annotated[
+        float,
+        typer.Option(
+            "--strength", min=0, max=4, help="How far a network's columns are bent; 0 is exact."
+        ),
+    ] = 0.0,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            "--by", metavar="COLUMN", help="A category each of whose values gets its own matrix."
+        ),
+    ] = None,
+    split: Annotated[
+        bool, typer.Option("--split", help="Give frequent categories several codes.")
+    ] = False,
+    min_sibling_rows: Annotated[
+        int,
+        typer.Option(
+            "--min-sibling-rows", min=1, metavar="ROWS", help="What each of those codes has."
+        ),
+    ] = 30,
+    format: FormatOption = None,  # noqa: A002 # it is the option's name
+    delimiter: DelimiterOption = None,
+    encoding: EncodingOption = "utf-8",
+    mark: MarkOption = None,
+    key_file: KeyFileOption = None,
+    passphrase_file: PassphraseFileOption = None,
+    keyring: KeyringOption = False,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = False,
+    debug: DebugOption = False,  # noqa: ARG001 # main looks for it
+) -> int:
+    """Fit a codec to TABLE and seal it in a vault.
+
+    Keys are drawn afresh: two fits share none. What the codec claims, and what it doesn't hide, is
+    shown. The codec is in the vault and nowhere else.
+    """
+    check_streams(table, "", passphrase_file, as_json=as_json)
+    opened = open_vault(vault, key_file, passphrase_file, keyring=keyring)
+    check_free(opened, codec)
+    from halfmask.encode import Codec, fit_file  # noqa: PLC0415 # polars takes half a second
+
+    made = Codec(
+        learner=learner,
+        missing=missing,
+        unseen=unseen,
+        out_of_range=out_of_range,
+        rows=rows,
+        strength=strength,
+        by=by,
+        split=split,
+        min_sibling_rows=min_sibling_rows,
+    )
+    reading = Reading(
+        format=format, delimiter=delimiter, encoding=encoding, marks=mark, leave_out=leave_out
+    )
+    err = console(stderr=True)
+    with compilation_announced(err), Stages(err, verbose=verbose) as stages:
+        source = reading.open(table)
+        schema = schema_of(source, categorical or ())
+        fit_file(made, source, target=target, task=task, schema=schema, progress=stages)
+        stages("sealing the codec")
+        seal_codec(opened, codec, made)
+    if as_json:
+        say_json({"ok": True, "vault": opened.id, "codec": codec, **_as_dict(made)})
+    else:
+        _show(made, verbose=verbose)
+    return 0
+
+
+@encode.command()
+def apply(
+    table: TableArgument,
+    out: Annotated[
+        str,
+        typer.Argument(
+            metavar="OUT",
+            show_default=False,
+            help="The file to write, which may leave; - for standard output, as Parquet.",
+        ),
+    ],
+    *,
+    vault: VaultOption,
+    codec: CodecOption,
+    number: NumberOption = 0,
+    leave_out: LeaveOutOption = None,
+    overwrite: OverwriteOption = False,
+    out_format: Annotated[
+        OutFormat | None,
+        typer.Option("--out-format", help="OUT's format where its name doesn't say it."),
+    ] = None,
+    format: FormatOption = None,  # noqa: A002 # it is the option's name
+    delimiter: DelimiterOption = None,
+    encoding: EncodingOption = "utf-8",
+    mark: MarkOption = None,
+    key_file: KeyFileOption = None,
+    passphrase_file: PassphraseFileOption = None,
+    keyring: KeyringOption = False,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = False,
+    debug: DebugOption = False,  # noqa: ARG001 # main looks for it
+) -> int:
+    """Encode TABLE by a codec of the vault.
+
+    OUT holds numbers under keyed names, the target last where TABLE has it, and may leave. Columns
+    or categories that the codec doesn't know, or cells that would not come back, are an error, and
+    then nothing is written.
+    """
+    check_streams(table, out, passphrase_file, as_json=as_json)
+    wanted = _out_format(out, out_format)
+    opened = open_vault(vault, key_file, passphrase_file, keyring=keyring)
+    fitted = unseal_codec(opened, codec)
+    from halfmask.encode import encode_file  # noqa: PLC0415 # polars takes half a second
+
+    reading = Reading(
+        format=format, delimiter=delimiter, encoding=encoding, marks=mark, leave_out=leave_out
+    )
+    err = console(stderr=True)
+    with compilation_announced(err), Stages(err, verbose=verbose) as stages:
+        source = reading.open(table, dtypes=_dtypes(fitted))
+        done = encode_file(
+            fitted,
+            source,
+            out,
+            format=wanted,
+            number=number,
+            overwrite=overwrite,
+            progress=stages,
+        )
+    if as_json:
+        columns = len(fitted.plan_.tokens)
+        say_json({"ok": True, "rows": done.rows, "features": columns, "number": number})
+    else:
+        err.print(
+            f"Encoded {done.rows:,} rows. Decoding takes codec {printable(codec)} and number "
+            f"{number}.",
+            soft_wrap=True,
+        )
+    return 0
+
+
+def _out_format(out: str, said: EncodedFormat | None) -> EncodedFormat:
+    found = said or ("parquet" if out == "-" else ENDS.get(Path(out).suffix.lower()))
+    if found is None:
+        raise UsageError(
+            "OUT's name doesn't say its format.",
+            hint="Let it end in .parquet, .csv or .arrow, or give --out-format.",
+        )
+    return found
+
+
+def _dtypes(codec: Codec) -> dict[str, pl.DataType]:
+    plan = codec.plan_
+    found = dict(zip(plan.names, plan.dtypes, strict=True))
+    return found if plan.target is None else {**found, plan.target.name: plan.target.dtype}
+
+
+def _as_dict(codec: Codec) -> dict[str, object]:
+    return {
+        "learner": codec.learner,
+        "features": len(codec.plan_.names),
+        "columns_sent": len(codec.plan_.tokens),
+        "claims": [
+            {"learner": it.learner, "scope": it.scope, "condition": it.condition}
+            for it in codec.claims
+        ],
+        "weaknesses": [
+            {"name": it.name, "columns": list(it.columns), "known_plaintext": it.known_plaintext}
+            for it in codec.weaknesses
+        ],
+    }
+
+
+def _show(codec: Codec, *, verbose: bool) -> None:
+    err, plan = console(stderr=True), codec.plan_
+    err.print(f"{len(plan.names)} features are sent as {len(plan.tokens)} columns.", style="bold")
+    err.print("\nWhose predictions stay what they are", style="bold")
+    for claim in codec.claims:
+        more = f" ({claim.condition})" if verbose else ""
+        err.print(f"- {claim.learner}: {claim.scope}{more}", soft_wrap=True)
+    err.print("\nWhat it doesn't hide", style="bold")
+    for weakness in codec.weaknesses:
+        columns = printable(", ".join(weakness.columns)) if verbose else len(weakness.columns)
+        err.print(f"- {weakness.name} ({columns}): {weakness.known_plaintext}", soft_wrap=True)
+    err.print("\nThe codec is in the vault. Without it nothing can be decoded again.")

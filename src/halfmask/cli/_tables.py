@@ -1,0 +1,122 @@
+"""How the commands of encodings are told of a table, and how they open it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from halfmask._errors import ColumnNotFoundError, ParameterError
+from halfmask.cli._failures import UsageError
+from halfmask.cli._options import FileFormat
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from halfmask.data import Schema, Source
+
+__all__ = [
+    "DelimiterOption",
+    "EncodingOption",
+    "FormatOption",
+    "LeaveOutOption",
+    "MarkOption",
+    "Reading",
+    "schema_of",
+]
+
+FormatOption = Annotated[
+    FileFormat | None,
+    typer.Option(
+        "--format",
+        metavar="FORMAT",
+        help="TABLE's format where its name doesn't say it: csv, tsv, parquet, arrow (a file), "
+        "arrows (a stream) or jsonl.",
+    ),
+]
+DelimiterOption = Annotated[
+    str | None,
+    typer.Option("--delimiter", metavar="CHARACTER", help="Between the cells of a CSV file."),
+]
+EncodingOption = Annotated[
+    str, typer.Option("--encoding", metavar="ENCODING", help="Of a text file.")
+]
+MarkOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--mark",
+        metavar="TEXT",
+        help="A text that means a missing cell, such as ?; may be given more than once.",
+    ),
+]
+LeaveOutOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--leave-out",
+        metavar="COLUMN",
+        help="A column that is not encoded; may be given more than once.",
+    ),
+]
+# Their cells have no types of their own: they are read as those of the fit were.
+TEXT_FORMATS = {"csv", "tsv", "jsonl"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """How a table is to be read."""
+
+    format: FileFormat | None
+    delimiter: str | None
+    encoding: str
+    marks: Sequence[str] | None
+    leave_out: Sequence[str] | None
+
+    def open(self, table: str, *, dtypes: Mapping[str, pl.DataType] | None = None) -> Source:
+        """Open a table; the cells of a text file become what ``dtypes`` says of its columns."""
+        source = self._open(table, {})
+        if dtypes and source.format in TEXT_FORMATS:
+            known = {name: dtype for name, dtype in dtypes.items() if name in source.columns}
+            # Standard input was read to its end.
+            source = source if table == "-" else self._open(table, known)
+        return source.without(self.leave_out) if self.leave_out else source
+
+    def _open(self, table: str, dtypes: Mapping[str, pl.DataType]) -> Source:
+        from halfmask.data import ReadOptions, open_table  # noqa: PLC0415 # half a second
+
+        marks = None if self.marks is None else tuple(dict.fromkeys(("", *self.marks)))
+        tabbed = "\t" if self.delimiter == "\\t" else self.delimiter
+        try:
+            options = ReadOptions(
+                delimiter=tabbed, encoding=self.encoding, missing=marks, dtypes=dtypes
+            )
+        except ParameterError as error:
+            raise UsageError(error.what, hint=error.hint) from None
+        return open_table(table, format=self.format, options=options)
+
+
+def schema_of(source: Source, categorical: Sequence[str]) -> Schema | None:
+    """Return what is said of a table's columns where numbers of some are names of categories."""
+    from halfmask.data import Column, Schema  # noqa: PLC0415 # half a second
+
+    absent = [name for name in categorical if name not in source.columns]
+    if absent:
+        raise ColumnNotFoundError.of(absent, source.columns, where="the table")
+    if not categorical:
+        return None
+
+    def is_number(name: str) -> bool:
+        dtype = source.dtypes[name]
+        return name not in categorical and (dtype.is_numeric() or dtype.is_temporal())
+
+    return Schema(
+        tuple(
+            Column(
+                name=name,
+                role="insensitive",
+                kind="numeric" if is_number(name) else "categorical",
+            )
+            for name in source.columns
+        )
+    )

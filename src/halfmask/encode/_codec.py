@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Self
 
@@ -18,11 +17,11 @@ from halfmask.encode._planning import Planning
 from halfmask.encode._predictions import combined, come_home, sibling_rows
 from halfmask.encode._roles import Roles
 from halfmask.encode._settings import Settings
-from halfmask.encode._summary import Summary
+from halfmask.encode._summary import Summary, total
 from halfmask.vault import Secret
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -172,13 +171,16 @@ class Codec:
     ) -> Self:
         """Fit as `fit` does, to a table that comes in batches: summarize each, and add up."""
         roles: Roles | None = None
-        summaries = []
-        for batch in map(to_polars, batches):
-            roles = roles or Roles.of(batch.schema, schema=schema, target=target, task=task)
-            summaries.append(Summary.of(batch, roles=roles, settings=self._settings))
-        if roles is None:
+
+        def summaries() -> Iterator[Summary]:
+            nonlocal roles
+            for batch in map(to_polars, batches):
+                roles = roles or Roles.of(batch.schema, schema=schema, target=target, task=task)
+                yield Summary.of(batch, roles=roles, settings=self._settings)
+
+        summary = total(summaries())
+        if roles is None or summary is None:
             raise SchemaError("There is no batch to fit a codec to.")
-        summary = functools.reduce(Summary.__add__, summaries)
         secret = self.secret or Secret.fresh()
         planning = Planning(summary, roles=roles, settings=self._settings, secret=secret)
         self._fitted = planning.plan()

@@ -96,8 +96,11 @@ class Codes:
         # Behind all codes, what a cell gets that is missing, and one that was never seen.
         codes_of = np.concatenate([grouped, [0, self._reserved]])
         first = np.append(starts[:-1], [len(grouped), len(grouped) + 1])
-        at = first[places] if score is None else first[places] + self._within(places, score)
-        coded = pl.Series(self.token, codes_of[at])
+        if score is None:
+            codes = codes_of[first][places]
+        else:
+            codes = codes_of[first[places] + self._within(places, score)]
+        coded = pl.Series(self.token, codes)
         missing = places == MISSING
         return coded.set(pl.Series(missing), None) if missing.any() else coded
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from halfmask._progress import Progress
     from halfmask.data import Schema
     from halfmask.encode._codec import Codec
+    from halfmask.encode._plan import Plan
     from halfmask.encode._roles import Task
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
 ]
 
 EncodedFormat: TypeAlias = Literal["parquet", "csv", "arrow"]
+_TEXTS = {"csv", "tsv", "jsonl"}
 _FORMATS: tuple[EncodedFormat, ...] = ("parquet", "csv", "arrow")
 
 
@@ -148,8 +150,8 @@ def encode_file(
         The rows that were written, and the batches.
     """
     one_of(_FORMATS, owner="encode_file", format=format)
-    source = _opened(table, options)
     plan = codec.plan_
+    source = _opened_as_fitted(table, options, plan)
     return _stream(
         codec,
         source,
@@ -269,6 +271,28 @@ def decode_predictions_file(
 
 def _opened(table: object, options: ReadOptions | None = None) -> Source:
     return table if isinstance(table, Source) else open_table(table, options=options)
+
+
+def _opened_as_fitted(table: object, options: ReadOptions | None, plan: Plan) -> Source:
+    """Open a table whose cells are read as those of the fit were, where they are texts.
+
+    A file of texts says no types: a column of whole numbers may have had decimals at the fit.
+    """
+    source = _opened(table, options)
+    if isinstance(table, Source) or source.format not in _TEXTS:
+        return source
+    fitted = dict(zip(plan.names, plan.dtypes, strict=True))
+    if plan.target is not None:
+        fitted[plan.target.name] = plan.target.dtype
+    options = options or ReadOptions()
+    other = {
+        name: fitted[name]
+        for name, dtype in source.dtypes.items()
+        if fitted.get(name, dtype) != dtype and name not in options.typed()
+    }
+    if not other:
+        return source
+    return _opened(table, replace(options, dtypes={**options.dtypes, **other}))
 
 
 def _check_rows(source: Source, rows: int | None) -> None:

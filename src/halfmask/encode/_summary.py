@@ -14,18 +14,19 @@ from halfmask.encode._profile import PROFILES
 from halfmask.encode._ticks import to_ticks
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
 
     from halfmask.encode._roles import Roles
     from halfmask.encode._settings import Settings
 
-__all__ = ["ColumnSummary", "Moments", "Summary"]
+__all__ = ["ColumnSummary", "Moments", "Summary", "total"]
 
 # Decimals that are looked for in floats; a float with more is taken as it is.
 _MOST_DIGITS = 9
 _ROUGH = 99
+_FEW = 1_000
 # Rows that are kept to find where split categories part.
 _SAMPLE_ROWS = 50_000
 _WIDEST = 1e150
@@ -190,6 +191,24 @@ class Summary:
         )
 
 
+def total(summaries: Iterable[Summary]) -> Summary | None:
+    """Return the sum of summaries, in order; ``None`` of none.
+
+    Sums of two, four, eight ... are kept, so that counts of many values are added up a few times
+    each and not once for each batch, and no more summaries are held than there are such sums.
+    """
+    held: list[tuple[int, Summary]] = []
+    for summary in summaries:
+        held.append((1, summary))
+        while len(held) > 1 and held[-1][0] == held[-2][0]:
+            (size, before), (_, after) = held[-2:]
+            held[-2:] = [(2 * size, before + after)]
+    while len(held) > 1:
+        (size, before), (more, after) = held[-2:]
+        held[-2:] = [(size + more, before + after)]
+    return held[0][1] if held else None
+
+
 def smallest(rows: pl.DataFrame) -> pl.DataFrame:
     """Return the rows with the smallest hashes, in the order of them and of their cells."""
     if rows.height <= _SAMPLE_ROWS:
@@ -211,7 +230,13 @@ def _step(ticks: NDArray[np.int64], low: int) -> int:
 
 
 def _digits(values: NDArray[np.float64]) -> int:
-    for digits in range(_MOST_DIGITS + 1):
-        if np.array_equal(np.round(values, digits), values):
-            return digits
-    return _ROUGH
+    fewest = 0
+    # What a few need, all need: most columns are looked at whole but once.
+    for some in (values[:_FEW], values):
+        fits = (
+            digits
+            for digits in range(fewest, _MOST_DIGITS + 1)
+            if np.array_equal(np.round(some, digits), some)
+        )
+        fewest = next(fits, _ROUGH)
+    return fewest

@@ -21,15 +21,19 @@ from halfmask.encode._plan_bytes import PLAN_VERSION, plan_from_bytes, plan_to_b
 from halfmask.encode._profile import Claim, Learner, Weakness
 from halfmask.encode._roles import Task
 from halfmask.encode._summary import Summary
+from halfmask.encode.series import Event, SeriesCodec, SeriesState
 
 __all__ = [
     "PLAN_VERSION",
     "Claim",
     "Codec",
     "EncodedFormat",
+    "Event",
     "FileCount",
     "Learner",
     "Plan",
+    "SeriesCodec",
+    "SeriesState",
     "Summary",
     "Task",
     "Weakness",

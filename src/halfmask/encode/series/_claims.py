@@ -1,0 +1,92 @@
+"""What a codec of series claims for forecasts, and what it says that it doesn't hide."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from halfmask.encode._profile import Claim, Weakness
+from halfmask.encode.series._whiteness import WHITE
+
+if TYPE_CHECKING:
+    from halfmask.encode.series._plan import SeriesPlan
+
+__all__ = ["claims_of", "weaknesses_of"]
+
+
+def claims_of(plan: SeriesPlan) -> tuple[Claim, ...]:
+    """Return what holds for forecasts of what a plan sends."""
+    claims = [
+        Claim(
+            learner="any, of residuals instead of the series",
+            scope="not invariant",
+            condition="it learns from what home's own model leaves; measure it",
+        ),
+        Claim(
+            learner="point forecasts",
+            scope="measured",
+            condition="a median comes home as a median one step ahead; means and later steps are "
+            "conditional on the forecasts before them",
+        ),
+    ]
+    if not plan.settings.blinding:
+        where = "given the true values before; sealed steps are home's own forecast"
+        claims.insert(0, Claim(learner="sample paths", scope="exact", condition=where))
+        claims.insert(0, Claim(learner="quantiles one step ahead", scope="exact", condition=where))
+    return tuple(claims)
+
+
+def weaknesses_of(plan: SeriesPlan) -> tuple[Weakness, ...]:
+    """Return what a plan's rows don't hide, strongest first."""
+    settings, columns = plan.settings, plan.columns
+    reach = max(channel.reach for channel in plan.channels)
+    blind = ""
+    if settings.blinding:
+        blind = f"; {settings.blinding:g} of the variance is keyed noise, which more rows average"
+    found = [
+        Weakness(
+            name="innovations-match",
+            columns=columns,
+            known_plaintext="who has the series itself fits a model of their own and slides its "
+            f"residuals along: some hundred steps find the date{blind}",
+        ),
+        Weakness(
+            name="order-leaking",
+            columns=columns,
+            known_plaintext="k50 <= the model's weights: consecutive known values and a regression "
+            f"on up to {reach} steps before show how the next is sent{blind}",
+        ),
+        Weakness(
+            name="volatility-leaking",
+            columns=columns,
+            known_plaintext="none is needed: restless times follow each other, wherever they lie",
+        ),
+        Weakness(
+            name="length-visible",
+            columns=(),
+            known_plaintext="none is needed: the number of steps of each series is to be seen",
+        ),
+    ]
+    found += _of_fit(plan)
+    if settings.missing == "visible":
+        known = "none is needed: gaps and holes show clock changes and pauses"
+        found.append(Weakness(name="nulls-visible", columns=columns, known_plaintext=known))
+    return tuple(found)
+
+
+def _of_fit(plan: SeriesPlan) -> list[Weakness]:
+    """Return what the fit could not take out of some series."""
+    short = [it.grain.name for it in plan.channels if it.seasons.unfitted]
+    remembers = [it.grain.name for it in plan.channels if any(p <= WHITE for _, p in it.whiteness)]
+    found = [
+        Weakness(
+            name="cycle-visible",
+            columns=tuple(dict.fromkeys(short)),
+            known_plaintext="none is needed: a series of less than two cycles shows what it has",
+        ),
+        Weakness(
+            name="memory-visible",
+            columns=tuple(dict.fromkeys(remembers)),
+            known_plaintext="none is needed: values still go with those before them",
+        ),
+    ]
+    return [weakness for weakness in found if weakness.columns]

@@ -1,0 +1,240 @@
+"""Fit the model of one series, stage by stage, until what is left remembers nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from halfmask.encode.series._channel import Channel, powered
+from halfmask.encode.series._filter import Filter, candidates, fits
+from halfmask.encode.series._least_squares import Regression
+from halfmask.encode.series._scores import Scores
+from halfmask.encode.series._whiteness import WHITE, ljung_box, tested_lags
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from halfmask.encode.series._clock import Clock
+    from halfmask.encode.series._grain import Grain
+    from halfmask.encode.series._seasons import Seasons
+
+__all__ = ["Fitting"]
+
+_POWERS = (1.0, 0.5, 0.0)
+# Rows that a model is fitted to: the last ones of a longer series.
+_MOST_ROWS = 200_000
+# Values beyond this many robust spreads pull a level no harder.
+_WINSOR = 4.0
+_MAD = 1.4826
+# No more than this share of the rows is sealed for being far out.
+_MOST_SEALED = 0.01
+# Series of fewer values than this have a level and a spread, and nothing else.
+_FEW = 40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fitting:
+    """What a series' model is fitted to.
+
+    Parameters
+    ----------
+    clock, seasons, grain
+        The steps of time, the cycles, and the steps of values.
+    positions
+        Consecutive steps of time, gaps included.
+    steps
+        The value at each, dithered; anything where there is none.
+    present
+        Where a value is there and isn't known to be an event.
+    far
+        From how many robust spreads a residual is sealed; infinity for never.
+    """
+
+    clock: Clock
+    seasons: Seasons
+    grain: Grain
+    positions: NDArray[np.int64]
+    steps: NDArray[np.float64]
+    present: NDArray[np.bool_]
+    far: float
+
+    def channel(self) -> Channel:
+        """Return the fitted model, without its sign and its sealed events."""
+        stages = _Stages(self)
+        channel = stages.channel()
+        rows = np.flatnonzero(self.present)
+        if not np.isfinite(self.far) or len(rows) < _FEW:
+            return channel
+        size = np.abs(stages.residuals - np.median(stages.residuals[rows]))
+        spread = _MAD * float(np.median(size[rows])) or 1.0
+        most = max(1, int(_MOST_SEALED * len(rows)))
+        furthest = rows[np.argsort(-size[rows], kind="stable")[:most]]
+        out = furthest[size[furthest] > self.far * spread]
+        if not len(out):
+            return channel
+        present = self.present.copy()
+        present[out] = False
+        again = _Stages(replace(self, present=present), power=channel.power).channel()
+        return replace(again, sealed=np.sort(self.positions[out]))
+
+
+class _Stages:
+    """The stages of one fit, each of which leaves its rest to the next."""
+
+    def __init__(self, fitting: Fitting, *, power: float | None = None) -> None:
+        self._it = fitting
+        self._power = power
+        self._n = len(fitting.steps)
+        self._rows = np.flatnonzero(fitting.present)[-_MOST_ROWS:].astype(np.int64)
+        self._sets = candidates(len(self._rows), fitting.seasons.lengths)
+        self.residuals = np.empty(0)
+
+        def design(chunk: NDArray[np.int64]) -> NDArray[np.float64]:
+            return fitting.seasons.design(fitting.clock, fitting.positions[chunk])
+
+        self._calendar = Regression(design, self._rows, self._n)
+
+    def channel(self) -> Channel:
+        """Go through all stages."""
+        rows, calendar = self._rows, self._calendar
+        power, scale, center = self._bend()
+        turned = powered((self._it.steps - center) / scale, power)
+        level = self._level(turned)
+        width, wide = self._width(turned - calendar.along(level))
+        v = self._filled((turned - calendar.along(level)) / wide)
+        past = self._past(v)
+        mirror = _mirror(past, v)
+        missed = v - past.along(np.concatenate([mirror, v]))[len(mirror) :]
+        spread, rho = self._width(missed)
+        sizes, shift = self._sizes(missed, rho)
+        volatile = self._best(sizes)
+        expected = np.clip(volatile.along(sizes), -3, 3)
+        self.residuals = missed / (rho * np.exp(expected))
+        scores = Scores.of(self.residuals[rows])
+        g = scores.score(self.residuals)
+        tilt = self._fitted(g) if len(rows) >= _FEW else np.zeros(calendar.width)
+        g = np.where(self._it.present, g - calendar.along(tilt), 0.0)
+        polish, tau, whiteness = self._polish(g)
+        channel = Channel(
+            grain=self._it.grain, power=power, scale=scale, center=center,
+            seasons=self._it.seasons, level=level, width=width, spread=spread, tilt=tilt,
+            past=past, volatile=volatile, polish=polish, shift=shift, tau=tau, scores=scores,
+            before=np.zeros((3, 1)), sign=1.0, sealed=np.empty(0, np.int64), whiteness=whiteness,
+        )  # fmt: skip
+        before = np.zeros((3, channel.reach))
+        if len(mirror):
+            before[0, -len(mirror) :] = mirror
+        return replace(channel, before=before)
+
+    def _bend(self) -> tuple[float, float, float]:
+        """Choose power, scale and centre, by a rough model's likelihood (Box and Cox 1964)."""
+        rows, middle = self._rows, self._it.grain.center
+        steps = self._it.steps[rows]
+        spread = float(np.std(steps)) or 1.0
+        low = max(1.0, 0.05 * float(np.median(np.abs(steps))))
+        choices = {power: (power, low, 0.0) for power in _POWERS}
+        choices[1.0] = (1.0, spread, middle)
+        if self._power is not None:
+            return choices[self._power]
+        if len(rows) < _FEW:
+            return choices[1.0]
+        return max(choices.values(), key=lambda choice: self._likelihood(*choice))
+
+    def _likelihood(self, power: float, scale: float, center: float) -> float:
+        y = (self._it.steps - center) / scale
+        turned = powered(y, power)
+        rest = turned - self._calendar.along(self._level(turned))
+        _, wide = self._width(rest)
+        best = min(fits(self._filled(rest / wide), self._rows, [(1, 2, 3)]), key=lambda f: f.aicc)
+        slope = (power - 1) * np.log1p(np.abs(y)) - np.log(scale)
+        return -best.aicc / 2 + float(np.sum((slope - np.log(wide))[self._rows]))
+
+    def _fitted(self, target: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self._calendar.weights(target)
+
+    def _level(self, target: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the weights of the level, on which single values pull only so hard."""
+        if len(self._rows) < _FEW:
+            return self._flat(float(np.median(target[self._rows])))
+        said = self._calendar.along(self._fitted(target))
+        rest = (target - said)[self._rows]
+        bound = _WINSOR * _MAD * float(np.median(np.abs(rest)))
+        return self._fitted(said + np.clip(target - said, -bound, bound))
+
+    def _width(self, rest: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the weights of the log spread, and the spread at each step."""
+        rows = self._rows
+        typical = max(float(np.sqrt(np.mean(rest[rows] ** 2))), 1e-12)
+        if len(rows) < _FEW:
+            return self._flat(np.log(typical)), np.full(self._n, typical)
+        weights = self._fitted(np.log(np.abs(rest) + 0.02 * typical))
+        said = np.exp(self._calendar.along(weights))
+        factor = float(np.sqrt(np.mean((rest[rows] / said[rows]) ** 2))) or 1.0
+        weights[0] += np.log(factor)
+        return weights, said * factor
+
+    def _flat(self, value: float) -> NDArray[np.float64]:
+        weights = np.zeros(self._calendar.width)
+        weights[0] = value
+        return weights
+
+    def _filled(self, series: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Draw a line through what is missing: the past must be there to look back at."""
+        line: NDArray[np.float64] = np.interp(np.arange(self._n), self._rows, series[self._rows])
+        return np.where(self._it.present, series, line)
+
+    def _past(self, v: NDArray[np.float64]) -> Filter:
+        found = fits(v, self._rows, self._sets) + fits(v, self._rows, self._sets, differenced=True)
+        return min(found, key=lambda fit: fit.aicc).filter if found else Filter.none()
+
+    def _best(self, series: NDArray[np.float64]) -> Filter:
+        found = fits(series, self._rows, self._sets, constant=False)
+        return min(found, key=lambda fit: fit.aicc).filter if found else Filter.none()
+
+    def _sizes(
+        self, missed: NDArray[np.float64], rho: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], float]:
+        from halfmask.kernels.series import FLOOR  # noqa: PLC0415 # loads the compiler
+
+        sizes = np.log(np.abs(missed) / rho + FLOOR)
+        shift = -float(np.mean(sizes[self._rows]))
+        return np.where(self._it.present, sizes + shift, 0.0), shift
+
+    def _polish(
+        self, g: NDArray[np.float64]
+    ) -> tuple[Filter, float, tuple[tuple[int, float], ...]]:
+        """Return what past scores say of the next: as much as makes the rest white."""
+        lags = tested_lags(len(self._rows), self._it.seasons.lengths)
+        found = sorted(fits(g, self._rows, self._sets, constant=False), key=lambda fit: fit.aicc)
+        ladder = [fit.filter for fit in found[:1]] or [Filter.none()]
+        longer = [fit.filter for fit in found if len(fit.filter.lags) > len(ladder[0].lags)]
+        ladder += sorted(longer, key=lambda it: len(it.lags))
+        tested = []
+        for polish in ladder:
+            rest = np.where(self._it.present, g - polish.along(g), np.nan)
+            tested.append((polish, ljung_box(rest, lags)))
+            if all(p > WHITE for _, p in tested[-1][1]):
+                break
+        best, whiteness = max(tested, key=lambda one: min((p for _, p in one[1]), default=1.0))
+        rest = (g - best.along(g))[self._rows]
+        tau = float(np.std(rest)) if len(rest) > 1 else 1.0
+        return best, max(tau, 1e-6), whiteness
+
+
+def _mirror(past: Filter, v: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return a past for the first step: the first values in a mirror, turned if that fits better.
+
+    A stationary series goes on in a mirror as it is, a rising one turned around its first value.
+    """
+    reach = past.reach
+    if len(v) <= reach:
+        return np.full(reach, v[0])
+    ahead = v[1 : reach + 1][::-1]
+
+    def missed(level: NDArray[np.float64]) -> float:
+        whole = np.concatenate([level, v[:reach]])
+        return float(np.sum((whole - past.along(whole))[reach:] ** 2))
+
+    return min((ahead, 2 * v[0] - ahead), key=missed)

@@ -1,0 +1,267 @@
+"""One column of one entity on its way out and back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from halfmask._errors import DataError, SchemaError
+from halfmask.encode.series._noise import PAD
+
+if TYPE_CHECKING:
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from halfmask.encode.series._channel import Channel, Walked
+    from halfmask.encode.series._clock import Clock
+    from halfmask.encode.series._noise import Noise
+
+__all__ = ["Lane"]
+
+# What a padded step holds where its value is missing; values are centred at the middle.
+_MISSING = PAD - 1
+_MIDDLE = PAD // 2
+# How near to a keyed number a cell is one: the normal quantile's rounding, with room.
+_SAME = 1e-12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lane:
+    """How a column's steps are sent and taken back.
+
+    Parameters
+    ----------
+    channel, noise, clock
+        The fitted model, the keystream and the steps of time.
+    events
+        First moments and the first behind them, (events, 2), on the wall clock.
+    hidden
+        Whether missing cells leave as keyed noise.
+    blinding
+        The share of what leaves that is keyed noise, as a share of variance.
+    """
+
+    channel: Channel
+    noise: Noise
+    clock: Clock
+    events: NDArray[np.int64]
+    hidden: bool
+    blinding: float
+
+    def send(
+        self,
+        column: pl.Series,
+        rows: NDArray[np.int64],
+        positions: NDArray[np.int64],
+        history: NDArray[np.float64],
+    ) -> tuple[NDArray[np.float64], Walked]:
+        """Return what leaves for each step, and how it came about.
+
+        Parameters
+        ----------
+        column
+            The cells.
+        rows
+            Which cell each step has, -1 for none.
+        positions
+            Consecutive steps.
+        history
+            What the first looks back at.
+
+        Raises
+        ------
+        SchemaError
+            If a cell would not come back.
+        """
+        steps, present = self._on_grid(column, rows)
+        walked = self._sent(steps, present, positions, history)
+        sent = self._dressed(walked, steps, present, positions, rows >= 0)
+        back, back_present, back_there, _ = self.take(sent, positions, history)
+        wrong = (present & (back != steps)) | (present != back_present)
+        if self.hidden:
+            wrong |= back_there != (rows >= 0)
+        if wrong.any():
+            raise SchemaError(
+                f"Column {column.name!r} has {int(wrong.sum())} cells that would not come back "
+                "exactly.",
+                hint="Round the column, or fit the codec to rows of such sizes.",
+            )
+        return sent, walked
+
+    def take(
+        self,
+        sent: NDArray[np.float64],
+        positions: NDArray[np.int64],
+        history: NDArray[np.float64],
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Walked]:
+        """Return each step's value, whether it has one, whether it has a row, and the walk.
+
+        Parameters
+        ----------
+        sent
+            What `send` gave; NaN where nothing was sent.
+        positions, history
+            As `send` had them.
+        """
+        from halfmask.kernels.series import TAKE  # noqa: PLC0415 # loads the compiler
+
+        first, n = self._span(positions)
+        seen = ~np.isnan(sent)
+        there, present = seen.copy(), seen.copy()
+        if self.hidden:
+            there = ~_same(sent, self.noise.normal("gap", first, n))
+            present = there & ~_same(sent, self.noise.normal("missing", first, n))
+        sealed = self.sealed(positions)
+        steps = np.zeros(n)
+        whole = self.noise.unpadded(np.where(seen, sent, 0.0), first)
+        present &= ~(sealed & (whole == _MISSING))
+        steps[sealed] = (whole - _MIDDLE)[sealed] + self.channel.grain.center
+        bare = self._bare(np.where(seen, sent, 0.0), positions)
+        walked = self._walk(TAKE, steps, bare, sealed | ~present, positions, history)
+        steps = np.where(sealed, steps, walked.values)
+        return steps, present, there, walked
+
+    def after(
+        self,
+        column: pl.Series,
+        rows: NDArray[np.int64],
+        positions: NDArray[np.int64],
+        history: NDArray[np.float64],
+    ) -> Walked:
+        """Go along rows that are known, and send nothing."""
+        steps, present = self._on_grid(column, rows)
+        return self._sent(steps, present, positions, history)
+
+    def expect(
+        self,
+        forecasts: NDArray[np.float64],
+        positions: NDArray[np.int64],
+        history: NDArray[np.float64],
+    ) -> NDArray[np.float64]:
+        """Return forecasts of what will be sent as numbers of the column, one after the other."""
+        from halfmask.kernels.series import ASK  # noqa: PLC0415 # loads the compiler
+
+        bare = self.undressed(forecasts, positions)
+        nothing = np.zeros(len(positions))
+        walked = self._walk(ASK, nothing, bare, nothing > 0, positions, history)
+        return self.channel.grain.numbers(walked.values)
+
+    def judge(
+        self, forecasts: NDArray[np.float64], positions: NDArray[np.int64], walked: Walked
+    ) -> NDArray[np.float64]:
+        """Return forecasts as numbers of the column, each given the true values before it."""
+        around = self._around(positions)
+        bare = self.undressed(forecasts, positions)
+        return self.channel.grain.numbers(self.channel.numbers(bare, walked.expected, around))
+
+    def undressed(
+        self, forecasts: NDArray[np.float64], positions: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return forecasts without sign and blinding; what leaves sealed is expected to be 0."""
+        if not np.isfinite(forecasts).all():
+            raise DataError("There are forecasts that are missing or infinite.")
+        share = np.sqrt(1 - self.blinding)
+        bare: NDArray[np.float64] = self.channel.sign * forecasts / share
+        bare[self.sealed(positions)] = 0.0
+        return bare
+
+    def sealed(self, positions: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which steps leave as keyed noise: events, and what was far out at the fit."""
+        known = np.isin(positions, self.channel.sealed)
+        return known | self.events_at(self.clock, self.events, positions)
+
+    @staticmethod
+    def events_at(
+        clock: Clock, events: NDArray[np.int64], positions: NDArray[np.int64]
+    ) -> NDArray[np.bool_]:
+        """Return which steps lie in an event."""
+        within = np.zeros(len(positions), dtype=np.bool_)
+        if len(events):
+            moments = positions * clock.step + clock.origin
+            if clock.has_calendar:
+                moments = clock.wall_clock(positions).cast(int).to_numpy()
+            for first, behind in events:
+                within |= (moments >= first) & (moments < behind)
+        return within
+
+    def _on_grid(
+        self, column: pl.Series, rows: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        cells, filled = self.channel.grain.steps(column)
+        there = rows >= 0
+        present = there & filled[rows]
+        return np.where(present, cells[rows], self.channel.grain.center), present
+
+    def _sent(
+        self,
+        steps: NDArray[np.float64],
+        present: NDArray[np.bool_],
+        positions: NDArray[np.int64],
+        history: NDArray[np.float64],
+    ) -> Walked:
+        from halfmask.kernels.series import SEND  # noqa: PLC0415 # loads the compiler
+
+        lost = ~present | self.sealed(positions)
+        return self._walk(SEND, steps, np.zeros(len(steps)), lost, positions, history)
+
+    def _dressed(
+        self,
+        walked: Walked,
+        steps: NDArray[np.float64],
+        present: NDArray[np.bool_],
+        positions: NDArray[np.int64],
+        there: NDArray[np.bool_],
+    ) -> NDArray[np.float64]:
+        """Put on sign, blinding, pads and what stands for missing cells."""
+        first, n = self._span(positions)
+        sent = self.channel.sign * walked.sent * np.sqrt(1 - self.blinding)
+        if self.blinding:
+            sent = sent + np.sqrt(self.blinding) * self.noise.normal("blind", first, n)
+        sealed = self.sealed(positions)
+        distance = (steps - self.channel.grain.center).astype(np.int64) + _MIDDLE
+        padded = self.noise.padded(np.where(present, distance, _MISSING), first)
+        sent = np.where(sealed, padded, sent)
+        if self.hidden:
+            lost = there & ~present & ~sealed
+            sent = np.where(lost, self.noise.normal("missing", first, n), sent)
+            sent = np.where(there, sent, self.noise.normal("gap", first, n))
+        else:
+            sent = np.where(present, sent, np.nan)
+        return sent
+
+    def _bare(self, sent: NDArray[np.float64], positions: NDArray[np.int64]) -> NDArray[np.float64]:
+        if self.blinding:
+            first, n = self._span(positions)
+            sent = sent - np.sqrt(self.blinding) * self.noise.normal("blind", first, n)
+        bare: NDArray[np.float64] = self.channel.sign * sent / np.sqrt(1 - self.blinding)
+        return bare
+
+    def _around(self, positions: NDArray[np.int64]) -> NDArray[np.float64]:
+        first, n = self._span(positions)
+        dither = self.noise.uniform("dither", first, n) - 0.5
+        return self.channel.around(self.clock, positions, dither)
+
+    def _walk(
+        self,
+        doing: int,
+        values: NDArray[np.float64],
+        sent: NDArray[np.float64],
+        lost: NDArray[np.bool_],
+        positions: NDArray[np.int64],
+        history: NDArray[np.float64],
+    ) -> Walked:
+        return self.channel.walk(
+            doing, values=values, sent=sent, lost=lost, around=self._around(positions),
+            history=history,
+        )  # fmt: skip
+
+    @staticmethod
+    def _span(positions: NDArray[np.int64]) -> tuple[int, int]:
+        return (int(positions[0]) if len(positions) else 0), len(positions)
+
+
+def _same(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.bool_]:
+    same: NDArray[np.bool_] = np.abs(one - other) <= _SAME
+    return same

@@ -1,0 +1,102 @@
+"""Least squares over any number of rows, in memory for a few thousand of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["CHUNK", "Regression", "gram", "solve"]
+
+#: Rows that are looked at together.
+CHUNK = 16_384
+# Numbers of a design that are kept; a larger one is made again for every fit.
+_MOST_KEPT = 2**25
+# Added to the diagonal, as a share of it: columns that say the same share their weight.
+_RIDGE = 1e-7
+
+
+def gram(
+    design: Callable[[NDArray[np.int64]], NDArray[np.float64]],
+    target: NDArray[np.float64],
+    rows: NDArray[np.int64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return ``X'X`` and ``X'y`` over these rows.
+
+    Parameters
+    ----------
+    design
+        Gives the rows of X by their numbers.
+    target
+        y of all rows.
+    rows
+        Which of them count.
+    """
+    width = design(rows[:1]).shape[1]
+    square, cross = np.zeros((width, width)), np.zeros(width)
+    for start in range(0, len(rows), CHUNK):
+        chunk = rows[start : start + CHUNK]
+        matrix = design(chunk)
+        np.add(square, matrix.T @ matrix, out=square)
+        np.add(cross, matrix.T @ target[chunk], out=cross)
+    return square, cross
+
+
+def solve(square: NDArray[np.float64], cross: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the coefficients, slightly shrunk so that they always exist."""
+    if not len(cross):
+        return cross
+    shrunk = square.copy()
+    diagonal = np.diagonal(square)
+    shrunk[np.diag_indices_from(shrunk)] += _RIDGE * np.maximum(
+        diagonal, diagonal.max() * 1e-6 or 1.0
+    )
+    solution: NDArray[np.float64] = np.linalg.solve(shrunk, cross)
+    return solution
+
+
+class Regression:
+    """Fits many targets by one design, over the same rows."""
+
+    def __init__(
+        self,
+        design: Callable[[NDArray[np.int64]], NDArray[np.float64]],
+        rows: NDArray[np.int64],
+        n: int,
+    ) -> None:
+        self._rows, self._n, self._design = rows, n, design
+        self._kept: dict[int, NDArray[np.float64]] = {}
+        everything = np.arange(n, dtype=np.int64)
+        self._chunks = [everything[start : start + CHUNK] for start in range(0, n, CHUNK)]
+        self.width = design(everything[:1]).shape[1]
+        self._keeps = self.width * n <= _MOST_KEPT
+        self._fits = np.zeros(n, dtype=np.bool_)
+        self._fits[rows] = True
+        self._square = np.zeros((self.width, self.width))
+        for place, chunk in enumerate(self._chunks):
+            matrix = self._matrix(place)[self._fits[chunk]]
+            self._square += matrix.T @ matrix
+
+    def weights(self, target: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the weights that say most of a target over the rows."""
+        cross = np.zeros(self.width)
+        for place, chunk in enumerate(self._chunks):
+            cross += self._matrix(place).T @ np.where(self._fits[chunk], target[chunk], 0.0)
+        return solve(self._square, cross)
+
+    def along(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what weights say of every row, fitted or not."""
+        said = [self._matrix(place) @ weights for place in range(len(self._chunks))]
+        return np.concatenate(said)
+
+    def _matrix(self, place: int) -> NDArray[np.float64]:
+        if place in self._kept:
+            return self._kept[place]
+        matrix = self._design(self._chunks[place])
+        if self._keeps:
+            self._kept[place] = matrix
+        return matrix

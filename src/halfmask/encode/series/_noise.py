@@ -1,0 +1,82 @@
+"""Numbers that follow from a key and a step: the same whichever batch the step comes in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from halfmask._random import keyed_integers
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["PAD", "Noise"]
+
+_CHUNK = 4096
+_USES = {"dither": 0, "pad": 1, "missing": 2, "gap": 3, "blind": 4}
+#: Whole numbers below this are padded: 46 bits, which a normal number of 53 bits can carry.
+PAD = 2**46
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noise:
+    """The keystream of one series.
+
+    Parameters
+    ----------
+    key
+        32 secret bytes.
+    """
+
+    key: bytes
+
+    def __repr__(self) -> str:
+        return "Noise()"
+
+    def integers(self, use: str, first: int, n: int) -> NDArray[np.uint64]:
+        """Return 64 bits for each of ``n`` steps from ``first`` on, at least 0."""
+        if not n:
+            return np.empty(0, np.uint64)
+        low, high = first // _CHUNK, (first + n - 1) // _CHUNK + 1
+        drawn = [
+            keyed_integers(_CHUNK, key=self.key, stream=(_USES[use] << 48) | chunk)
+            for chunk in range(low, high)
+        ]
+        start = first - low * _CHUNK
+        return np.concatenate(drawn)[start : start + n]
+
+    def uniform(self, use: str, first: int, n: int) -> NDArray[np.float64]:
+        """Return numbers of the open interval (0, 1)."""
+        bits = self.integers(use, first, n) >> np.uint64(12)
+        return (bits.astype(np.float64) + 0.5) * 2.0**-52
+
+    def normal(self, use: str, first: int, n: int) -> NDArray[np.float64]:
+        """Return standard normal numbers."""
+        from scipy.special import ndtri  # noqa: PLC0415 # scipy loads late
+
+        normal: NDArray[np.float64] = ndtri(self.uniform(use, first, n))
+        return normal
+
+    def padded(self, whole: NDArray[np.int64], first: int) -> NDArray[np.float64]:
+        """Return normal numbers that hold whole numbers below `PAD`, each behind its pad.
+
+        To who has no key they are as any others: each of them may hold any number.
+        """
+        from scipy.special import ndtri  # noqa: PLC0415 # scipy loads late
+
+        place = (whole + self._pad(first, len(whole))) % PAD
+        normal: NDArray[np.float64] = ndtri((place.astype(np.float64) + 0.5) / PAD)
+        return normal
+
+    def unpadded(self, sent: NDArray[np.float64], first: int) -> NDArray[np.int64]:
+        """Return the whole numbers that `padded` was given."""
+        from scipy.special import ndtr  # noqa: PLC0415 # scipy loads late
+
+        place = np.floor(ndtr(sent) * PAD).astype(np.int64)
+        whole: NDArray[np.int64] = (place - self._pad(first, len(sent))) % PAD
+        return whole
+
+    def _pad(self, first: int, n: int) -> NDArray[np.int64]:
+        return (self.integers("pad", first, n) >> np.uint64(18)).astype(np.int64)

@@ -1,0 +1,272 @@
+"""A fitted codec of series: a model for each column of each entity, and their keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from halfmask._errors import ColumnNotFoundError, KeyMismatchError, SchemaError
+from halfmask.encode.series._grid import Grid
+from halfmask.encode.series._lane import Lane
+from halfmask.encode.series._state import SeriesState
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from halfmask.encode.series._channel import Channel
+    from halfmask.encode.series._clock import Clock
+    from halfmask.encode.series._noise import Noise
+    from halfmask.encode.series._settings import SeriesSettings
+
+__all__ = ["SeriesPlan"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SeriesPlan:
+    """How series are encoded, and everything that decodes them.
+
+    Parameters
+    ----------
+    settings
+        What was asked of the codec.
+    id
+        Tells this fit from others; it stays at home.
+    clock
+        The steps of time.
+    entities
+        The values of the entity column, one null where there is none.
+    codes
+        The number that leaves for each.
+    columns
+        The columns of numbers, in the table's order.
+    time_token, entity_token, tokens
+        What the columns are called where they leave.
+    channels, noises
+        For each entity and column, entity by entity.
+    starts
+        Each entity's first fitted step.
+    state
+        Behind the fitted rows; None while the plan is being made.
+
+    Guarantees
+    ----------
+    It holds values and keys: it belongs in a vault, never in a release, and its repr shows neither.
+    """
+
+    settings: SeriesSettings
+    id: str
+    clock: Clock
+    entities: pl.Series
+    codes: tuple[int, ...]
+    columns: tuple[str, ...]
+    time_token: str
+    entity_token: str
+    tokens: tuple[str, ...]
+    channels: tuple[Channel, ...]
+    noises: tuple[Noise, ...]
+    starts: tuple[int, ...]
+    state: SeriesState | None
+
+    def __repr__(self) -> str:
+        return f"SeriesPlan({len(self.entities)} entities, {len(self.columns)} columns)"
+
+    @property
+    def publishable(self) -> bool:
+        """Whether the plan may leave: never, it is the key."""
+        return False
+
+    @property
+    def start(self) -> SeriesState:
+        """Where the first fitted row of each entity stands."""
+        history = tuple(channel.before for channel in self.channels)
+        return SeriesState(codec=self.id, next=self.starts, history=history)
+
+    def lane(self, entity: int, column: int) -> Lane:
+        """Return how a column of an entity is sent and taken back."""
+        place = entity * len(self.columns) + column
+        bounds = [event.bounds() for event in self.settings.events]
+        return Lane(
+            channel=self.channels[place],
+            noise=self.noises[place],
+            clock=self.clock,
+            events=np.array(bounds, dtype=np.int64).reshape(-1, 2),
+            hidden=self.settings.missing == "hidden",
+            blinding=self.settings.blinding,
+        )
+
+    def apply(self, batch: pl.DataFrame, state: SeriesState) -> pl.DataFrame:
+        """Return the encoded rows of a batch that begins at a state."""
+        parts = []
+        for entity, rows in self.by_entity(batch):
+            grid = self.grid(rows, state.next[entity])
+            sent = {self.time_token: pl.Series(grid.positions - self.starts[entity])}
+            for column, name in enumerate(self.columns):
+                lane, history = self.lane(entity, column), self.history(state, entity, column)
+                values, _ = lane.send(rows[name], grid.rows, grid.positions, history)
+                sent[self.tokens[column]] = pl.Series(values, nan_to_null=True)
+            part = pl.DataFrame(sent)
+            if self.entity_token:
+                code = pl.lit(self.codes[entity], dtype=pl.Int64).alias(self.entity_token)
+                part = part.with_columns(code)
+            parts.append(part if self.settings.missing == "hidden" else part[_filled(grid)])
+        encoded = pl.concat(parts) if parts else pl.DataFrame(schema=self._schema())
+        names = sorted(self._schema())  # tokens are keyed, and so is their order
+        keys = [self.entity_token, self.time_token] if self.entity_token else [self.time_token]
+        return encoded.sort(keys).select(names)
+
+    def undo(self, encoded: pl.DataFrame, state: SeriesState) -> pl.DataFrame:
+        """Return the rows that encoded rows stand for, by entity and time."""
+        self._check_encoded(encoded)
+        parts = []
+        codes = encoded[self.entity_token] if self.entity_token else None
+        if codes is not None and not codes.is_in(self.codes).all():
+            raise SchemaError("There are encoded rows of an entity that this codec doesn't have.")
+        for entity, value in enumerate(self.entities):
+            mine = encoded if codes is None else encoded.filter(codes == self.codes[entity])
+            if mine.height:
+                part = self._undone(mine.sort(self.time_token), entity, state)
+                if self.settings.entity:
+                    known = pl.lit(value, dtype=self.entities.dtype)
+                    part = part.with_columns(known.alias(self.settings.entity))
+                parts.append(part)
+        names = [name for name in (self.settings.entity, self.settings.time) if name]
+        if not parts:
+            return self._nothing().select([*names, *self.columns])
+        return pl.concat(parts).select([*names, *self.columns])
+
+    def after(self, batch: pl.DataFrame, state: SeriesState) -> SeriesState:
+        """Return the state behind a batch that begins at a state."""
+        ahead, history = list(state.next), list(state.history)
+        for entity, rows in self.by_entity(batch):
+            grid = self.grid(rows, state.next[entity])
+            ahead[entity] = int(grid.positions[-1]) + 1
+            for column, name in enumerate(self.columns):
+                known = self.history(state, entity, column)
+                walked = self.lane(entity, column).after(
+                    rows[name], grid.rows, grid.positions, known
+                )
+                history[entity * len(self.columns) + column] = walked.history
+        return SeriesState(codec=self.id, next=tuple(ahead), history=tuple(history))
+
+    def by_entity(self, batch: pl.DataFrame) -> Iterator[tuple[int, pl.DataFrame]]:
+        """Yield each entity that has rows, by its number, with them.
+
+        Raises
+        ------
+        SchemaError
+            If columns aren't those of the fit, or an entity was never seen.
+        """
+        self._check(batch)
+        if not batch.height:
+            return
+        name = self.settings.entity
+        if not name:
+            yield 0, batch
+            return
+        known = batch[name].is_in(self.entities.implode())
+        if not known.fill_null(value=False).all():
+            strange = batch.filter(~known.fill_null(value=False))[name].n_unique()
+            raise SchemaError(
+                f"Entity column {name!r} has {strange} entities that were not there at the fit.",
+                hint="Fit a codec to their rows, too: a series is known by its own past alone.",
+            )
+        for number, value in enumerate(self.entities):
+            rows = batch.filter(pl.col(name) == pl.lit(value, dtype=self.entities.dtype))
+            if rows.height:
+                yield number, rows
+
+    def grid(self, rows: pl.DataFrame, start: int | None) -> Grid:
+        """Lay the rows of one entity on steps."""
+        times = rows[self.settings.time]
+        return Grid.of(times, self.clock, settings=self.settings, start=start)
+
+    def history(self, state: SeriesState, entity: int, column: int) -> NDArray[np.float64]:
+        """Return what a column of an entity looks back at."""
+        return state.history[entity * len(self.columns) + column]
+
+    def _undone(self, encoded: pl.DataFrame, entity: int, state: SeriesState) -> pl.DataFrame:
+        index = encoded[self.time_token].cast(pl.Int64).to_numpy() + self.starts[entity]
+        begin, end = state.next[entity], int(index[-1]) + 1
+        hidden = self.settings.missing == "hidden"
+        if index[0] < begin or (np.diff(index) < 1).any() or (hidden and len(index) != end - begin):
+            raise SchemaError(
+                "The encoded rows of a series aren't whole from their state on.",
+                hint="Decode all rows of a batch, from the state at which encode began.",
+            )
+        positions = np.arange(begin, end, dtype=np.int64)
+        there = np.zeros(len(positions), dtype=np.bool_)
+        found = {}
+        for column, name in enumerate(self.columns):
+            sent = np.full(len(positions), np.nan)
+            cells = encoded[self.tokens[column]].cast(pl.Float64).to_numpy()
+            self._check_cells(cells, hidden=hidden)
+            sent[index - begin] = cells
+            history = self.history(state, entity, column)
+            steps, present, rows, _ = self.lane(entity, column).take(sent, positions, history)
+            there |= rows
+            found[name] = self.lane(entity, column).channel.grain.column(steps, present)
+        if not hidden:
+            there[:] = False
+            there[index - begin] = True
+        times = {self.settings.time: self.clock.times(positions)}
+        return pl.DataFrame({**times, **found}).filter(pl.Series(there))
+
+    def _check_cells(self, cells: NDArray[np.float64], *, hidden: bool) -> None:
+        if np.isinf(cells).any() or (hidden and np.isnan(cells).any()):
+            raise SchemaError(
+                "There are encoded cells that are missing or infinite, which encode gave none of.",
+                hint="Decode the rows as they were encoded.",
+            )
+
+    def _check(self, batch: pl.DataFrame) -> None:
+        wanted = [self.settings.time, *filter(None, [self.settings.entity]), *self.columns]
+        missing = [name for name in wanted if name not in batch.columns]
+        if missing:
+            raise ColumnNotFoundError.of(missing, batch.columns, where="the table")
+        more = [name for name in batch.columns if name not in wanted]
+        if more:
+            raise SchemaError(
+                f"The codec was not fitted to these columns: {', '.join(map(repr, more))}.",
+                hint="Leave them out, or fit a codec to them.",
+            )
+        dtypes = {it.grain.name: it.grain.dtype for it in self.channels}
+        if self.settings.entity:
+            dtypes[self.settings.entity] = self.entities.dtype
+        for name, dtype in dtypes.items():
+            if batch.schema[name] != dtype:
+                raise SchemaError(
+                    f"Column {name!r} held {dtype} at the fit and holds {batch.schema[name]} now.",
+                    hint="Read it with the type that it had.",
+                )
+
+    def _check_encoded(self, encoded: pl.DataFrame) -> None:
+        absent = [name for name in self._schema() if name not in encoded.columns]
+        if len(absent) == len(self._schema()):
+            raise KeyMismatchError(
+                f"None of the {len(absent)} encoded columns of this codec is in the table.",
+                hint="It was made by another codec, or by a fit with another secret or other rows.",
+            )
+        if absent:
+            raise SchemaError(
+                f"{len(absent)} of {len(self._schema())} encoded columns are not in the table.",
+                hint="Decode all of them.",
+            )
+
+    def _schema(self) -> dict[str, pl.DataType]:
+        names = [self.time_token, *filter(None, [self.entity_token])]
+        schema: dict[str, pl.DataType] = dict.fromkeys(names, pl.Int64())
+        return schema | dict.fromkeys(self.tokens, pl.Float64())
+
+    def _nothing(self) -> pl.DataFrame:
+        dtypes = {self.settings.time: self.clock.dtype}
+        if self.settings.entity:
+            dtypes[self.settings.entity] = self.entities.dtype
+        return pl.DataFrame(schema=dtypes | {it.grain.name: it.grain.dtype for it in self.channels})
+
+
+def _filled(grid: Grid) -> pl.Series:
+    return pl.Series(np.flatnonzero(grid.there))

@@ -1,0 +1,30 @@
+"""The plan of a codec of series as bytes that a vault can seal."""
+
+from __future__ import annotations
+
+from halfmask.encode._archive import Archive
+from halfmask.encode.series._channel import Channel
+from halfmask.encode.series._clock import Clock
+from halfmask.encode.series._filter import Filter
+from halfmask.encode.series._grain import Grain
+from halfmask.encode.series._noise import Noise
+from halfmask.encode.series._plan import SeriesPlan
+from halfmask.encode.series._scores import Scores
+from halfmask.encode.series._seasons import Seasons, Term
+from halfmask.encode.series._settings import Event, SeriesSettings
+from halfmask.encode.series._state import SeriesState
+
+__all__ = ["PLAN_ARCHIVE"]
+
+PLAN_ARCHIVE = Archive(
+    label="halfmask series plan",
+    version=1,
+    kinds={
+        kind.__name__: kind
+        for kind in (
+            Channel, Clock, Event, Filter, Grain, Noise, Scores, Seasons, SeriesPlan,
+            SeriesSettings, SeriesState, Term,
+        )
+    },
+    what="plan of a codec of series",
+)  # fmt: skip

@@ -1,0 +1,162 @@
+"""From the rows of a fit and a secret to the plan of a codec of series."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from halfmask._errors import ColumnNotFoundError, DataError, SchemaError
+from halfmask.encode._keyed_stream import KeyedStream, token
+from halfmask.encode.series._clock import Clock
+from halfmask.encode.series._fitting import Fitting
+from halfmask.encode.series._grain import Grain
+from halfmask.encode.series._grid import Grid
+from halfmask.encode.series._lane import Lane
+from halfmask.encode.series._noise import Noise
+from halfmask.encode.series._plan import SeriesPlan
+from halfmask.encode.series._seasons import Seasons
+
+if TYPE_CHECKING:
+    from halfmask.encode.series._channel import Channel
+    from halfmask.encode.series._settings import SeriesSettings
+    from halfmask.vault import Secret
+
+__all__ = ["plan_of"]
+
+
+def plan_of(table: pl.DataFrame, *, settings: SeriesSettings, secret: Secret) -> SeriesPlan:
+    """Fit a model to each column of each entity, and give each a key."""
+    columns = _columns(table, settings)
+    if not table.height:
+        raise DataError("There are no rows to fit a codec to.")
+    clock = Clock.of(_first_times(table, settings), every=settings.every)
+    clock = _counted_from(clock, table[settings.time])
+    entities = _entities(table, settings)
+    fingerprint = _fingerprint(table, columns, settings)
+
+    def key(what: str, column: str = "") -> bytes:
+        return secret.key(f"{settings.purpose(what)}/{fingerprint}", column=column)
+
+    names = key("names")
+    channels, noises, starts = [], [], []
+    for number, value in enumerate(entities):
+        rows = table
+        if settings.entity:
+            rows = table.filter(pl.col(settings.entity) == pl.lit(value, dtype=entities.dtype))
+        grid = Grid.of(rows[settings.time], clock, settings=settings, start=None)
+        starts.append(int(grid.positions[0]))
+        for column in columns:
+            noise = Noise(key=key("noise", f"{number}/{column}"))
+            sign = 1.0 if key("sign", f"{number}/{column}")[0] % 2 else -1.0
+            channels.append(_channel(rows[column], grid, clock, settings, noise, sign))
+            noises.append(noise)
+    codes = KeyedStream(key("entities")).order(len(entities))
+    plan = SeriesPlan(
+        settings=settings,
+        id=fingerprint,
+        clock=clock,
+        entities=entities,
+        codes=tuple(int(code) for code in codes),
+        columns=columns,
+        time_token=token(names, "time"),
+        entity_token=token(names, "entity") if settings.entity else "",
+        tokens=tuple(token(names, f"column:{column}") for column in columns),
+        channels=tuple(channels),
+        noises=tuple(noises),
+        starts=tuple(starts),
+        state=None,
+    )
+    wanted = [settings.time, *filter(None, [settings.entity]), *columns]
+    return replace(plan, state=plan.after(table.select(wanted), plan.start))
+
+
+def _columns(table: pl.DataFrame, settings: SeriesSettings) -> tuple[str, ...]:
+    named = [settings.time, *filter(None, [settings.entity]), *settings.columns]
+    missing = [name for name in named if name not in table.columns]
+    if missing:
+        raise ColumnNotFoundError.of(missing, table.columns, where="the table")
+    keys = {settings.time, settings.entity}
+    columns = settings.columns or tuple(name for name in table.columns if name not in keys)
+    if not columns:
+        raise SchemaError("The table has no column but its time.")
+    more = [name for name in table.columns if name not in {*keys, *columns}]
+    if more:
+        raise SchemaError(
+            f"These columns are no part of the series: {', '.join(map(repr, more))}.",
+            hint="Leave them out of the table.",
+        )
+    return columns
+
+
+def _entities(table: pl.DataFrame, settings: SeriesSettings) -> pl.Series:
+    if not settings.entity:
+        return pl.Series([None], dtype=pl.Int64)
+    column = table[settings.entity]
+    if column.null_count():
+        raise SchemaError(
+            f"Entity column {settings.entity!r} has {column.null_count()} missing cells.",
+            hint="Leave their rows out, or give them a value.",
+        )
+    return column.unique(maintain_order=True)
+
+
+def _first_times(table: pl.DataFrame, settings: SeriesSettings) -> pl.Series:
+    """Return the times of the entity with most rows, which shows the step."""
+    if not settings.entity:
+        return table[settings.time]
+    counts = table[settings.entity].value_counts(sort=True)
+    largest = counts[settings.entity][0] if counts.height else None
+    dtype = table.schema[settings.entity]
+    return table.filter(pl.col(settings.entity) == pl.lit(largest, dtype=dtype))[settings.time]
+
+
+def _counted_from(clock: Clock, times: pl.Series) -> Clock:
+    """Return the clock with the earliest of all times as its origin."""
+    if times.null_count():
+        return clock
+    first = pl.Series(clock.name, [times.min()], dtype=times.dtype)
+    ahead = min(0, int(clock.positions(first)[0]))
+    return replace(clock, origin=clock.origin + ahead * (clock.months or clock.step))
+
+
+def _channel(
+    column: pl.Series,
+    grid: Grid,
+    clock: Clock,
+    settings: SeriesSettings,
+    noise: Noise,
+    sign: float,
+) -> Channel:
+    grain = Grain.of(column)
+    steps, filled = grain.steps(column)
+    present = grid.there & filled[grid.rows]
+    first, n = int(grid.positions[0]), len(grid.positions)
+    dither = noise.uniform("dither", first, n) - 0.5
+    seasons = Seasons.of(clock, settings.periods, first=first, last=int(grid.positions[-1]))
+    events = np.array([event.bounds() for event in settings.events], np.int64).reshape(-1, 2)
+    fitting = Fitting(
+        clock=clock,
+        seasons=seasons,
+        grain=grain,
+        positions=grid.positions,
+        steps=np.where(present, steps[grid.rows], grain.center) + dither,
+        present=present & ~Lane.events_at(clock, events, grid.positions),
+        far=settings.seal_beyond or np.inf,
+    )
+    return replace(fitting.channel(), sign=sign)
+
+
+def _fingerprint(table: pl.DataFrame, columns: tuple[str, ...], settings: SeriesSettings) -> str:
+    """Return the SHA-256 of what is fitted: other rows have other keys."""
+    digest = hashlib.sha256(repr(settings).encode())
+    for name in [settings.time, *filter(None, [settings.entity]), *columns]:
+        buffer = io.BytesIO()
+        pl.DataFrame([table[name].rechunk()]).write_ipc(buffer)
+        for part in (name.encode(), buffer.getvalue()):
+            digest.update(len(part).to_bytes(8, "big") + part)
+    return digest.hexdigest()

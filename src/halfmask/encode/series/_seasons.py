@@ -1,0 +1,179 @@
+"""The cycles of a calendar as columns that a level or a spread is fitted by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from halfmask.encode.series._clock import DAY
+from halfmask.encode.series._least_squares import CHUNK
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from halfmask.encode.series._clock import Clock
+
+__all__ = ["NAMED", "Period", "Seasons", "Term", "steps_of"]
+
+#: A cycle of the calendar by its name, or the number of steps of another one.
+Period: TypeAlias = str | int
+NAMED: tuple[str, ...] = ("day", "week", "month", "year")
+_LENGTHS = {"day": DAY, "week": 7 * DAY, "month": 30.436875 * DAY, "year": 365.2425 * DAY}
+# Cells of a cycle that get a level each where there are rows enough; longer ones get waves.
+_MOST_CELLS = 700
+_ROWS_A_CELL = 5
+_WAVES = {"year": 6, "month": 2}
+_LONG_WAVES = 12
+# The profile of a day that changes over a year: waves of the year for each cell.
+_CHANGING_CELLS = 48
+_CHANGING_WAVES = 2
+_ROWS_A_WEIGHT = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Term:
+    """One cycle: a level for each of ``cells``, or ``waves`` sines and cosines.
+
+    With ``slow`` and ``slow_waves`` each cell's level goes in waves of that slower cycle.
+    """
+
+    period: Period
+    cells: int
+    waves: int
+    slow: Period = ""
+    slow_waves: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seasons:
+    """The cycles that are fitted to a series.
+
+    Parameters
+    ----------
+    terms
+        The cycles.
+    unfitted
+        Cycles that were asked for, of which the series is too short to know any.
+    lengths
+        The fitted cycles in whole steps, the shortest first, months left out.
+    first, last
+        The fitted steps: a drift is followed between them, and stays where it is beyond.
+    """
+
+    terms: tuple[Term, ...]
+    unfitted: tuple[str, ...]
+    lengths: tuple[int, ...]
+    first: int
+    last: int
+
+    @classmethod
+    def of(
+        cls, clock: Clock, periods: tuple[Period, ...] | None, *, first: int, last: int
+    ) -> Seasons:
+        """Choose how each cycle is fitted to these steps; all of the calendar's where None."""
+        steps = last - first + 1
+        named = periods if periods is not None else NAMED if clock.has_calendar else ()
+        lengths = sorted({steps_of(clock, period): period for period in named}.items())
+        longer = [(length, period) for length, period in lengths if length >= 2]
+        # Two whole cycles, the last step of the second aside.
+        fitted = [(length, period) for length, period in longer if steps + 1 >= 2 * length]
+        terms = [_term(clock, length, period, steps) for length, period in fitted]
+        cells = [term for term in terms if 0 < term.cells <= _CHANGING_CELLS]
+        slow = [period for length, period in fitted if period == "year" and steps_of_waves(length)]
+        if cells and slow and steps >= _ROWS_A_WEIGHT * 2 * _CHANGING_WAVES * cells[0].cells:
+            term = cells[0]
+            terms.append(
+                Term(
+                    period=term.period, cells=term.cells, waves=0,
+                    slow=slow[0], slow_waves=_CHANGING_WAVES,
+                )
+            )  # fmt: skip
+        return cls(
+            terms=tuple(terms),
+            unfitted=tuple(str(period) for length, period in longer if steps + 1 < 2 * length),
+            # Months have no length in steps that a filter could look back by.
+            lengths=tuple(round(length) for length, period in fitted if period != "month"),
+            first=first,
+            last=last,
+        )
+
+    def design(self, clock: Clock, positions: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return a row for each step: 1, the drift, and the columns of each term."""
+        drift = (np.clip(positions, self.first, self.last) - self.first) / (
+            self.last - self.first + 1
+        )
+        columns = [np.ones((len(positions), 1)), drift[:, None] - 0.5]
+        for term in self.terms:
+            phase = _phase(clock, positions, term.period)
+            block = _cells(phase, term.cells) if term.cells else _waves(phase, term.waves)
+            if term.slow:
+                slow = _waves(_phase(clock, positions, term.slow), term.slow_waves)
+                block = np.hstack([block * wave[:, None] for wave in slow.T])
+            columns.append(block)
+        return np.hstack(columns)
+
+    def along(
+        self, clock: Clock, positions: NDArray[np.int64], weights: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return what each row of weights says of each step, (weights, steps)."""
+        said = np.empty((len(weights), len(positions)))
+        for start in range(0, len(positions), CHUNK):
+            chunk = slice(start, start + CHUNK)
+            said[:, chunk] = (self.design(clock, positions[chunk]) @ weights.T).T
+        return said
+
+
+def steps_of(clock: Clock, period: Period) -> float:
+    """Return how many steps a cycle has."""
+    if isinstance(period, int):
+        return float(period)
+    if clock.months:
+        return {"year": 12.0}.get(period, 0.0) / clock.months
+    return _LENGTHS[period] / clock.step
+
+
+def steps_of_waves(length: float) -> bool:
+    """Return whether a cycle of so many steps is long enough for a day to change within it."""
+    return length > 2 * _CHANGING_CELLS
+
+
+def _term(clock: Clock, length: float, period: Period, steps: int) -> Term:
+    whole = period in ("day", "week") or isinstance(period, int) or bool(clock.months)
+    if whole and length == int(length) and length <= min(_MOST_CELLS, steps // _ROWS_A_CELL):
+        return Term(period=period, cells=int(length), waves=0)
+    most = _WAVES.get(str(period), _LONG_WAVES)
+    return Term(period=period, cells=0, waves=max(1, min(most, int((length - 1) // 2))))
+
+
+def _phase(clock: Clock, positions: NDArray[np.int64], period: Period) -> NDArray[np.float64]:
+    """Return where in a cycle each step lies, in [0, 1)."""
+    if isinstance(period, int):
+        return (positions % period) / period
+    wall = clock.wall_clock(positions)
+    ticks = wall.cast(int).to_numpy()
+    if period in ("day", "week"):
+        # 1970 began on a Thursday; weeks begin on Monday.
+        return ((ticks + 3 * DAY) % _LENGTHS[period]) / _LENGTHS[period]
+    if clock.months:
+        return (wall.dt.month().to_numpy() - 1) / 12
+    unit = "datetime64[M]" if period == "month" else "datetime64[Y]"
+    floor = ticks.astype("datetime64[us]").astype(unit)
+    first = floor.astype("datetime64[us]").astype(np.int64)
+    after = (floor + 1).astype("datetime64[us]").astype(np.int64)
+    phase: NDArray[np.float64] = (ticks - first) / (after - first)
+    return phase
+
+
+def _cells(phase: NDArray[np.float64], cells: int) -> NDArray[np.float64]:
+    # The phase of a cell's beginning may lie a rounding below it.
+    place = np.floor(phase * cells + 1e-6).astype(np.int64) % cells
+    block = np.zeros((len(phase), cells))
+    block[np.arange(len(phase)), place] = 1.0
+    return block
+
+
+def _waves(phase: NDArray[np.float64], waves: int) -> NDArray[np.float64]:
+    angle = 2 * np.pi * np.outer(phase, np.arange(1, waves + 1))
+    return np.hstack([np.cos(angle), np.sin(angle)])

@@ -1,0 +1,115 @@
+"""What the owner asks of a codec of series, checked once."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from halfmask._errors import ParameterError
+from halfmask._validation import integer_at_least, number_between, one_of
+from halfmask.encode.series._clock import DAY
+from halfmask.encode.series._seasons import NAMED, Period
+
+__all__ = ["Event", "Missing", "Order", "SeriesSettings"]
+
+Missing: TypeAlias = Literal["hidden", "visible"]
+Order: TypeAlias = Literal["error", "sort"]
+Moment: TypeAlias = "dt.date | dt.datetime | int | str"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """A time that others know something of: what happened then leaves as keyed noise.
+
+    Parameters
+    ----------
+    name
+        What it is called at home. It never leaves.
+    first, last
+        Its first and last moment, both in it: a date (all of the day), a date and time as a clock
+        on the wall shows it, either as ISO text, or an integer for a time column of integers.
+
+    Examples
+    --------
+    >>> Event(name="storm", first="2012-10-29", last="2012-10-30").last
+    '2012-10-30'
+    """
+
+    name: str
+    first: str | int
+    last: str | int
+
+    def __post_init__(self) -> None:
+        for name in ("first", "last"):
+            moment = getattr(self, name)
+            if isinstance(moment, dt.date):
+                object.__setattr__(self, name, moment.isoformat())
+        low, high = self.bounds()
+        if high <= low:
+            raise ParameterError(f"Event {self.name!r} ends before it begins.")
+
+    def bounds(self) -> tuple[int, int]:
+        """Return the first moment, and the first behind it, as the wall clock's microseconds."""
+        if isinstance(self.first, int) and isinstance(self.last, int):
+            return self.first, self.last + 1
+        first, _ = self._moment(self.first)
+        last, length = self._moment(self.last)
+        return first, last + length
+
+    def _moment(self, moment: str | int) -> tuple[int, int]:
+        text = str(moment)
+        try:
+            parsed = dt.datetime.fromisoformat(text)
+        except ValueError:
+            parsed = None
+        if isinstance(moment, int) or parsed is None or parsed.tzinfo is not None:
+            raise ParameterError(
+                f"The moments of event {self.name!r} must both be dates, dates and times without "
+                "a zone, or integers.",
+                hint='Such as first="2012-10-29", last="2012-10-30".',
+            )
+        ticks = int(np.datetime64(parsed, "us").astype(np.int64))
+        return ticks, DAY if len(text) == len("2012-10-29") else 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeriesSettings:
+    """The parameters of :class:`SeriesCodec`, which documents them."""
+
+    time: str
+    entity: str
+    columns: tuple[str, ...]
+    name: str
+    every: str | int | None
+    periods: tuple[Period, ...] | None
+    events: tuple[Event, ...]
+    seal_beyond: float
+    missing: Missing
+    order: Order
+    blinding: float
+    longest_gap: int
+
+    def __post_init__(self) -> None:
+        owner = "SeriesCodec"
+        one_of(("hidden", "visible"), owner=owner, missing=self.missing)
+        one_of(("error", "sort"), owner=owner, order=self.order)
+        number_between(0, 1, owner=owner, high_open=True, blinding=self.blinding)
+        integer_at_least(0, owner=owner, longest_gap=self.longest_gap)
+        if self.seal_beyond:
+            number_between(3, np.inf, owner=owner, high_open=True, seal_beyond=self.seal_beyond)
+        if not self.name:
+            raise ParameterError(f"The 'name' parameter of {owner} must not be empty.")
+        if isinstance(self.every, int):
+            integer_at_least(1, owner=owner, every=self.every)
+        for period in self.periods or ():
+            if isinstance(period, str):
+                one_of(NAMED, owner=owner, periods=period)
+            else:
+                integer_at_least(2, owner=owner, periods=period)
+
+    def purpose(self, what: str) -> str:
+        """Return the purpose of a key: codecs of different names share none."""
+        return f"encode/series/1/{self.name}/{what}"

@@ -53,6 +53,8 @@ lock: ## Pin every dependency by hash (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 	  --group pyproject.toml:build --group pyproject.toml:test --group pyproject.toml:lint \
 	  --group pyproject.toml:docs -c requirements/runtime.txt pyproject.toml -o requirements/development.txt
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+	  --group pyproject.toml:cloud -c requirements/runtime.txt -o examples/rented_cloud/requirements.txt
 
 clean: ## Remove what was built, installed and cached
 	rm -rf $(VENV) build dist site out .mypy_cache .ruff_cache .pytest_cache .hypothesis

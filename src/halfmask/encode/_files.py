@@ -104,9 +104,9 @@ def fit_file(
     def batches() -> Iterator[pl.DataFrame]:
         nonlocal seen
         for batch in source.batches():
-            told("fitting", seen / source.n_rows)
-            seen += batch.height
             yield batch
+            seen += batch.height
+            told("fitting", seen / source.n_rows)
 
     return codec.fit_batches(batches(), target=target, task=task, schema=schema)
 

@@ -19,6 +19,8 @@ COMMANDS = (
     "encode",
     *(f"encode {name}" for name in ("fit", "apply")),
     "decode",
+    "assess",
+    "assess encoding",
     "vault",
     *(f"vault {name}" for name in ("create", "list", "rotate", "split", "join", "destroy")),
 )

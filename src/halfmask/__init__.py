@@ -40,7 +40,13 @@ if TYPE_CHECKING:
         RPlusTree,
     )
     from halfmask.anonymize.training import AnonymizedEstimator, accuracy_by_k
-    from halfmask.assess.attacks import AttackReport, ModelTarget, TableTarget, attack
+    from halfmask.assess.attacks import (
+        AttackReport,
+        EncodingTarget,
+        ModelTarget,
+        TableTarget,
+        attack,
+    )
     from halfmask.data import Hierarchy, Schema, describe, read_hierarchy
     from halfmask.encode import Codec
     from halfmask.guarantees import (
@@ -65,6 +71,7 @@ _ROOMS = {
     "ColumnNotFoundError": "_errors",
     "DataError": "_errors",
     "DistinctLDiversity": "guarantees",
+    "EncodingTarget": "assess.attacks",
     "EntropyLDiversity": "guarantees",
     "GuaranteeNotMetError": "_errors",
     "Guided": "anonymize",
@@ -118,6 +125,7 @@ __all__ = [
     "ColumnNotFoundError",
     "DataError",
     "DistinctLDiversity",
+    "EncodingTarget",
     "EntropyLDiversity",
     "GuaranteeNotMetError",
     "Guided",

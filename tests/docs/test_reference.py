@@ -25,6 +25,7 @@ ROOMS = (
     "assess.attacks",
     *(f"assess.attacks.{it}" for it in ("membership", "attributes", "structure", "tables")),
     "assess.attacks.classes",
+    "assess.attacks.encodings",
     "encode",
     "release",
     "vault",

@@ -14,6 +14,7 @@ from typing import Annotated
 import typer
 
 from halfmask import __version__
+from halfmask.cli._assess import assess
 from halfmask.cli._console import say_failure, use_careful_streams
 from halfmask.cli._decode import decode
 from halfmask.cli._describe import describe
@@ -44,6 +45,7 @@ app = typer.Typer(
 )
 for command in (describe, protect, verify, schema, decode):
     app.command()(command)
+app.add_typer(assess)
 app.add_typer(encode)
 app.add_typer(vault)
 

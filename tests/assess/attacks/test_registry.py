@@ -11,10 +11,12 @@ from halfmask._errors import ParameterError
 from halfmask.assess.attacks import (
     ATTACKS,
     Attack,
+    EncodingTarget,
     ModelTarget,
     TableTarget,
     attributes,
     classes,
+    encodings,
     membership,
     structure,
     tables,
@@ -27,6 +29,7 @@ FAMILIES = {
     "structure": structure,
     "tables": tables,
     "classes": classes,
+    "encodings": encodings,
 }
 
 
@@ -35,7 +38,7 @@ def test_an_attack_is_made_without_settings_and_found_by_its_name(name):
     made = named(name)
     assert isinstance(made, Attack)
     assert made.name == name
-    assert made.attacks in (ModelTarget, TableTarget)
+    assert made.attacks in (ModelTarget, TableTarget, EncodingTarget)
     assert made == ATTACKS[name]()
 
 

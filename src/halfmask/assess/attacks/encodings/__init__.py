@@ -10,6 +10,8 @@ without the key is granted to them: which column is which, how many categories t
 - :class:`DateRecovery`: dates, by weeks and seasons;
 - :class:`NullPatterns`, :class:`SecretReuse`, :class:`Fingerprints`: whose row it is, and which row
   of another upload.
+
+:func:`frontier` measures codecs by a learner's accuracy beside what the attacks recover.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from halfmask.assess.attacks.encodings._date_recovery import DateRecovery
 from halfmask.assess.attacks.encodings._frequency import FrequencyMatching
+from halfmask.assess.attacks.encodings._frontier import Frontier, FrontierPoint, frontier
 from halfmask.assess.attacks.encodings._joint_frequency import JointFrequencyMatching
 from halfmask.assess.attacks.encodings._known_plaintext import KnownPlaintext
 from halfmask.assess.attacks.encodings._name_dictionary import NameDictionary
@@ -35,6 +38,8 @@ __all__ = [
     "DateRecovery",
     "Fingerprints",
     "FrequencyMatching",
+    "Frontier",
+    "FrontierPoint",
     "JointFrequencyMatching",
     "KnownPlaintext",
     "NameDictionary",
@@ -43,6 +48,7 @@ __all__ = [
     "QuantileMatching",
     "ReMerge",
     "SecretReuse",
+    "frontier",
 ]
 
 ATTACKS: tuple[type[Attack], ...] = (

@@ -39,8 +39,8 @@ class NameDictionary:
     Notes
     -----
     What undid the hashed medallions of New York's taxis in 2014. An encoded name counts as found if
-    it holds six letters or more of a hash, or the whole of it, behind whatever stands before: cut
-    digests and prefixes hide nothing. Control: how many names of other tables are claimed to be
+    it holds a whole hash, or is the beginning of one, six letters or more, behind a short prefix:
+    cut digests and prefixes hide nothing. Control: how many names of other tables are claimed to be
     columns. The attack is exact: its arms are counts.
 
     Examples
@@ -53,7 +53,7 @@ class NameDictionary:
     attacks: ClassVar[type] = EncodingTarget
 
     salts: tuple[bytes, ...] = (b"salt", b"pepper", b"0", b"1")
-    seeds: int = 64
+    seeds: int = 16
 
     def __post_init__(self) -> None:
         integer_at_least(0, owner="NameDictionary", seeds=self.seeds)
@@ -66,7 +66,7 @@ class NameDictionary:
         """Hash the dictionary, and return how many names of columns are found."""
         true = set(target.original.columns)
         tried = dict.fromkeys((*(target.dictionary or target.original.columns), *_DECOYS.split()))
-        wanted = [name.lower() for name in target.encoded.columns]
+        wanted = _Wanted([name.lower() for name in target.encoded.columns])
         claimed = {name for name in tried if self._found(name, wanted)}
         others = [name for name in tried if name not in true]
         wrong = len(claimed.difference(true)) / max(1, len(others))
@@ -81,22 +81,31 @@ class NameDictionary:
             ),
         )
 
-    def _found(self, name: str, wanted: list[str]) -> bool:
-        for told in unkeyed(name, salts=self.salts, seeds=self.seeds):
-            for encoded in wanted:
-                if encoded == told or _cut(encoded, told):
-                    return True
-        return False
+    def _found(self, name: str, wanted: _Wanted) -> bool:
+        return any(wanted.holds(told) for told in unkeyed(name, salts=self.salts, seeds=self.seeds))
 
 
-def _cut(encoded: str, told: str) -> bool:
-    """Return whether a name holds a hash, or is the beginning of one, behind a short prefix."""
-    if len(told) < _SHORTEST or not _looks_hashed(told):
-        return False
-    if told in encoded:
-        return True
-    starts = (encoded, encoded[1:], encoded.rpartition("_")[2])
-    return any(len(each) >= _SHORTEST and told.startswith(each) for each in starts)
+class _Wanted:
+    """The encoded names, ready to be looked through for many hashes."""
+
+    def __init__(self, names: list[str]) -> None:
+        self._names = set(names)
+        self._all = "\n".join(names)
+        starts = {start for name in names for start in (name, name[1:], name.rpartition("_")[2])}
+        self._starts: dict[str, list[str]] = {}
+        for start in starts:
+            if len(start) >= _SHORTEST:
+                self._starts.setdefault(start[:_SHORTEST], []).append(start)
+
+    def holds(self, told: str) -> bool:
+        """Return whether a name is a hash, holds one, or is its beginning behind a short prefix."""
+        if told in self._names:
+            return True
+        if len(told) < _SHORTEST or not _looks_hashed(told):
+            return False
+        if told in self._all:
+            return True
+        return any(told.startswith(start) for start in self._starts.get(told[:_SHORTEST], ()))
 
 
 def _looks_hashed(told: str) -> bool:

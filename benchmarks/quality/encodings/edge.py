@@ -1,0 +1,65 @@
+"""The frontier: accuracy that codecs keep, beside what attacks recover, as pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+from sklearn.datasets import load_breast_cancer
+
+import workloads
+from halfmask.assess.attacks.encodings import Frontier, frontier
+from halfmask.encode import Codec
+
+ROWS = 5_000
+PRIVATE = ("age", "education-num", "capital-gain", "capital-loss", "hours-per-week", "workclass",
+           "marital-status", "occupation", "income")  # fmt: skip
+
+
+def frontiers(*, quick: bool, seed: int) -> dict[str, Frontier]:
+    """Measure the frontier of breast cancer data, and of Adult."""
+    cancer = load_breast_cancer()
+    numbers = {
+        str(name).replace(" ", "_"): cancer.data[:, place]
+        for place, name in enumerate(cancer.feature_names[:10])
+    }
+    table = pl.DataFrame(numbers).with_columns(pl.Series("ill", cancer.target.astype(str)))
+    if quick:
+        few = [Codec(learner="trees"), Codec(learner="networks", strength=2.0)]
+        return {"breast-cancer": frontier(table, target="ill", codecs=few, seed=seed)}
+    adult = pl.read_csv(workloads.ADULT_CSV).select(PRIVATE)[:ROWS]
+    return {
+        "breast-cancer": frontier(table, target="ill", seed=seed),
+        "adult": frontier(adult, target="income", seed=seed),
+    }
+
+
+def measure(*, quick: bool, seed: int) -> dict[str, Any]:
+    """Return the frontiers as tables; that they are drawn is the bar."""
+    found = frontiers(quick=quick, seed=seed)
+    parts = []
+    for name, edge in found.items():
+        lines = [
+            f"| {point.name} | {point.plain:.3f} | {point.encoded:.3f} "
+            f"| {'-' if point.k50 is None else point.k50} "
+            f"| {_of(point.recovered, 'encodings/known-plaintext: variance')} "
+            f"| {_of(point.recovered, 'encodings/population-sample')} |"
+            for point in edge.points
+        ]
+        refused = f"\n\nRefused: {', '.join(edge.refused)}." if edge.refused else ""
+        head = (
+            f"{name}, {edge.rows:,} rows, {edge.known} known\n\n| codec | plain | encoded | k50 | "
+            "variance from known rows | from a sample |\n|---|---|---|---|---|---|\n"
+        )
+        parts.append(head + "\n".join(lines) + refused)
+    points = sum(len(edge.points) for edge in found.values())
+    return {
+        "points of the frontiers": {"value": points, "goal": ">= 1", "holds": points >= 1},
+        "tables": "\n\n".join(parts),
+        "figures": {f"encoding-{name}": edge.to_svg() for name, edge in found.items()},
+    }
+
+
+def _of(recovered: Mapping[str, float], start: str) -> str:
+    return next((f"{v:.3f}" for name, v in recovered.items() if name.startswith(start)), "-")

@@ -1,0 +1,268 @@
+"""Frontier: what each encoding keeps of a learner's accuracy, beside what attacks recover."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from halfmask._errors import ColumnNotFoundError, DataError, ParameterError, SchemaError
+from halfmask._progress import silent
+from halfmask._validation import integer_at_least
+from halfmask.assess.attacks._encoding_target import EncodingTarget
+from halfmask.assess.attacks.encodings._frequency import FrequencyMatching
+from halfmask.assess.attacks.encodings._joint_frequency import JointFrequencyMatching
+from halfmask.assess.attacks.encodings._known_plaintext import KnownPlaintext
+from halfmask.assess.attacks.encodings._learners import accuracies
+from halfmask.assess.attacks.encodings._population_sample import PopulationSample
+from halfmask.assess.attacks.encodings._quantiles import QuantileMatching
+from halfmask.assess.attacks.encodings._re_merge import ReMerge
+from halfmask.data import atomic_file, to_polars
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from halfmask._progress import Progress
+    from halfmask.encode import Codec, Task
+
+__all__ = ["Frontier", "FrontierPoint", "frontier"]
+
+_FEWEST_ROWS = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrontierPoint:
+    """One encoding: what a learner makes of it, and what attackers do.
+
+    Parameters
+    ----------
+    name
+        What the codec is called in tables.
+    learner
+        What it is made for, and what was trained.
+    plain, encoded
+        How right the learner is from plain rows and from encoded ones, in [0, 1]: the share of
+        right classes, or of a number's variance.
+    recovered
+        What each attack recovers, in [0, 1], by its name and measure.
+    without
+        What is reached without the encoded rows, alike.
+    k50
+        The fewest known rows, of those that were tried, that give back half of the variance of
+        numbers; ``None`` if none did.
+    """
+
+    name: str
+    learner: str
+    plain: float
+    encoded: float
+    recovered: Mapping[str, float]
+    without: Mapping[str, float]
+    k50: int | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything under its name, for JSON."""
+        return {
+            "name": self.name,
+            "learner": self.learner,
+            "accuracy_plain": self.plain,
+            "accuracy_encoded": self.encoded,
+            "recovered": dict(self.recovered),
+            "without": dict(self.without),
+            "k50": self.k50,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frontier:
+    """The points of a table, in the order of the codecs.
+
+    Parameters
+    ----------
+    points
+        One for each codec.
+    known
+        How many rows an attacker knows.
+    rows
+        How many rows were encoded.
+    seed
+        What the rows were parted by.
+    refused
+        The codecs that could not give this table back exactly, and so encoded nothing.
+    """
+
+    points: tuple[FrontierPoint, ...]
+    known: int
+    rows: int
+    seed: int
+    refused: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything under its name, for JSON."""
+        return {
+            "known": self.known,
+            "refused": list(self.refused),
+            "rows": self.rows,
+            "seed": self.seed,
+            "points": [point.to_dict() for point in self.points],
+        }
+
+    def to_svg(self) -> str:
+        """Draw the points: accuracy against what is recovered, and a table of all attacks."""
+        from halfmask.assess.attacks.encodings._frontier_picture import (  # noqa: PLC0415 # as above
+            frontier_picture,
+        )
+
+        return frontier_picture(self)
+
+    def write(self, where: Path, *, picture: Path | None = None) -> None:
+        """Write the numbers as JSON and, if asked, the picture as SVG; each whole or not at all."""
+        with atomic_file(where) as file:
+            file.write(json.dumps(self.to_dict(), indent=1, allow_nan=False).encode())
+        if picture is not None:
+            with atomic_file(picture) as file:
+                file.write(self.to_svg().encode())
+
+
+def frontier(
+    table: object,
+    *,
+    target: str,
+    task: Task | None = None,
+    codecs: Sequence[Codec] | None = None,
+    known: int = 50,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> Frontier:
+    """Measure what encodings of a table keep of a learner's accuracy, and what attacks recover.
+
+    Parameters
+    ----------
+    table
+        Rows with the target, of any supported library. They are parted at random: four tenths are
+        encoded and trained on, two tenths are predicted, four tenths are the attacker's sample.
+    target, task
+        As of :meth:`halfmask.encode.Codec.fit`.
+    codecs
+        Unfitted codecs. ``None``: one for each kind of learner, trees with split categories, and
+        networks with flows of strength 0.5, 1, 2 and 4.
+    known
+        How many rows the attacker knows.
+    seed
+        What rows are parted by, and attacks draw from.
+    progress
+        Called with the name of each codec and the share that is done.
+
+    Returns
+    -------
+    Frontier
+
+    Raises
+    ------
+    ColumnNotFoundError
+        If there is no such target.
+    DataError
+        If there are fewer than 50 rows.
+
+    Notes
+    -----
+    **Guarantees.** What is told of an attack is what it recovers from the rows that were trained
+    on; the table is measured, and nothing is promised of another one.
+
+    **Edge cases.** A measure that a table has no columns for is left out. A codec that refuses
+    the table, since its cells would not come back, is among the refused. Categories that only the
+    predicted rows have are sent by the code for values never seen.
+    """
+    integer_at_least(1, owner="frontier", known=known)
+    integer_at_least(0, owner="frontier", seed=seed)
+    rows = to_polars(table)
+    if target not in rows.columns:
+        raise ColumnNotFoundError.of([target], rows.columns, where="the table")
+    if rows.height < _FEWEST_ROWS:
+        raise DataError(f"A frontier needs {_FEWEST_ROWS} rows. The table has {rows.height}.")
+    order = np.random.default_rng(seed).permutation(rows.height)
+    first, second = int(0.4 * rows.height), int(0.6 * rows.height)
+    train, test, sample = rows[order[:first]], rows[order[first:second]], rows[order[second:]]
+    chosen = list(codecs) if codecs is not None else _profiles()
+    if not chosen:
+        raise ParameterError("There is no codec to measure.")
+    points: list[FrontierPoint] = []
+    refused: list[str] = []
+    for place, codec in enumerate(chosen):
+        name = _named(codec)
+        progress(name, place / len(chosen))
+        try:
+            codec.fit(train, target=target, task=task)
+            plain, encoded = accuracies(codec, train, test)
+        except SchemaError:
+            refused.append(name)
+            continue
+        aim = EncodingTarget.of_codec(codec, train, population=sample)
+        recovered, without, k50 = _attacked(aim, known, seed)
+        points.append(
+            FrontierPoint(
+                name=name,
+                learner=codec.learner,
+                plain=plain,
+                encoded=encoded,
+                recovered=recovered,
+                without=without,
+                k50=k50,
+            )
+        )
+    progress("done", 1.0)
+    return Frontier(
+        points=tuple(points), known=known, rows=train.height, seed=seed, refused=tuple(refused)
+    )
+
+
+def _profiles() -> list[Codec]:
+    from halfmask.encode import Codec  # noqa: PLC0415 # only who asks pays
+
+    wanted: list[dict[str, Any]] = [
+        {"learner": "trees"},
+        {"learner": "trees", "split": True},
+        {"learner": "distances"},
+        {"learner": "linear"},
+        *({"learner": "networks", "strength": strength} for strength in (0.0, 0.5, 1.0, 2.0, 4.0)),
+    ]
+    return [Codec(unseen="reserve", **each) for each in wanted]
+
+
+def _named(codec: Codec) -> str:
+    name: str = codec.learner
+    if codec.strength:
+        name += f", flow {codec.strength:g}"
+    if codec.by:
+        name += ", a matrix a category"
+    return name + (", split" if codec.split else "")
+
+
+def _attacked(
+    aim: EncodingTarget, known: int, seed: int
+) -> tuple[dict[str, float], dict[str, float], int | None]:
+    recovered: dict[str, float] = {}
+    without: dict[str, float] = {}
+    k50 = None
+    for attack in (
+        KnownPlaintext(known=known),
+        PopulationSample(),
+        QuantileMatching(),
+        FrequencyMatching(),
+        JointFrequencyMatching(),
+        ReMerge(),
+    ):
+        if attack.lacks(aim):
+            continue
+        for outcome in attack.run(aim, seed=seed):
+            key = f"{attack.name}: {outcome.measure}"
+            recovered[key] = outcome.success.value
+            without[key] = outcome.reference.value
+            found = outcome.details.get("k50", np.inf)
+            if outcome.measure.startswith("variance of numbers") and np.isfinite(found):
+                k50 = int(found)
+    return recovered, without, k50

@@ -1,0 +1,184 @@
+"""The frontier as one picture: accuracy against what is recovered, and a table of all attacks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from halfmask.assess.attacks._picture import (
+    AFTER,
+    BAD,
+    BEFORE,
+    CARD,
+    INK,
+    INSET,
+    MARGIN,
+    PAPER,
+    RULE,
+    STYLE,
+    TRACK,
+    WIDTH,
+)
+from halfmask.assess.attacks._svg import circle, line, rect, safe, text, wrapped
+
+if TYPE_CHECKING:
+    from halfmask.assess.attacks.encodings._frontier import Frontier, FrontierPoint
+
+__all__ = ["frontier_picture"]
+
+_LEFT, _RIGHT, _TOP, _BOTTOM = 96.0, 640.0, 128.0, 392.0
+_TABLE, _LINE = 470.0, 26
+_FIRST, _WIDE = 330.0, 92.0
+_NARROW = 78.0
+#: What stands in a column of the table, by the beginning of the attack's name and measure.
+_COLUMNS = (
+    ("known rows, numbers", "encodings/known-plaintext: variance"),
+    ("known rows, categories", "encodings/known-plaintext: cells"),
+    ("a sample, no known row", "encodings/population-sample"),
+    ("quantiles", "encodings/quantile-matching"),
+    ("frequencies", "encodings/frequency-matching"),
+    ("frequencies jointly", "encodings/joint-frequency"),
+)
+
+
+def frontier_picture(found: Frontier) -> str:
+    """Draw a frontier as SVG.
+
+    Parameters
+    ----------
+    found
+        Of any number of points.
+
+    Returns
+    -------
+    str
+        An SVG of 900 units of width. Above, each codec by the variance of numbers that known rows
+        give back (to the right: more) and by the learner's accuracy (upwards: more), a ring where
+        the learner stands with plain rows. Below, a table of what each attack recovers.
+
+    Notes
+    -----
+    **Guarantees.** No words can become markup; the same frontier gives the same bytes.
+    """
+    points = found.points
+    height = _TABLE + 60 + _LINE * len(points) + 24
+    title = f"Accuracy kept and what {found.known} known rows give back"
+    opened = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:.0f}" '
+        f'width="{WIDTH}" height="{height:.0f}" role="img" aria-labelledby="frontier-title">'
+    )
+    parts = [
+        opened,
+        f'<title id="frontier-title">{safe(title)}</title>',
+        STYLE,
+        rect(0, 0, WIDTH, height, PAPER),
+        text(MARGIN, 34, "halfmask encoding frontier", "soft"),
+        text(MARGIN, 64, title, "title"),
+        text(MARGIN, 86, f"{found.rows:,} encoded rows; numbers are shares in [0, 1]", "soft"),
+        _card(_TOP - 26, _BOTTOM - _TOP + 76),
+        *_scatter(points),
+        _card(_TABLE - 26, 70 + _LINE * len(points)),
+        *_table(points),
+        "</svg>\n",
+    ]
+    return "".join(parts)
+
+
+def _scatter(points: tuple[FrontierPoint, ...]) -> list[str]:
+    shares = [share for point in points for share in (point.plain, point.encoded)]
+    low = int(10 * min(shares, default=0.0)) / 10
+    high = min(1.0, int(10 * max(shares, default=1.0) + 1) / 10)
+    span = max(high - low, 0.1)
+
+    def across(share: float) -> float:
+        return _LEFT + (_RIGHT - _LEFT) * share
+
+    def up(share: float) -> float:
+        return _BOTTOM - (_BOTTOM - _TOP) * (share - low) / span
+
+    parts = []
+    for step in range(5):
+        share, kept = step / 4, low + span * step / 4
+        parts += [
+            line(across(share), _TOP, across(share), _BOTTOM, RULE),
+            text(across(share) - 8, _BOTTOM + 18, f"{share:g}", "small"),
+            line(_LEFT, up(kept), _RIGHT, up(kept), RULE),
+            text(_LEFT - 8, up(kept) + 4, f"{kept:.3g}", "small", end=True),
+        ]
+    parts += [
+        text(_LEFT, _BOTTOM + 38, "variance of numbers that known rows give back", "soft"),
+        text(MARGIN + INSET, _TOP - 8, "accuracy of the learner", "soft"),
+    ]
+    labels = sorted(
+        ((up(point.encoded), place, point) for place, point in enumerate(points)),
+        key=lambda each: each[:2],
+    )
+    lowest = _TOP - 14
+    for y, place, point in labels:
+        x = across(_cell(point, _COLUMNS[0][1]) or 0.0)
+        lowest = max(y, lowest + 17)
+        parts += [
+            f"<g><title>{safe(point.name)}</title>",
+            _ring(x, up(point.plain)),
+            line(x, up(point.plain), x, y, BEFORE),
+            line(x + 7, y, _RIGHT + 12, lowest, TRACK),
+            circle(x, y, 5.5, AFTER),
+            text(_RIGHT + 16, lowest + 4, f"{place + 1}  {point.name}", "small"),
+            "</g>",
+        ]
+    return parts
+
+
+def _table(points: tuple[FrontierPoint, ...]) -> list[str]:
+    left = MARGIN + INSET
+    parts = [text(left, _TABLE, "encoding", "family")]
+    heads = [("plain", 206.0), ("encoded", 262.0), ("k50", 306.0)]
+    parts += [text(x, _TABLE + 14, word, "small", end=True) for word, x in heads]
+    for place, (words, _) in enumerate(_COLUMNS):
+        x = _FIRST + _WIDE * place
+        parts += [
+            text(x, _TABLE + 14 * row, each, "small") for row, each in enumerate(wrapped(words, 14))
+        ]
+    for place, point in enumerate(points):
+        y = _TABLE + 44 + _LINE * place
+        parts += [
+            line(left, y - 16, WIDTH - left, y - 16, RULE),
+            text(left, y, f"{place + 1}  {point.name}", "small"),
+            text(206, y, f"{point.plain:.3f}", "before", end=True),
+            text(262, y, f"{point.encoded:.3f}", "after", end=True),
+            text(306, y, "-" if point.k50 is None else str(point.k50), end=True),
+        ]
+        for column, (_, key) in enumerate(_COLUMNS):
+            parts += _measured(point, key, _FIRST + _WIDE * column, y)
+    return parts
+
+
+def _measured(point: FrontierPoint, key: str, x: float, y: float) -> list[str]:
+    share = _cell(point, key)
+    if share is None:
+        return [text(x, y, "-", "small")]
+    without = next((v for name, v in point.without.items() if name.startswith(key)), 0.0)
+    track = _NARROW - 34
+    return [
+        rect(x, y - 8, track, 6, TRACK, round_=3),
+        rect(x, y - 8, track * min(share, 1.0), 6, BAD, round_=3),
+        line(x + track * without, y - 11, x + track * without, y + 1, INK, 1.5),
+        text(x + track + 6, y, f"{share:.2f}", "small"),
+    ]
+
+
+def _cell(point: FrontierPoint, key: str) -> float | None:
+    return next((v for name, v in point.recovered.items() if name.startswith(key)), None)
+
+
+def _ring(x: float, y: float) -> str:
+    return (
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="8" fill="none" stroke="{BEFORE}" '
+        'stroke-width="1.5"/>'
+    )
+
+
+def _card(y: float, height: float) -> str:
+    return (
+        f'<rect x="{MARGIN}" y="{y:.1f}" width="{WIDTH - 2 * MARGIN}" height="{height:.1f}" '
+        f'rx="12" fill="{CARD}" stroke="{RULE}"/>'
+    )

@@ -1,0 +1,302 @@
+"""``halfmask assess``: what an attacker reads of what is to leave."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from halfmask.cli._codecs import open_vault, unseal_codec
+from halfmask.cli._console import console, listing, printable, say_json
+from halfmask.cli._failures import UsageError
+from halfmask.cli._options import (  # noqa: TC001 # typer reads annotations
+    DebugOption,
+    JsonOption,
+    TableArgument,
+    VerboseOption,
+)
+from halfmask.cli._progress import Stages, compilation_announced
+from halfmask.cli._tables import (  # as above
+    DelimiterOption,
+    EncodingOption,
+    FormatOption,
+    LeaveOutOption,
+    MarkOption,
+    Reading,
+)
+from halfmask.cli._vault_lock import (  # noqa: TC001 # as above
+    KeyFileOption,
+    KeyringOption,
+    PassphraseFileOption,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from halfmask.assess.attacks import AttackReport, EncodingTarget
+    from halfmask.assess.attacks.encodings import Frontier
+
+__all__ = ["assess"]
+
+#: The fewest rows of which half can be attacked.
+FEWEST = 200
+
+assess = typer.Typer(
+    name="assess",
+    help="Attack what is to leave, before others do.",
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+
+@assess.callback(invoke_without_command=True)
+def _root(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help(), nl=False)
+        raise typer.Exit(2)
+
+
+@assess.command()
+def encoding(
+    table: TableArgument,
+    encoded: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[ENCODED]",
+            show_default=False,
+            help="TABLE as it is to leave, its rows in TABLE's order; or give --vault and --codec.",
+        ),
+    ] = None,
+    *,
+    vault: Annotated[
+        str | None,
+        typer.Option("--vault", metavar="VAULT", help="The vault that holds the codec."),
+    ] = None,
+    codec: Annotated[
+        str | None, typer.Option("--codec", metavar="NAME", help="The codec's name there.")
+    ] = None,
+    frontier: Annotated[
+        str | None,
+        typer.Option(
+            "--frontier",
+            metavar="TARGET",
+            help="Instead of one encoding, measure all kinds of codecs with a learner of this "
+            "column: accuracy kept, and what attacks recover.",
+        ),
+    ] = None,
+    task: Annotated[
+        Literal["classification", "regression"] | None,
+        typer.Option("--task", help="What a target of integers is, for --frontier."),
+    ] = None,
+    known: Annotated[
+        int, typer.Option("--known", min=1, metavar="ROWS", help="How many rows attackers know.")
+    ] = 50,
+    period: Annotated[
+        list[int] | None,
+        typer.Option(
+            "--period",
+            min=2,
+            metavar="ROWS",
+            help="After how many rows a calendar comes round, where rows are in the order of time; "
+            "may be given more than once.",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, metavar="N", help="What is drawn by.")] = 0,
+    out: Annotated[
+        str | None, typer.Option("--out", "-o", metavar="FILE", help="Write the numbers as JSON.")
+    ] = None,
+    picture: Annotated[
+        str | None, typer.Option("--picture", metavar="FILE", help="Draw them as SVG.")
+    ] = None,
+    leave_out: LeaveOutOption = None,
+    format: FormatOption = None,  # noqa: A002 # it is the option's name
+    delimiter: DelimiterOption = None,
+    encoding: EncodingOption = "utf-8",
+    mark: MarkOption = None,
+    key_file: KeyFileOption = None,
+    passphrase_file: PassphraseFileOption = None,
+    keyring: KeyringOption = False,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = False,
+    debug: DebugOption = False,  # noqa: ARG001 # main looks for it
+) -> int:
+    """Attack an encoding of TABLE with and without known rows.
+
+    Half of the rows are attacked as they leave; the other half is what an attacker knows of similar
+    people. Each attack is run on the rows as they are, too: one that doesn't break those proves
+    nothing. Nothing is written but what is asked for. Exit code 0 whatever the attacks find.
+    """
+    ways = sum((encoded is not None, codec is not None, frontier is not None))
+    if ways != 1 or (codec is None) != (vault is None):
+        raise UsageError(
+            "Say what is to be attacked, in one way.",
+            hint="Give ENCODED, or --vault and --codec, or --frontier TARGET.",
+        )
+    reading = Reading(
+        format=format, delimiter=delimiter, encoding=encoding, marks=mark, leave_out=leave_out
+    )
+    err = console(stderr=True)
+    with compilation_announced(err), Stages(err, verbose=verbose) as stages:
+        if frontier is not None:
+            from halfmask.assess.attacks.encodings import (  # noqa: PLC0415 # half a second
+                frontier as measured,
+            )
+
+            rows = _read(reading, table, None)
+            stages("measuring")
+            edge = measured(
+                rows, target=frontier, task=task, known=known, seed=seed, progress=stages
+            )
+            return _answer(edge, out, picture, as_json=as_json)
+        if codec is not None and vault is not None:
+            opened = open_vault(vault, key_file, passphrase_file, keyring=keyring)
+            target = _of_codec(reading, table, unseal_codec(opened, codec), seed)
+        else:
+            target = _of_files(reading, table, str(encoded), seed, tuple(period or ()))
+        report = _attacked(target, known, seed, stages)
+    return _answer(report, out, picture, as_json=as_json)
+
+
+def _read(reading: Reading, table: str, dtypes: dict[str, pl.DataType] | None) -> pl.DataFrame:
+    import polars as pl  # noqa: PLC0415 # half a second
+
+    return pl.concat(list(reading.open(table, dtypes=dtypes).batches()))
+
+
+def _halves(
+    n_rows: int, seed: int, *, in_order: bool
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return which rows are attacked, and which an attacker knows similar people by."""
+    import numpy as np  # noqa: PLC0415 # half a second
+
+    from halfmask._errors import DataError  # noqa: PLC0415 # the same
+
+    if n_rows < FEWEST:
+        raise DataError(
+            f"The table has {n_rows} rows, too few to attack half of them.",
+            hint=f"Give a table of {FEWEST} rows or more.",
+        )
+    if in_order:
+        every = np.arange(n_rows)
+        return every, every[:0]
+    order = np.random.default_rng(seed).permutation(n_rows)
+    return np.sort(order[: n_rows // 2]), np.sort(order[n_rows // 2 :])
+
+
+def _of_codec(reading: Reading, table: str, codec: object, seed: int) -> EncodingTarget:
+    from halfmask.assess.attacks import EncodingTarget  # noqa: PLC0415 # half a second
+    from halfmask.encode import Codec  # noqa: PLC0415 # the same
+
+    if not isinstance(codec, Codec):
+        raise UsageError("That codec is none of tables.")
+    plan = codec.plan_
+    dtypes = dict(zip(plan.names, plan.dtypes, strict=True))
+    if plan.target is not None:
+        dtypes[plan.target.name] = plan.target.dtype
+    rows = _read(reading, table, dtypes)
+    mine, others = _halves(rows.height, seed, in_order=False)
+    return EncodingTarget.of_codec(codec, rows[mine], population=rows[others])
+
+
+def _of_files(
+    reading: Reading, table: str, encoded: str, seed: int, periods: tuple[int, ...]
+) -> EncodingTarget:
+    from halfmask._errors import DataError  # noqa: PLC0415 # half a second
+    from halfmask.assess.attacks import EncodingTarget  # noqa: PLC0415 # the same
+
+    rows, sent = _read(reading, table, None), _read(_plain(), encoded, None)
+    if rows.height != sent.height:
+        raise DataError(
+            f"TABLE has {rows.height} rows and ENCODED has {sent.height}.",
+            hint="Give the encoding of all of TABLE, its rows in TABLE's order.",
+        )
+    mine, others = _halves(rows.height, seed, in_order=bool(periods))
+    return EncodingTarget(
+        encoded=sent[mine],
+        original=rows[mine],
+        population=None if periods else rows[others],
+        periods=periods,
+    )
+
+
+def _plain() -> Reading:
+    return Reading(format=None, delimiter=None, encoding="utf-8", marks=None, leave_out=None)
+
+
+def _attacked(target: EncodingTarget, known: int, seed: int, stages: Stages) -> AttackReport:
+    from halfmask.assess.attacks import ATTACKS, attack  # noqa: PLC0415 # half a second
+    from halfmask.assess.attacks.encodings import KnownPlaintext  # noqa: PLC0415 # the same
+
+    chosen = []
+    for name, make in ATTACKS.items():
+        if name.startswith("encodings/"):
+            each = KnownPlaintext(known=known) if make is KnownPlaintext else make()
+            if not each.lacks(target):
+                chosen.append(each)
+    unprotected = target.unprotected()
+    return attack(target, unprotected=unprotected, attacks=chosen, seed=seed, progress=stages)
+
+
+def _answer(
+    found: AttackReport | Frontier, out: str | None, picture: str | None, *, as_json: bool
+) -> int:
+    from halfmask.data import atomic_file  # noqa: PLC0415 # half a second
+
+    if out is not None:
+        found.write(Path(out))
+    if picture is not None:
+        with atomic_file(Path(picture)) as file:
+            file.write(found.to_svg().encode())
+    if as_json:
+        say_json({"ok": True, **found.to_dict()})
+        return 0
+    from halfmask.assess.attacks import AttackReport  # noqa: PLC0415 # half a second
+
+    if isinstance(found, AttackReport):
+        _show_findings(found)
+    else:
+        _show_points(found)
+    return 0
+
+
+def _show_findings(report: AttackReport) -> None:
+    table = listing("attack", "measure", "as it is", "encoded", "without", "verdict")
+    table.columns[0].overflow = table.columns[1].overflow = "fold"
+    for finding in report.findings:
+        outcome, power = finding.outcome, finding.power
+        table.add_row(
+            outcome.attack.rpartition("/")[2],
+            outcome.measure,
+            "-" if power is None else f"{power.success.value:.3f}",
+            f"{outcome.success.value:.3f}",
+            f"{outcome.reference.value:.3f}",
+            finding.verdict,
+        )
+    console().print(table)
+    for finding in report.findings:
+        fewest = finding.outcome.details.get("k50")
+        if fewest is not None:
+            said = f"{fewest:.0f} known rows" if fewest < 1e9 else "no number of rows tried"
+            console().print(f"{finding.outcome.measure}: half comes back from {said}.")
+
+
+def _show_points(edge: Frontier) -> None:
+    table = listing("encoding", "plain", "encoded", "k50", "known rows", "no known row")
+    for point in edge.points:
+        of = {name.split(":")[0].rpartition("/")[2]: v for name, v in point.recovered.items()}
+        known = next((v for n, v in point.recovered.items() if "variance of numbers, " in n), None)
+        sample = of.get("population-sample")
+        table.add_row(
+            printable(point.name),
+            f"{point.plain:.3f}",
+            f"{point.encoded:.3f}",
+            "-" if point.k50 is None else str(point.k50),
+            "-" if known is None else f"{known:.3f}",
+            "-" if sample is None else f"{sample:.3f}",
+        )
+    console().print(table)
+    for name in edge.refused:
+        console().print(f"{name}: refused, cells would not come back exactly.")

@@ -1,0 +1,102 @@
+"""Every attack breaks rows as they are and unkeyed encodings, and nothing that is independent."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+import polars as pl
+import pytest
+
+from halfmask.assess.attacks import EncodingTarget, attack
+from halfmask.assess.attacks.encodings import ATTACKS, DateRecovery, KnownPlaintext
+
+TABLES = [
+    make(known=30, n_rows=400) if make is KnownPlaintext else make()
+    for make in ATTACKS
+    if make is not DateRecovery
+]
+
+
+def _sha(word):
+    return hashlib.sha256(word.encode()).hexdigest()
+
+
+def _unkeyed(rows):
+    """Hash names and categories without a key, and scale numbers by what anybody may guess."""
+    columns = []
+    for column in rows.iter_columns():
+        if column.dtype == pl.String:
+            coded = column.map_elements(_sha, return_dtype=pl.String)
+        else:
+            coded = column.cast(pl.Float64) * 3 + 1
+        columns.append(coded.alias("c" + _sha(column.name)[:16]))
+    return pl.DataFrame(columns)
+
+
+def _with_holes():
+    """Return rows of which three answers in ten are missing: hardly two miss the same ones."""
+    rng = np.random.default_rng(3)
+    cells = pl.DataFrame({f"x{i}": rng.normal(size=800) for i in range(14)})
+    return cells.select(
+        pl.when(pl.Series(rng.random(800) < 0.7)).then(name).alias(name) for name in cells.columns
+    )
+
+
+@pytest.mark.parametrize("each", TABLES, ids=lambda each: each.name)
+def test_identity_and_unkeyed_encodings_are_broken(each, rows, sample):
+    if each.name == "encodings/null-patterns":
+        rows = sample = _with_holes()
+    unkeyed = _unkeyed(rows)
+    target = EncodingTarget(encoded=unkeyed, original=rows, population=sample, later=unkeyed)
+    for one in (target.unprotected(), target):
+        report = attack(one, unprotected=one.unprotected(), attacks=[each])
+        assert {finding.verdict for finding in report.findings} == {"broken"}
+
+
+@pytest.mark.parametrize("each", TABLES, ids=lambda each: each.name)
+def test_a_table_that_has_nothing_to_do_with_the_rows_is_not_broken(each, random_table):
+    report = attack(random_table, unprotected=random_table.unprotected(), attacks=[each])
+    for finding in report.findings:
+        assert finding.outcome.excess.bounds(finding.error)[0] <= finding.allowed
+
+
+def test_an_attack_says_what_it_lacks(rows):
+    bare = EncodingTarget(encoded=rows.select("code"), original=rows.select("code"))
+    lacks = {make.name: make().lacks(bare) for make in ATTACKS}
+    assert lacks["encodings/frequency-matching"] == "a sample of the population"
+    assert lacks["encodings/secret-reuse"] == "a second upload"
+    assert lacks["encodings/null-patterns"] == "missing cells"
+    assert lacks["encodings/date-recovery"] == "periods of a calendar"
+    assert lacks["encodings/known-plaintext"] == ""
+
+
+def test_the_same_seed_gives_the_same_findings_and_no_detail_holds_a_cell(encoded):
+    """Names of columns may stand in a report at home, a category may not."""
+    target = encoded(learner="trees")
+    for each in TABLES:
+        first, again = (each.run(target, seed=3) for _ in range(2))
+        assert [one.success.value for one in first] == [one.success.value for one in again]
+        for outcome in first:
+            words = {word for name in outcome.details for word in name.split()}
+            assert not words & {"yes", "no", "u", "v", "w", "x"}
+            assert all(isinstance(value, float) for value in outcome.details.values())
+
+
+@pytest.mark.parametrize("shift", [0, 3])
+def test_dates_come_back_from_a_season_and_not_from_noise(shift):
+    rng = np.random.default_rng(0)
+    n, week = 2100, np.arange(2100) % 7
+    sold = 10 * np.sin(2 * np.pi * week / 7) + 5 * (week == 2) + rng.normal(size=n)
+    original = pl.DataFrame({"sold": sold})
+    as_sent = original.select(pl.col("sold") * (-2.0) + shift)
+    noise = pl.DataFrame({"a": rng.normal(size=n)})
+    found = {}
+    for name, sent in (("sent", as_sent), ("noise", noise)):
+        target = EncodingTarget(encoded=sent, original=original, periods=(7,))
+        report = attack(target, unprotected=target.unprotected(), attacks=[DateRecovery()])
+        found[name] = report.findings[0]
+
+    assert found["sent"].verdict == "broken"
+    assert found["sent"].outcome.success.value > 0.95
+    assert found["noise"].outcome.success.value < 0.4

@@ -47,12 +47,19 @@ def measure(*, quick: bool, seed: int) -> dict[str, Any]:
             f"| {_of(point.recovered, 'encodings/population-sample')} |"
             for point in edge.points
         ]
+        steps = sorted({k for point in edge.points for k in point.curve})
+        curves = [
+            f"| {point.name} | " + " | ".join(f"{point.curve.get(k, 0):.2f}" for k in steps) + " |"
+            for point in edge.points
+        ]
+        told = "\n\n| known rows | " + " | ".join(map(str, steps)) + " |\n|"
+        told += "---|" * (len(steps) + 1) + "\n" + "\n".join(curves)
         refused = f"\n\nRefused: {', '.join(edge.refused)}." if edge.refused else ""
         head = (
             f"{name}, {edge.rows:,} rows, {edge.known} known\n\n| codec | plain | encoded | k50 | "
             "variance from known rows | from a sample |\n|---|---|---|---|---|---|\n"
         )
-        parts.append(head + "\n".join(lines) + refused)
+        parts.append(head + "\n".join(lines) + told + refused)
     points = sum(len(edge.points) for edge in found.values())
     return {
         "points of the frontiers": {"value": points, "goal": ">= 1", "holds": points >= 1},

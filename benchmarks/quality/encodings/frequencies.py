@@ -18,7 +18,16 @@ if TYPE_CHECKING:
     import polars as pl
 
 ROWS, FEW = 20_000, 4_000
-COLUMNS = ("education", "occupation", "workclass", "native-country", "marital-status")
+COLUMNS = (
+    "education",
+    "occupation",
+    "workclass",
+    "native-country",
+    "marital-status",
+    "relationship",
+    "race",
+    "sex",
+)
 SLACK = 0.02
 
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["Frontier", "FrontierPoint", "frontier"]
 
 _FEWEST_ROWS = 50
+_FROM = "variance_from_"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +55,8 @@ class FrontierPoint:
     k50
         The fewest known rows, of those that were tried, that give back half of the variance of
         numbers; ``None`` if none did.
+    curve
+        What so many known rows give back of the variance of numbers.
     """
 
     name: str
@@ -63,6 +66,7 @@ class FrontierPoint:
     recovered: Mapping[str, float]
     without: Mapping[str, float]
     k50: int | None
+    curve: Mapping[int, float]
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything under its name, for JSON."""
@@ -74,6 +78,7 @@ class FrontierPoint:
             "recovered": dict(self.recovered),
             "without": dict(self.without),
             "k50": self.k50,
+            "curve": {str(k): share for k, share in self.curve.items()},
         }
 
 
@@ -202,7 +207,7 @@ def frontier(
             refused.append(name)
             continue
         aim = EncodingTarget.of_codec(codec, train, population=sample)
-        recovered, without, k50 = _attacked(aim, known, seed)
+        recovered, without, curve = _attacked(aim, known, seed)
         points.append(
             FrontierPoint(
                 name=name,
@@ -211,7 +216,8 @@ def frontier(
                 encoded=encoded,
                 recovered=recovered,
                 without=without,
-                k50=k50,
+                k50=min((k for k, share in curve.items() if share >= 0.5), default=None),
+                curve=curve,
             )
         )
     progress("done", 1.0)
@@ -244,10 +250,10 @@ def _named(codec: Codec) -> str:
 
 def _attacked(
     aim: EncodingTarget, known: int, seed: int
-) -> tuple[dict[str, float], dict[str, float], int | None]:
+) -> tuple[dict[str, float], dict[str, float], dict[int, float]]:
     recovered: dict[str, float] = {}
     without: dict[str, float] = {}
-    k50 = None
+    curve: dict[int, float] = {}
     for attack in (
         KnownPlaintext(known=known),
         PopulationSample(),
@@ -262,7 +268,9 @@ def _attacked(
             key = f"{attack.name}: {outcome.measure}"
             recovered[key] = outcome.success.value
             without[key] = outcome.reference.value
-            found = outcome.details.get("k50", np.inf)
-            if outcome.measure.startswith("variance of numbers") and np.isfinite(found):
-                k50 = int(found)
-    return recovered, without, k50
+            curve |= {
+                int(name.removeprefix(_FROM)): share
+                for name, share in outcome.details.items()
+                if name.startswith(_FROM)
+            }
+    return recovered, without, curve

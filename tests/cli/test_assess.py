@@ -1,0 +1,71 @@
+"""`halfmask assess encoding`: a codec in a vault, two files, a frontier; and wrong words."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+from halfmask.cli import main
+from halfmask.encode import Codec
+from halfmask.vault import KeyFile, Vault
+
+
+@pytest.fixture
+def home(tmp_path):
+    """A table of 400 rows, and a vault with a codec of it."""
+    rng = np.random.default_rng(0)
+    table = pl.DataFrame(
+        {
+            "age": rng.integers(18, 90, 400),
+            "town": rng.choice(["secretville", "b", "c"], 400, p=[0.6, 0.3, 0.1]),
+            "ill": rng.choice(["yes", "no"], 400),
+        }
+    )
+    table.write_parquet(tmp_path / "table.parquet")
+    codec = Codec(learner="trees").fit(table, target="ill")
+    vault = Vault.create(tmp_path / "vault", lock=KeyFile.create(tmp_path / "key"))
+    vault.seal("codec/mine", codec.to_bytes(), context="codec/mine")
+    codec.plan_.encoded(table).write_parquet(tmp_path / "sent.parquet")
+    return tmp_path
+
+
+def _run(home, *words):
+    return main(["assess", "encoding", str(home / "table.parquet"), *words])
+
+
+def test_a_codec_in_a_vault_is_attacked_and_the_report_holds_no_cell(home, capsys):
+    lock = ["--vault", str(home / "vault"), "--codec", "mine", "--key-file", str(home / "key")]
+    files = ["--out", str(home / "r.json"), "--picture", str(home / "r.svg")]
+
+    assert _run(home, *lock, *files, "--known", "20") == 0
+
+    shown = capsys.readouterr().out
+    told = json.loads((home / "r.json").read_text())
+    verdicts = {found["attack"]: found["verdict"] for found in told["findings"]}
+    assert verdicts["encodings/name-dictionary"] == "resisted"
+    assert verdicts["encodings/quantile-matching"] == "broken"
+    assert (home / "r.svg").read_text().startswith("<svg")
+    for text in (shown, json.dumps(told), (home / "r.svg").read_text()):
+        assert "secretville" not in text
+
+
+def test_two_files_are_compared_row_by_row(home, capsys):
+    assert _run(home, str(home / "sent.parquet"), "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["ok"] is True
+    assert {found["attack"].split("/")[0] for found in told["findings"]} == {"encodings"}
+
+
+def test_a_file_with_other_rows_is_refused(home, capsys):
+    pl.read_parquet(home / "sent.parquet")[:300].write_parquet(home / "few.parquet")
+    assert _run(home, str(home / "few.parquet")) == 1
+    assert "300" in capsys.readouterr().err
+
+
+def test_one_way_must_be_said(home, capsys):
+    assert _run(home) == 2
+    assert _run(home, str(home / "sent.parquet"), "--frontier", "ill") == 2
+    assert "one way" in capsys.readouterr().err

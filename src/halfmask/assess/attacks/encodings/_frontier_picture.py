@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["frontier_picture"]
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 96.0, 640.0, 128.0, 392.0
-_TABLE, _LINE = 470.0, 26
+_TABLE, _LINE = 482.0, 26
 _FIRST, _WIDE = 330.0, 92.0
 _NARROW = 78.0
 #: What stands in a column of the table, by the beginning of the attack's name and measure.

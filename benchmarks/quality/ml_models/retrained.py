@@ -12,21 +12,23 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from halfmask._errors import SchemaError
-from halfmask.anonymize.training import AnonymizedEstimator, cross_fitted
+from halfmask.anonymize import Guided
+from halfmask.anonymize.training import AnonymizedEstimator, Guidance, guidance
 from ml_models.encoding import FittedEncoding
 from ml_models.models import MODELS
 from ml_models.task import Anonymized
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from halfmask.guarantees import Guarantee
     from ml_models.encoding import Matrix
     from ml_models.task import Task
 
-#: How often points are refined; each costs a training, and forests take long.
-REFINEMENTS = {"nn": 6, "dt": 6}
-OTHER_REFINEMENTS = 2
+#: What isn't the estimator's default: models of many trees take long and never won by moved points,
+#: and forests longest, so that these try fewer partitions.
+SETTINGS: dict[str, dict[str, Any]] = {
+    "gb": {"refinements": 0},
+    "rf": {"refinements": 0, "method": Guided()},
+}
 #: The estimator's own number.
 FOLDS = 3
 
@@ -45,11 +47,7 @@ def retrained(task: Task, guarantees: list[Guarantee], **settings: Any) -> Anony
         guarantees=guarantees,
         quasi_identifiers=list(task.quasi_identifiers),
         encoder=FittedEncoding(task.encoder),
-        **{
-            "refinements": REFINEMENTS.get(task.model_name, OTHER_REFINEMENTS),
-            "seed": task.seed,
-        }
-        | settings,
+        **{"seed": task.seed} | SETTINGS.get(task.model_name, {}) | settings,
     )
     with warnings.catch_warnings():
         # the epochs are chosen, not run until nothing changes
@@ -62,14 +60,24 @@ def retrained(task: Task, guarantees: list[Guarantee], **settings: Any) -> Anony
     )
 
 
-def _guide(model: Any, task: Task) -> NDArray[np.float64]:  # noqa: ANN401 # scikit-learn's
+def _guide(model: Any, task: Task) -> Guidance:  # noqa: ANN401 # scikit-learn's
     """Cross-fit the guide as the estimator would; every k of a group is led by the same."""
     if not _remembered or _remembered[0] is not task.model:
+        recoded = np.zeros(task.encoded.shape[1], dtype=np.bool_)
+        recoded[task.columns] = True
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            said = cross_fitted(model, task.encoded, task.labels, folds=FOLDS, seed=task.seed)
+            said = guidance(
+                "cross-fitted",
+                model,
+                task.encoded.astype(np.float64),
+                task.labels,
+                recoded=recoded,
+                folds=FOLDS,
+                seed=task.seed,
+            )
         _remembered[:] = [task.model, said]
-    found: NDArray[np.float64] = _remembered[1]
+    found: Guidance = _remembered[1]
     return found
 
 

@@ -118,12 +118,11 @@ def test_the_best_of_what_was_tried_is_kept():
     assert {"centroid", "typical", "box", "record", "unconfounded"} <= set(model.trials_)
 
 
-def test_regression_is_guided_and_refined():
+def test_regression_is_guided():
     rows, _ = people(800)
     y = rows["age"].to_numpy() * 2.0 + rows["pay"].to_numpy()
     model = AnonymizedEstimator(LinearRegression(), guarantees=K, refinements=2).fit(rows, y)
     assert model.score(rows, y) > 0.9
-    assert "refined 2 times" in model.trials_
     assert not hasattr(model, "predict_proba")
     assert classes_of(model.fit_transform(rows, y)).min() >= 10
 
@@ -172,7 +171,7 @@ def test_a_fitted_model_leads():
 def test_a_classifier_without_probabilities_is_led_by_its_labels():
     rows, y = people()
     model = AnonymizedEstimator(LinearSVC(), guarantees=K).fit(rows, y)
-    assert "refined 1 times" not in model.trials_
+    assert not any("refined" in name for name in model.trials_)
     assert not hasattr(model, "predict_proba")
     assert model.decision_function(rows).shape == (400,)
 

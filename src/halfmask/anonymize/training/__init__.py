@@ -9,6 +9,7 @@ from __future__ import annotations
 from halfmask.anonymize.training._accuracy_by_k import AccuracyByK, KCost, accuracy_by_k
 from halfmask.anonymize.training._encoding import Encoding
 from halfmask.anonymize.training._estimator import AnonymizedEstimator
+from halfmask.anonymize.training._guidance import Guidance, guidance
 from halfmask.anonymize.training._guides import cross_fitted
 from halfmask.anonymize.training._representatives import REPRESENTATIVES
 
@@ -17,7 +18,9 @@ __all__ = [
     "AccuracyByK",
     "AnonymizedEstimator",
     "Encoding",
+    "Guidance",
     "KCost",
     "accuracy_by_k",
     "cross_fitted",
+    "guidance",
 ]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import polars as pl
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier, is_regressor
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier, is_regressor
 from sklearn.utils import TransformerTags, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -18,13 +18,13 @@ from halfmask._errors import (
 )
 from halfmask._validation import fraction, integer_at_least
 from halfmask.anonymize._anonymizer import Anonymizer
-from halfmask.anonymize._guided import Guided
 from halfmask.anonymize.training._discreet import Discreet
 from halfmask.anonymize.training._encoding import Encoding, as_table, columns_match
-from halfmask.anonymize.training._guides import comparable, guide_values
-from halfmask.anonymize.training._points import ClassRows
-from halfmask.anonymize.training._recount import count_again, has_majority_label, labels_known
-from halfmask.anonymize.training._representatives import CHOSEN, MOVED, candidates
+from halfmask.anonymize.training._guidance import guidance
+from halfmask.anonymize.training._partitions import partitions
+from halfmask.anonymize.training._recount import labels_known
+from halfmask.anonymize.training._representatives import CHOSEN, representative_named
+from halfmask.anonymize.training._retraining import Classes, Retrained, retrain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,9 +36,6 @@ if TYPE_CHECKING:
     from halfmask.guarantees import Guarantee
 
 __all__ = ["AnonymizedEstimator"]
-
-#: Points that are so much worse than the best so far, in the model's score, aren't refined.
-HOPELESS = 0.02
 
 
 def _has(method: str) -> Any:  # noqa: ANN401 # scikit-learn ships no types
@@ -77,20 +74,22 @@ class AnonymizedEstimator(
         of these, which then lead together. Where the estimator is cloned (searches, accuracy by k)
         a fitted model must be in a ``sklearn.frozen.FrozenEstimator``.
     method
-        How classes are found; ``None``: :class:`Guided`.
+        How classes are found; ``None``: :class:`Guided`, with ``"chosen"`` also a wider one.
     representative
         What a class is written as: ``"centroid"``, ``"typical"``, ``"box"``, ``"unconfounded"``,
         ``"record"`` (the paper's), ``"nearest-prediction"``, or ``"chosen"``: all but the last are
-        tried, the unconfounded are refined by what retrained models lack, and those win whose
-        model agrees best with the labels of the rows as they were. Networks learn most from refined
-        points, trees from boxes and records.
+        tried, on several partitions, the best of them are refined by what retrained models lack,
+        and those win whose model agrees best with the labels of the rows as they were; of equals,
+        those whose model knows least by heart. Networks learn most from refined points, trees from
+        boxes and records.
     encoder
         Makes numbers of rows, as the model sees them; ``None``: numbers to mean 0 and deviation 1,
         a column for each category. What it learns (means, deviations, names of categories) is
         learned from the rows as they are; a ``FrozenEstimator`` of one that was fitted to other
         rows avoids that.
     refinements
-        How often points are moved after a retraining, at least 0; each costs a training.
+        How often points are moved after a retraining, at least 0, shared among what they start
+        from; each costs a training.
     folds
         Into how many parts the rows are cut for a cross-fitted guide.
     hierarchies, kinds, max_suppression_fraction
@@ -112,8 +111,13 @@ class AnonymizedEstimator(
         What each class is written as.
     representative_ : str
         Which representative was used.
+    led_by_ : str
+        What led the classes: ``"led by rows"``, or ``"led by quasi-identifiers alone"``: where
+        other columns reach the model too, what a guide says on average over them; ``"wider"``
+        stands for a larger ``least_gain``.
     trials_ : dict of str to float
-        What each representative that was tried reached on the rows as they were.
+        What each representative that was tried reached on the rows as they were, accuracy or R²;
+        less what is known by heart, where columns that aren't recoded let the model learn rows.
     judgements_ : list of Judgement
         What each guarantee achieves.
     classes_ : ndarray
@@ -139,7 +143,8 @@ class AnonymizedEstimator(
 
     **Edge cases.** Points are synthetic, except ``"record"`` and ``"nearest-prediction"``, which
     are somebody's. Choosing and refining ask retrained models about the rows as they were, and use
-    of the answers one number a class, the mean over its rows; the attacks judge what that tells.
+    of the answers one number a class, the mean over its rows, and one for all; the attacks judge
+    what that tells.
 
     The way of Goldsteen et al., "Anonymizing machine learning models" (2020); what differs and why
     is in docs/explanation/training-on-protected-people.md.
@@ -166,7 +171,7 @@ class AnonymizedEstimator(
         method: Method | None = None,
         representative: str = CHOSEN,
         encoder: Any = None,  # noqa: ANN401 # scikit-learn ships no types
-        refinements: int = 6,
+        refinements: int = 8,
         folds: int = 3,
         hierarchies: Mapping[str, Hierarchy | HierarchyRule] | None = None,
         kinds: Mapping[str, Kind] | None = None,
@@ -209,60 +214,45 @@ class AnonymizedEstimator(
         names = self._names(table)
         self.encoder_ = Encoding(self.encoder, names).fit(X)
         encoded = self.encoder_.encode(X)
-        guide = guide_values(
-            self.guide, self.estimator, encoded, labels, folds=self.folds, seed=self.seed
+        led_by = guidance(
+            self.guide,
+            self.estimator,
+            encoded,
+            labels,
+            recoded=self.encoder_.depends_,
+            folds=self.folds,
+            seed=self.seed,
         )
-        self.anonymizer_ = self._anonymizer(names).fit(self._judged(table, labels), guide)
-        self.judgements_ = self.anonymizer_.judgements_
-        cells = self.anonymizer_.cells_.astype(np.int64)
-        kept = cells >= 0
-        self._retrain(encoded[kept], labels[kept], guide[kept], cells[kept])
+        several = representative_named(self.representative) == CHOSEN
+        judged = self._judged(table, labels)
+        tried = [
+            Classes.of(
+                self._anonymizer(names, led.method).fit(judged, led.guide),
+                name=led.name,
+                estimator=self.estimator,
+                encoding=self.encoder_,
+                encoded=encoded,
+                labels=labels,
+                guidance=led_by,
+                seed=self.seed,
+            )
+            for led in partitions(self.method, led_by, several=several)
+        ]
+        self._keep(retrain(tried, self.representative, steps=self.refinements))
         if is_classifier(self.estimator):
             # As the model says them: a label that only suppressed rows have is none of them.
-            self.classes_ = np.asarray(getattr(self.model_, "classes_", np.unique(labels[kept])))
+            self.classes_ = np.asarray(
+                getattr(self.model_, "classes_", np.unique(labels[self.anonymizer_.cells_ >= 0]))
+            )
         return self
 
-    def _retrain(
-        self,
-        encoded: NDArray[np.float64],
-        labels: NDArray[Any],
-        guide: NDArray[np.float64],
-        classes: NDArray[np.int64],
-    ) -> None:
-        """Write the classes as points, train, and keep the best of what was tried."""
-        depends = self.encoder_.depends_
-        rows = ClassRows(
-            encoded=encoded[:, depends],
-            others=encoded[:, ~depends],
-            classes=classes,
-            guide=guide,
-            majority=has_majority_label(labels if is_classifier(self.estimator) else None, classes),
-            shares=is_classifier(self.estimator),
-            parts=tuple(self.encoder_.parts_),
-            cut=self.anonymizer_.plan_.partition.features_cut(),
-        )
-        self.trials_: dict[str, float] = {}
-        best = -np.inf
-        models: dict[int, Any] = {}
-
-        def retrained(points: NDArray[np.float64]) -> NDArray[np.float64] | None:
-            return comparable(models[id(points)], encoded)
-
-        for name, points in candidates(
-            self.representative, rows, retrained, refinements=self.refinements
-        ):
-            written = encoded.copy()
-            written[:, depends] = points[classes]
-            count_again(written[:, depends], guarantees=self.guarantees)
-            model = clone(self.estimator).fit(written, labels)
-            models = {id(points): model}
-            self.trials_[name] = float(model.score(encoded, labels))
-            if name in MOVED and self.trials_[name] < best - HOPELESS:
-                break  # this kind of model doesn't learn from points that are moved
-            # A score that isn't a number is beaten by all, but is better than no model.
-            if self.trials_[name] > best or len(self.trials_) == 1:
-                best = np.nan_to_num(self.trials_[name], nan=-np.inf)
-                self.model_, self.points_, self.representative_ = model, points, name
+    def _keep(self, best: Retrained) -> None:
+        self.anonymizer_ = best.classes.anonymizer
+        self.judgements_ = self.anonymizer_.judgements_
+        self.led_by_ = best.classes.name
+        self.representative_, self.points_ = best.name, best.points
+        self.trials_ = best.trials
+        self.model_ = best.model
 
     def fit_transform(self, X: Any, y: ArrayLike) -> NDArray[np.float64]:  # noqa: ANN401
         """Fit, and return the training rows as the model was given them.
@@ -377,10 +367,10 @@ class AnonymizedEstimator(
             raise ColumnNotFoundError.of(unknown, table.columns, where="the rows")
         return [name for name in table.columns if name in names]  # as a plan orders them
 
-    def _anonymizer(self, names: list[str]) -> Anonymizer:
+    def _anonymizer(self, names: list[str], method: Method) -> Anonymizer:
         return Anonymizer(
             guarantees=self.guarantees,
-            method=Guided() if self.method is None else self.method,
+            method=method,
             quasi_identifiers=names,
             hierarchies=self.hierarchies,
             kinds=self.kinds,

@@ -12,9 +12,11 @@ from halfmask._errors import DataError, ParameterError
 from halfmask.anonymize.training._rows import taken
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
-__all__ = ["GuideKind", "comparable", "cross_fitted", "guide_values", "predicted"]
+__all__ = ["GuideKind", "comparable", "cross_fits", "cross_fitted", "guide_values", "predicted"]
 
 #: How the guide is made where it isn't given: by models that didn't see the row, by one that did,
 #: or from the labels alone.
@@ -115,6 +117,32 @@ def cross_fitted(
         If a class is missing from a part, so that a model can't say anything of it, or see
         :func:`predicted`.
     """
+    found: NDArray[np.float64] | None = None
+    for model, held in cross_fits(estimator, rows, y, folds=folds, seed=seed):
+        said = predicted(model, taken(rows, held))
+        if found is None:
+            found = np.empty((len(y), said.shape[1]))
+        found[held] = said
+    if found is None:
+        raise DataError("There are no rows to cross-fit a guide on.")
+    return found
+
+
+def cross_fits(
+    estimator: Any,  # noqa: ANN401 # scikit-learn ships no types
+    rows: Rows,
+    y: NDArray[Any],
+    *,
+    folds: int,
+    seed: int,
+) -> Iterator[tuple[Any, NDArray[np.int64]]]:
+    """Yield a model of all rows but a part, and the places of the part, for each part.
+
+    Raises
+    ------
+    DataError
+        If a class has one row only.
+    """
     splitter: Any
     if is_classifier(estimator):
         least = int(np.unique(y, return_counts=True)[1].min())
@@ -127,16 +155,8 @@ def cross_fitted(
         splitter = StratifiedKFold(folds, shuffle=True, random_state=seed)
     else:
         splitter = KFold(min(folds, len(y)), shuffle=True, random_state=seed)
-    found: NDArray[np.float64] | None = None
     for train, held in splitter.split(np.zeros(len(y)), y):
-        model = clone(estimator).fit(taken(rows, train), y[train])
-        said = predicted(model, taken(rows, held))
-        if found is None:
-            found = np.empty((len(y), said.shape[1]))
-        found[held] = said
-    if found is None:
-        raise DataError("There are no rows to cross-fit a guide on.")
-    return found
+        yield clone(estimator).fit(taken(rows, train), y[train]), held
 
 
 def predicted(guide: Any, rows: Rows) -> NDArray[np.float64]:  # noqa: ANN401

@@ -1,0 +1,187 @@
+"""Trials: what a model learns from points, judged by rows as they were."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.model_selection import KFold, StratifiedKFold
+
+from halfmask.anonymize.training._recount import count_again
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from halfmask.guarantees import Guarantee
+
+__all__ = ["Judge", "Trial", "best_of"]
+
+#: Gaps between learned rows and others that differ by less are alike.
+GAP_STEP = 0.005
+#: A gap of fewer standard errors is chance.
+CHANCE = 2.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """How well a model of points predicts rows as they were.
+
+    Parameters
+    ----------
+    name
+        What the points are called.
+    points
+        The points, (classes, columns).
+    model
+        The model, trained on all rows as the points write them.
+    losses
+        For each row as it was what the model loses: 1 for a wrong label, the squared error of a
+        number, (rows,).
+    score
+        Accuracy or R² by these losses.
+    gap
+        How much more a model of half the rows loses on the other half than on its own: what is
+        known by heart, and what the simplest attack sees; 0 where it isn't known.
+    """
+
+    name: str
+    points: NDArray[np.float64] = field(repr=False)
+    model: Any = field(repr=False)
+    losses: NDArray[np.float64] = field(repr=False)
+    score: float
+    gap: float = 0.0
+
+    @property
+    def loss(self) -> float:
+        """The mean loss, of rows that aren't known by heart; infinite where it isn't a number."""
+        mean = float(self.losses.mean()) + self.gap
+        return mean if np.isfinite(mean) else np.inf
+
+    def ties(self, best: Trial) -> bool:
+        """Return whether it loses no more than one standard error above the best."""
+        if not (np.isfinite(self.loss) and np.isfinite(best.loss)):
+            return self.loss == best.loss
+        more = self.losses - best.losses
+        return bool(self.loss - best.loss <= more.std() / np.sqrt(len(more)))
+
+
+def best_of(trials: Sequence[Trial]) -> Trial:
+    """Return the trial that tells least of its rows among those that lose as little as the best.
+
+    Notes
+    -----
+    The rule of one standard error (Breiman et al., "Classification and regression trees", 1984,
+    section 3.4.3), with the gap as what is to be small. The losses are compared row by row.
+    Without gaps the best wins.
+    """
+    best = min(trials, key=lambda trial: trial.loss)
+    ties = [trial for trial in trials if trial.ties(best)]
+    return min(ties, key=lambda trial: (round(max(trial.gap, 0.0) / GAP_STEP), trial.loss))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judge:
+    """Writes rows by their classes' points, trains models on them, and judges these.
+
+    Parameters
+    ----------
+    estimator
+        The model, not fitted.
+    encoded, labels
+        The rows as they were, as the model sees them, (rows, columns), and their labels.
+    depends
+        Which columns are written, (columns,).
+    guarantees
+        What is counted again in all that a model is given.
+    seed
+        What the halves are drawn from.
+    """
+
+    estimator: Any
+    encoded: NDArray[np.float64] = field(repr=False)
+    labels: NDArray[Any] = field(repr=False)
+    depends: NDArray[np.bool_] = field(repr=False)
+    guarantees: Sequence[Guarantee]
+    seed: int
+
+    def written(
+        self, points: NDArray[np.float64], classes: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return the rows, those columns replaced by their class's point; k counted again."""
+        rows = self.encoded.copy()
+        rows[:, self.depends] = points[classes]
+        count_again(rows[:, self.depends], guarantees=self.guarantees)
+        return rows
+
+    def trained(self, points: NDArray[np.float64], classes: NDArray[np.int64]) -> Any:  # noqa: ANN401
+        """Return a model of all rows."""
+        return clone(self.estimator).fit(self.written(points, classes), self.labels)
+
+    def losses(self, model: Any, places: NDArray[np.int64]) -> NDArray[np.float64]:  # noqa: ANN401
+        """Return what a model loses on some rows as they were."""
+        said = np.asarray(model.predict(self.encoded[places]))
+        if is_classifier(self.estimator):
+            wrong: NDArray[np.float64] = np.not_equal(said, self.labels[places]).astype(np.float64)
+            return wrong
+        error: NDArray[np.float64] = (said - self.labels[places]).astype(np.float64) ** 2
+        means: NDArray[np.float64] = error.reshape(len(places), -1).mean(axis=1)
+        return means
+
+    def trial(
+        self,
+        name: str,
+        points: NDArray[np.float64],
+        classes: NDArray[np.int64],
+        model: Any = None,  # noqa: ANN401 # scikit-learn ships no types
+    ) -> Trial:
+        """Judge points by a model of all rows."""
+        if model is None:
+            model = self.trained(points, classes)
+        losses = self.losses(model, np.arange(len(classes)))
+        score = self.score(float(losses.mean()))
+        return Trial(name=name, points=points, model=model, losses=losses, score=score)
+
+    def with_gaps(self, trials: Sequence[Trial], classes: NDArray[np.int64]) -> list[Trial]:
+        """Return trials with their gaps, if any model knows more by heart than chance explains.
+
+        Where all that a model sees is shared by a class it can't know a row by heart.
+        """
+        halves = self._halves()
+        if self.depends.all() or halves is None:
+            return list(trials)
+        gaps, errors = [], []
+        for trial in trials:
+            written = self.written(trial.points, classes)
+            model = clone(self.estimator).fit(written[halves[0]], self.labels[halves[0]])
+            known, unknown = (self.losses(model, half) for half in halves)
+            gaps.append(float(unknown.mean() - known.mean()))
+            errors.append(float(np.sqrt((unknown.var() + known.var()) / len(halves[0]))))
+        if not np.isfinite(gaps).all() or not np.greater(gaps, CHANCE * np.array(errors)).any():
+            return list(trials)
+        return [
+            replace(trial, gap=gap, score=self.score(float(trial.losses.mean()) + gap))
+            for trial, gap in zip(trials, gaps, strict=True)
+        ]
+
+    def score(self, loss: float) -> float:
+        """Return accuracy or R² by a mean loss."""
+        if is_classifier(self.estimator):
+            return 1.0 - loss
+        spread = float(np.var(np.asarray(self.labels, dtype=np.float64)))
+        return 1.0 - loss / spread if spread > 0 else float(loss == 0.0)
+
+    def _halves(self) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+        """Return two halves of the rows; none where a class has one row only."""
+        splitter: Any = KFold(2, shuffle=True, random_state=self.seed)
+        least = len(self.labels)
+        if is_classifier(self.estimator):
+            splitter = StratifiedKFold(2, shuffle=True, random_state=self.seed)
+            least = int(np.unique(self.labels, return_counts=True)[1].min())
+        if least < 2:
+            return None
+        train, held = next(splitter.split(np.zeros(len(self.labels)), self.labels))
+        return train, held

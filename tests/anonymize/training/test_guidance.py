@@ -1,0 +1,74 @@
+"""Guidance: what a guide says of quasi-identifiers alone, against averages by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LinearRegression, LogisticRegression
+
+from halfmask._errors import ParameterError
+from halfmask.anonymize.training import Guidance, cross_fitted, guidance
+
+RNG = np.random.default_rng(0)
+ROWS = RNG.normal(size=(3000, 2))
+Y = 3 * ROWS[:, 0] + 2 * ROWS[:, 1]
+FIRST = np.array([True, False])
+BOTH = np.array([True, True])
+
+
+def guided(guide, recoded=FIRST, y=Y, estimator=None):
+    estimator = estimator or LinearRegression()
+    return guidance(guide, estimator, ROWS, y, recoded=recoded, folds=3, seed=0)
+
+
+@pytest.mark.parametrize("guide", ["cross-fitted", "fitted", lambda rows: rows @ [3.0, 2.0]])
+def test_alone_is_the_mean_over_other_columns(guide):
+    found = guided(guide)
+    assert np.allclose(found.said[:, 0], Y)
+    rest = found.alone[:, 0] - 3 * ROWS[:, 0] - 2 * ROWS[:, 1].mean()
+    assert abs(rest.mean()) < 0.1
+    assert rest.std() == pytest.approx(2 / np.sqrt(8), rel=0.1)  # eight rows lend their columns
+    assert abs(np.corrcoef(rest, ROWS[:, 1])[0, 1]) < 0.06
+
+
+def test_it_says_of_rows_what_cross_fitting_says():
+    assert np.array_equal(
+        guided("cross-fitted").said, cross_fitted(LinearRegression(), ROWS, Y, folds=3, seed=0)
+    )
+    labels = (Y > 0).astype(int)
+    found = guided("cross-fitted", y=labels, estimator=LogisticRegression())
+    assert found.alone.shape == found.said.shape == (3000, 2)
+    assert np.allclose(found.alone.sum(axis=1), 1)
+
+
+@pytest.mark.parametrize("guide", ["labels", Y])
+def test_what_cannot_be_asked_leads_by_rows(guide):
+    assert guided(guide).alone is None
+
+
+def test_without_other_columns_there_is_nothing_to_average():
+    assert guided("cross-fitted", BOTH).alone is None
+    assert guided(LinearRegression().fit(ROWS, Y), BOTH).alone is None
+
+
+def test_guides_lead_together():
+    found = guided(["labels", lambda rows: rows[:, 0]])
+    assert found.said.shape == found.alone.shape == (3000, 2)
+    assert np.array_equal(found.said[:, 0], found.alone[:, 0])
+    assert guided(["labels", Y]).alone is None
+
+
+def test_one_that_is_made_is_kept_and_its_length_is_judged():
+    made = guided("fitted")
+    again = guided(made)
+    assert np.array_equal(again.alone, made.alone)
+    assert np.array_equal(again.said, made.said)
+    with pytest.raises(ParameterError, match="3000"):
+        guided(Guidance(said=made.said[1:]))
+    with pytest.raises(ParameterError, match="3000"):
+        guided(Guidance(said=made.said, alone=made.said[1:]))
+
+
+def test_it_is_the_same_each_time_and_shows_no_numbers():
+    assert np.array_equal(guided("cross-fitted").alone, guided("cross-fitted").alone)
+    assert repr(guided("labels")) == "Guidance(3000 rows, alone=False)"

@@ -1,0 +1,77 @@
+"""Retraining: partitions and points compete, and what wins is what the model was trained on."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
+
+import halfmask as hm
+from halfmask.anonymize.training import AnonymizedEstimator
+
+
+def people(n=600, seed=0):
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(n, 4))
+    y = (rows[:, 0] + rows[:, 1] + 2 * rows[:, 3] + rng.normal(size=n) > 0).astype(int)
+    return pl.DataFrame(rows, schema=["a", "b", "c", "other"]), y
+
+
+def fitted(estimator, **settings):
+    rows, y = people()
+    model = AnonymizedEstimator(
+        estimator,
+        guarantees=[hm.KAnonymity(k=60)],
+        quasi_identifiers=["a", "b", "c"],
+        refinements=4,
+        **settings,
+    )
+    return model.fit(rows, y), rows, y
+
+
+def test_partitions_and_points_are_tried_and_the_winner_is_named():
+    model, _, _ = fitted(LogisticRegression())
+    tried = set(model.trials_)
+    assert {"unconfounded", "centroid", "box", "typical", "record"} <= tried
+    assert model.representative_ in tried
+    others = {name.partition(", ")[2] for name in tried if ", " in name}
+    names = {"led by quasi-identifiers alone", "led by rows"}
+    names |= {f"{name}, wider" for name in names}
+    assert others == names - {model.led_by_}
+
+
+def test_the_model_is_trained_on_the_points_that_won():
+    model, rows, y = fitted(LogisticRegression())
+    again = LogisticRegression().fit(model.fit_transform(rows, y), y)
+    assert np.allclose(again.coef_, model.model_.coef_)
+
+
+def test_of_equals_the_one_that_knows_least_by_heart_wins():
+    model, _, _ = fitted(RandomForestClassifier(30, random_state=0))
+    # a forest knows untouched columns by heart: what it scores on its rows isn't believed
+    assert max(model.trials_.values()) < 0.95
+    assert model.model_.score(model.encode(people()[0]), people()[1]) > 0.9
+
+
+def test_trees_are_not_refined_on_points_that_they_do_not_learn_from():
+    rows, y = people(2000)
+    model = AnonymizedEstimator(
+        DecisionTreeClassifier(max_depth=3, random_state=0),
+        guarantees=[hm.KAnonymity(k=200)],
+        method=hm.Mondrian(),
+        refinements=3,
+    ).fit(rows, y)
+    if model.trials_["unconfounded"] < max(model.trials_.values()) - 0.02:
+        assert not any(name.startswith("unconfounded refined") for name in model.trials_)
+    assert model.led_by_ == "led by rows"
+
+
+@pytest.mark.parametrize("representative", ["centroid", "box"])
+def test_one_that_is_named_is_trained_once(representative):
+    model, rows, y = fitted(LogisticRegression(), representative=representative)
+    assert list(model.trials_) == [representative]
+    assert model.led_by_ == "led by quasi-identifiers alone"
+    assert model.trials_[representative] == pytest.approx(model.score(rows, y))

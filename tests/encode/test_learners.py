@@ -9,22 +9,29 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
+from lightgbm import LGBMClassifier, LGBMRegressor
+from sklearn.cluster import AgglomerativeClustering, KMeans
 from sklearn.compose import TransformedTargetRegressor
+from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import (
     LinearDiscriminantAnalysis,
     QuadraticDiscriminantAnalysis,
 )
 from sklearn.ensemble import (
+    GradientBoostingClassifier,
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
     RandomForestClassifier,
 )
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Lasso, LinearRegression, LogisticRegression, Ridge
-from sklearn.naive_bayes import GaussianNB
+from sklearn.naive_bayes import CategoricalNB, GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC
+from sklearn.svm import SVC, SVR
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from threadpoolctl import threadpool_limits
 
@@ -60,9 +67,9 @@ def _array(frame):
     return frame.to_numpy().astype(np.float64)
 
 
-def _predicted(learner, model, target, secret, *, rows=OTHERS, **settings):
+def _predicted(learner, model, target, secret, *, rows=OTHERS, train=TRAIN, **settings):
     """Return what the model predicts for rows: trained at home, and trained elsewhere."""
-    table = TRAIN.with_columns(target)
+    table = train.with_columns(target)
     codec = Codec(learner=learner, secret=secret, **settings).fit(table, target=target.name)
     sent = codec.encode(table)
     home = model().fit(_array(codec.plain(table)), target.to_numpy()[codec.plan_.order(800, 0)])
@@ -74,8 +81,16 @@ def _predicted(learner, model, target, secret, *, rows=OTHERS, **settings):
     return plain[order], codec.decode_predictions(answer, batch=1)
 
 
+def _lightgbm(kind, **settings):
+    """Few leaves, one thread, and no word of it."""
+    return kind(n_estimators=20, num_leaves=15, n_jobs=1, verbose=-1, **settings)
+
+
 LABELS = [
     ("trees", lambda: HistGradientBoostingClassifier(max_iter=10, random_state=0)),
+    ("distances", QuadraticDiscriminantAnalysis),
+    ("distances", lambda: make_pipeline(PCA(3), KNeighborsClassifier(weights="distance"))),
+    ("linear", lambda: make_pipeline(PCA(whiten=True), KNeighborsClassifier(weights="distance"))),
     ("distances", lambda: KNeighborsClassifier(weights="distance")),
     ("distances", lambda: LogisticRegression(tol=1e-10, max_iter=1000)),
     ("distances", LinearDiscriminantAnalysis),
@@ -93,7 +108,20 @@ VALUES = [
             transformer=StandardScaler(with_std=False),
         ),
     ),
+    (
+        "distances",
+        lambda: GaussianProcessRegressor(
+            RBF(2.0) + WhiteKernel(0.5), optimizer=None, normalize_y=True
+        ),
+    ),
+    (
+        "distances",
+        lambda: TransformedTargetRegressor(
+            SVR(kernel="rbf", gamma=0.1, tol=1e-11), transformer=StandardScaler()
+        ),
+    ),
     ("distances", Ridge),
+    ("distances", LinearRegression),
     ("distances", KNeighborsRegressor),
     ("linear", LinearRegression),
 ]
@@ -101,6 +129,12 @@ OTHER_LABELS = [
     ("trees", KNeighborsClassifier, 0.95),
     ("trees", lambda: LogisticRegression(max_iter=10_000), 0.97),
     ("distances", GaussianNB, 0.97),
+    ("distances", lambda: HistGradientBoostingClassifier(max_iter=10, random_state=0), 0.95),
+    ("distances", lambda: _lightgbm(LGBMClassifier), 0.95),
+    ("distances", lambda: RandomForestClassifier(10, random_state=0, n_jobs=1), 0.97),
+    ("distances", lambda: make_pipeline(StandardScaler(), KNeighborsClassifier()), 0.99),
+    ("linear", lambda: SVC(gamma=0.1), 0.97),
+    ("linear", lambda: _lightgbm(LGBMClassifier), 0.95),
     ("distances", lambda: DecisionTreeClassifier(random_state=0), 0.95),
     ("linear", KNeighborsClassifier, 0.97),
 ]
@@ -115,9 +149,10 @@ def test_labels_are_those_of_plain_training(secret, learner, model):
     assert np.array_equal(plain, decoded)
 
 
-def test_labels_of_support_vectors_are_those_of_plain_training(secret):
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_labels_of_support_vectors_are_those_of_plain_training(secret, kernel):
     """Of two classes: with more, one vote for each is a tie, which goes to the lowest code."""
-    plain, decoded = _predicted("distances", lambda: SVC(tol=1e-9), IS_HIGH, secret)
+    plain, decoded = _predicted("distances", lambda: SVC(kernel=kernel, tol=1e-9), IS_HIGH, secret)
 
     assert set(plain) == {False, True}
     assert np.array_equal(plain, decoded)
@@ -130,11 +165,66 @@ def test_numbers_are_those_of_plain_training(secret, learner, model):
     assert np.abs(plain - decoded).max() <= 1e-9 * np.abs(plain).max()
 
 
+def _far(frame):
+    """Return columns without a change of sign: numbers far from zero, and one with zeros."""
+    return frame.with_columns(pl.col("x0", "x1") - 10, pl.col("x4", "x5") + 10)
+
+
+@pytest.mark.parametrize("max_bin", [255, 15])
+@pytest.mark.parametrize("target", [CLASSES, IS_HIGH], ids=["three", "two"])
+def test_labels_of_lightgbm_are_those_of_plain_training(secret, max_bin, target):
+    """For any row where no column changes its sign between two values; else for training rows."""
+    model = lambda: _lightgbm(LGBMClassifier, max_bin=max_bin)  # noqa: E731 # made twice
+
+    far = _predicted("trees", model, target, secret, rows=_far(OTHERS), train=_far(TRAIN))
+    fitted = _predicted("trees", model, target, secret, rows=TRAIN)
+    others = _predicted("trees", model, target, secret)
+
+    assert np.array_equal(*far)
+    assert np.array_equal(*fitted)
+    assert np.mean(others[0] == others[1]) > 0.999
+
+
+def test_numbers_of_lightgbm_are_those_of_plain_training_in_single_precision(secret):
+    """It holds the target in 32 bits, which round an encoded one elsewhere."""
+    where = {"rows": _far(OTHERS), "train": _far(TRAIN)}
+    plain, decoded = _predicted("trees", lambda: _lightgbm(LGBMRegressor), NUMBERS, secret, **where)
+    coarse, _ = _predicted(
+        "trees", lambda: _lightgbm(LGBMRegressor, max_bin=15), NUMBERS, secret, **where
+    )
+
+    assert np.abs(plain - decoded).max() <= 1e-6 * np.abs(plain).max()
+    assert np.abs(plain - coarse).max() > 1e-2 * np.abs(plain).max()
+
+
+@pytest.mark.parametrize(
+    "cluster",
+    [
+        lambda x: KMeans(4, init=x[:4], n_init=1).fit(x).labels_,
+        lambda x: AgglomerativeClustering(4).fit(x).labels_,
+    ],
+    ids=["means", "hierarchy"],
+)
+def test_clusters_are_those_of_plain_rows(secret, cluster):
+    """Of an isometry; any other matrix groups other rows."""
+    found = {}
+    for learner in ("distances", "linear"):
+        codec = Codec(learner=learner, secret=secret, rows="kept").fit(TRAIN)
+        groups = [cluster(_array(frame)) for frame in (codec.plain(TRAIN), codec.encode(TRAIN))]
+        found[learner] = np.array_equal(*groups)
+
+    assert found == {"distances": True, "linear": False}
+
+
 def test_trees_are_exact_on_the_rows_that_they_were_grown_from(secret):
     labels = lambda: DecisionTreeClassifier(random_state=0)  # noqa: E731 # made twice
     numbers = lambda: DecisionTreeRegressor(random_state=0, min_samples_leaf=5)  # noqa: E731
 
     plain, decoded = _predicted("trees", labels, CLASSES, secret, rows=TRAIN)
+    assert np.array_equal(plain, decoded)
+
+    boosted = lambda: GradientBoostingClassifier(n_estimators=5, random_state=0)  # noqa: E731
+    plain, decoded = _predicted("trees", boosted, CLASSES, secret, rows=TRAIN)
     assert np.array_equal(plain, decoded)
 
     plain, decoded = _predicted("trees", numbers, NUMBERS, secret, rows=TRAIN)
@@ -182,6 +272,28 @@ def test_a_flow_and_a_matrix_for_each_group_keep_no_learner_exact(secret, learne
     assert {claim.scope for claim in codec.claims} == {"measured"}
 
 
+class _Declared:
+    """LightGBM with a column that is declared categorical when it is fitted."""
+
+    def __init__(self, model, at):
+        self.model, self.at = model, at
+
+    def fit(self, rows, label):
+        self.model.fit(rows, label, categorical_feature=[self.at])
+        return self
+
+    def predict(self, rows):
+        return self.model.predict(rows)
+
+
+def _hamming():
+    return KNeighborsClassifier(401, metric="hamming", algorithm="brute")
+
+
+def _codes(frame, name):
+    return frame[name].to_numpy()[:, None]
+
+
 def _with_towns(rows, seed):
     towns = np.random.default_rng(seed).choice(list("abcdefg"), rows.height)
     return rows.with_columns(pl.Series("town", towns))
@@ -208,6 +320,14 @@ def _one_hot(frame, column):
         ),
         (
             "trees",
+            lambda at: _Declared(_lightgbm(LGBMClassifier), at),
+            lambda frame, _: _array(frame),
+            True,
+        ),
+        ("distances", lambda _: CategoricalNB(), _codes, True),
+        ("distances", lambda _: _hamming(), _codes, True),
+        (
+            "trees",
             lambda _: DecisionTreeClassifier(random_state=0, max_depth=4),
             lambda frame, _: _array(frame),
             False,
@@ -230,37 +350,3 @@ def test_codes_of_categories_are_as_good_as_categories(secret, learner, model, p
 
     assert np.mean(plain == plain[0]) < 0.9
     assert np.array_equal(plain, sent) == same
-
-
-def _network(x, y, weights, *, adam):
-    """Train one hidden layer by full gradients of the squared error; return its answers."""
-    first, second = weights[0].copy(), weights[1].copy()
-    state = [np.zeros_like(first), np.zeros_like(second)]
-    square = [np.zeros_like(first), np.zeros_like(second)]
-    for _ in range(50):
-        hidden = np.tanh(x @ first.T)
-        error = (hidden @ second - y) / len(y)
-        slopes = [((error[:, None] * second) * (1 - hidden**2)).T @ x, hidden.T @ error]
-        for i, weight in enumerate((first, second)):
-            state[i] = 0.9 * state[i] + slopes[i]
-            square[i] = 0.99 * square[i] + 0.01 * slopes[i] ** 2
-            step = state[i] / (np.sqrt(square[i]) + 1e-8) if adam else state[i]
-            np.subtract(weight, 0.01 * (step + 0.01 * weight), out=weight)
-    return np.tanh(x @ first.T) @ second
-
-
-@pytest.mark.parametrize(("adam", "same"), [(False, True), (True, False)])
-def test_gradient_descent_from_turned_weights_learns_the_same(secret, adam, same):
-    """Momentum and weight decay included; Adam steps by coordinate and learns something else."""
-    codec = Codec(learner="networks", secret=secret, rows="kept").fit(TRAIN)
-    plain, sent = _array(codec.plain(TRAIN)), _array(codec.encode(TRAIN))
-    turn = np.linalg.lstsq(plain, sent, rcond=None)[0]  # what the owner has, and known rows give
-    rng = np.random.default_rng(3)
-    first, second = rng.normal(size=(8, 6)) / 3, rng.normal(size=8) / 3
-    y = NUMBERS.to_numpy() / 2000
-
-    home = _network(plain, y, (first, second), adam=adam)
-    away = _network(sent, y, (first @ turn, second), adam=adam)
-
-    assert (np.abs(home - away).max() < 1e-9) == same
-    assert np.mean((home - y) ** 2) < 0.8 * y.var()

@@ -29,7 +29,10 @@ def _code(x, values, null_at):
     """Return the code by the definition, one value at a time."""
 
     def place(rank):
-        return 4 * (rank + (null_at >= 0 and rank >= null_at))
+        return 4 * (rank + (null_at >= 0 and rank >= null_at)) - zero
+
+    n_below = sum(value < 0 for value in values)
+    zero = 4 * (n_below + (null_at >= 0 and n_below >= null_at)) - (0 if 0 in values else 2)
 
     if x in values:
         return place(values.index(x))
@@ -67,13 +70,16 @@ def test_codes_keep_the_order_and_the_side_of_every_middle(values):
     below = ranks.encode(pl.Series("x", middles)).to_numpy()
 
     assert (np.diff(codes) >= 0).all()
-    assert (below <= 4 * np.arange(len(middles)) + 2).all()
+    fitted = ranks.encode(pl.Series("x", ordered)).to_numpy()
+    assert (np.diff(fitted) == 4).all()
+    assert (below <= fitted[:-1] + 2).all()
+    assert np.array_equal(np.sign(fitted), np.sign(ordered))
 
 
 def test_a_code_beside_the_place_of_missing_cells_is_no_missing_cell():
     ranks = _ranks([10, 20, 30], null_at=1)
 
-    assert ranks.decode(pl.Series([4])).to_list() == [None]
-    for code in (3, 5, 7, 8 - 1):
+    assert ranks.decode(pl.Series([6])).to_list() == [None]
+    for code in (5, 7, 9, 13):
         with pytest.raises(DataError, match="1 codes"):
             ranks.decode(pl.Series([code]))

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Ranks"]
 
+# Codes of neighbouring values are so far apart: `halfmask.kernels.ranking.STEP`, which is heavy.
+STEP = 4
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranks:
@@ -41,10 +44,12 @@ class Ranks:
 
     Guarantees
     ----------
-    A fitted value's code is four times its rank, and decodes bit-equal. A value between two
+    Codes of neighbouring fitted values are four apart, and decode bit-equal. A value between two
     fitted ones is coded beside the nearer of them, the lower at a tie: exactly on the side of the
     middle between them where a threshold of scikit-learn's puts it. Such a code, and one beyond
-    the range, can't be decoded, and `decode` says so.
+    the range, can't be decoded, and `decode` says so. Zero has code 0, and other codes the sign of
+    their values: LightGBM gives zero a bin of its own, and cuts either side of it by itself. So
+    which code is zero's, and which values are negative, is not hidden.
     """
 
     name: str
@@ -71,6 +76,7 @@ class Ranks:
                 f"Column {self.name!r} has {outside} cells outside of its range at the fit.",
                 hint='Check the unit, or make the codec with out_of_range="extrapolate".',
             )
+        codes -= self._zero
         coded = pl.Series(self.token, codes)
         if self.null_at >= 0 or present.all():
             return coded
@@ -86,7 +92,7 @@ class Ranks:
         """
         from halfmask.kernels.ranking import rank_values  # noqa: PLC0415 # numba is heavy
 
-        codes = coded.cast(pl.Int64).fill_null(0).to_numpy()
+        codes = coded.cast(pl.Int64).fill_null(0).to_numpy() + self._zero
         ticks = np.empty_like(self.values, shape=len(codes))
         present = np.empty(len(codes), dtype=np.bool_)
         there = coded.is_not_null().to_numpy()
@@ -98,6 +104,17 @@ class Ranks:
                 hint="Decode rows that the codec was fitted to; predictions decode for any row.",
             )
         return from_ticks(ticks, present, name=self.name, dtype=self.dtype)
+
+    @property
+    def _zero(self) -> int:
+        """What four times a rank is at zero; between two ranks where no fitted value is zero."""
+        if not len(self.values):
+            return 0
+        zero = to_ticks(pl.Series(self.name, [0]).cast(self.dtype))[0][0]
+        place = int(np.searchsorted(self.values, zero))
+        fitted = place < len(self.values) and self.values[place] == zero
+        place += 0 <= self.null_at <= place
+        return STEP * place - (0 if fitted else STEP // 2)
 
     def _known(self, present: NDArray[np.bool_]) -> Buckets:
         """Return the values in buckets; a column without any has one for its missing cells."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -158,7 +159,8 @@ def frontier(
     known
         How many rows the attacker knows.
     seed
-        What rows are parted by, and attacks draw from.
+        What rows are parted by, attacks draw from, and the keys of codecs that weren't given
+        follow from.
     progress
         Called with the name of each codec and the share that is done.
 
@@ -192,7 +194,7 @@ def frontier(
     order = np.random.default_rng(seed).permutation(rows.height)
     first, second = int(0.4 * rows.height), int(0.6 * rows.height)
     train, test, sample = rows[order[:first]], rows[order[first:second]], rows[order[second:]]
-    chosen = list(codecs) if codecs is not None else _profiles()
+    chosen = list(codecs) if codecs is not None else _profiles(seed)
     if not chosen:
         raise ParameterError("There is no codec to measure.")
     points: list[FrontierPoint] = []
@@ -226,8 +228,12 @@ def frontier(
     )
 
 
-def _profiles() -> list[Codec]:
+def _profiles(seed: int) -> list[Codec]:
     from halfmask.encode import Codec  # noqa: PLC0415 # only who asks pays
+    from halfmask.vault import Secret  # noqa: PLC0415 # the same
+
+    # What they encode is measured and thrown away: a secret that anybody could make is enough.
+    secret = Secret.from_bytes(hashlib.sha256(f"frontier {seed}".encode()).digest())
 
     wanted: list[dict[str, Any]] = [
         {"learner": "trees"},
@@ -236,7 +242,7 @@ def _profiles() -> list[Codec]:
         {"learner": "linear"},
         *({"learner": "networks", "strength": strength} for strength in (0.0, 0.5, 1.0, 2.0, 4.0)),
     ]
-    return [Codec(unseen="reserve", **each) for each in wanted]
+    return [Codec(secret=secret, unseen="reserve", **each) for each in wanted]
 
 
 def _named(codec: Codec) -> str:

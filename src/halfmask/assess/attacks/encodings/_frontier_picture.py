@@ -61,6 +61,7 @@ def frontier_picture(found: Frontier) -> str:
     """
     points = found.points
     height = _TABLE + 60 + _LINE * len(points) + 24
+    refused = f"; refused: {', '.join(found.refused)}" if found.refused else ""
     title = f"Accuracy kept and what {found.known} known rows give back"
     opened = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:.0f}" '
@@ -73,7 +74,7 @@ def frontier_picture(found: Frontier) -> str:
         rect(0, 0, WIDTH, height, PAPER),
         text(MARGIN, 34, "halfmask encoding frontier", "soft"),
         text(MARGIN, 64, title, "title"),
-        text(MARGIN, 86, f"{found.rows:,} encoded rows; numbers are shares in [0, 1]", "soft"),
+        text(MARGIN, 86, f"{found.rows:,} encoded rows; shares in [0, 1]{refused}", "soft"),
         _card(_TOP - 26, _BOTTOM - _TOP + 76),
         *_scatter(points),
         _card(_TABLE - 26, 70 + _LINE * len(points)),

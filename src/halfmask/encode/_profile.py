@@ -69,6 +69,7 @@ def _claims(*rows: tuple[str, Scope, str]) -> tuple[Claim, ...]:
 
 _SAME = "the plain learner sees the same columns and rows in the same order"
 _FITTED = f"{_SAME}; the codec is fitted to its training rows"
+_BINS = "missing cells visible; numbers to 1e-6; any row where columns of both signs have a zero"
 _SCALED = "the plain learner sees standardised columns, and nothing scales them after encoding"
 
 _VOTES = f"{_SCALED}; to the solver's tolerance, ties of votes aside"
@@ -81,8 +82,7 @@ PROFILES: Mapping[Learner, Profile] = {
             (
                 "gradient boosting (LightGBM)",
                 "training rows",
-                f"{_FITTED}; numbers to 1e-6; other rows too, where each column that changes its "
-                "sign has a zero",
+                f"{_FITTED}; {_BINS}",
             ),
             ("decision tree", "training rows", f"{_FITTED}; at most 2**22 values a column"),
             ("random forest", "measured", "rows outside of a bootstrap sample may part elsewhere"),

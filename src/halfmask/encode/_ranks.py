@@ -47,9 +47,9 @@ class Ranks:
     Codes of neighbouring fitted values are four apart, and decode bit-equal. A value between two
     fitted ones is coded beside the nearer of them, the lower at a tie: exactly on the side of the
     middle between them where a threshold of scikit-learn's puts it. Such a code, and one beyond
-    the range, can't be decoded, and `decode` says so. Zero has code 0, and other codes the sign of
-    their values: LightGBM gives zero a bin of its own, and cuts either side of it by itself. So
-    which code is zero's, and which values are negative, is not hidden.
+    the range, can't be decoded, and `decode` says so. Unless missing cells are hidden, zero has
+    code 0, and other codes the sign of their values: LightGBM gives zero a bin of its own, and cuts
+    either side of it by itself. So which code is zero's, and which values are negative, shows.
     """
 
     name: str
@@ -107,13 +107,15 @@ class Ranks:
 
     @property
     def _zero(self) -> int:
-        """What four times a rank is at zero; between two ranks where no fitted value is zero."""
-        if not len(self.values):
+        """What four times a rank is at zero; between two ranks where no fitted value is zero.
+
+        0 where missing cells are hidden: their sign might be one that no value has.
+        """
+        if not len(self.values) or self.null_at >= 0:
             return 0
         zero = to_ticks(pl.Series(self.name, [0]).cast(self.dtype))[0][0]
         place = int(np.searchsorted(self.values, zero))
         fitted = place < len(self.values) and self.values[place] == zero
-        place += 0 <= self.null_at <= place
         return STEP * place - (0 if fitted else STEP // 2)
 
     def _known(self, present: NDArray[np.bool_]) -> Buckets:

@@ -13,7 +13,7 @@ import pytest
 
 from halfmask import HalfmaskError
 from halfmask.data import write_table
-from halfmask.encode import Codec
+from halfmask.encode import Codec, _batching, encode_file, fit_file
 
 LEARNERS = ("trees", "distances", "linear", "networks")
 
@@ -89,6 +89,39 @@ def test_no_canary_leaves_in_a_file(planted, tmp_path, learner, split):
     for ending in ("csv", "arrow", "jsonl"):
         write_table(sent, tmp_path / f"sent.{ending}")
         assert _leaks((tmp_path / f"sent.{ending}").read_bytes(), texts, values) == 0
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("missing", ["visible", "hidden"])
+def test_no_canary_leaves_in_a_file_of_batches(planted, tmp_path, monkeypatch, learner, missing):
+    """Every byte, and every page, footer, statistic, dictionary and key of metadata unpacked."""
+    rows, texts, values = planted
+    monkeypatch.setattr(_batching, "_MOST_ROWS", 30)
+    label = next(name for name in rows.columns if name.endswith("label"))
+    codec = fit_file(Codec(learner=learner, missing=missing), rows, target=label)
+
+    for form in ("parquet", "csv", "arrow"):
+        encode_file(codec, rows, tmp_path / form, format=form)
+
+    file = pq.ParquetFile(tmp_path / "parquet")
+    assert file.metadata.metadata is None
+    assert file.schema_arrow.metadata is None
+    assert all(field.metadata in (None, {}) for field in file.schema_arrow)
+    known = {*codec.plan_.tokens, codec.target_name_}
+    assert set(file.schema_arrow.names) == known
+    assert _leaks(_pages(tmp_path / "parquet"), texts, values) == 0
+    assert _leaks((tmp_path / "csv").read_bytes(), texts, values) == 0
+    assert (tmp_path / "csv").read_text().count("\n") == rows.height + 1
+    opened = pa.ipc.open_file(tmp_path / "arrow")
+    assert opened.schema.metadata is None
+    unpacked = b"".join(
+        buffer.to_pybytes()
+        for column in opened.read_all().columns
+        for chunk in column.chunks
+        for buffer in chunk.buffers()
+        if buffer is not None
+    )
+    assert _leaks((tmp_path / "arrow").read_bytes() + unpacked, texts, values) == 0
 
 
 def test_the_search_sees_what_a_renaming_leaves(planted, tmp_path):

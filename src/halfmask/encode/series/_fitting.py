@@ -11,7 +11,7 @@ from halfmask.encode.series._channel import Channel, powered
 from halfmask.encode.series._filter import Filter, candidates, fits
 from halfmask.encode.series._least_squares import Regression
 from halfmask.encode.series._scores import Scores
-from halfmask.encode.series._whiteness import WHITE, ljung_box, tested_lags
+from halfmask.encode.series._whiteness import ljung_box, tested_lags
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,6 +30,8 @@ _WINSOR = 4.0
 _MAD = 1.4826
 # No more than this share of the rows is sealed for being far out.
 _MOST_SEALED = 0.01
+# A longer filter is tried below this p-value: what is sealed later and other lags need room.
+_WHITE_ENOUGH = 0.25
 # Series of fewer values than this have a level and a spread, and nothing else.
 _FEW = 40
 
@@ -215,7 +217,7 @@ class _Stages:
         for polish in ladder:
             rest = np.where(self._it.present, g - polish.along(g), np.nan)
             tested.append((polish, ljung_box(rest, lags)))
-            if all(p > WHITE for _, p in tested[-1][1]):
+            if all(p > _WHITE_ENOUGH for _, p in tested[-1][1]):
                 break
         best, whiteness = max(tested, key=lambda one: min((p for _, p in one[1]), default=1.0))
         rest = (g - best.along(g))[self._rows]

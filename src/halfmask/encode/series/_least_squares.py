@@ -41,8 +41,8 @@ def gram(
     for start in range(0, len(rows), CHUNK):
         chunk = rows[start : start + CHUNK]
         matrix = design(chunk)
-        np.add(square, matrix.T @ matrix, out=square)
-        np.add(cross, matrix.T @ target[chunk], out=cross)
+        square += matrix.T @ matrix
+        cross += matrix.T @ target[chunk]
     return square, cross
 
 
@@ -55,8 +55,7 @@ def solve(square: NDArray[np.float64], cross: NDArray[np.float64]) -> NDArray[np
     shrunk[np.diag_indices_from(shrunk)] += _RIDGE * np.maximum(
         diagonal, diagonal.max() * 1e-6 or 1.0
     )
-    solution: NDArray[np.float64] = np.linalg.solve(shrunk, cross)
-    return solution
+    return np.asarray(np.linalg.solve(shrunk, cross), dtype=np.float64)
 
 
 class Regression:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from halfmask.encode.series._clock import Clock
 
-__all__ = ["NAMED", "Period", "Seasons", "Term", "steps_of"]
+__all__ = ["DRIFT", "NAMED", "Period", "Seasons", "Term", "steps_of"]
 
 #: A cycle of the calendar by its name, or the number of steps of another one.
 Period: TypeAlias = str | int
@@ -26,6 +26,8 @@ _MOST_CELLS = 700
 _ROWS_A_CELL = 5
 _WAVES = {"year": 6, "month": 2}
 _LONG_WAVES = 12
+#: What a profile may change along, beside a slower cycle.
+DRIFT = "drift"
 # The profile of a day that changes over a year: waves of the year for each cell.
 _CHANGING_CELLS = 48
 _CHANGING_WAVES = 2
@@ -36,7 +38,8 @@ _ROWS_A_WEIGHT = 20
 class Term:
     """One cycle: a level for each of ``cells``, or ``waves`` sines and cosines.
 
-    With ``slow`` and ``slow_waves`` each cell's level goes in waves of that slower cycle.
+    With ``slow`` each cell's level goes in ``slow_waves`` waves of that slower cycle, or along the
+    drift and its square.
     """
 
     period: Period
@@ -80,16 +83,7 @@ class Seasons:
         # Two whole cycles, the last step of the second aside.
         fitted = [(length, period) for length, period in longer if steps + 1 >= 2 * length]
         terms = [_term(clock, length, period, steps) for length, period in fitted]
-        cells = [term for term in terms if 0 < term.cells <= _CHANGING_CELLS]
-        slow = [period for length, period in fitted if period == "year" and steps_of_waves(length)]
-        if cells and slow and steps >= _ROWS_A_WEIGHT * 2 * _CHANGING_WAVES * cells[0].cells:
-            term = cells[0]
-            terms.append(
-                Term(
-                    period=term.period, cells=term.cells, waves=0,
-                    slow=slow[0], slow_waves=_CHANGING_WAVES,
-                )
-            )  # fmt: skip
+        terms += _changing(terms, fitted, steps)
         return cls(
             terms=tuple(terms),
             unfitted=tuple(str(period) for length, period in longer if steps + 1 < 2 * length),
@@ -101,15 +95,16 @@ class Seasons:
 
     def design(self, clock: Clock, positions: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return a row for each step: 1, the drift, and the columns of each term."""
-        drift = (np.clip(positions, self.first, self.last) - self.first) / (
-            self.last - self.first + 1
-        )
-        columns = [np.ones((len(positions), 1)), drift[:, None] - 0.5]
+        passed = np.clip(positions, self.first, self.last) - self.first
+        drift = passed / (self.last - self.first + 1) - 0.5
+        columns = [np.ones((len(positions), 1)), drift[:, None]]
         for term in self.terms:
             phase = _phase(clock, positions, term.period)
             block = _cells(phase, term.cells) if term.cells else _waves(phase, term.waves)
             if term.slow:
-                slow = _waves(_phase(clock, positions, term.slow), term.slow_waves)
+                slow = np.stack([drift, drift**2 - 1 / 12], axis=1)
+                if term.slow != DRIFT:
+                    slow = _waves(_phase(clock, positions, term.slow), term.slow_waves)
                 block = np.hstack([block * wave[:, None] for wave in slow.T])
             columns.append(block)
         return np.hstack(columns)
@@ -134,9 +129,19 @@ def steps_of(clock: Clock, period: Period) -> float:
     return _LENGTHS[period] / clock.step
 
 
-def steps_of_waves(length: float) -> bool:
-    """Return whether a cycle of so many steps is long enough for a day to change within it."""
-    return length > 2 * _CHANGING_CELLS
+def _changing(terms: list[Term], fitted: list[tuple[float, Period]], steps: int) -> list[Term]:
+    """Return the terms of a short cycle's profile that changes over the years."""
+    cells = [term for term in terms if 0 < term.cells <= _CHANGING_CELLS]
+    if not cells:
+        return []
+    term, found = cells[0], []
+    weights = 2 * _CHANGING_WAVES * term.cells
+    yearly = any(period == "year" and length > 2 * _CHANGING_CELLS for length, period in fitted)
+    if yearly and steps >= _ROWS_A_WEIGHT * weights:
+        found.append(replace(term, slow="year", slow_waves=_CHANGING_WAVES))
+    if steps >= 2 * _ROWS_A_WEIGHT * weights:
+        found.append(replace(term, slow=DRIFT, slow_waves=_CHANGING_WAVES))
+    return found
 
 
 def _term(clock: Clock, length: float, period: Period, steps: int) -> Term:

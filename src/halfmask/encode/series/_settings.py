@@ -17,7 +17,6 @@ __all__ = ["Event", "Missing", "Order", "SeriesSettings"]
 
 Missing: TypeAlias = Literal["hidden", "visible"]
 Order: TypeAlias = Literal["error", "sort"]
-Moment: TypeAlias = "dt.date | dt.datetime | int | str"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,8 +38,8 @@ class Event:
     """
 
     name: str
-    first: str | int
-    last: str | int
+    first: dt.date | str | int
+    last: dt.date | str | int
 
     def __post_init__(self) -> None:
         for name in ("first", "last"):
@@ -59,7 +58,7 @@ class Event:
         last, length = self._moment(self.last)
         return first, last + length
 
-    def _moment(self, moment: str | int) -> tuple[int, int]:
+    def _moment(self, moment: dt.date | str | int) -> tuple[int, int]:
         text = str(moment)
         try:
             parsed = dt.datetime.fromisoformat(text)

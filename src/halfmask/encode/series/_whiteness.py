@@ -49,5 +49,6 @@ def ljung_box(series: NDArray[np.float64], lags: tuple[int, ...]) -> tuple[tuple
 
 def tested_lags(n: int, lengths: tuple[int, ...]) -> tuple[int, ...]:
     """Return the lags up to which a series of n steps with cycles of these lengths is tested."""
-    wanted = {10, 30, *lengths, *(2 * length for length in lengths)}
-    return tuple(sorted(lag for lag in wanted if lag < n // 4))
+    wanted = {5, 10, 20, 30, *lengths}
+    wanted |= {length // 2 for length in lengths} | {2 * length for length in lengths}
+    return tuple(sorted(lag for lag in wanted if 3 <= lag < n // 4))

@@ -6,7 +6,9 @@ import datetime as dt
 import gzip
 import io
 
+import numpy as np
 import polars as pl
+import pyarrow.parquet as pq
 import pytest
 
 from halfmask._errors import ReleaseError
@@ -82,3 +84,23 @@ def test_parquet_carries_nothing_of_what_wrote_it():
 
     assert b"ARROW:schema" not in raw
     assert b"pandas" not in raw
+
+
+def test_numbers_that_hardly_repeat_have_no_dictionary():
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame(
+        {
+            "distinct": rng.normal(size=5000),
+            "few": rng.integers(0, 9, 5000),
+            "text": rng.choice(["a", "b"], 5000),
+        }
+    )
+    data = io.BytesIO(written(FileForm("parquet"), frame))
+
+    group = pq.ParquetFile(data).metadata.row_group(0)
+    has = {
+        group.column(i).path_in_schema: group.column(i).has_dictionary_page
+        for i in range(group.num_columns)
+    }
+    assert has == {"distinct": False, "few": True, "text": True}
+    assert pl.read_parquet(data.getvalue()).equals(frame)

@@ -25,12 +25,14 @@ from halfmask.encode import (
     PLAN_VERSION,
     Codec,
     FileCount,
+    Task,
     _batching,
     decode_file,
     decode_predictions_file,
     encode_file,
     fit_file,
 )
+from halfmask.encode._codes import Codes
 
 LEARNERS = ("trees", "distances", "linear", "networks")
 FORMATS = ("parquet", "csv", "arrow")
@@ -191,7 +193,10 @@ def test_a_fit_to_a_file_is_a_fit_to_its_rows(table, secret, tmp_path, monkeypat
 def test_predicted_classes_and_numbers_come_home(table, secret, tmp_path, form):
     """A model that predicts what it was trained on: its file decodes to the target."""
     rows = table.drop_nulls()
-    for target, task in (("town", None), ("age", "regression"), ("income", None)):
+    tasks: list[tuple[str, Task | None]] = [
+        ("town", None), ("age", "regression"), ("income", None),
+    ]  # fmt: skip
+    for target, task in tasks:
         codec = Codec(learner="networks", secret=secret).fit(rows, target=target, task=task)
         encode_file(codec, rows, tmp_path / "sent.parquet", overwrite=True)
         sent = pl.read_parquet(tmp_path / "sent.parquet")
@@ -221,6 +226,7 @@ def test_probabilities_of_split_classes_come_home_added_up(table, secret, tmp_pa
     )
     encode_file(codec, rows, tmp_path / "sent.parquet")
     code = pl.read_parquet(tmp_path / "sent.parquet")[codec.target_name_].to_numpy()
+    assert isinstance(codec.plan_.target, Codes)
     n_codes = len(codec.plan_.target.value_of)
     sure = pl.DataFrame((code[:, None] == np.arange(n_codes)).astype(float))
 
@@ -359,7 +365,7 @@ def test_files_without_rows_and_wrong_arguments_are_refused(codec, table, tmp_pa
         with pytest.raises(DataError, match=r"has no rows|is empty"):
             fit_file(codec, tmp_path / name)
     with pytest.raises(ParameterError, match="'format'"):
-        encode_file(codec, table, tmp_path / "out", format="xlsx")
+        encode_file(codec, table, tmp_path / "out", format="xlsx")  # type: ignore[arg-type] # on purpose
     with pytest.raises(ParameterError, match="'number'"):
         encode_file(codec, table, tmp_path / "out", number=-1)
     with pytest.raises(ParameterError, match="isn't fitted"):

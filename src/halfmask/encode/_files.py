@@ -148,6 +148,41 @@ def encode_file(
     -------
     FileCount
         The rows that were written, and the batches.
+
+    Raises
+    ------
+    DataError, SchemaError
+        As `open_table` and `Codec.encode` do.
+    ReleaseError
+        If the file exists and may not be replaced, or can't be written.
+
+    Guarantees
+    ----------
+    The file appears whole or not at all, whatever happens. It holds the encoded rows and nothing
+    else: no name, statistic, dictionary or key of metadata of the table. Memory doesn't grow with
+    the rows.
+
+    Edge cases
+    ----------
+    Rows change places within a batch of 262,144 (fewer beyond 64 encoded columns), so about when a
+    row came stays visible in a longer file: shuffle a table whose order tells something. A file of
+    one batch and number 0 is what `Codec.encode` gives. In a text file, whose cells have no types,
+    cells are read as those of the fit were.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import polars as pl
+    >>> from halfmask.encode import Codec
+    >>> rows = pl.DataFrame({"age": [41, 17, 30], "town": ["Bree", "Dale", "Bree"]})
+    >>> codec = fit_file(Codec(learner="trees"), rows)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     home = pathlib.Path(folder)
+    ...     encode_file(codec, rows, home / "sent.parquet")
+    ...     _ = decode_file(codec, home / "sent.parquet", home / "back.csv")
+    ...     pl.read_csv(home / "back.csv").equals(rows)
+    FileCount(rows=3, batches=1)
+    True
     """
     one_of(_FORMATS, owner="encode_file", format=format)
     plan = codec.plan_
@@ -197,6 +232,25 @@ def decode_file(
     -------
     FileCount
         The rows that were written, and the batches.
+
+    Raises
+    ------
+    KeyMismatchError
+        If the table has no column of this codec.
+    DataError, SchemaError
+        As `open_table` and `Codec.decode` do, or if there aren't as many rows as there have to be.
+    ReleaseError
+        If the file exists and may not be replaced, or can't be written.
+
+    Guarantees
+    ----------
+    As of `encode_file`. A batch that can't be decoded leaves no file.
+
+    Edge cases
+    ----------
+    Features come in the fitted order, the target behind them. Texts are written as they are: a
+    decoded CSV file may hold what a spreadsheet runs as a formula. Where rows were taken out and
+    ``rows`` isn't given, each row is decoded right, and the last batch's are in another order.
     """
     source = _opened(encoded)
     _check_rows(source, rows)
@@ -247,6 +301,20 @@ def decode_predictions_file(
     -------
     FileCount
         The rows that were written, and the batches.
+
+    Raises
+    ------
+    DataError, SchemaError, ReleaseError
+        As `Codec.decode_predictions` and `decode_file` do.
+
+    Guarantees
+    ----------
+    As of `encode_file`.
+
+    Edge cases
+    ----------
+    Predictions carry no key. Where some are missing or in another order, and ``rows`` isn't given,
+    rows get the predictions of others: give ``rows``, which `encode_file` counted.
     """
     source = _opened(predictions)
     _check_rows(source, rows)
@@ -314,9 +382,15 @@ def _stream(
     overwrite: bool,
     told: Callable[[float], None],
 ) -> FileCount:
+    from threadpoolctl import threadpool_limits  # noqa: PLC0415 # only this needs it
+
     integer_at_least(0, owner="a file's encoding", number=number)
     batches = 0
-    with TableWriter(out, format=format, overwrite=overwrite, guard_formulas=False) as writer:
+    # Set here, around all threads: one thread's limit must not end while another one works.
+    with (
+        threadpool_limits(1, user_api="blas"),
+        TableWriter(out, format=format, overwrite=overwrite, guard_formulas=False) as writer,
+    ):
         for frame in map_in_order(numbered(source, codec.plan_, file=number), function):
             writer.write(frame)
             batches += 1

@@ -173,7 +173,10 @@ def _far(frame):
 @pytest.mark.parametrize("max_bin", [255, 15])
 @pytest.mark.parametrize("target", [CLASSES, IS_HIGH], ids=["three", "two"])
 def test_labels_of_lightgbm_are_those_of_plain_training(secret, max_bin, target):
-    """For any row where no column changes its sign between two values; else for training rows."""
+    """For training rows; and for others, unless a column changes its sign between two values.
+
+    Or a value is the float next to the middle of two: none here is.
+    """
     model = lambda: _lightgbm(LGBMClassifier, max_bin=max_bin)  # noqa: E731 # made twice
 
     far = _predicted("trees", model, target, secret, rows=_far(OTHERS), train=_far(TRAIN))

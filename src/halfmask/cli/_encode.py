@@ -7,6 +7,20 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
 
+from halfmask.cli._codec_settings import (  # noqa: TC001 # typer reads annotations
+    ByOption,
+    CategoricalOption,
+    LearnerOption,
+    MinSiblingRowsOption,
+    MissingOption,
+    OutOfRangeOption,
+    RowsOption,
+    SplitOption,
+    StrengthOption,
+    TargetOption,
+    TaskOption,
+    UnseenOption,
+)
 from halfmask.cli._codecs import (  # typer reads annotations
     CodecOption,
     NumberOption,
@@ -49,9 +63,7 @@ if TYPE_CHECKING:
 
 __all__ = ["encode"]
 
-#: `halfmask.encode.Learner`, and so on, here again: importing that room costs half a second.
-LearnerName: TypeAlias = Literal["trees", "distances", "linear", "networks"]
-TaskName: TypeAlias = Literal["classification", "regression"]
+#: `halfmask.encode.EncodedFormat`, here again: importing that room costs half a second.
 OutFormat: TypeAlias = Literal["parquet", "csv", "arrow"]
 ENDS: dict[str, EncodedFormat] = {".parquet": "parquet", ".csv": "csv", ".arrow": "arrow"}
 
@@ -76,69 +88,19 @@ def fit(
     *,
     vault: VaultOption,
     codec: CodecOption,
-    learner: Annotated[
-        LearnerName,
-        typer.Option(
-            "--learner",
-            show_default=False,
-            help="What will learn: trees and boosting; distances, kernels and ridge; linear "
-            "models; networks.",
-        ),
-    ],
-    target: Annotated[
-        str | None,
-        typer.Option("--target", metavar="COLUMN", help="The column that is to be predicted."),
-    ] = None,
-    task: Annotated[
-        TaskName | None,
-        typer.Option("--task", help="What a target of integers is: classes, or numbers."),
-    ] = None,
-    categorical: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--categorical",
-            metavar="COLUMN",
-            help="A column whose numbers are names of categories; may be given more than once.",
-        ),
-    ] = None,
+    learner: LearnerOption,
+    target: TargetOption = None,
+    task: TaskOption = None,
+    categorical: CategoricalOption = None,
     leave_out: LeaveOutOption = None,
-    missing: Annotated[
-        Literal["visible", "hidden"],
-        typer.Option("--missing", help="Whether missing cells stay missing, or are coded as well."),
-    ] = "visible",
-    unseen: Annotated[
-        Literal["error", "reserve"],
-        typer.Option("--unseen", help="What a category is that wasn't there at the fit."),
-    ] = "error",
-    out_of_range: Annotated[
-        Literal["extrapolate", "error"],
-        typer.Option("--out-of-range", help="What a number beyond those of the fit is."),
-    ] = "extrapolate",
-    rows: Annotated[
-        Literal["keyed", "kept"],
-        typer.Option("--rows", help="Whether rows leave in a keyed order, or in their own."),
-    ] = "keyed",
-    strength: Annotated[
-        float,
-        typer.Option(
-            "--strength", min=0, max=4, help="How far a network's columns are bent; 0 is exact."
-        ),
-    ] = 0.0,
-    by: Annotated[
-        str | None,
-        typer.Option(
-            "--by", metavar="COLUMN", help="A category each of whose values gets its own matrix."
-        ),
-    ] = None,
-    split: Annotated[
-        bool, typer.Option("--split", help="Give frequent categories several codes.")
-    ] = False,
-    min_sibling_rows: Annotated[
-        int,
-        typer.Option(
-            "--min-sibling-rows", min=1, metavar="ROWS", help="What each of those codes has."
-        ),
-    ] = 30,
+    missing: MissingOption = "visible",
+    unseen: UnseenOption = "error",
+    out_of_range: OutOfRangeOption = "extrapolate",
+    rows: RowsOption = "keyed",
+    strength: StrengthOption = 0.0,
+    by: ByOption = None,
+    split: SplitOption = False,
+    min_sibling_rows: MinSiblingRowsOption = 30,
     format: FormatOption = None,  # noqa: A002 # it is the option's name
     delimiter: DelimiterOption = None,
     encoding: EncodingOption = "utf-8",

@@ -69,7 +69,7 @@ def _claims(*rows: tuple[str, Scope, str]) -> tuple[Claim, ...]:
 
 _SAME = "the plain learner sees the same columns and rows in the same order"
 _FITTED = f"{_SAME}; the codec is fitted to its training rows"
-_BINS = "missing cells visible; numbers to 1e-6; any row where columns of both signs have a zero"
+_BINS = "missing cells visible; numbers to 1e-6; nearly all other rows"
 _SCALED = "the plain learner sees standardised columns, and nothing scales them after encoding"
 
 _VOTES = f"{_SCALED}; to the solver's tolerance, ties of votes aside"
@@ -93,7 +93,7 @@ PROFILES: Mapping[Learner, Profile] = {
     "distances": Profile(
         numbers="orthogonal",
         claims=_claims(
-            ("nearest neighbours", "exact", f"{_SCALED}; ties of votes aside"),
+            ("nearest neighbours", "exact", f"{_SCALED}; ties of distances and votes aside"),
             ("support vectors, isotropic kernel", "exact", _VOTES),
             ("kernel ridge, isotropic kernel", "exact", f"{_SCALED}; the target is centred there"),
             ("ridge, L2 logistic regression", "exact", f"{_SCALED}; intercept not penalised"),
@@ -114,7 +114,7 @@ PROFILES: Mapping[Learner, Profile] = {
         numbers="turned",
         claims=_claims(
             ("network with gradient descent, momentum, weight decay", "paired start", _SCALED),
-            ("nearest neighbours", "exact", f"{_SCALED}; ties of votes aside"),
+            ("nearest neighbours", "exact", f"{_SCALED}; ties of distances and votes aside"),
             ("support vectors, isotropic kernel", "exact", _VOTES),
             ("network with Adam, RMSprop or Adagrad", "not invariant", "steps by coordinate"),
             ("trees", "not invariant", "they look at one column at a time"),

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         PolicyError,
         ReleaseError,
         SchemaError,
+        TrainerError,
         VaultError,
         VerificationError,
     )
@@ -103,6 +104,7 @@ _ROOMS = {
     "Secret": "vault",
     "TCloseness": "guarantees",
     "TableTarget": "assess.attacks",
+    "TrainerError": "_errors",
     "Vault": "vault",
     "VaultError": "_errors",
     "VerificationError": "_errors",
@@ -157,6 +159,7 @@ __all__ = [
     "Secret",
     "TCloseness",
     "TableTarget",
+    "TrainerError",
     "Vault",
     "VaultError",
     "VerificationError",

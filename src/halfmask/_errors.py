@@ -15,6 +15,7 @@
     ├── VaultError              the vault can't be made, opened or written
     │   ├── KeyMismatchError    a key, a lock or a context that isn't the one
     │   └── IntegrityError      bytes that aren't those that were written
+    ├── TrainerError            the trainer service refused, or can't be reached
     └── MissingDependencyError  an extra that isn't installed
 
 A message says what is wrong, names the parameter or column, says what was got (a type, a count, a
@@ -43,6 +44,7 @@ __all__ = [
     "PolicyError",
     "ReleaseError",
     "SchemaError",
+    "TrainerError",
     "VaultError",
     "VerificationError",
 ]
@@ -171,6 +173,12 @@ class IntegrityError(VaultError):
     """Bytes that aren't those that were written."""
 
     code = "integrity"
+
+
+class TrainerError(HalfmaskError):
+    """The trainer service refused, or can't be reached."""
+
+    code = "trainer"
 
 
 class MissingDependencyError(HalfmaskError):

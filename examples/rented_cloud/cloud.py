@@ -19,7 +19,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.kernel_ridge import KernelRidge
 
 Rows = NDArray[np.float64]
-EPOCHS, BATCH, SPEED, MOMENTUM, DECAY = 10, 100, 0.02, 0.9, 1e-4
+EPOCHS, BATCH, SPEED, MOMENTUM, DECAY = 10, 100, 0.05, 0.9, 1e-4
 
 
 def boosting(train: Rows, labels: NDArray[Any], asked: Rows, task: dict[str, Any]) -> NDArray[Any]:

@@ -27,7 +27,7 @@ UNITS = 16
 
 def main(n_rows: int | None = None, out: str = "out/rented_cloud") -> None:
     """Rent a machine for three learners, and compare its answers with those of plain training."""
-    people = pl.read_csv(ADULT, n_rows=n_rows).drop("fnlwgt")
+    people = pl.read_csv(ADULT, n_rows=n_rows).drop("fnlwgt", "split")
     rent("boosting", "trees", people, Path(out))
     rent("network", "networks", people, Path(out))
     rent("kernel", "distances", people[-12_000:], Path(out))

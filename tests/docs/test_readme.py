@@ -82,7 +82,16 @@ def test_commands_of_the_pages_exist(page):
     """Where a page says `halfmask word`, there is such a command."""
     told = "\n".join(page.blocks(""))
     for command in re.findall(r"^(?:\.venv/bin/)?halfmask ([a-z]+)", told, re.MULTILINE):
-        assert command in {"describe", "protect", "verify", "schema", "vault", "assess"}
+        assert command in {
+            "describe",
+            "protect",
+            "verify",
+            "schema",
+            "vault",
+            "assess",
+            "encode",
+            "decode",
+        }
 
 
 def test_make_targets_of_the_pages_exist(page, repository):

@@ -267,7 +267,7 @@ def _measured(
 def measure(*, quick: bool, seed: int) -> dict[str, Any]:
     """Train each learner twice, and return whether its predictions are what is claimed."""
     n_asked = FEW if quick else ASKED
-    people = pl.read_csv(workloads.ADULT_CSV).drop("fnlwgt").sample(
+    people = pl.read_csv(workloads.ADULT_CSV).drop("fnlwgt", "split").sample(
         fraction=1, shuffle=True, seed=seed
     )  # fmt: skip
     adult = people[n_asked : 3 * n_asked], people[:n_asked], "income"

@@ -14,8 +14,10 @@ if TYPE_CHECKING:
 
 __all__ = ["MISSING", "UNSEEN", "Buckets", "Lookup"]
 
-#: The places of what isn't there, and of what wasn't there at the fit.
-UNSEEN, MISSING = -1, -2
+#: The place of a value that wasn't there at the fit.
+UNSEEN = -1
+#: The place of a missing cell.
+MISSING = -2
 _MOST_BUCKETS = 1 << 20
 
 

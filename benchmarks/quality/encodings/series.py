@@ -88,6 +88,15 @@ def encoded(one: Series, *, seed: int, blinding: float = 0.0) -> Numbers:
     return sent.sort(codec.time_name_)[codec.column_names_[one.column]].to_numpy().copy()
 
 
+def later(one: Series, *, seed: int) -> Numbers:
+    """Return what leaves of the last fifth of the rows, by a codec of those before."""
+    secret = Secret.from_bytes(seed.to_bytes(32, "big"))
+    cut = int(0.8 * one.table.height)
+    codec = SeriesCodec(time=one.time, every=one.every, secret=secret).fit(one.table[:cut])
+    sent = codec.encode(one.table[cut:], state=codec.state_).sort(codec.time_name_)
+    return sent[codec.column_names_[one.column]].to_numpy().copy()
+
+
 def arms(one: Series, *, seed: int) -> dict[str, Numbers]:
     values = plain(one)
     return {"plain": values, "differences": np.diff(values), "encoded": encoded(one, seed=seed)}
@@ -242,6 +251,7 @@ def measure(*, quick: bool, seed: int) -> dict[str, Any]:
         values = plain(one)
         for arm, x in arms(one, seed=seed).items():
             lines.append(_tested(one, arm, x, values, bars, quick=quick, seed=seed))
+        lines.append(_behind(one, bars, quick=quick, seed=seed))
     tables = ["\n".join(lines), known_series(bars, quick=quick, seed=seed)]
     tables.append(forecast_bars(bars, FOLDER, quick=quick, seed=seed))
     bars["tables"] = "\n\n".join(tables)
@@ -292,6 +302,21 @@ def _tested(
             "; ".join(cells), "p < 1e-6, peaks, dates above chance", holds=broken
         )
     return f"| {one.name} | {arm} | {p:.3g} | {least:.3g} | {g:.3g} | {'; '.join(cells)} |"
+
+
+def _behind(one: Series, bars: dict[str, Any], *, quick: bool, seed: int) -> str:
+    """Add what rows behind the fit show: the model is as good as the future is like the past."""
+    x = later(one, seed=seed)
+    p = min(ljung_box(x, one.lags))
+    cycles = {name: length for name, length in one.cycles.items() if 2 * length <= len(x)}
+    high = peaks(x, cycles, shuffles=499 if quick else 1999, seed=seed)
+    least = min(high.values(), default=1.0)
+    bars[f"{one.name}: rows behind the fit, Ljung-Box"] = bar(p, "every p > 0.05", holds=p > 0.05)
+    bars[f"{one.name}: rows behind the fit, peaks at {', '.join(high) or 'none'}"] = bar(
+        least, f"every p > {LEVEL}", holds=least > LEVEL
+    )
+    numbers = " | ".join(f"{number:.3g}" for number in (p, least, fisher(x)))
+    return f"| {one.name} | encoded, rows behind the fit | {numbers} | |"
 
 
 def known_series(bars: dict[str, Any], *, quick: bool, seed: int) -> str:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from halfmask.encode.series._seasons import DRIFT_COLUMN
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -92,6 +94,8 @@ class Channel:
         """Return season, width, log spread, tilt and dither of each step, (5, n)."""
         weights = np.stack([self.level, self.width, self.spread, self.tilt])
         level, width, spread, tilt = self.seasons.along(clock, positions, weights)
+        # A level goes on drifting; nothing else does, which could run away.
+        level = level + self.level[DRIFT_COLUMN] * self.seasons.beyond(positions)
         return np.stack([level, np.exp(width), spread, tilt, dither])
 
     def walk(

@@ -66,6 +66,14 @@ def weaknesses_of(plan: SeriesPlan) -> tuple[Weakness, ...]:
             known_plaintext="none is needed: the number of steps of each series is to be seen",
         ),
     ]
+    found.append(
+        Weakness(
+            name="later-rows-remember",
+            columns=columns,
+            known_plaintext="none is needed: rows behind the fitted ones show what has changed "
+            "since, cycles and memory too; fit again for each upload",
+        )
+    )
     found += _of_fit(plan)
     if settings.missing == "visible":
         known = "none is needed: gaps and holes show clock changes and pauses"

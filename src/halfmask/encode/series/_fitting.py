@@ -115,20 +115,31 @@ class _Stages:
         expected = np.clip(volatile.along(sizes), -3, 3)
         self.residuals = missed / (rho * np.exp(expected))
         scores = Scores.of(self.residuals[rows])
-        g = scores.score(self.residuals)
-        tilt = self._fitted(g) if len(rows) >= _FEW else np.zeros(calendar.width)
-        g = np.where(self._it.present, g - calendar.along(tilt), 0.0)
-        polish, tau, whiteness = self._polish(g)
         channel = Channel(
             grain=self._it.grain, power=power, scale=scale, center=center,
-            seasons=self._it.seasons, level=level, width=width, spread=spread, tilt=tilt,
-            past=past, volatile=volatile, polish=polish, shift=shift, tau=tau, scores=scores,
-            before=np.zeros((3, 1)), sign=1.0, sealed=np.empty(0, np.int64), whiteness=whiteness,
+            seasons=self._it.seasons, level=level, width=width, spread=spread,
+            tilt=np.zeros(calendar.width), past=past, volatile=volatile, polish=Filter.none(),
+            shift=shift, tau=1.0, scores=scores, before=np.zeros((3, 1)), sign=1.0,
+            sealed=np.empty(0, np.int64), whiteness=(),
         )  # fmt: skip
-        before = np.zeros((3, channel.reach))
-        if len(mirror):
-            before[0, -len(mirror) :] = mirror
-        return replace(channel, before=before)
+        g = self._walked(replace(channel, before=_before(channel, mirror)))
+        tilt = self._fitted(g) if len(rows) >= _FEW else channel.tilt
+        g = np.where(self._it.present, g - calendar.along(tilt), 0.0)
+        polish, tau, whiteness = self._polish(g)
+        channel = replace(channel, tilt=tilt, polish=polish, tau=tau, whiteness=whiteness)
+        return replace(channel, before=_before(channel, mirror))
+
+    def _walked(self, channel: Channel) -> NDArray[np.float64]:
+        """Return the scores as they will be: what is missing is predicted there, not drawn."""
+        from halfmask.kernels.series import SEND  # noqa: PLC0415 # loads the compiler
+
+        # The steps are dithered already.
+        around = channel.around(self._it.clock, self._it.positions, np.zeros(self._n))
+        walked = channel.walk(
+            SEND, values=self._it.steps, sent=np.zeros(self._n), lost=~self._it.present,
+            around=around, history=channel.before,
+        )  # fmt: skip
+        return walked.sent
 
     def _bend(self) -> tuple[float, float, float]:
         """Choose power, scale and centre, by a rough model's likelihood (Box and Cox 1964)."""
@@ -223,6 +234,14 @@ class _Stages:
         rest = (g - best.along(g))[self._rows]
         tau = float(np.std(rest)) if len(rest) > 1 else 1.0
         return best, max(tau, 1e-6), whiteness
+
+
+def _before(channel: Channel, mirror: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what the first step looks back at: mirrored levels, and sizes and scores of 0."""
+    before = np.zeros((3, channel.reach))
+    if len(mirror):
+        before[0, -len(mirror) :] = mirror
+    return before
 
 
 def _mirror(past: Filter, v: NDArray[np.float64]) -> NDArray[np.float64]:

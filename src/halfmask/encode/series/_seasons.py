@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from halfmask.encode.series._clock import Clock
 
-__all__ = ["DRIFT", "NAMED", "Period", "Seasons", "Term", "steps_of"]
+__all__ = ["DRIFT", "DRIFT_COLUMN", "NAMED", "Period", "Seasons", "Term", "steps_of"]
 
 #: A cycle of the calendar by its name, or the number of steps of another one.
 Period: TypeAlias = str | int
@@ -28,6 +28,8 @@ _WAVES = {"year": 6, "month": 2}
 _LONG_WAVES = 12
 #: What a profile may change along, beside a slower cycle.
 DRIFT = "drift"
+#: The column of the design that is the drift.
+DRIFT_COLUMN = 1
 # The profile of a day that changes over a year: waves of the year for each cell.
 _CHANGING_CELLS = 48
 _CHANGING_WAVES = 2
@@ -108,6 +110,11 @@ class Seasons:
                 block = np.hstack([block * wave[:, None] for wave in slow.T])
             columns.append(block)
         return np.hstack(columns)
+
+    def beyond(self, positions: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return how much further than in the design a drift is that goes on behind the fit."""
+        behind: NDArray[np.float64] = np.maximum(positions - self.last, 0.0)
+        return behind / (self.last - self.first + 1)
 
     def along(
         self, clock: Clock, positions: NDArray[np.int64], weights: NDArray[np.float64]

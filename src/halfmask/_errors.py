@@ -176,9 +176,21 @@ class IntegrityError(VaultError):
 
 
 class TrainerError(HalfmaskError):
-    """The trainer service refused, or can't be reached."""
+    """The trainer service refused, or can't be reached.
+
+    Parameters
+    ----------
+    what, hint
+        As of every error.
+    status
+        What the service answered, as a status of HTTP; None where it didn't.
+    """
 
     code = "trainer"
+
+    def __init__(self, what: str, *, hint: str | None = None, status: int | None = None) -> None:
+        self.status = status
+        super().__init__(what, hint=hint)
 
 
 class MissingDependencyError(HalfmaskError):

@@ -1,0 +1,395 @@
+"""A trainer service, seen from home."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import quote
+
+from halfmask._errors import ParameterError
+from halfmask._progress import silent
+from halfmask._validation import integer_at_least, one_of
+from halfmask.hashing import HashedRows
+from halfmask.trainer.client._address import check_token, checked_url, tls_context
+from halfmask.trainer.client._content_key import target_key
+from halfmask.trainer.client._journal import Journal
+from halfmask.trainer.client._model import RemoteModel
+from halfmask.trainer.client._patience import Patience
+from halfmask.trainer.client._place import placed
+from halfmask.trainer.client._predicting import predict_batches
+from halfmask.trainer.client._pushing import Pushed, push_batches
+from halfmask.trainer.client._transport import Transport
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from halfmask._progress import Progress
+    from halfmask.trainer.client._body import Compression
+
+__all__ = ["BATCH_ROWS", "TrainerClient"]
+
+#: A megabyte or two of 39 features.
+BATCH_ROWS = 8_192
+_MOST_AT_ONCE = 32
+
+
+class TrainerClient:
+    """A trainer service, seen from home: models are made, learn from hashed rows, and answer.
+
+    Parameters
+    ----------
+    url
+        Where the service is, such as ``"https://trainer.example:8443"``. Over ``http`` only this
+        machine is talked to, unless ``plain_http``.
+    token
+        The bearer token that the service knows the client by.
+    verify
+        By whom the service's certificate is vouched for: ``True`` for the authorities that the
+        system trusts, or a file in PEM. Verification can't be turned off.
+    certificate
+        The client's own certificate for mutual TLS: a file in PEM, or the certificate's and the
+        key's, the key without a passphrase.
+    patience
+        How long it waits for an answer, and when a request is sent again.
+    compression
+        Of the rows on their way: ``"none"``, ``"lz4"`` or ``"zstd"``. Hashed indices hardly
+        compress; it helps thin lines.
+    plain_http
+        Whether a service on another machine may be talked to without TLS. Everybody on the way
+        then reads the token and the rows.
+    proxy
+        The address of a proxy. None is taken from the surroundings, nor a password.
+
+    Raises
+    ------
+    ParameterError
+        If one is out of range, or a certificate can't be read.
+    MissingDependencyError
+        If httpx isn't installed: the extra ``client``.
+
+    Notes
+    -----
+    **Guarantees.** What leaves this machine is what `HashedRows` holds, a key of its content for
+    each batch, the model's name and settings, and the token in one header. No name of a column, no
+    category, no key and nothing of a vault can: they aren't known here. The token is in no error
+    and no ``repr``. Redirects aren't followed. The service's answers are checked before they are
+    used, and bounded in length.
+
+    **Edge cases.** A batch whose answer was lost is sent again, and the service tells by its key
+    that it has learned from it: see `push`. Threads may share a client.
+
+    Examples
+    --------
+    >>> client = TrainerClient("https://trainer.example", token="a-token-of-ours")
+    >>> client
+    TrainerClient('https://trainer.example')
+    >>> TrainerClient("http://trainer.example", token="a-token-of-ours")
+    Traceback (most recent call last):
+    ...
+    halfmask._errors.ParameterError: The address of a service on another machine must begin with
+    https.
+    <BLANKLINE>
+    Hint: By http everybody on the way reads the token and the rows; plain_http allows it.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        token: str | None = None,
+        verify: bool | str | Path = True,
+        certificate: str | Path | Sequence[str | Path] | None = None,
+        patience: Patience | None = None,
+        compression: Compression = "none",
+        plain_http: bool = False,
+        proxy: str | None = None,
+    ) -> None:
+        one_of(("none", "lz4", "zstd"), owner="TrainerClient", compression=compression)
+        check_token(token)
+        self._url = checked_url(url, plain_http=plain_http)
+        self._compression: Compression = compression
+        self._transport = Transport(
+            self._url,
+            token=token,
+            context=tls_context(verify, certificate),
+            patience=patience or Patience(),
+            proxy=proxy,
+        )
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._url!r})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._transport.close()
+
+    @property
+    def sent_again(self) -> int:
+        """How many requests had to be sent again so far."""
+        return self._transport.again
+
+    def create(self, name: str, *, loss: str, bits: int, **settings: object) -> RemoteModel:
+        """Make a model.
+
+        Parameters
+        ----------
+        name
+            By which it will be asked for.
+        loss, bits, settings
+            As of `halfmask.trainer.learner.OnlineLearner`: ``optimizer``, ``rate``, ``classes``
+            and so on; what isn't given is as the service has it.
+
+        Raises
+        ------
+        TrainerError
+            If there is one of that name, or the service doesn't accept a setting.
+        """
+        told = {"name": name, "loss": loss, "bits": bits, **settings}
+        return RemoteModel.of(
+            self._transport.json("POST", "/v1/models", value=told, harmless=False)
+        )
+
+    def models(self) -> tuple[RemoteModel, ...]:
+        """Return the models that the token may see."""
+        told = self._transport.json("GET", "/v1/models")
+        listed = told.get("models", ()) if isinstance(told, dict) else ()
+        return tuple(RemoteModel.of(each) for each in listed)
+
+    def model(self, name: str) -> RemoteModel:
+        """Return what the service tells of a model."""
+        return RemoteModel.of(self._transport.json("GET", _path(name)))
+
+    def delete(self, name: str) -> None:
+        """Delete a model, with all that it learned."""
+        self._transport.json("DELETE", _path(name))
+
+    def metrics(self, name: str) -> dict[str, Any]:
+        """Return how a model does, on rows before it learned from them."""
+        found: dict[str, Any] = self._transport.json("GET", _path(name, "metrics"))
+        return found
+
+    def snapshot(self, name: str) -> dict[str, Any]:
+        """Keep a model as it is now, to go back to."""
+        found: dict[str, Any] = self._transport.json(
+            "POST", _path(name, "snapshots"), value={}, harmless=False
+        )
+        return found
+
+    def snapshots(self, name: str) -> tuple[dict[str, Any], ...]:
+        """Return the snapshots that a model may go back to."""
+        told = self._transport.json("GET", _path(name, "snapshots"))
+        return tuple(told.get("snapshots", ()) if isinstance(told, dict) else ())
+
+    def rollback(self, name: str, snapshot: object) -> dict[str, Any]:
+        """Make a model what it was at a snapshot. What it learned since is forgotten."""
+        found: dict[str, Any] = self._transport.json(
+            "POST", _path(name, "rollback"), value={"snapshot": snapshot}
+        )
+        return found
+
+    def push(
+        self,
+        name: str,
+        batches: Iterable[HashedRows],
+        *,
+        stream: str = "",
+        batch_rows: int = BATCH_ROWS,
+        in_flight: int = 1,
+        journal: str | Path | None = None,
+        rows: int | None = None,
+        progress: Progress | None = None,
+    ) -> Pushed:
+        """Let a model learn from hashed rows.
+
+        Parameters
+        ----------
+        name
+            The model's.
+        batches
+            The rows, with labels, in batches of any size; read once, as they are needed.
+        stream
+            A word for these rows: the same rows at the same place of the same stream are learned
+            from once. Give another word to learn from them again. Don't let it tell a secret.
+        batch_rows
+            How many rows one request has, at least 1.
+        in_flight
+            How many requests are under way at once, 1 to 32. With 1 the model learns in the
+            order of the rows; with more, batches may overtake each other.
+        journal
+            A file that remembers what was acknowledged, made if it isn't there. After a break the
+            same call goes on behind it.
+        rows
+            How many there will be, where it is known: only for ``progress``.
+        progress
+            What is told how far it is.
+
+        Returns
+        -------
+        Pushed
+            How many rows there were, and what was done with them.
+
+        Raises
+        ------
+        TrainerError
+            If the service refuses a batch, or can't be reached until it is given up. What was
+            acknowledged stays learned.
+        DataError
+            If the journal is of other work, or of other rows than are there now.
+
+        Notes
+        -----
+        **Guarantees.** When it returns, the service has acknowledged every row, so that it is on
+        the service's disk. Whatever breaks or is killed, the same call (same rows, stream and
+        ``batch_rows``, same token) sends what is missing, and no row is learned from twice: each
+        batch has a key that follows from its content and its place, and the service learns from
+        a key once. The journal only saves the sending.
+
+        **Edge cases.** Two batches that hold the same rows at the same place of two sources count
+        as one, unless they are of different streams. Without rows nothing is sent.
+        """
+        _check(batch_rows=batch_rows, in_flight=in_flight)
+        told = progress or silent
+        with ExitStack() as stack:
+            opened = self._journal(stack, journal, "push", name, stream, batch_rows)
+            total = Pushed(rows=0, sent=0, resumed=0, known=0)
+            for done in push_batches(
+                self._transport,
+                _path(name, "examples"),
+                placed(batches, model=name, stream=stream, n_rows=batch_rows),
+                in_flight=in_flight,
+                compression=self._compression,
+                journal=opened,
+            ):
+                total = total.and_(done)
+                told("pushing", min(1.0, total.rows / rows) if rows else None)
+        return total
+
+    def predict(
+        self,
+        name: str,
+        batches: Iterable[HashedRows],
+        *,
+        batch_rows: int = BATCH_ROWS,
+        in_flight: int = 1,
+        journal: str | Path | None = None,
+        rows: int | None = None,
+        progress: Progress | None = None,
+    ) -> Iterator[NDArray[np.float32]]:
+        """Yield a model's predictions, batch by batch, in the order of the rows.
+
+        Parameters
+        ----------
+        name
+            The model's.
+        batches
+            The rows, without labels, in batches of any size; read once, as they are needed.
+        batch_rows, in_flight, rows, progress
+            As of `push`. The order is kept whatever is in flight.
+        journal
+            A file that remembers what was answered. After a break the same call takes from it
+            what is there, and asks for the rest. It holds the predictions: keep it at home.
+
+        Yields
+        ------
+        Of each batch of ``batch_rows`` an array of a number for each row, or of a row of numbers
+        where the model is a softmax: one for each class.
+
+        Raises
+        ------
+        TrainerError
+            As of `push`, or if an answer isn't one finite number for each that was asked for.
+        DataError
+            As of `push`.
+
+        Notes
+        -----
+        **Guarantees.** Labels aren't sent. Memory doesn't grow with the rows.
+
+        **Edge cases.** A model that learns meanwhile answers each request as it is then.
+        """
+        _check(batch_rows=batch_rows, in_flight=in_flight)
+        return self._predictions(
+            name,
+            (_without_labels(each) for each in batches),
+            batch_rows=batch_rows,
+            in_flight=in_flight,
+            journal=journal,
+            told=lambda done: (progress or silent)(
+                "predicting", min(1.0, done / rows) if rows else None
+            ),
+        )
+
+    def _predictions(
+        self,
+        name: str,
+        bare: Iterable[HashedRows],
+        *,
+        batch_rows: int,
+        in_flight: int,
+        journal: str | Path | None,
+        told: Callable[[int], None],
+    ) -> Iterator[NDArray[np.float32]]:
+        done = 0
+        with ExitStack() as stack:
+            opened = self._journal(stack, journal, "predict", name, "", batch_rows)
+            for found in predict_batches(
+                self._transport,
+                _path(name, "predict"),
+                placed(bare, model=name, stream="", n_rows=batch_rows),
+                width=self.model(name).width,
+                in_flight=in_flight,
+                compression=self._compression,
+                journal=opened,
+            ):
+                done += len(found)
+                told(done)
+                yield found
+
+    def _journal(
+        self,
+        stack: ExitStack,
+        where: str | Path | None,
+        work: str,
+        name: str,
+        stream: str,
+        batch_rows: int,
+    ) -> Journal | None:
+        if where is None:
+            return None
+        target = target_key(work, self._url, name, stream)
+        return stack.enter_context(Journal(where, work=target, batch_rows=batch_rows))
+
+
+def _path(name: str, *behind: str) -> str:
+    return "/".join(("/v1/models", quote(name, safe=""), *behind))
+
+
+def _check(*, batch_rows: int, in_flight: int) -> None:
+    integer_at_least(1, owner="TrainerClient", batch_rows=batch_rows, in_flight=in_flight)
+    if in_flight > _MOST_AT_ONCE:
+        raise ParameterError(
+            f"The 'in_flight' parameter of TrainerClient must be at most {_MOST_AT_ONCE}."
+        )
+
+
+def _without_labels(rows: HashedRows) -> HashedRows:
+    """Return rows as they are asked about: whoever predicts needs neither labels nor weights."""
+    if rows.labels is None and rows.weights is None:
+        return rows
+    return HashedRows(indices=rows.indices, bits=rows.bits, indptr=rows.indptr, values=rows.values)

@@ -1,0 +1,69 @@
+"""Work on batches in threads while the next ones are made: few at once, none after a failure."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+__all__ = ["flow"]
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def flow(
+    items: Iterable[Item], work: Callable[[Item, threading.Event], Result], *, at_once: int
+) -> Iterator[Result]:
+    """Yield what is made of each item, in the order of the items.
+
+    Parameters
+    ----------
+    items
+        Made in the caller's thread, one ahead of those that are worked on.
+    work
+        Runs in a thread; the event is set when no more is wanted, so that it needn't wait.
+    at_once
+        How many are worked on at the same time; 1 works on them one after the other.
+
+    Notes
+    -----
+    **Guarantees.** After the first that raises, none is begun. When this ends, in whatever way,
+    none is being worked on. No more than ``at_once + 1`` items are held.
+    """
+    stopped = threading.Event()
+
+    def guarded(item: Item) -> Result | None:
+        if stopped.is_set():
+            return None
+        try:
+            return work(item, stopped)
+        except BaseException:
+            stopped.set()
+            raise
+
+    waiting: deque[Future[Result | None]] = deque()
+    pool = ThreadPoolExecutor(max_workers=at_once)
+    try:
+        for item in items:
+            waiting.append(pool.submit(guarded, item))
+            while len(waiting) > at_once or (waiting and waiting[0].done()):
+                yield _found(waiting)
+        while waiting:
+            yield _found(waiting)
+    finally:
+        stopped.set()
+        pool.shutdown(cancel_futures=True)
+
+
+def _found(waiting: deque[Future[Result | None]]) -> Result:
+    result = waiting.popleft().result()
+    if result is None:  # a later one failed first, and its error comes with it
+        for other in waiting:
+            other.result()
+        raise RuntimeError
+    return result

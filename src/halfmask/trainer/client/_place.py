@@ -1,0 +1,40 @@
+"""Where a batch goes, and where it stands in its stream."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from halfmask.trainer.client._batching import rebatched
+from halfmask.trainer.client._content_key import content_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from halfmask.hashing import HashedRows
+
+__all__ = ["Place", "placed"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a batch goes, and where it stands in its stream."""
+
+    model: str
+    stream: str
+    number: int
+    first_row: int
+
+    def key(self, rows: HashedRows) -> bytes:
+        """Return the batch's key."""
+        return content_key(rows, stream=self.stream, model=self.model, first_row=self.first_row)
+
+
+def placed(
+    batches: Iterable[HashedRows], *, model: str, stream: str, n_rows: int
+) -> Iterator[tuple[Place, HashedRows]]:
+    """Yield batches of one size, each with its place."""
+    first_row = 0
+    for number, rows in enumerate(rebatched(batches, n_rows)):
+        yield Place(model=model, stream=stream, number=number, first_row=first_row), rows
+        first_row += len(rows)

@@ -1,0 +1,85 @@
+"""What a service answered, and what may be said of it where it refuses."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from halfmask._errors import TrainerError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Answer", "refused"]
+
+_MOST_LETTERS = 300
+_SAID = {
+    400: ("The service doesn't understand the request", None),
+    401: ("The service doesn't know the token", "Ask for a token, or look for one that expired."),
+    403: ("The token doesn't allow this", "Ask for a token with the scope that it takes."),
+    404: (
+        "The service has no such model, for this token",
+        "Ask which there are.",
+    ),
+    409: ("The service has something else under that name", None),
+    413: ("The request is larger than the service takes", "Send fewer rows in a batch."),
+    415: ("The service doesn't take this kind of request", None),
+    422: ("The service doesn't accept what was sent", None),
+    429: ("The service is asked for more than it gives", "Wait, or ask for a larger quota."),
+    503: ("The service is too busy, or is being started", "Try again later."),
+    507: ("The disk of the service is full", "Nothing that was acknowledged is lost; tell them."),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a service answered; the names of headers are in lower case."""
+
+    status: int
+    headers: Mapping[str, str]
+    content: bytes
+
+    def json(self) -> Any:  # noqa: ANN401 # what JSON holds
+        """Return the JSON of an answer.
+
+        Raises
+        ------
+        TrainerError
+            If it isn't JSON.
+        """
+        try:
+            return json.loads(self.content)
+        except ValueError:
+            raise TrainerError(
+                "The service's answer isn't JSON.",
+                hint="Check the address: something else may answer there.",
+                status=self.status,
+            ) from None
+
+
+def refused(answer: Answer, token: str | None) -> TrainerError:
+    """Return the error of an answer that isn't what was asked for.
+
+    The service belongs to others: of its words one printable line is said, unless it holds the
+    token.
+    """
+    what, hint = _SAID.get(answer.status, ("The service didn't do it", None))
+    words = _words(answer)
+    if token is not None and token in words:
+        words = ""
+    said = f"{what} ({answer.status}). It says: {words}." if words else f"{what} ({answer.status})."
+    return TrainerError(said, hint=hint, status=answer.status)
+
+
+def _words(answer: Answer) -> str:
+    try:
+        found = json.loads(answer.content)
+    except ValueError:
+        return ""
+    words = found.get("error") if isinstance(found, dict) else None
+    if not isinstance(words, str):
+        return ""
+    line = " ".join(words.split())
+    shown = "".join(each if each.isprintable() else "?" for each in line)[:_MOST_LETTERS]
+    return shown.rstrip(". ")

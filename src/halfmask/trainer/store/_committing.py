@@ -1,0 +1,137 @@
+"""The thread that writes a model's log: many requests share one flush to the disk."""
+
+from __future__ import annotations
+
+import errno
+import shutil
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from halfmask._errors import HalfmaskError
+from halfmask.trainer.store._job import Examples, Receipt, Rollback, SnapshotRequest
+from halfmask.trainer.store._queue import BatchQueue
+from halfmask.trainer.store._record import Record
+from halfmask.trainer.store._refusal import RefusedError
+
+if TYPE_CHECKING:
+    from halfmask.trainer.store._log import ExampleLog
+
+__all__ = ["FULL", "Committer", "Job", "disk_full"]
+
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+#: The most requests of one flush.
+MOST_TOGETHER = 256
+
+Job: TypeAlias = Examples | Rollback | SnapshotRequest
+Logged: TypeAlias = tuple[Job, Record | None]
+
+
+class Committer:
+    """Takes jobs in the order in which they come, logs them, and hands them on in that order.
+
+    Parameters
+    ----------
+    log
+        The log of the model.
+    learner
+        The queue that logged jobs are handed to.
+    forget
+        Called with an entry that couldn't be logged.
+    flushed
+        Called with the requests and seconds of each flush.
+    free_bytes
+        How much of the disk must stay free.
+    """
+
+    def __init__(
+        self,
+        log: ExampleLog,
+        folder: Path,
+        learner: BatchQueue[Logged],
+        *,
+        forget: Callable[[Examples | Rollback], None],
+        flushed: Callable[[int, float], None],
+        free_bytes: int,
+    ) -> None:
+        self._log = log
+        self._folder = folder
+        self._learner = learner
+        self._forget = forget
+        self._flushed = flushed
+        self._free_bytes = free_bytes
+        self.queue: BatchQueue[Job] = BatchQueue()
+        self._thread = threading.Thread(target=self._run, name="log", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Log what is queued, then end."""
+        self.queue.close()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while (jobs := self.queue.take(most=MOST_TOGETHER)) is not None:
+            logged = [job for job in jobs if not isinstance(job, SnapshotRequest)]
+            try:
+                records = self._written(logged)
+            except BaseException as error:  # noqa: BLE001 # whoever waits must be answered
+                self._refuse(logged, error)
+                records = {}
+            for job in jobs:
+                if isinstance(job, SnapshotRequest):
+                    self._learner.put((job, None))
+                elif id(job) in records:
+                    record = records[id(job)]
+                    self._learner.put((job, record))
+                    if isinstance(job, Examples):
+                        job.done.set_result(Receipt(seq=record.seq, rows=job.entry.rows))
+
+    def _written(self, jobs: list[Examples | Rollback]) -> dict[int, Record]:
+        """Log jobs; return the records by the jobs' ids. They are on the disk then."""
+        if not jobs:
+            return {}
+        size = sum(len(job.entry.body) for job in jobs)
+        if shutil.disk_usage(self._folder).free < self._free_bytes + size:
+            raise OSError(errno.ENOSPC, "little is left")
+        start = time.perf_counter()
+        numbers = self._log.append([job.entry for job in jobs])
+        self._flushed(len(jobs), time.perf_counter() - start)
+        return {
+            id(job): Record(seq=seq, group=numbers[0], entry=job.entry)
+            for job, seq in zip(jobs, numbers, strict=True)
+        }
+
+    def _refuse(self, jobs: list[Examples | Rollback], error: BaseException) -> None:
+        if isinstance(error, OSError):
+            said: HalfmaskError = disk_full() if error.errno in FULL else _disk_failed()
+        else:
+            said = error if isinstance(error, HalfmaskError) else _disk_failed()
+        for job in jobs:
+            self._forget(job)
+            if isinstance(job, Examples):
+                job.batch.lease.give_back()
+            job.done.set_exception(said)
+
+
+def disk_full() -> RefusedError:
+    """Return what is said where the disk is full."""
+    return RefusedError(
+        "The disk of the trainer is full. Nothing was learned; predictions go on.",
+        status=507,
+        word="disk-full",
+        hint="Send the same again when there is room.",
+    )
+
+
+def _disk_failed() -> RefusedError:
+    return RefusedError(
+        "The trainer couldn't write to its disk. Nothing was learned; predictions go on.",
+        status=503,
+        word="disk-failed",
+        retry_after=5.0,
+    )

@@ -1,0 +1,90 @@
+"""Which batches a model has, by key: those on the way, those in memory, those in the index."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import Future
+from typing import TYPE_CHECKING
+
+from halfmask.trainer.store._job import Examples, Receipt
+from halfmask.trainer.store._record import Entry, Mark
+from halfmask.trainer.store._refusal import RefusedError
+
+if TYPE_CHECKING:
+    from halfmask.trainer.store._key_index import KeyIndex
+
+__all__ = ["Keys"]
+
+
+class Keys:
+    """Tells a batch that came before from a new one.
+
+    Guarantees
+    ----------
+    Of all that come under one client's key, one is new, as long as that one is on its way to the
+    log or in it. If it can't be logged, the next is new.
+    """
+
+    def __init__(self, index: KeyIndex) -> None:
+        self._index = index
+        self._turn = threading.Lock()
+        self._known: dict[tuple[bytes, bytes], Examples | Mark] = {}
+        self._moved = 0
+
+    def claim(self, job: Examples) -> Future[Receipt] | None:
+        """Return None for a new batch, or what becomes of the one that came before.
+
+        Raises
+        ------
+        RefusedError
+            422 if another batch came under the same key.
+        """
+        entry = job.entry
+        while True:
+            moved = self._moved
+            found: Examples | Mark | None = self._index.find(entry.client, entry.key)
+            with self._turn:
+                # Between the two looks, keys may have gone from memory to the index.
+                if found is None and moved != self._moved:
+                    continue
+                if found is None:
+                    found = self._known.setdefault((entry.client, entry.key), job)
+            return None if found is job else _same(found, entry)
+
+    def remember(self, mark: Mark) -> None:
+        """Know a record that isn't in the index yet."""
+        if mark.key:
+            with self._turn:
+                self._known[mark.client, mark.key] = mark
+
+    def forget(self, entry: Entry) -> None:
+        """Drop what couldn't be logged, or what is in the index now."""
+        with self._turn:
+            self._known.pop((entry.client, entry.key), None)
+
+    def indexed(self, marks: list[Mark]) -> None:
+        """Drop from memory what is in the index now."""
+        with self._turn:
+            self._moved += 1
+            for mark in marks:
+                self._known.pop((mark.client, mark.key), None)
+
+
+def _same(found: Examples | Mark, entry: Entry) -> Future[Receipt]:
+    """Return the receipt of a batch that came before, if it is the same batch."""
+    if isinstance(found, Mark):
+        told = (found.checksum, found.size, found.rows)
+    else:
+        told = (found.entry.checksum, len(found.entry.body), found.entry.rows)
+    if told != (entry.checksum, len(entry.body), entry.rows):
+        raise RefusedError(
+            "Another batch came under the same Idempotency-Key.",
+            status=422,
+            word="key-reused",
+            hint="A key belongs to one body: send the same bytes again, or use another key.",
+        )
+    if isinstance(found, Mark):
+        known: Future[Receipt] = Future()
+        known.set_result(Receipt(seq=found.seq, rows=found.rows))
+        return known
+    return found.done

@@ -1,0 +1,261 @@
+"""One model of a trainer: its log, its learner, and the threads between them."""
+
+from __future__ import annotations
+
+import threading
+import zlib
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from halfmask.trainer.store._committing import Committer, Logged
+from halfmask.trainer.store._job import Batch, Examples, Receipt, Rollback, SnapshotRequest
+from halfmask.trainer.store._key_index import KeyIndex
+from halfmask.trainer.store._keys import Keys
+from halfmask.trainer.store._learning import Apprentice
+from halfmask.trainer.store._log import ExampleLog
+from halfmask.trainer.store._queue import BatchQueue
+from halfmask.trainer.store._record import ROLLBACK, Entry, Mark
+from halfmask.trainer.store._recovery import LOG, SNAPSHOTS, recover
+from halfmask.trainer.store._refusal import RefusedError
+from halfmask.trainer.store._snapshots import Snapshot, Snapshots
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from halfmask.hashing import HashedRows
+    from halfmask.trainer.store._database import Database
+    from halfmask.trainer.store._limits import Limits
+
+__all__ = ["Model", "ModelFacts"]
+
+#: How many snapshots clients may have of one model.
+MOST_SNAPSHOTS = 32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelFacts:
+    """What is listed of a model.
+
+    Parameters
+    ----------
+    id
+        The name of its folder.
+    tenant, name
+        Whose it is, and what its tenant calls it.
+    settings
+        The learner's.
+    created
+        Seconds since 1970.
+    """
+
+    id: str
+    tenant: str
+    name: str
+    settings: dict[str, Any]
+    created: float
+
+
+class Model:
+    """A model that learns what it acknowledged, in the order of its log.
+
+    Parameters
+    ----------
+    facts
+        What is listed of it.
+    folder
+        Where its log and snapshots lie.
+    database
+        Where its keys are listed.
+    limits
+        What bounds it.
+    flushed
+        Called with the requests and seconds of each flush to the disk.
+
+    Raises
+    ------
+    IntegrityError
+        If something that was on the disk is missing or was altered.
+
+    Guarantees
+    ----------
+    A receipt says that the batch is on the disk. After a death of the process at any point, a new
+    `Model` of the same folder has learned each batch with a receipt once, in the order of the
+    log, and its weights are those of a replay of the log, bit by bit.
+    """
+
+    def __init__(
+        self,
+        facts: ModelFacts,
+        folder: Path,
+        *,
+        database: Database,
+        limits: Limits,
+        flushed: Callable[[int, float], None],
+    ) -> None:
+        self.facts = facts
+        self._limits = limits
+        self._log = ExampleLog(folder / LOG, segment_bytes=limits.segment_bytes)
+        self._snapshots = Snapshots(folder / SNAPSHOTS)
+        index = KeyIndex(database, facts.id)
+        self._keys = Keys(index)
+        waiting: list[Mark] = []
+        targets: set[int] = set()
+
+        def seen(mark: Mark) -> None:
+            waiting.append(mark)
+            self._keys.remember(mark)
+
+        self.state = recover(
+            facts.settings,
+            self._log,
+            self._snapshots,
+            indexed=index.indexed,
+            seen=seen,
+            targets=targets,
+        )
+        self.unindexed = list(waiting)
+        self._learned: BatchQueue[Logged] = BatchQueue()
+        self._apprentice = Apprentice(
+            self.state,
+            self._learned,
+            log=self._log,
+            snapshots=self._snapshots,
+            index=index,
+            indexed=self._keys.indexed,
+            limits=limits,
+            targets=targets,
+        )
+        self._committer = Committer(
+            self._log,
+            folder,
+            self._learned,
+            forget=lambda job: self._keys.forget(job.entry),
+            flushed=flushed,
+            free_bytes=limits.free_bytes,
+        )
+        self._apprentice.start(waiting)
+        self._committer.start()
+        self._closing = threading.Lock()
+        self._closed = False
+
+    @property
+    def logged(self) -> int:
+        """The number of the last record that is on the disk."""
+        return self._log.last_seq
+
+    @property
+    def learned(self) -> int:
+        """The number of the last record that is learned."""
+        return self.state.seq
+
+    @property
+    def stopped(self) -> bool:
+        """Whether learning has failed; what is acknowledged is learned after a restart."""
+        return self._apprentice.failed
+
+    def disk_bytes(self) -> int:
+        """Return how much of the disk its log and snapshots take."""
+        return self._log.size + sum(each.size for each in self._snapshots.listed())
+
+    def submit(self, batch: Batch) -> tuple[Future[Receipt], bool]:
+        """Take a batch; return its receipt to be, and whether it had come before.
+
+        Raises
+        ------
+        RefusedError
+            429 if as much waits as may, 422 if another batch came under the same key, 503 if the
+            model is being closed or has stopped learning.
+        """
+        if self.stopped:
+            raise _closed()
+        job = Examples(batch=batch, done=Future())
+        if batch.entry.key:
+            before = self._keys.claim(job)
+            if before is not None:
+                batch.lease.give_back()
+                return before, True
+        if not self._committer.queue.put(job):
+            self._keys.forget(batch.entry)
+            raise _closed()
+        return job.done, False
+
+    def predict(self, rows: HashedRows) -> NDArray[np.float32]:
+        """Return what the learner expects of rows."""
+        return self.state.predict(rows)
+
+    def snapshot(self) -> Future[Snapshot]:
+        """Make a snapshot of all that was acknowledged so far."""
+        if sum(not each.automatic for each in self._snapshots.listed()) >= MOST_SNAPSHOTS:
+            raise RefusedError(
+                f"A model has at most {MOST_SNAPSHOTS} snapshots that clients made.",
+                status=409,
+                word="too-many",
+                hint="Delete one.",
+            )
+        job = SnapshotRequest(done=Future())
+        if not self._committer.queue.put(job):
+            raise _closed()
+        return job.done
+
+    def snapshots(self) -> list[Snapshot]:
+        """Return its snapshots, the oldest first."""
+        return self._snapshots.listed()
+
+    def delete_snapshot(self, seq: int) -> None:
+        """Remove a snapshot that a client made."""
+        self._snapshot_of(seq)
+        if self._apprentice.needs(seq):
+            raise RefusedError(
+                "The model is being rolled back to this snapshot.",
+                status=409,
+                word="in-use",
+                retry_after=1.0,
+            )
+        self._snapshots.remove(seq)
+
+    def roll_back(self, seq: int, client: bytes) -> Future[Receipt]:
+        """Go back to a snapshot. What is acknowledged before it is done, is learned before."""
+        self._snapshot_of(seq)
+        self._apprentice.pin(seq)
+        body = str(seq).encode()
+        entry = Entry(
+            kind=ROLLBACK, body=body, checksum=zlib.crc32(body), rows=0, client=client, key=b""
+        )
+        job = Rollback(entry=entry, done=Future())
+        if not self._committer.queue.put(job):
+            raise _closed()
+        return job.done
+
+    def close(self) -> None:
+        """Log and learn what is queued, make a snapshot, and end the threads."""
+        with self._closing:
+            if self._closed:
+                return
+            self._closed = True
+            self._committer.close()
+            self._apprentice.close()
+            self._log.close()
+
+    def _snapshot_of(self, seq: int) -> Snapshot:
+        for each in self._snapshots.listed():
+            if each.seq == seq:
+                return each
+        raise RefusedError(
+            "There is no such snapshot.",
+            status=404,
+            word="not-found",
+            hint="GET .../snapshots lists them.",
+        )
+
+
+def _closed() -> RefusedError:
+    return RefusedError(
+        "This model takes no examples now; the service is stopping, or learning has failed.",
+        status=503,
+        word="stopped",
+        retry_after=5.0,
+    )

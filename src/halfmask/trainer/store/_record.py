@@ -1,0 +1,162 @@
+"""One record of the write-ahead log: a head, the idempotency key, and the body as it came."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from dataclasses import dataclass
+
+__all__ = ["EXAMPLES", "HEAD", "MAGIC", "MOST_BODY", "ROLLBACK", "Entry", "Head", "Mark", "Record"]
+
+#: magic, checksum of the head and key, checksum of the body, sequence number, first sequence
+#: number of the group that was flushed with it, bytes of the body, rows, bytes of the key, kind,
+#: and the id of the token that sent it.
+HEAD = struct.Struct("<4sIIQQIIHH8s")
+MAGIC = b"HMR1"
+EXAMPLES, ROLLBACK = 1, 2
+#: Longer ones are none of ours: a torn length doesn't make a reader take all memory.
+MOST_BODY = 1 << 28
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """What is to be logged.
+
+    Parameters
+    ----------
+    kind
+        `EXAMPLES`, or `ROLLBACK`, whose body is the number of a snapshot.
+    body
+        The bytes of an Arrow stream.
+    checksum
+        The CRC-32 of the body.
+    rows
+        How many rows it has.
+    client
+        The id of the token that sent it: 8 bytes.
+    key
+        The idempotency key; empty where there is none.
+    """
+
+    kind: int
+    body: bytes
+    checksum: int
+    rows: int
+    client: bytes
+    key: bytes = b""
+
+    def head(self, seq: int, group: int) -> bytes:
+        """Return the head under a sequence number, in the group that is flushed together."""
+        packed = HEAD.pack(
+            MAGIC,
+            0,
+            self.checksum,
+            seq,
+            group,
+            len(self.body),
+            self.rows,
+            len(self.key),
+            self.kind,
+            self.client,
+        )
+        return MAGIC + struct.pack("<I", _checksum(packed, self.key)) + packed[8:]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """The head of a record, as it was read."""
+
+    own: int
+    checksum: int
+    seq: int
+    group: int
+    body_bytes: int
+    rows: int
+    key_bytes: int
+    kind: int
+    client: bytes
+    raw: bytes
+
+    @classmethod
+    def read(cls, raw: bytes) -> Head | None:
+        """Return the head that bytes are, or None where they are none."""
+        if len(raw) != HEAD.size or raw[:4] != MAGIC:
+            return None
+        _, own, checksum, seq, group, body, rows, key, kind, client = HEAD.unpack(raw)
+        if body > MOST_BODY:
+            return None
+        return cls(
+            own=own,
+            checksum=checksum,
+            seq=seq,
+            group=group,
+            body_bytes=body,
+            rows=rows,
+            key_bytes=key,
+            kind=kind,
+            client=client,
+            raw=raw,
+        )
+
+    @property
+    def size(self) -> int:
+        """How many bytes the whole record has."""
+        return HEAD.size + self.key_bytes + self.body_bytes
+
+    def record(self, rest: bytes) -> Record | None:
+        """Return the record with the bytes after its head, or None where a checksum is wrong."""
+        if len(rest) != self.key_bytes + self.body_bytes:
+            return None
+        key, body = rest[: self.key_bytes], rest[self.key_bytes :]
+        if self.own != _checksum(self.raw, key) or self.checksum != zlib.crc32(body):
+            return None
+        return Record(
+            seq=self.seq,
+            group=self.group,
+            entry=Entry(
+                kind=self.kind,
+                body=body,
+                checksum=self.checksum,
+                rows=self.rows,
+                client=self.client,
+                key=key,
+            ),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """An entry as it stands in the log, under its sequence number."""
+
+    seq: int
+    group: int
+    entry: Entry
+
+    def mark(self) -> Mark:
+        """Return what is remembered of it without its body."""
+        return Mark(
+            seq=self.seq,
+            kind=self.entry.kind,
+            client=self.entry.client,
+            key=self.entry.key,
+            checksum=self.entry.checksum,
+            size=len(self.entry.body),
+            rows=self.entry.rows,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """A record without its body: what tells it from another."""
+
+    seq: int
+    kind: int
+    client: bytes
+    key: bytes
+    checksum: int
+    size: int
+    rows: int
+
+
+def _checksum(head: bytes, key: bytes) -> int:
+    return zlib.crc32(key, zlib.crc32(head[8:]))

@@ -1,0 +1,129 @@
+"""From what is on the disk to a model's state: a snapshot, and the records behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from halfmask._errors import IntegrityError
+from halfmask.trainer.store._log import ExampleLog
+from halfmask.trainer.store._record import EXAMPLES, Mark, Record
+from halfmask.trainer.store._state import State, new_learner
+
+if TYPE_CHECKING:
+    from halfmask.trainer.store._snapshots import Snapshots
+
+__all__ = ["LOG", "SNAPSHOTS", "recover", "replay_log", "target_of"]
+
+LOG, SNAPSHOTS = "log", "snapshots"
+
+
+def recover(
+    settings: dict[str, Any],
+    log: ExampleLog,
+    snapshots: Snapshots,
+    *,
+    indexed: int,
+    seen: Callable[[Mark], None],
+    targets: set[int],
+) -> State:
+    """Return the state after the last record of the log.
+
+    Parameters
+    ----------
+    settings
+        The learner's.
+    log, snapshots
+        What is on the disk.
+    indexed
+        Records behind this one are shown to `seen`.
+    seen
+        Called for each of them, in order.
+    targets
+        Gets the numbers of the snapshots that the records behind the newest one roll back to.
+
+    Raises
+    ------
+    IntegrityError
+        If something that was on the disk is missing or was altered.
+    """
+    if log.last_seq < indexed:
+        raise IntegrityError(
+            "The log of a model is shorter than what was indexed of it.",
+            hint="Restore the folder of the service from its last backup.",
+        )
+    state = _newest(settings, log, snapshots)
+    for record in log.records(after=min(state.seq, indexed)):
+        if record.seq > indexed:
+            seen(record.mark())
+        if record.seq > state.seq:
+            if record.entry.kind == EXAMPLES:
+                state.replay(record.entry.body)
+            else:
+                targets.add(target_of(record))
+                told, learner = snapshots.read(target_of(record))
+                state.set_back(learner, told.told)
+            state.seq = record.seq
+    return state
+
+
+def target_of(record: Record) -> int:
+    """Return the number of the snapshot that a record rolls back to."""
+    return int(record.entry.body)
+
+
+def replay_log(settings: dict[str, Any], folder: Path) -> State:
+    """Return the state by the whole log alone, without any snapshot.
+
+    Parameters
+    ----------
+    settings
+        The learner's.
+    folder
+        The folder of the model, which no service is using.
+
+    Raises
+    ------
+    IntegrityError
+        If the log doesn't begin with the first record, or was altered.
+    """
+    log = ExampleLog(folder / LOG)
+    try:
+        if log.first_seq != 1:
+            raise IntegrityError("The first records of this log aren't kept any more.")
+        targets = {target_of(each) for each in log.records() if each.entry.kind != EXAMPLES}
+        state, kept = State(learner=new_learner(settings)), {}
+        if 0 in targets:
+            kept[0] = (state.learner.to_bytes(), state.told())
+        for record in log.records():
+            if record.entry.kind == EXAMPLES:
+                state.replay(record.entry.body)
+            else:
+                state.set_back(*kept[target_of(record)])
+            state.seq = record.seq
+            if state.seq in targets:
+                kept[state.seq] = (state.learner.to_bytes(), state.told())
+        return state
+    finally:
+        log.close()
+
+
+def _newest(settings: dict[str, Any], log: ExampleLog, snapshots: Snapshots) -> State:
+    """Return the state of the newest snapshot that is whole, or of none."""
+    for told in reversed(snapshots.listed()):
+        if told.seq > log.last_seq or told.seq + 1 < log.first_seq:
+            continue
+        try:
+            kept, learner = snapshots.read(told.seq)
+        except IntegrityError:
+            continue  # an older one and more of the log give the same
+        state = State(learner=new_learner(settings), seq=kept.seq)
+        state.set_back(learner, kept.told)
+        return state
+    if log.first_seq != 1:
+        raise IntegrityError(
+            "No snapshot of a model is whole, and the beginning of its log isn't kept any more.",
+            hint="Restore the folder of the service from its last backup.",
+        )
+    return State(learner=new_learner(settings))

@@ -1,0 +1,45 @@
+"""What a trainer refuses, with the status of HTTP that says so."""
+
+from __future__ import annotations
+
+from halfmask._errors import TrainerError
+
+__all__ = ["RefusedError"]
+
+
+class RefusedError(TrainerError):
+    """Something that a trainer doesn't do, and how a client may tell why.
+
+    Parameters
+    ----------
+    what
+        One sentence without a name, a path or a value that a client sent.
+    status
+        The status of HTTP: 4xx where the client can do something, 5xx where the trainer has to.
+    word
+        A word for programs, stable between versions.
+    hint
+        The one action that is most likely to help.
+    retry_after
+        Seconds after which the same request may succeed; None where it won't.
+
+    Examples
+    --------
+    >>> refusal = RefusedError("There is no such model.", status=404, word="not-found")
+    >>> refusal.status, refusal.word
+    (404, 'not-found')
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        status: int,
+        word: str,
+        hint: str | None = None,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(what, hint=hint)
+        self.status = status
+        self.word = word
+        self.retry_after = retry_after

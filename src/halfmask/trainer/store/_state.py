@@ -1,0 +1,117 @@
+"""What a model has learned: a learner and its curve, moved on by one record of the log at a time.
+
+The service, a restart and a replay of the log all move it on by the same code, so that the same
+records in the same order give the same weights, bit by bit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from halfmask._errors import HalfmaskError
+from halfmask.trainer.store._curve import Curve
+from halfmask.trainer.store._record import MOST_BODY
+from halfmask.trainer.store._stream import unpack
+from halfmask.trainer.store._turns import Turns
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from halfmask.hashing import HashedRows
+    from halfmask.trainer.learner import OnlineLearner
+
+__all__ = ["State", "new_learner"]
+
+#: How many rows are learned or predicted in one turn: whoever waits, waits for no more.
+TURN_ROWS = 4_096
+
+
+def new_learner(settings: dict[str, Any]) -> OnlineLearner:
+    """Return a learner that has seen nothing.
+
+    Raises
+    ------
+    ParameterError
+        If the settings are none of a learner's.
+    """
+    from halfmask.trainer.learner import OnlineLearner  # noqa: PLC0415 # numba takes a second
+
+    return OnlineLearner(**settings)
+
+
+@dataclass(slots=True, kw_only=True)
+class State:
+    """A learner and its curve.
+
+    Parameters
+    ----------
+    learner
+        What learns.
+    seq
+        The number of the last record that it has learned.
+    curve
+        How it did.
+    skipped
+        How many batches the learner itself refused, after they were logged.
+    turns
+        Who may touch the learner.
+
+    Guarantees
+    ----------
+    Predictions are made between two turns of learning, never during one: the weights that they
+    read are those of a moment. More than `TURN_ROWS` rows are predicted in several turns.
+    """
+
+    learner: OnlineLearner
+    seq: int = 0
+    curve: Curve = field(default_factory=Curve)
+    skipped: int = 0
+    turns: Turns = field(default_factory=Turns)
+
+    def learn(self, parts: tuple[HashedRows, ...]) -> None:
+        """Learn rows, in turns."""
+        try:
+            for part in parts:
+                for start in range(0, len(part), TURN_ROWS):
+                    piece = part.slice(start, start + TURN_ROWS)
+                    with self.turns.writing():
+                        done = self.learner.learn(piece)
+                        loss, right = done.loss * done.rows, (done.accuracy or 0.0) * done.rows
+                        self.curve.add(done.rows, loss, right)
+        except HalfmaskError:
+            # It refuses the same rows in the same way when the log is replayed.
+            self.skipped += 1
+
+    def replay(self, body: bytes) -> None:
+        """Learn the body of a record of the log."""
+        self.learn(unpack(body, most=MOST_BODY).parts)
+
+    def predict(self, rows: HashedRows) -> NDArray[np.float32]:
+        """Return what the learner expects of rows."""
+        import numpy as np  # noqa: PLC0415 # --help needs none
+
+        found = []
+        for start in range(0, len(rows), TURN_ROWS):
+            piece = rows.slice(start, start + TURN_ROWS)
+            with self.turns.reading():
+                found.append(self.learner.predict(piece))
+        return found[0] if len(found) == 1 else np.concatenate(found)
+
+    def digest(self) -> str:
+        """Return the SHA-256 of what the learner has learned."""
+        with self.turns.reading():
+            return str(self.learner.digest())
+
+    def told(self) -> dict[str, Any]:
+        """Return what a snapshot keeps beside the learner."""
+        return {"curve": self.curve.to_dict(), "skipped": self.skipped}
+
+    def set_back(self, learner: bytes, told: dict[str, Any]) -> None:
+        """Become what a snapshot kept; the number of the record stays the caller's to say."""
+        before = type(self.learner).from_bytes(learner)
+        with self.turns.writing():
+            self.learner = before
+            self.curve = Curve.from_dict(told["curve"])
+            self.skipped = int(told["skipped"])

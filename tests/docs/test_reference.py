@@ -26,6 +26,7 @@ ROOMS = (
     *(f"assess.attacks.{it}" for it in ("membership", "attributes", "structure", "tables")),
     "assess.attacks.classes",
     "assess.attacks.encodings",
+    "assess.attacks.hashing",
     "encode",
     "release",
     "vault",

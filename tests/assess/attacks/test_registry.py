@@ -12,17 +12,21 @@ from halfmask.assess.attacks import (
     ATTACKS,
     Attack,
     EncodingTarget,
+    HashingTarget,
     ModelTarget,
     TableTarget,
+    TrainerTarget,
     attributes,
     classes,
     encodings,
+    hashing,
     membership,
     structure,
     tables,
 )
 from halfmask.assess.attacks._registry import named
 
+TARGETS = (ModelTarget, TableTarget, EncodingTarget, HashingTarget, TrainerTarget)
 FAMILIES = {
     "membership": membership,
     "attributes": attributes,
@@ -30,6 +34,7 @@ FAMILIES = {
     "tables": tables,
     "classes": classes,
     "encodings": encodings,
+    "hashing": hashing,
 }
 
 
@@ -38,7 +43,7 @@ def test_an_attack_is_made_without_settings_and_found_by_its_name(name):
     made = named(name)
     assert isinstance(made, Attack)
     assert made.name == name
-    assert made.attacks in (ModelTarget, TableTarget, EncodingTarget)
+    assert made.attacks in TARGETS
     assert made == ATTACKS[name]()
 
 

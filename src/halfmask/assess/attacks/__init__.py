@@ -4,7 +4,8 @@ Start with :func:`attack`: it runs a battery on what is protected and on what is
 :class:`AttackReport`. Each :class:`Finding` has three arms (attack, control, baseline) with bounds,
 and a verdict that is INVALID, never a pass, where the attack has no power or too few trials.
 
-- :class:`ModelTarget`, :class:`TableTarget`, :class:`EncodingTarget`: what is attacked;
+- :class:`ModelTarget`, :class:`TableTarget`, :class:`EncodingTarget`, :class:`HashingTarget`,
+  :class:`TrainerTarget`: what is attacked;
 - :class:`Attack`: what an attack is; ``ATTACKS`` lists those that there are.
 """
 
@@ -15,10 +16,12 @@ from halfmask.assess.attacks._attack import Attack
 from halfmask.assess.attacks._battery import attack
 from halfmask.assess.attacks._encoding_target import EncodingTarget
 from halfmask.assess.attacks._finding import Finding
+from halfmask.assess.attacks._hashing_target import HashingTarget
 from halfmask.assess.attacks._outcome import EVERYONE, Outcome
 from halfmask.assess.attacks._registry import ATTACKS
 from halfmask.assess.attacks._report import AttackReport
 from halfmask.assess.attacks._targets import ModelTarget, TableTarget
+from halfmask.assess.attacks._trainer_target import TrainerTarget
 
 __all__ = [
     "ATTACKS",
@@ -31,9 +34,11 @@ __all__ = [
     "Counted",
     "EncodingTarget",
     "Finding",
+    "HashingTarget",
     "ModelTarget",
     "Outcome",
     "Resampled",
     "TableTarget",
+    "TrainerTarget",
     "attack",
 ]

@@ -19,7 +19,7 @@ class Attack(Protocol):
 
     #: How it is called in reports: its family and its name, such as ``"membership/lira"``.
     name: ClassVar[str]
-    #: What it attacks: ``ModelTarget``, ``TableTarget`` or ``EncodingTarget``.
+    #: What it attacks: the type of its target, such as ``ModelTarget``.
     attacks: ClassVar[type]
 
     def lacks(self, target: Any) -> str:  # noqa: ANN401 # one of the targets

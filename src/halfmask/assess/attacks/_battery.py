@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import platform
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from halfmask._errors import HalfmaskError, ParameterError
 from halfmask._progress import silent
@@ -21,7 +21,11 @@ if TYPE_CHECKING:
     from halfmask._progress import Progress
     from halfmask.assess.attacks._attack import Attack
     from halfmask.assess.attacks._encoding_target import EncodingTarget
+    from halfmask.assess.attacks._hashing_target import HashingTarget
     from halfmask.assess.attacks._targets import ModelTarget, TableTarget
+    from halfmask.assess.attacks._trainer_target import TrainerTarget
+
+    Target: TypeAlias = ModelTarget | TableTarget | EncodingTarget | HashingTarget | TrainerTarget
 
 __all__ = ["attack"]
 
@@ -29,9 +33,9 @@ LIBRARIES = ("halfmask", "numpy", "scipy", "scikit-learn", "polars")
 
 
 def attack(
-    target: ModelTarget | TableTarget | EncodingTarget,
+    target: Target,
     *,
-    unprotected: ModelTarget | TableTarget | EncodingTarget | None = None,
+    unprotected: Target | None = None,
     attacks: Sequence[Attack | str] | None = None,
     tolerance: float = 0.03,
     least_power: float = 0.05,
@@ -159,7 +163,7 @@ def attack(
 
 
 def _chosen(
-    target: ModelTarget | TableTarget | EncodingTarget, attacks: Sequence[Attack | str] | None
+    target: Target, attacks: Sequence[Attack | str] | None
 ) -> tuple[list[Attack], list[tuple[str, str]]]:
     """Return the attacks to run, and those of the default battery that lack something."""
     if attacks is None:
@@ -182,9 +186,7 @@ def _chosen(
     return chosen, []
 
 
-def _run(
-    each: Attack, target: ModelTarget | TableTarget | EncodingTarget | None, seed: int
-) -> tuple[tuple[Outcome, ...], str]:
+def _run(each: Attack, target: Target | None, seed: int) -> tuple[tuple[Outcome, ...], str]:
     """Run an attack; an error of ours makes it INVALID, any other is a defect and propagates."""
     if target is None or each.lacks(target):
         return (), ""

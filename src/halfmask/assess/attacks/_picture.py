@@ -41,6 +41,7 @@ FAMILIES = {
     "tables": "Tables: singling out, linking, inferring",
     "classes": "Classes: what does k-anonymity leave open?",
     "encodings": "Encodings: what is read without the key?",
+    "hashing": "Hashing: what does a trainer read, and what spoils its model?",
 }
 
 #: Attacks that are known by their initials.

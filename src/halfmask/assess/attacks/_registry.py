@@ -6,7 +6,15 @@ import difflib
 from typing import TYPE_CHECKING
 
 from halfmask._errors import ParameterError
-from halfmask.assess.attacks import attributes, classes, encodings, membership, structure, tables
+from halfmask.assess.attacks import (
+    attributes,
+    classes,
+    encodings,
+    hashing,
+    membership,
+    structure,
+    tables,
+)
 
 if TYPE_CHECKING:
     from halfmask.assess.attacks._attack import Attack
@@ -16,7 +24,7 @@ __all__ = ["ATTACKS", "named"]
 #: Every attack by its name, in the order in which a battery runs them.
 ATTACKS: dict[str, type[Attack]] = {
     attack.name: attack
-    for family in (membership, attributes, structure, tables, classes, encodings)
+    for family in (membership, attributes, structure, tables, classes, encodings, hashing)
     for attack in family.ATTACKS
 }
 

@@ -1,0 +1,213 @@
+"""HashingTarget: hashed rows as a trainer sees them, and the cells that they stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from halfmask._errors import ColumnNotFoundError, ParameterError
+from halfmask._validation import integer_at_least, one_of
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from halfmask.hashing import HashedRows
+    from halfmask.vault import Secret
+
+__all__ = ["HashingTarget", "Rehash", "TrainWeights"]
+
+MOST_BITS = 31
+#: The weights of the model that a trainer makes of buckets (rows, columns) and labels 0 and 1.
+TrainWeights: TypeAlias = "Callable[[NDArray[np.uint32], NDArray[np.float64]], NDArray[np.float64]]"
+#: The buckets of rows as their owner hashes them, by a secret: all but the secret is known.
+Rehash: TypeAlias = "Callable[[Secret, pl.DataFrame], NDArray[np.uint32]]"
+
+
+class Hasher(Protocol):
+    """A fitted hasher, such as :class:`~halfmask.hashing.KeyedHasher`."""
+
+    bits: int
+
+    def hash_batch(self, frame: Any, labels: Any = None) -> HashedRows:  # noqa: ANN401 # a frame
+        """Return the hashed rows of a frame."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class HashingTarget:
+    """Hashed rows as they left, the cells that they stand for, and what an attacker holds.
+
+    Parameters
+    ----------
+    buckets
+        The indices that left: (rows, columns), column by column of `original`, each below
+        2**`bits`. Which place of a row belongs to which column is granted to an attacker.
+    original
+        The cells at home *as they were hashed*: categories, and numbers by the bin that they lie
+        in. Cells are taken as text, a missing one as the empty text.
+    bits
+        There are 2**`bits` buckets, 1 to 31.
+    labels
+        The label of each row, 0 or 1, as it left. Attacks on weights need them.
+    population
+        Other rows of the same population, with the original's columns: a sample, or a public table.
+    population_labels
+        Their labels, if the attacker knows what the label means and has it of those rows.
+    dictionary
+        By column, the values that an attacker tries. A column that isn't named: its true values,
+        which is the best that an attacker can have, among as many words that aren't.
+    train
+        Trains the weights of the model that the trainer keeps; attacks on weights need it.
+    rehash
+        How the owner hashes rows by a secret. With it an attacker tries secrets that people choose
+        when they don't draw one.
+
+    Raises
+    ------
+    ParameterError
+        If buckets and cells, or rows and labels, differ in number, a bucket is out of range, or
+        `bits` is.
+    ColumnNotFoundError
+        If the population lacks a column, or the dictionary names one that isn't there.
+
+    Examples
+    --------
+    >>> rows = pl.DataFrame({"town": ["Aachen", "Bonn", "Bonn"]})
+    >>> drawn = np.array([[7], [1], [1]], dtype=np.uint32)
+    >>> target = HashingTarget(buckets=drawn, original=rows, bits=3)
+    >>> target, target.unprotected().buckets.shape
+    (HashingTarget(3 rows, 1 column, 3 bits), (3, 1))
+    """
+
+    buckets: NDArray[np.uint32]
+    original: pl.DataFrame
+    bits: int
+    labels: NDArray[np.float64] | None = None
+    population: pl.DataFrame | None = None
+    population_labels: NDArray[np.float64] | None = None
+    dictionary: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    train: TrainWeights | None = None
+    rehash: Rehash | None = None
+
+    def __post_init__(self) -> None:
+        integer_at_least(1, owner="HashingTarget", bits=self.bits)
+        if self.bits > MOST_BITS:
+            raise ParameterError(f"HashingTarget has at most {MOST_BITS} bits. Got {self.bits}.")
+        if self.buckets.shape != self.original.shape:
+            raise ParameterError(
+                "buckets must have a place for each cell of the original. "
+                f"Got shapes {self.buckets.shape} and {self.original.shape}."
+            )
+        if self.buckets.size and int(self.buckets.max()) >> self.bits:
+            raise ParameterError(f"A bucket is out of the range of {self.bits} bits.")
+        names = self.original.columns
+        for name in self.dictionary:
+            if name not in names:
+                raise ColumnNotFoundError.of([name], names, where="the original")
+        self._check_population()
+        if self.labels is not None and len(self.labels) != self.original.height:
+            raise ParameterError("labels must be as many as rows.")
+        object.__setattr__(self, "original", _texts(self.original))
+
+    def _check_population(self) -> None:
+        if self.population is None:
+            return
+        names = self.original.columns
+        absent = [name for name in names if name not in self.population.columns]
+        if absent:
+            raise ColumnNotFoundError.of(absent, self.population.columns, where="the population")
+        labels = self.population_labels
+        if labels is not None and len(labels) != self.population.height:
+            raise ParameterError("population_labels must be as many as the population's rows.")
+        object.__setattr__(self, "population", _texts(self.population.select(names)))
+
+    @classmethod
+    def of_hasher(
+        cls,
+        hasher: Hasher,
+        table: object,
+        *,
+        labels: ArrayLike | None = None,
+        population: object = None,
+        population_labels: ArrayLike | None = None,
+        train: TrainWeights | None = None,
+    ) -> Self:
+        """Make one of a fitted hasher and the rows that it is to send.
+
+        Parameters
+        ----------
+        hasher
+            A fitted hasher without interactions, texts and sets, whose cells are one bucket each.
+            Columns of numbers should have been put into bins before, as text: an attacker is
+            judged by the cell.
+        table
+            The rows at home.
+        labels, population, population_labels, train
+            As of the class.
+
+        Raises
+        ------
+        ParameterError
+            If the hasher makes another number of buckets of a row than there are columns.
+        """
+        from halfmask.data import to_polars  # noqa: PLC0415 # only who asks pays
+
+        rows = to_polars(table)
+        hashed = hasher.hash_batch(rows)
+        return cls(
+            buckets=np.asarray(hashed.indices, dtype=np.uint32).reshape(rows.height, -1),
+            original=rows,
+            bits=hasher.bits,
+            labels=None if labels is None else np.asarray(labels, dtype=np.float64),
+            population=None if population is None else to_polars(population).select(rows.columns),
+            population_labels=(
+                None if population_labels is None else np.asarray(population_labels, np.float64)
+            ),
+            train=train,
+            rehash=_Again(hasher),
+        )
+
+    def unprotected(self, *, hash: str = "murmur3", seed: int = 0) -> Self:  # noqa: A002 # its name
+        """Return the same rows as the usual libraries hash them: the positive control.
+
+        Parameters
+        ----------
+        hash
+            ``"murmur3"`` (scikit-learn, Vowpal Wabbit) or ``"siphash"``, both of "column=value".
+        seed
+            The seed of murmur3, or the key of SipHash as a number. 0 is what everybody tries; what
+            is large must be searched.
+        """
+        from halfmask.assess.attacks.hashing._ways import Way  # noqa: PLC0415 # it imports this
+
+        one_of(("murmur3", "siphash"), owner="HashingTarget.unprotected", hash=hash)
+        way = Way(base=hash, seed=seed)
+        columns = []
+        for name, column in zip(self.original.columns, self.original.iter_columns(), strict=True):
+            values, number = np.unique(column.to_numpy().astype(str), return_inverse=True)
+            columns.append(way.buckets(name, values.tolist(), self.bits)[number.ravel()])
+        return replace(self, buckets=np.column_stack(columns), rehash=None)
+
+    def __repr__(self) -> str:
+        n, width = self.original.shape
+        return f"HashingTarget({n} rows, {width} column{'s' * (width != 1)}, {self.bits} bits)"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Again:
+    """The same hasher under another secret."""
+
+    hasher: Any
+
+    def __call__(self, secret: Secret, rows: pl.DataFrame) -> NDArray[np.uint32]:
+        from sklearn.base import clone  # noqa: PLC0415 # sklearn loads late
+
+        again = clone(self.hasher).set_params(secret=secret).fit(rows)
+        return np.asarray(again.hash_batch(rows).indices, np.uint32).reshape(rows.height, -1)
+
+
+def _texts(frame: pl.DataFrame) -> pl.DataFrame:
+    return frame.select(pl.all().cast(pl.String).fill_null(""))

@@ -1,0 +1,85 @@
+"""TrainerTarget: who learns online from hashed rows of several clients, and answers them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+import numpy as np
+
+from halfmask._errors import ParameterError
+from halfmask._validation import integer_at_least
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from halfmask.hashing import HashedRows
+
+__all__ = ["Answer", "Trainer", "TrainerTarget"]
+
+#: What a client gets of the model's probabilities of 1: fewer digits, or labels alone.
+Answer: TypeAlias = "Callable[[NDArray[np.float64]], NDArray[np.float64]]"
+
+
+class Trainer(Protocol):
+    """Learns from clients' rows in their order, with whatever defends it, and predicts."""
+
+    def learn(self, rows: HashedRows, *, client: str) -> object:
+        """Learn from rows of a client."""
+
+    def predict(self, rows: HashedRows) -> NDArray[np.floating]:
+        """Return the probability of 1 for each row."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TrainerTarget:
+    """A trainer of two classes, the honest rows that it learns from, and what an attacker holds.
+
+    Parameters
+    ----------
+    make
+        Makes a trainer that has learned nothing, with all that defends it.
+    stream
+        The honest clients' batches in the order in which they come, labelled 0 and 1.
+    holdout
+        Labelled rows that nobody learns from, and that no defence sees: what is judged by.
+    public
+        Labelled rows of the same population that an attacker holds, hashed as the clients' are.
+    answer
+        What a client is told of predictions; ``None``: all digits.
+    quota
+        How many predictions a client may ask for; ``None``: any number.
+
+    Raises
+    ------
+    ParameterError
+        If there are no rows, some have no label of 0 or 1, or the quota is below 1.
+    """
+
+    make: Callable[[], Trainer]
+    stream: Sequence[tuple[str, HashedRows]]
+    holdout: HashedRows
+    public: HashedRows | None = None
+    answer: Answer | None = None
+    quota: int | None = None
+
+    def __post_init__(self) -> None:
+        if not self.stream:
+            raise ParameterError("A trainer needs batches to learn from.")
+        if self.quota is not None:
+            integer_at_least(1, owner="TrainerTarget", quota=self.quota)
+        public = [] if self.public is None else [("public", self.public)]
+        for which, rows in (*self.stream, ("holdout", self.holdout), *public):
+            labels = rows.labels
+            if not len(rows) or labels is None or not np.isin(labels, (0, 1)).all():
+                raise ParameterError(
+                    "All rows of a TrainerTarget must have labels of 0 or 1. "
+                    f"Got others, or no rows, from {which!r}."
+                )
+
+    def __repr__(self) -> str:
+        n = sum(len(rows) for _, rows in self.stream)
+        return (
+            f"TrainerTarget({n} rows in {len(self.stream)} batches, {len(self.holdout)} held out)"
+        )

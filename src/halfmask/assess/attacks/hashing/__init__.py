@@ -1,0 +1,52 @@
+"""Hashing: what is read of hashed rows, of the model that they make, and what spoils that model.
+
+Attack a :class:`~halfmask.assess.attacks.HashingTarget`:
+
+- :class:`Dictionary`, :class:`BruteForce`: values, by hashing them without the key;
+- :class:`BucketFrequencies`, :class:`CoOccurrence`: values, from a sample of the population;
+- :class:`WeightReading`: values, from trained weights alone.
+
+Attack a :class:`~halfmask.assess.attacks.TrainerTarget`:
+
+- :class:`ModelStealing`: the model, by asking it;
+- :class:`LabelFlip`, :class:`WorstCasePoisoning`: its accuracy, by what one client sends.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from halfmask.assess.attacks.hashing._brute_force import BruteForce
+from halfmask.assess.attacks.hashing._co_occurrence import CoOccurrence
+from halfmask.assess.attacks.hashing._dictionary import Dictionary
+from halfmask.assess.attacks.hashing._frequency import BucketFrequencies
+from halfmask.assess.attacks.hashing._label_flip import LabelFlip
+from halfmask.assess.attacks.hashing._stealing import ModelStealing
+from halfmask.assess.attacks.hashing._weights import WeightReading
+from halfmask.assess.attacks.hashing._worst_case import WorstCasePoisoning
+
+if TYPE_CHECKING:
+    from halfmask.assess.attacks._attack import Attack
+
+__all__ = [
+    "ATTACKS",
+    "BruteForce",
+    "BucketFrequencies",
+    "CoOccurrence",
+    "Dictionary",
+    "LabelFlip",
+    "ModelStealing",
+    "WeightReading",
+    "WorstCasePoisoning",
+]
+
+ATTACKS: tuple[type[Attack], ...] = (
+    Dictionary,
+    BruteForce,
+    BucketFrequencies,
+    CoOccurrence,
+    WeightReading,
+    ModelStealing,
+    LabelFlip,
+    WorstCasePoisoning,
+)

@@ -1,0 +1,95 @@
+"""Co-occurrence of buckets: they are named by what stands beside them, again and again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from halfmask._validation import integer_at_least
+from halfmask.assess.attacks._hashing_target import HashingTarget
+from halfmask.assess.attacks.encodings._category_column import named_outcome
+from halfmask.assess.attacks.encodings._company import named_by_company
+from halfmask.assess.attacks.hashing._bucket_column import bucket_columns, lacking_population
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from halfmask.assess.attacks._outcome import Outcome
+    from halfmask.assess.attacks.hashing._bucket_column import BucketColumn
+
+__all__ = ["CoOccurrence"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoOccurrence:
+    """Name buckets by their frequency together with all other columns, and with the label.
+
+    Parameters
+    ----------
+    n_rows
+        How many rows, of either table, are counted at most.
+    most
+        How many of the most frequent buckets of a column are named; all others stay unnamed. The
+        time grows with its third power.
+    turns
+        How often buckets are named anew, by the columns as they were named before.
+
+    Notes
+    -----
+    Starts from ranks of frequencies. The likelihood of a bucket's rows decides, columns taken as
+    independent (Bindschaedler et al., VLDB 2018), each value given once where there are enough
+    (Kuhn 1955). Where the population's labels are known, the label is one more column.
+
+    Examples
+    --------
+    >>> CoOccurrence().name
+    'hashing/co-occurrence'
+    """
+
+    name: ClassVar[str] = "hashing/co-occurrence"
+    attacks: ClassVar[type] = HashingTarget
+
+    n_rows: int = 20_000
+    most: int = 300
+    turns: int = 3
+
+    def __post_init__(self) -> None:
+        owner = "CoOccurrence"
+        integer_at_least(1, owner=owner, n_rows=self.n_rows, turns=self.turns)
+        integer_at_least(2, owner=owner, most=self.most)
+
+    def lacks(self, target: HashingTarget) -> str:
+        """Return what is missing: a population, or columns of several values."""
+        return lacking_population(target)
+
+    def run(self, target: HashingTarget, *, seed: int) -> tuple[Outcome, ...]:
+        """Name buckets in turns, and return how many cells are named."""
+        rng = np.random.default_rng(seed)
+        rows, others, columns = bucket_columns(target, n_rows=self.n_rows, most=self.most, rng=rng)
+        if not columns:
+            return ()
+        beside: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
+        if target.labels is not None and target.population_labels is not None:
+            seen = np.unique(np.concatenate([target.labels, target.population_labels]))
+            own, known = target.labels[rows], target.population_labels[others]
+            beside.append((np.searchsorted(seen, own), np.searchsorted(seen, known)))
+        meaning = self._meaning(columns, beside)
+        named = [column.right(each) for column, each in zip(columns, meaning, strict=True)]
+        return (named_outcome(self.name, "cells of a column named by company", columns, named),)
+
+    def _meaning(
+        self,
+        columns: list[BucketColumn],
+        beside: list[tuple[NDArray[np.int64], NDArray[np.int64]]],
+    ) -> list[NDArray[np.int64]]:
+        """Return the value of each bucket of each column, as it is read in the last turn."""
+        meaning = [column.by_rank(column.counts) for column in columns]
+        for _ in range(self.turns):
+            read = [(m[c.code], c.sampled) for m, c in zip(meaning, columns, strict=True)]
+            meaning = [
+                named_by_company(column, [*beside, *read[:place], *read[place + 1 :]])
+                for place, column in enumerate(columns)
+            ]
+        return meaning

@@ -1,0 +1,66 @@
+"""Frequencies of buckets: the most frequent bucket is the most frequent value, and so on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from halfmask._validation import integer_at_least
+from halfmask.assess.attacks._hashing_target import HashingTarget
+from halfmask.assess.attacks.encodings._category_column import named_outcome
+from halfmask.assess.attacks.hashing._bucket_column import bucket_columns, lacking_population
+
+if TYPE_CHECKING:
+    from halfmask.assess.attacks._outcome import Outcome
+
+__all__ = ["BucketFrequencies"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BucketFrequencies:
+    """Name buckets by the rank of their frequency.
+
+    Parameters
+    ----------
+    n_rows
+        How many rows, of either table, are counted at most.
+    most
+        How many of the most frequent buckets of a column are named; all others stay unnamed.
+
+    Notes
+    -----
+    Naveed, Kamara and Wright (CCS 2015), section 3, on buckets: a key changes which bucket a value
+    has, and not how often it comes. The column with the highest excess over guessing its most
+    frequent value is told; all of them are among the details.
+
+    Examples
+    --------
+    >>> BucketFrequencies().name
+    'hashing/frequency-matching'
+    """
+
+    name: ClassVar[str] = "hashing/frequency-matching"
+    attacks: ClassVar[type] = HashingTarget
+
+    n_rows: int = 50_000
+    most: int = 1000
+
+    def __post_init__(self) -> None:
+        owner = "BucketFrequencies"
+        integer_at_least(1, owner=owner, n_rows=self.n_rows)
+        integer_at_least(2, owner=owner, most=self.most)
+
+    def lacks(self, target: HashingTarget) -> str:
+        """Return what is missing: a population, or columns of several values."""
+        return lacking_population(target)
+
+    def run(self, target: HashingTarget, *, seed: int) -> tuple[Outcome, ...]:
+        """Match ranks, and return how many cells are named."""
+        rng = np.random.default_rng(seed)
+        *_, columns = bucket_columns(target, n_rows=self.n_rows, most=self.most, rng=rng)
+        if not columns:
+            return ()
+        named = [column.right(column.by_rank(column.counts)) for column in columns]
+        return (named_outcome(self.name, "cells of a column named by rank", columns, named),)

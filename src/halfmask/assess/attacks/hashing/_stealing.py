@@ -1,0 +1,132 @@
+"""Stealing: a copy of the model is trained on what it answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from halfmask._errors import ParameterError
+from halfmask._validation import integer_at_least
+from halfmask.assess.attacks._arms import Counted
+from halfmask.assess.attacks._outcome import Outcome
+from halfmask.assess.attacks._trainer_target import TrainerTarget
+from halfmask.assess.attacks.hashing._picking import labels_of, matrix_of, picked
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from halfmask.assess.attacks._trainer_target import Trainer
+    from halfmask.hashing import HashedRows
+
+__all__ = ["ModelStealing"]
+
+_CLIP = 1e-7
+_RIDGE = 1e-6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelStealing:
+    """Ask for predictions of public rows, and train a copy on the answers.
+
+    Parameters
+    ----------
+    n_queries
+        How many rows are asked about, at most; a target with a quota answers no more than that.
+
+    Notes
+    -----
+    Tramèr, Zhang, Juels, Reiter and Ristenpart, "Stealing machine learning models via prediction
+    APIs" (USENIX Security 2016), section 4: of a logistic model each probability is one linear
+    equation of its weights, solved by least squares that trust an answer as far as its digits say
+    something; labels alone train a logistic regression. Success: how often the copy says what the
+    model says, on rows that were not asked about. Control: always the model's more frequent class.
+    Baseline: a logistic regression of as many rows with their true labels, without any answer.
+
+    Examples
+    --------
+    >>> ModelStealing().name
+    'hashing/model-stealing'
+    """
+
+    name: ClassVar[str] = "hashing/model-stealing"
+    attacks: ClassVar[type] = TrainerTarget
+
+    n_queries: int = 1000
+
+    def __post_init__(self) -> None:
+        integer_at_least(10, owner="ModelStealing", n_queries=self.n_queries)
+
+    def lacks(self, target: TrainerTarget) -> str:
+        """Return what is missing: public rows."""
+        return "" if target.public is not None else "public rows"
+
+    def run(self, target: TrainerTarget, *, seed: int) -> tuple[Outcome, ...]:
+        """Ask, train a copy, and return how often it agrees with the model."""
+        if target.public is None:
+            raise ParameterError("This attack needs public rows.")
+        trainer = target.make()
+        for client, rows in target.stream:
+            trainer.learn(rows, client=client)
+        n = min(self.n_queries, len(target.public), target.quota or self.n_queries)
+        places = np.random.default_rng(seed).choice(len(target.public), n, replace=False)
+        asked = _rows(target.public, np.sort(places))
+        buckets = np.unique(asked.flat()[1]).astype(np.int64)
+        known, judged = matrix_of(asked, buckets), matrix_of(target.holdout, buckets)
+        model = _probabilities(trainer, target.holdout) >= 0.5
+        told = _probabilities(trainer, asked)
+        told = told if target.answer is None else np.asarray(target.answer(told), dtype=np.float64)
+        copied = _copied(known, told, judged, seed) >= 0.5
+        public = _copied(known, labels_of(asked).astype(np.float64), judged, seed) >= 0.5
+        return (
+            Outcome(
+                attack=self.name,
+                measure="agreement of the copy",
+                success=_agreement(copied, model),
+                control=Counted(max(int(model.sum()), int((~model).sum())), len(model)),
+                baseline=_agreement(public, model),
+                needed=500,
+                needed_of="rows held out",
+                details={"queries": float(n), "weights of the copy": float(len(buckets))},
+            ),
+        )
+
+
+def _agreement(one: NDArray[np.bool_], other: NDArray[np.bool_]) -> Counted:
+    return Counted(int((one == other).sum()), len(one))
+
+
+def _rows(rows: HashedRows, places: NDArray[np.int64]) -> HashedRows:
+    return picked(rows, places, labels=labels_of(rows)[places])
+
+
+def _probabilities(trainer: Trainer, rows: HashedRows) -> NDArray[np.float64]:
+    return np.asarray(trainer.predict(rows), dtype=np.float64).reshape(len(rows))
+
+
+def _copied(
+    known: NDArray[np.float64], told: NDArray[np.float64], judged: NDArray[np.float64], seed: int
+) -> NDArray[np.float64]:
+    """Return what a copy says of rows that are judged, by answers about known rows."""
+    if np.isin(told, (0.0, 1.0)).all():
+        return _by_labels(known, told, judged, seed)
+    clipped = np.clip(told, _CLIP, 1 - _CLIP)
+    # An answer's last digit moves a log-odds by 1 / (p (1 - p)): near 0 and 1 it says little.
+    trust = clipped * (1 - clipped)
+    odds = np.log(clipped / (1 - clipped))
+    weighted = known * trust[:, None]
+    square = weighted.T @ weighted + _RIDGE * np.eye(known.shape[1])
+    weights = np.linalg.solve(square, weighted.T @ (trust * odds))
+    return np.asarray(1 / (1 + np.exp(-np.clip(judged @ weights, -500, 500))))
+
+
+def _by_labels(
+    known: NDArray[np.float64], told: NDArray[np.float64], judged: NDArray[np.float64], seed: int
+) -> NDArray[np.float64]:
+    if len(np.unique(told)) < 2:
+        return np.full(len(judged), told[0])
+    from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 # sklearn loads late
+
+    model = LogisticRegression(max_iter=1000, random_state=seed).fit(known, told > 0.5)
+    return np.asarray(model.predict_proba(judged)[:, 1])

@@ -1,0 +1,162 @@
+"""Weights to buckets to values: what who holds the trained model, and no row, reads off it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from halfmask._errors import DataError, ParameterError
+from halfmask._validation import integer_at_least
+from halfmask.assess.attacks._arms import Certain
+from halfmask.assess.attacks._hashing_target import HashingTarget
+from halfmask.assess.attacks._outcome import Outcome
+from halfmask.assess.attacks.hashing._ways import unkeyed_ways
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["WeightReading"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WeightReading:
+    """Say of the most predictive values of the population which weights are theirs.
+
+    Parameters
+    ----------
+    values
+        How many values are looked for: those whose weight is largest in the intruder's own model.
+    salts, seeds
+        As of the dictionary.
+
+    Notes
+    -----
+    The intruder holds the trained weights and no row, and other people of the population with their
+    labels. First a dictionary: where the buckets of values, hashed by some way without a key, have
+    weights far more often than chance has it, that way is believed. Otherwise the intruder trains a
+    model of the same kind on the population, and gives to each value the bucket whose weight is
+    nearest to its own, each bucket once (Kuhn 1955). Exact: each of the values is counted. Control:
+    guessing one of the buckets that have a weight.
+
+    Examples
+    --------
+    >>> WeightReading().name
+    'hashing/weights'
+    """
+
+    name: ClassVar[str] = "hashing/weights"
+    attacks: ClassVar[type] = HashingTarget
+
+    values: int = 100
+    salts: tuple[bytes, ...] = ()
+    seeds: int = 4
+
+    def __post_init__(self) -> None:
+        integer_at_least(1, owner="WeightReading", values=self.values)
+        integer_at_least(0, owner="WeightReading", seeds=self.seeds)
+
+    def lacks(self, target: HashingTarget) -> str:
+        """Return what is missing: a way to train, labels, or a population with labels."""
+        if target.train is None:
+            return "a way to train weights"
+        if target.labels is None:
+            return "labels"
+        if target.population is None or target.population_labels is None:
+            return "a population with labels"
+        return ""
+
+    def run(self, target: HashingTarget, *, seed: int) -> tuple[Outcome, ...]:  # noqa: ARG002 # exact
+        """Train both models, and return how many values are found in the owner's weights."""
+        if target.train is None or target.labels is None:
+            raise ParameterError("This attack needs a way to train, and labels.")
+        weights = np.asarray(target.train(target.buckets, target.labels), dtype=np.float64)
+        if weights.shape != (1 << target.bits,):
+            raise DataError("The weights of a model must be one for each bucket.")
+        held = np.flatnonzero(weights)
+        wanted, expected = self._wanted(target)
+        truth = [_bucket_of(target, *value) for value in wanted]
+        by_hash = self._by_dictionary(target, weights, wanted)
+        guess = by_hash if by_hash is not None else _nearest(weights, held, expected)
+        right = int((guess == np.array(truth)).sum())
+        return (
+            Outcome(
+                attack=self.name,
+                measure="predictive values found in the weights",
+                success=Certain(right / len(wanted), len(wanted)),
+                control=Certain(1 / max(1, len(held)), len(wanted)),
+                needed=20,
+                needed_of="values",
+                details={
+                    "weights": float(len(held)),
+                    "by a dictionary": float(by_hash is not None),
+                },
+            ),
+        )
+
+    def _wanted(self, target: HashingTarget) -> tuple[list[tuple[str, str]], NDArray[np.float64]]:
+        """Return the most predictive values that the rows have, too, and the weights expected."""
+        population, labels = target.population, target.population_labels
+        if population is None or labels is None or target.train is None:
+            raise ParameterError("This attack needs a population with labels.")
+        codes: list[NDArray[np.int64]] = []
+        names: list[tuple[str, str]] = []
+        for name in population.columns:
+            values, number = np.unique(population[name].to_numpy().astype(str), return_inverse=True)
+            codes.append(number.ravel() + len(names))
+            names += [(name, str(value)) for value in values]
+        if len(names) > 1 << target.bits:
+            raise DataError("The population has more values than there are buckets.")
+        own = np.column_stack(codes).astype(np.uint32)
+        weights = np.asarray(target.train(own, labels), dtype=np.float64)[: len(names)]
+        there = {name: set(target.original[name].unique().to_list()) for name in population.columns}
+        order = np.argsort(-np.abs(weights), kind="stable")
+        kept = [i for i in order.tolist() if names[i][1] in there[names[i][0]]][: self.values]
+        if not kept:
+            raise DataError("The rows share no value with the population.")
+        return [names[i] for i in kept], weights[kept]
+
+    def _by_dictionary(
+        self,
+        target: HashingTarget,
+        weights: NDArray[np.float64],
+        wanted: list[tuple[str, str]],
+    ) -> NDArray[np.int64] | None:
+        """Return the buckets by the way that hits weights most often, if that is no chance."""
+        by_column: dict[str, list[int]] = {}
+        for place, (name, _) in enumerate(wanted):
+            by_column.setdefault(name, []).append(place)
+        best, hits = None, (weights != 0).mean() + 0.5
+        for way in unkeyed_ways(seeds=self.seeds, salts=self.salts):
+            told = np.empty(len(wanted), dtype=np.int64)
+            for name, places in by_column.items():
+                told[places] = way.buckets(name, [wanted[i][1] for i in places], target.bits)
+            share = (weights[told] != 0).mean()
+            if share > hits:
+                best, hits = told, share
+        return best
+
+
+def _bucket_of(target: HashingTarget, name: str, value: str) -> int:
+    """Return the bucket of a value of the rows: the evaluator's."""
+    place = target.original.columns.index(name)
+    row = int(np.argmax(target.original[name].to_numpy() == value))
+    return int(target.buckets[row, place])
+
+
+def _nearest(
+    weights: NDArray[np.float64], held: NDArray[np.int64], expected: NDArray[np.float64]
+) -> NDArray[np.int64]:
+    """Return for each expected weight the bucket of the nearest one, each bucket once."""
+    from scipy.optimize import linear_sum_assignment  # noqa: PLC0415 # scipy loads late
+
+    own = weights[held]
+    found = np.full(len(expected), -1, dtype=np.int64)
+    if not len(held):
+        return found
+    rank = np.argsort(-np.abs(own), kind="stable")[: 50 * len(expected)]
+    apart = np.abs(expected[:, None] - own[rank][None, :])
+    of_value, of_bucket = linear_sum_assignment(apart)
+    found[of_value] = held[rank[of_bucket]]
+    return found

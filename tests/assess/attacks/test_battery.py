@@ -132,48 +132,6 @@ def test_an_attack_on_the_wrong_kind_of_target_is_refused():
         attack(table, unprotected=target(), attacks=[Guess()])
 
 
-def test_a_guard_that_fails_to_run_is_invalid_too():
-    report = attack(target(0.0), unprotected=target(-1.0), attacks=[Guess()])
-    assert report.findings[0].verdict == "INVALID"
-
-
-def test_more_attacks_share_the_error():
-    one = attack(target(0.0), unprotected=target(0.4), attacks=[Guess()])
-    many = attack(target(0.0), unprotected=target(0.4), attacks=[Guess()] * 20)
-    assert many.findings[0].excess_high > one.findings[0].excess_high
-
-
-def test_a_report_turns_into_json_and_says_what_it_counted():
-    report = attack(target(0.0), unprotected=target(0.4), attacks=[Guess()], seed=3)
-    told = json.loads(json.dumps(report.to_dict()))
-    assert told["resisted"] is True
-    assert told["seed"] == 3
-    assert told["findings"][0]["unprotected"] == pytest.approx(0.9)
-    assert repr(report) == "AttackReport(1 resisted, 0 broken, 0 INVALID, 0 skipped)"
-    assert report.worst is report.findings[0]
-
-
-def test_an_unknown_attack_is_named_with_a_hint():
-    with pytest.raises(ParameterError, match="membership/liar"):
-        attack(target(), attacks=["membership/liar"])
-
-
-def test_an_attack_on_the_wrong_kind_of_target_is_refused():
-
-    table = TableTarget(released=pl.DataFrame({"a": [1]}), original=pl.DataFrame({"a": [1]}))
-    with pytest.raises(ParameterError, match="ModelTarget"):
-        attack(table, attacks=[Guess()])
-    with pytest.raises(ParameterError, match="kind of the target"):
-        attack(table, unprotected=target(), attacks=[Guess()])
-
-
-def test_every_attack_is_called_by_its_own_name():
-    for name, made in ATTACKS.items():
-        each = made()
-        assert each.name == name
-        assert each.attacks in (ModelTarget, TableTarget)
-
-
 def test_a_guard_that_fails_to_run_hides_no_break():
     report = attack(target(0.2), unprotected=target(-1.0), attacks=[Guess()])
     assert report.findings[0].verdict == "broken"

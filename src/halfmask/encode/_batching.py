@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from halfmask.data import Source
     from halfmask.encode._plan import Plan
 
-__all__ = ["batch_number", "batch_rows", "numbered"]
+__all__ = ["batch_number", "batch_rows", "fit_rows", "numbered"]
 
 # Both belong to the format of a plan: a file is decoded by the same cuts as it was encoded by.
 # Whoever changes one raises PLAN_VERSION.
@@ -27,7 +27,12 @@ def batch_rows(plan: Plan) -> int:
 
     It follows from the plan alone, so that nothing has to be written beside an encoded file.
     """
-    return max(1, min(_MOST_ROWS, _CELLS // len(plan.tokens)))
+    return fit_rows(len(plan.tokens))
+
+
+def fit_rows(n_columns: int) -> int:
+    """Return how many rows of a table are looked at together."""
+    return max(1, min(_MOST_ROWS, _CELLS // n_columns))
 
 
 def batch_number(file: int, place: int) -> int:
@@ -37,10 +42,5 @@ def batch_number(file: int, place: int) -> int:
 
 def numbered(source: Source, plan: Plan, *, file: int) -> Iterator[tuple[int, pl.DataFrame]]:
     """Yield the batches of a table's rows, each with its number."""
-    size = batch_rows(plan)
-    place = 0
-    # Larger slices of a file are read faster, and every cut but the last is one of a batch.
-    for block in source.batches(size * 4):
-        for batch in block.iter_slices(size):
-            yield batch_number(file, place), batch
-            place += 1
+    for place, batch in enumerate(source.batches(batch_rows(plan))):
+        yield batch_number(file, place), batch

@@ -177,6 +177,7 @@ class Codec:
             for batch in map(to_polars, batches):
                 roles = roles or Roles.of(batch.schema, schema=schema, target=target, task=task)
                 yield Summary.of(batch, roles=roles, settings=self._settings)
+                del batch  # before the next one is read
 
         summary = total(summaries())
         if roles is None or summary is None:

@@ -10,7 +10,7 @@ from halfmask._errors import DataError
 from halfmask._progress import silent
 from halfmask._validation import integer_at_least, one_of
 from halfmask.data import ReadOptions, Source, TableWriter, open_table
-from halfmask.encode._batching import numbered
+from halfmask.encode._batching import fit_rows, numbered
 from halfmask.encode._predictions import come_home
 from halfmask.engines import map_in_order
 
@@ -103,10 +103,12 @@ def fit_file(
 
     def batches() -> Iterator[pl.DataFrame]:
         nonlocal seen
-        for batch in source.batches():
-            yield batch
+        for batch in source.batches(fit_rows(len(source.columns))):
             seen += batch.height
+            yield batch
             told("fitting", seen / source.n_rows)
+            # No name may keep a batch alive while the next one is read.
+            del batch
 
     return codec.fit_batches(batches(), target=target, task=task, schema=schema)
 

@@ -1,4 +1,4 @@
-"""Compile a loop without counting references."""
+"""Compile loops without counting references."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from numba import njit
 
-__all__ = ["lean"]
+__all__ = ["lean", "swift"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -21,4 +21,15 @@ def lean(function: Function) -> Function:
     an array that is made in such a function doesn't compile.
     """
     compiled: Function = njit(nogil=True, cache=True, _nrt=False)(function)  # type: ignore[call-overload]
+    return compiled
+
+
+def swift(function: Function) -> Function:
+    """Compile as `lean` does, with numpy's division: by zero it gives infinity or NaN, no error.
+
+    The check for zero keeps LLVM from turning loops with divisions into vector code.
+    """
+    compiled: Function = njit(nogil=True, cache=True, _nrt=False, error_model="numpy")(  # type: ignore[call-overload]
+        function
+    )
     return compiled

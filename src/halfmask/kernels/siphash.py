@@ -21,7 +21,7 @@ from halfmask.kernels.lean import lean
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["bin_codes", "hash_bytes", "hash_texts", "hash_words", "place"]
+__all__ = ["bin_codes", "hash_bytes", "hash_texts", "hash_words", "place", "place_hashes"]
 
 #: Where texts begin: Arrow has both widths.
 Offsets: TypeAlias = "NDArray[np.int32] | NDArray[np.int64]"
@@ -225,3 +225,26 @@ def place(
     """
     for i in range(len(codes)):
         indices[first + i, slot] = table[codes[i]]
+
+
+@lean
+def place_hashes(
+    hashes: NDArray[np.uint64],
+    mask: Word,
+    first: int,
+    slot: int,
+    indices: NDArray[np.uint32],
+) -> None:
+    """Write the lower bits of each row's hash into one slot of the rows.
+
+    Parameters
+    ----------
+    hashes
+        The rows' hashes.
+    mask
+        The bits that are an index.
+    first, slot, indices
+        As of :func:`place`.
+    """
+    for i in range(len(hashes)):
+        indices[first + i, slot] = np.uint32(hashes[i] & mask)

@@ -13,7 +13,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["bin_codes", "hash_texts", "hash_words", "place"]
+__all__ = ["bin_codes", "hash_texts", "hash_words", "place", "place_hashes"]
 
 C0, C1 = np.uint64(0x736F6D6570736575), np.uint64(0x646F72616E646F6D)
 C2, C3 = np.uint64(0x6C7967656E657261), np.uint64(0x7465646279746573)
@@ -139,3 +139,14 @@ def place(
 ) -> None:
     """Write the index of each row's code into a slot; see `halfmask.kernels.siphash.place`."""
     indices[first : first + len(codes), slot] = table[codes]
+
+
+def place_hashes(
+    hashes: NDArray[np.uint64],
+    mask: np.uint64,
+    first: int,
+    slot: int,
+    indices: NDArray[np.uint32],
+) -> None:
+    """Write the lower bits of each hash; see `halfmask.kernels.siphash.place_hashes`."""
+    indices[first : first + len(hashes), slot] = hashes & mask

@@ -23,7 +23,7 @@ from halfmask.trainer.client._pushing import Pushed, push_batches
 from halfmask.trainer.client._transport import Transport
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterable, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -290,7 +290,7 @@ class TrainerClient:
         journal: str | Path | None = None,
         rows: int | None = None,
         progress: Progress | None = None,
-    ) -> Iterator[NDArray[np.float32]]:
+    ) -> Generator[NDArray[np.float32]]:
         """Yield a model's predictions, batch by batch, in the order of the rows.
 
         Parameters
@@ -344,7 +344,7 @@ class TrainerClient:
         in_flight: int,
         journal: str | Path | None,
         told: Callable[[int], None],
-    ) -> Iterator[NDArray[np.float32]]:
+    ) -> Generator[NDArray[np.float32]]:
         done = 0
         with ExitStack() as stack:
             opened = self._journal(stack, journal, "predict", name, "", batch_rows)

@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Generator, Iterable
 
 __all__ = ["flow"]
 
@@ -18,7 +18,7 @@ Result = TypeVar("Result")
 
 def flow(
     items: Iterable[Item], work: Callable[[Item, threading.Event], Result], *, at_once: int
-) -> Iterator[Result]:
+) -> Generator[Result]:
     """Yield what is made of each item, in the order of the items.
 
     Parameters

@@ -13,7 +13,7 @@ from halfmask.trainer.client._flow import flow
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
 
     from numpy.typing import NDArray
 
@@ -48,7 +48,7 @@ def predict_batches(
     in_flight: int,
     compression: Compression,
     journal: Journal | None,
-) -> Iterator[NDArray[np.float32]]:
+) -> Generator[NDArray[np.float32]]:
     """Yield the predictions of each batch: of one number a row, or of ``width`` where not 1."""
 
     def predict(item: tuple[Place, HashedRows], stopped: threading.Event) -> _Predicted:

@@ -22,6 +22,7 @@ _SAID = {
         "The service has no such model, for this token",
         "Ask which there are.",
     ),
+    408: ("The service had no time to wait for the rows", "Send fewer rows in a batch."),
     409: ("The service has something else under that name", None),
     413: ("The request is larger than the service takes", "Send fewer rows in a batch."),
     415: ("The service doesn't take this kind of request", None),

@@ -24,7 +24,7 @@ __all__ = ["Transport"]
 #: Of an answer that isn't predictions: a longer one is not ours.
 MOST_BYTES = 1 << 24
 #: The statuses of a service, or of what stands before it, that pass.
-_PASSING = frozenset({429, 502, 503, 504})
+_PASSING = frozenset({408, 429, 502, 503, 504})
 _CONNECTIONS = 64
 
 
@@ -149,7 +149,7 @@ class Transport:
             return _lost(error, harmless=harmless)
         except RuntimeError:  # the client was closed meanwhile
             raise TrainerError("The connection to the service was closed.") from None
-        if answer.status in _PASSING and (harmless or answer.status in {429, 503}):
+        if answer.status in _PASSING and (harmless or answer.status in {408, 429, 503}):
             asked = seconds_of(answer.headers.get("retry-after"))
             return _Failure(error=refused(answer, self._token), asked=asked)
         if not 200 <= answer.status < 300:

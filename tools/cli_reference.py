@@ -23,6 +23,10 @@ COMMANDS = (
     "assess encoding",
     "vault",
     *(f"vault {name}" for name in ("create", "list", "rotate", "split", "join", "destroy")),
+    "serve",
+    "serve run",
+    "serve token",
+    *(f"serve token {name}" for name in ("create", "list", "revoke")),
 )
 RUN = "import sys; from halfmask.cli import main; sys.exit(main())"
 HEAD = """\

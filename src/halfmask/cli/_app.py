@@ -22,6 +22,7 @@ from halfmask.cli._encode import encode
 from halfmask.cli._failures import INTERRUPTED, failure_of
 from halfmask.cli._protect import protect
 from halfmask.cli._schema import schema
+from halfmask.cli._serve import serve
 from halfmask.cli._vault import vault
 from halfmask.cli._verify import verify
 
@@ -48,6 +49,7 @@ for command in (describe, protect, verify, schema, decode):
 app.add_typer(assess)
 app.add_typer(encode)
 app.add_typer(vault)
+app.add_typer(serve)
 
 
 def _show_version(wanted: bool) -> None:  # noqa: FBT001 - typer's callback takes the flag

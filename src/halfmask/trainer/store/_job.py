@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from concurrent.futures import Future
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from halfmask.hashing import HashedRows
@@ -13,6 +13,13 @@ if TYPE_CHECKING:
     from halfmask.trainer.store._snapshots import Snapshot
 
 __all__ = ["Batch", "Examples", "Receipt", "Rollback", "SnapshotRequest"]
+
+
+def _started() -> Future[Any]:
+    """Return a future that can't be cancelled: whoever waits may go, what is logged is logged."""
+    future: Future[Any] = Future()
+    future.set_running_or_notify_cancel()
+    return future
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +65,7 @@ class Examples:
     """A batch on its way to the log, and to the learner."""
 
     batch: Batch
-    done: Future[Receipt]
+    done: Future[Receipt] = field(default_factory=_started)
 
     @property
     def entry(self) -> Entry:
@@ -71,11 +78,11 @@ class Rollback:
     """A wish to go back to a snapshot, which is logged like a batch."""
 
     entry: Entry
-    done: Future[Receipt]
+    done: Future[Receipt] = field(default_factory=_started)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotRequest:
     """A wish for a snapshot of all that was acknowledged before."""
 
-    done: Future[Snapshot]
+    done: Future[Snapshot] = field(default_factory=_started)

@@ -172,7 +172,7 @@ class Model:
         """
         if self.stopped:
             raise _closed()
-        job = Examples(batch=batch, done=Future())
+        job = Examples(batch=batch)
         if batch.entry.key:
             before = self._keys.claim(job)
             if before is not None:
@@ -196,7 +196,7 @@ class Model:
                 word="too-many",
                 hint="Delete one.",
             )
-        job = SnapshotRequest(done=Future())
+        job = SnapshotRequest()
         if not self._committer.queue.put(job):
             raise _closed()
         return job.done
@@ -225,7 +225,7 @@ class Model:
         entry = Entry(
             kind=ROLLBACK, body=body, checksum=zlib.crc32(body), rows=0, client=client, key=b""
         )
-        job = Rollback(entry=entry, done=Future())
+        job = Rollback(entry=entry)
         if not self._committer.queue.put(job):
             raise _closed()
         return job.done

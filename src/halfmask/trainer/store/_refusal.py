@@ -39,7 +39,7 @@ class RefusedError(TrainerError):
         hint: str | None = None,
         retry_after: float | None = None,
     ) -> None:
-        super().__init__(what, hint=hint)
-        self.status = status
+        super().__init__(what, hint=hint, status=status)
+        self.status: int = status
         self.word = word
         self.retry_after = retry_after

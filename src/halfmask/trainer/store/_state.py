@@ -104,6 +104,11 @@ class State:
         with self.turns.reading():
             return str(self.learner.digest())
 
+    def summary(self) -> dict[str, Any]:
+        """Return how it did, all of it of the same moment."""
+        with self.turns.reading():
+            return self.curve.summary()
+
     def told(self) -> dict[str, Any]:
         """Return what a snapshot keeps beside the learner."""
         return {"curve": self.curve.to_dict(), "skipped": self.skipped}

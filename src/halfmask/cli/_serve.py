@@ -1,0 +1,299 @@
+"""``halfmask serve``: a trainer service over a folder, and the tokens that let clients in."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from halfmask.cli._console import console, listing, say_json
+from halfmask.cli._options import (  # noqa: TC001 # typer reads annotations
+    DebugOption,
+    JsonOption,
+)
+
+if TYPE_CHECKING:
+    from halfmask.trainer.store import Token, Tokens
+
+__all__ = ["serve"]
+
+MEBI, DAY = 1 << 20, 86_400.0
+SETTINGS: dict[str, Any] = {
+    "rich_markup_mode": None,
+    "context_settings": {"help_option_names": ["-h", "--help"], "max_content_width": 100},
+}
+
+
+class _ServeGroup(TyperGroup):
+    """Takes what isn't the name of a command for the folder of `run`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 # click's own class
+        if args and args[0] not in {*self.commands, "-h", "--help"}:
+            args = ["run", *args]
+        return list(super().parse_args(ctx, args))
+
+
+serve = typer.Typer(
+    name="serve",
+    cls=_ServeGroup,
+    help="Run a trainer that learns from hashed rows: halfmask serve FOLDER.",
+    **SETTINGS,
+)
+token = typer.Typer(name="token", help="Make, list and revoke the tokens of clients.", **SETTINGS)
+serve.add_typer(token)
+
+FolderArgument = Annotated[
+    str, typer.Argument(metavar="FOLDER", show_default=False, help="The folder of the trainer.")
+]
+
+
+@serve.callback(invoke_without_command=True)
+@token.callback(invoke_without_command=True)
+def _root(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help(), nl=False)
+        raise typer.Exit(2)
+
+
+@serve.command()
+def run(
+    folder: FolderArgument,
+    *,
+    host: Annotated[
+        str, typer.Option("--host", metavar="ADDRESS", help="Where to listen.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65_535, metavar="N", help="0: one that is free.")
+    ] = 8765,
+    tls_cert: Annotated[
+        str | None,
+        typer.Option("--tls-cert", metavar="FILE", help="The service's certificate, in PEM."),
+    ] = None,
+    tls_key: Annotated[
+        str | None, typer.Option("--tls-key", metavar="FILE", help="Its key, in PEM.")
+    ] = None,
+    client_ca: Annotated[
+        str | None,
+        typer.Option(
+            "--client-ca",
+            metavar="FILE",
+            help="Clients need a certificate of this authority, beside their token.",
+        ),
+    ] = None,
+    keep_log: Annotated[
+        bool,
+        typer.Option("--keep-log", help="Keep all examples on the disk, not only the last ones."),
+    ] = False,
+    body_mib: Annotated[
+        int, typer.Option("--body-mib", min=1, max=256, metavar="N", help="The longest body.")
+    ] = 16,
+    backlog_mib: Annotated[
+        int,
+        typer.Option(
+            "--backlog-mib", min=1, metavar="N", help="The most memory of bodies; 429 behind it."
+        ),
+    ] = 256,
+    most_bits: Annotated[
+        int, typer.Option("--most-bits", min=1, max=31, metavar="N", help="The largest model.")
+    ] = 24,
+    as_json: JsonOption = False,
+    debug: DebugOption = False,  # noqa: ARG001 # main looks for it
+) -> int:
+    """Serve FOLDER until the process is asked to end. `run` may be left out.
+
+    The folder is made where it isn't there. Without TLS, only this machine should be listened to:
+    tokens would be read on the way.
+    """
+    from halfmask.trainer import service  # noqa: PLC0415 # --help needs none
+    from halfmask.trainer.store import Limits  # noqa: PLC0415 # the same
+
+    limits = Limits(
+        keep_log=keep_log,
+        body_bytes=body_mib * MEBI,
+        backlog_bytes=backlog_mib * MEBI,
+        most_bits=most_bits,
+    )
+    scheme = "http" if tls_cert is None else "https"
+
+    def started(at: int) -> None:
+        address = f"{scheme}://{f'[{host}]' if ':' in host else host}:{at}"
+        if as_json:
+            say_json({"ok": True, "address": address, "port": at})
+        else:
+            console().print(f"Listening at {address}. {address}/docs tells what it takes.")
+
+    with _logging():
+        service.serve(
+            folder,
+            host=host,
+            port=port,
+            certificate=tls_cert,
+            key=tls_key,
+            client_authority=client_ca,
+            options=service.ServiceOptions(limits=limits),
+            started=started,
+        )
+    return 0
+
+
+@token.command()
+def create(
+    folder: FolderArgument,
+    *,
+    client: Annotated[str, typer.Option("--client", metavar="NAME", help="Who gets it.")],
+    tenant: Annotated[
+        str, typer.Option("--tenant", metavar="NAME", help="Whose models it reaches.")
+    ],
+    scope: Annotated[
+        list[str],
+        typer.Option(
+            "--scope",
+            metavar="SCOPE",
+            help="What it may do: read, predict, learn, admin or metrics; may be given more than "
+            "once.",
+        ),
+    ],
+    requests: Annotated[
+        float | None,
+        typer.Option("--requests-per-second", metavar="N", help="How often it may ask."),
+    ] = None,
+    rows: Annotated[
+        float | None,
+        typer.Option("--rows-per-second", metavar="N", help="How many rows it may send."),
+    ] = None,
+    quota: Annotated[
+        int | None,
+        typer.Option("--rows-quota", metavar="N", help="How many rows may be learned in all."),
+    ] = None,
+    max_weight: Annotated[
+        float | None,
+        typer.Option("--max-weight", metavar="X", help="The largest weight of an example."),
+    ] = None,
+    days: Annotated[
+        float | None, typer.Option("--days", metavar="N", help="After how long it expires.")
+    ] = None,
+    out: Annotated[
+        str | None,
+        typer.Option("--out", "-o", metavar="FILE", help="Write it there, for its owner alone."),
+    ] = None,
+    as_json: JsonOption = False,
+    debug: DebugOption = False,  # noqa: ARG001 # main looks for it
+) -> int:
+    """Make a token and show it, this once. A service that runs knows it at once.
+
+    What is kept of it is a keyed hash: a token that is lost has to be made again.
+    """
+    with _tokens(folder, create=True) as tokens:
+        made, text = tokens.create(
+            client=client,
+            tenant=tenant,
+            scopes=frozenset(scope),
+            requests_per_second=requests,
+            rows_per_second=rows,
+            rows_quota=quota,
+            max_weight=max_weight,
+            valid_seconds=None if days is None else days * DAY,
+        )
+    if out is not None:
+        from halfmask.vault._private_files import (  # noqa: PLC0415 # --help needs none
+            absolute,
+            keeping,
+            write_private,
+        )
+
+        with keeping("The file of the token"):
+            write_private(absolute(out), text.encode() + b"\n")
+    if as_json:
+        say_json({"ok": True, **_told(made), **({} if out else {"token": text})})
+    else:
+        sys.stdout.write(f"{made.id.hex() if out else text}\n")
+    return 0
+
+
+@token.command(name="list")
+def list_(
+    folder: FolderArgument,
+    *,
+    as_json: JsonOption = False,
+    debug: DebugOption = False,  # noqa: ARG001 # main looks for it
+) -> int:
+    """List the tokens by their ids, with what they may do. No token is shown."""
+    with _tokens(folder, create=False) as tokens:
+        found = tokens.listed()
+    if as_json:
+        say_json({"ok": True, "tokens": [_told(each) for each in found]})
+        return 0
+    table = listing("id", "client", "tenant", "scopes", "state")
+    now = time.time()
+    for each in found:
+        state = "in use" if each.holds(now) else "revoked" if each.revoked else "expired"
+        scopes = " ".join(sorted(each.scopes))
+        table.add_row(each.id.hex(), each.client, each.tenant, scopes, state)
+    console().print(table)
+    return 0
+
+
+@token.command()
+def revoke(
+    folder: FolderArgument,
+    identity: Annotated[
+        str, typer.Argument(metavar="ID", show_default=False, help="As the list shows it.")
+    ],
+    *,
+    as_json: JsonOption = False,
+    debug: DebugOption = False,  # noqa: ARG001 # main looks for it
+) -> int:
+    """Make a token of no use. A service that runs knows within a second or two."""
+    with _tokens(folder, create=False) as tokens:
+        tokens.revoke(identity)
+    if as_json:
+        say_json({"ok": True, "id": identity})
+    else:
+        console().print("The token is of no use any more.")
+    return 0
+
+
+@contextmanager
+def _tokens(folder: str, *, create: bool) -> Iterator[Tokens]:
+    from halfmask.trainer.store import open_lists  # noqa: PLC0415 # --help needs none
+
+    database, tokens = open_lists(Path(folder), create=create)
+    try:
+        yield tokens
+    finally:
+        database.close()
+
+
+@contextmanager
+def _logging() -> Iterator[None]:
+    """Say what the service itself logs on standard error; uvicorn's words may quote a request."""
+    log, handler = logging.getLogger("halfmask.trainer"), logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    log.addHandler(handler)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+
+
+def _told(of: Token) -> dict[str, object]:
+    return {
+        "id": of.id.hex(),
+        "client": of.client,
+        "tenant": of.tenant,
+        "scopes": sorted(of.scopes),
+        "requests_per_second": of.requests_per_second,
+        "rows_per_second": of.rows_per_second,
+        "rows_quota": of.rows_quota,
+        "max_weight": of.max_weight,
+        "created": of.created,
+        "expires": of.expires,
+        "revoked": of.revoked,
+    }

@@ -1,0 +1,117 @@
+"""Who is there: tokens as the service knows them, and how fast each of them goes."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from concurrent.futures import Executor
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from halfmask._errors import HalfmaskError
+from halfmask.trainer.service._bucket import Bucket
+from halfmask.trainer.store import RefusedError, Token, Tokens, parts_of
+
+if TYPE_CHECKING:
+    from halfmask.trainer.store import Scope
+
+__all__ = ["Access", "demand"]
+
+#: How long a token may be of use after it was revoked, and how often unknown ones are looked for.
+REFRESH_SECONDS, AGAIN_SECONDS = 1.0, 0.2
+
+
+class Access:
+    """The tokens, in memory; read again every second by a thread.
+
+    Parameters
+    ----------
+    tokens
+        The tokens on the disk.
+    pool
+        What reads them: the event loop never waits for the disk.
+    """
+
+    def __init__(self, tokens: Tokens, pool: Executor) -> None:
+        self._tokens = tokens
+        self._pool = pool
+        self._known: dict[bytes, Token] = {}
+        self._requests: dict[bytes, Bucket] = {}
+        self._rows: dict[bytes, Bucket] = {}
+        self._read_at = float("-inf")
+
+    async def keep_up(self) -> None:
+        """Read the tokens again and again, until it is cancelled."""
+        while True:
+            await self._read()
+            await asyncio.sleep(REFRESH_SECONDS)
+
+    async def admit(self, header: str | None) -> Token:
+        """Return whose token a header holds.
+
+        Raises
+        ------
+        RefusedError
+            401 if it holds none that is of use, 429 if its client comes too often.
+        """
+        kind, _, text = (header or "").partition(" ")
+        parts = parts_of(text.strip()) if kind.lower() == "bearer" else None
+        if parts is None:
+            raise _unknown()
+        identity, secret = parts
+        if identity not in self._known and time.monotonic() - self._read_at > AGAIN_SECONDS:
+            await self._read()
+        token = self._known.get(identity)
+        if token is None or not self._tokens.is_of(token, secret) or not token.holds(time.time()):
+            raise _unknown()
+        _take(self._requests, token, token.requests_per_second, 1)
+        return token
+
+    def take_rows(self, token: Token, rows: int) -> None:
+        """Count rows, or raise a `RefusedError` with 429. Called in the event loop."""
+        _take(self._rows, token, token.rows_per_second, rows)
+
+    async def _read(self) -> None:
+        loop = asyncio.get_running_loop()
+        # A disk that is full doesn't lock anybody out: what was known stays known.
+        with suppress(HalfmaskError):
+            listed = await loop.run_in_executor(self._pool, self._tokens.listed)
+            self._known = {each.id: each for each in listed if not each.revoked}
+        self._read_at = time.monotonic()
+
+
+def demand(token: Token, scope: Scope) -> None:
+    """Raise a `RefusedError` with 403 unless a token has a scope."""
+    if scope not in token.scopes:
+        raise RefusedError(
+            f"This token doesn't have the scope {scope!r}.",
+            status=403,
+            word="forbidden",
+            hint="Whoever runs the service makes tokens: halfmask serve token create.",
+        )
+
+
+def _take(buckets: dict[bytes, Bucket], token: Token, rate: float | None, amount: int) -> None:
+    if rate is None:
+        return
+    bucket = buckets.get(token.id)
+    if bucket is None:
+        bucket = buckets[token.id] = Bucket(rate)
+    wait = bucket.take(amount)
+    if wait:
+        raise RefusedError(
+            "This client sends faster than it may.",
+            status=429,
+            word="rate",
+            hint="Send the same again after the seconds of Retry-After.",
+            retry_after=wait,
+        )
+
+
+def _unknown() -> RefusedError:
+    return RefusedError(
+        "There is no token, or none that is of use here.",
+        status=401,
+        word="unauthorized",
+        hint="Send the header Authorization: Bearer TOKEN.",
+    )

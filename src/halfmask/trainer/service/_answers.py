@@ -1,0 +1,64 @@
+"""How the service answers: JSON of one shape, and errors of one shape, whatever went wrong."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import orjson
+from fastapi.responses import Response
+
+from halfmask._errors import DataError, HalfmaskError, ParameterError
+from halfmask.trainer.store import RefusedError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["ARROW_STREAM", "JSON", "error_of", "json_of", "refusal_of"]
+
+JSON = "application/json"
+ARROW_STREAM = "application/vnd.apache.arrow.stream"
+_WORDS = {400: "bad-request", 404: "not-found", 405: "method", 413: "too-large", 422: "body"}
+
+
+def json_of(told: dict[str, Any], *, status: int = 200) -> Response:
+    """Return an answer that says what was asked for, or what was done."""
+    body = orjson.dumps({"ok": True, **told}, option=orjson.OPT_SERIALIZE_NUMPY)
+    return Response(body, status_code=status, media_type=JSON)
+
+
+def error_of(
+    what: str,
+    *,
+    status: int,
+    word: str | None = None,
+    hint: str | None = None,
+    errors: Sequence[str] = (),
+    headers: dict[str, str] | None = None,
+) -> Response:
+    """Return an answer that says why not. None of it is what the client sent."""
+    told = {
+        "ok": False,
+        "error": what,
+        "errors": list(errors) or [what],
+        "hint": hint,
+        "code": word or _WORDS.get(status, "http"),
+        "status": status,
+    }
+    return Response(orjson.dumps(told), status_code=status, media_type=JSON, headers=headers)
+
+
+def refusal_of(error: HalfmaskError) -> Response:
+    """Return the answer that an error of ours is."""
+    if isinstance(error, RefusedError):
+        headers = {}
+        if error.retry_after is not None:
+            headers["Retry-After"] = str(max(1, math.ceil(error.retry_after)))
+        if error.status == 401:
+            headers["WWW-Authenticate"] = "Bearer"
+        return error_of(
+            error.what, status=error.status, word=error.word, hint=error.hint, headers=headers
+        )
+    if isinstance(error, DataError | ParameterError):
+        return error_of(error.what, status=422, word=error.code, hint=error.hint)
+    return error_of(error.what, status=503, word=error.code, hint=error.hint)

@@ -1,0 +1,115 @@
+"""The application: routes behind a door, over a store."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+
+from halfmask import __version__
+from halfmask._errors import HalfmaskError
+from halfmask.trainer.service import _model_routes, _operation_routes, _row_routes
+from halfmask.trainer.service._answers import error_of, refusal_of
+from halfmask.trainer.service._door import OPEN, Door
+from halfmask.trainer.service._service import Service
+
+if TYPE_CHECKING:
+    from halfmask.trainer.service._options import ServiceOptions
+
+__all__ = ["application"]
+
+log = logging.getLogger("halfmask.trainer")
+
+
+def application(folder: str | Path, options: ServiceOptions) -> FastAPI:
+    """Return the application over a folder, which it has for itself until it is shut down."""
+    service = Service(folder, options)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        opening = asyncio.ensure_future(service.run(service.waiting, _opened, service))
+        watching = asyncio.ensure_future(service.access.keep_up())
+        yield
+        watching.cancel()
+        with suppress(asyncio.CancelledError):
+            await watching
+        await opening
+        await asyncio.to_thread(service.close)
+
+    app = FastAPI(
+        title="halfmask trainer",
+        version=__version__,
+        description=(
+            "Learns online from rows whose features were hashed under a key where they come from. "
+            "Each request but those for health and this page has a header "
+            "Authorization: Bearer TOKEN."
+        ),
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+    )
+    app.state.service = service
+    for routes in (_model_routes, _row_routes, _operation_routes):
+        app.include_router(routes.router)
+    app.add_middleware(Door, service=service)
+    app.add_exception_handler(HalfmaskError, _refused)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _http)
+    _describe_tokens(app)
+    return app
+
+
+def _opened(service: Service) -> None:
+    """Bring the models back; whatever fails, the service goes on to say so."""
+    try:
+        service.store.open_models()
+    except HalfmaskError as error:
+        log.error("The models can't be brought back: %s", error.code)  # noqa: TRY400 # its words may not be logged
+
+
+async def _refused(_: Request, error: Exception) -> Response:
+    assert isinstance(error, HalfmaskError)  # noqa: S101 # it is registered for these
+    return refusal_of(error)
+
+
+async def _invalid(_: Request, error: Exception) -> Response:
+    """Say which fields can't be what they are, and why; never what they are."""
+    assert isinstance(error, RequestValidationError)  # noqa: S101 # as above
+    found = error.errors()
+    said = [f"{'.'.join(map(str, each['loc'][:3]))}: {each['type']}" for each in found[:20]]
+    if any(each["type"] == "json_invalid" for each in found):
+        return error_of("The body isn't JSON.", status=400)
+    return error_of("The request says something that can't be.", status=422, errors=said)
+
+
+async def _http(_: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)  # noqa: S101 # as above
+    what = {404: "There is nothing here.", 405: "The method isn't one of this path."}
+    headers = dict(error.headers or {})
+    said = what.get(error.status_code, "The request can't be read.")
+    return error_of(said, status=error.status_code, headers=headers)
+
+
+def _describe_tokens(app: FastAPI) -> None:
+    """Say in the OpenAPI what the door asks for."""
+    made = app.openapi
+
+    def described() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            schema = made()
+            parts = schema.setdefault("components", {})
+            parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+            for path, methods in schema["paths"].items():
+                for operation in methods.values() if path not in OPEN else ():
+                    operation["security"] = [{"token": []}]
+            app.openapi_schema = schema
+        return app.openapi_schema
+
+    app.openapi = described  # type: ignore[method-assign] # FastAPI's documented way to extend it

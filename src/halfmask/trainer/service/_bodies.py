@@ -1,0 +1,130 @@
+"""Bodies of requests: read to the end or to a limit, and within a time."""
+
+from __future__ import annotations
+
+import asyncio
+import zlib
+from typing import TYPE_CHECKING
+
+from halfmask.trainer.store import RefusedError
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from halfmask.trainer.store import Lease
+
+__all__ = ["read_body"]
+
+#: How many times longer a body may be when it is unpacked.
+MOST_RATIO = 32
+#: Less than this is unpacked whatever the ratio: a short text of one letter is no attack.
+SMALL = 1 << 16
+
+
+async def read_body(request: Request, lease: Lease, *, most: int, seconds: float) -> list[bytes]:
+    """Return the pieces of a body.
+
+    Parameters
+    ----------
+    request
+        The request.
+    lease
+        Grows with what is read.
+    most
+        The most bytes, packed or unpacked.
+    seconds
+        How long it may take in all.
+
+    Raises
+    ------
+    RefusedError
+        413 if it is too long, 408 if it takes too long, 415 if it is packed in a way that isn't
+        known, 429 if the trainer has too much to do.
+    """
+    said = request.headers.get("content-length", "")
+    if said.isascii() and said.isdigit() and len(said) < 20 and int(said) > most:
+        raise _too_long(most)
+    packing = request.headers.get("content-encoding", "identity").strip().lower()
+    if packing not in {"identity", "gzip"}:
+        raise RefusedError(
+            "The body is packed in a way that isn't known here.",
+            status=415,
+            word="media-type",
+            hint="Content-Encoding may be gzip.",
+        )
+    pieces = _Gunzipped(most) if packing == "gzip" else _Plain(most)
+    try:
+        async with asyncio.timeout(seconds):
+            async for piece in request.stream():
+                before = pieces.size
+                pieces.add(piece)
+                lease.take(pieces.size - before)
+    except TimeoutError:
+        raise RefusedError(
+            "The body didn't come in time.",
+            status=408,
+            word="timeout",
+            hint="Send smaller batches.",
+        ) from None
+    return pieces.whole()
+
+
+class _Plain:
+    """A body as it comes."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._pieces: list[bytes] = []
+        self.size = 0
+
+    def add(self, piece: bytes) -> None:
+        self.size += len(piece)
+        if self.size > self._most:
+            raise _too_long(self._most)
+        self._pieces.append(piece)
+
+    def whole(self) -> list[bytes]:
+        return self._pieces
+
+
+class _Gunzipped(_Plain):
+    """A body that is unpacked as it comes, and no further than it may be."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(most)
+        self._packed = 0
+        self._gunzip = zlib.decompressobj(wbits=31)
+
+    def add(self, piece: bytes) -> None:
+        self._packed += len(piece)
+        # One byte more than may be is enough to know.
+        allowed = min(self._most, max(SMALL, MOST_RATIO * self._packed)) - self.size + 1
+        try:
+            super().add(self._gunzip.decompress(piece, max_length=allowed))
+        except zlib.error:
+            raise _damaged() from None
+        if self._gunzip.unconsumed_tail or self.size > max(SMALL, MOST_RATIO * self._packed):
+            raise RefusedError(
+                "The body is packed more tightly than hashed rows can be.",
+                status=413,
+                word="too-large",
+                hint="Send it in smaller batches, or as it is.",
+            )
+
+    def whole(self) -> list[bytes]:
+        if not self._gunzip.eof or self._gunzip.unused_data:
+            raise _damaged()
+        return super().whole()
+
+
+def _too_long(most: int) -> RefusedError:
+    return RefusedError(
+        f"The body is longer than {most:,} bytes.",
+        status=413,
+        word="too-large",
+        hint="Send it in smaller batches.",
+    )
+
+
+def _damaged() -> RefusedError:
+    return RefusedError("The body isn't whole gzip.", status=400, word="bad-request")

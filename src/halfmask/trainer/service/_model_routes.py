@@ -1,0 +1,160 @@
+"""Routes of models: make, list, look at, delete; snapshots and the way back to them."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Request, Response
+
+from halfmask.trainer.service import _told as told
+from halfmask.trainer.service._access import demand
+from halfmask.trainer.service._answers import json_of
+from halfmask.trainer.service._asking import FAILURES, service_of, token_of
+from halfmask.trainer.store import Model, RefusedError, Snapshot
+
+__all__ = ["router"]
+
+router = APIRouter(prefix="/v1/models", tags=["models"], responses=FAILURES)
+Name = Annotated[str, Path(max_length=64, description="The model's name.")]
+
+
+@router.post("", status_code=201, response_model=told.ModelTold)
+async def create(wish: told.NewModel, request: Request) -> Response:
+    """Make a model. Scope: admin."""
+    service, token = service_of(request), token_of(request)
+    demand(token, "admin")
+    settings = wish.model_dump(exclude={"name"}) | {"threads": 1}
+    _check_size(settings, service.options.limits.most_bits)
+    model = await service.run(
+        service.waiting, service.store.create, token.tenant, wish.name, settings
+    )
+    facts = await service.run(service.waiting, _facts, model)
+    return json_of(facts, status=201)
+
+
+@router.get("", response_model=told.Models)
+async def listed(request: Request) -> Response:
+    """List the models of the token's tenant. Scope: read."""
+    service, token = service_of(request), token_of(request)
+    demand(token, "read")
+    models = service.store.models(token.tenant)
+    facts = await service.run(service.waiting, lambda: [_facts(each) for each in models])
+    return json_of({"models": [{"ok": True, **each} for each in facts]})
+
+
+@router.get("/{name}", response_model=told.ModelTold)
+async def shown(name: Name, request: Request, *, digest: bool = False) -> Response:
+    """Show a model; with `digest`, the SHA-256 of its weights, too. Scope: read."""
+    service, token = service_of(request), token_of(request)
+    demand(token, "read")
+    model = service.store.model(token.tenant, name)
+    facts = await service.run(service.waiting, _facts, model, digest)
+    return json_of(facts)
+
+
+@router.delete("/{name}", response_model=told.Done)
+async def deleted(name: Name, request: Request) -> Response:
+    """Delete a model, with its log and its snapshots. Scope: admin."""
+    service, token = service_of(request), token_of(request)
+    demand(token, "admin")
+    await service.run(service.waiting, service.store.delete, token.tenant, name)
+    return json_of({})
+
+
+@router.get("/{name}/metrics", response_model=told.Metrics)
+async def metrics(name: Name, request: Request) -> Response:
+    """Show how a model does on rows before it learns from them. Scope: read."""
+    service, token = service_of(request), token_of(request)
+    demand(token, "read")
+    model = service.store.model(token.tenant, name)
+    summary = await service.run(service.waiting, model.state.summary)
+    numbers = {"logged": model.logged, "learned": model.learned, "skipped": model.state.skipped}
+    return json_of(summary | numbers)
+
+
+@router.post("/{name}/snapshots", status_code=201, response_model=told.SnapshotTold)
+async def snapshot(name: Name, request: Request) -> Response:
+    """Keep the model as it is after all that was acknowledged before. Scope: admin."""
+    service, token = service_of(request), token_of(request)
+    demand(token, "admin")
+    model = service.store.model(token.tenant, name)
+    future = await service.run(service.waiting, model.snapshot)
+    made = await asyncio.wrap_future(future)
+    return json_of(_snapshot(made), status=201)
+
+
+@router.get("/{name}/snapshots", response_model=told.Snapshots)
+async def snapshots(name: Name, request: Request) -> Response:
+    """List the snapshots of a model. Scope: read."""
+    service, token = service_of(request), token_of(request)
+    demand(token, "read")
+    model = service.store.model(token.tenant, name)
+    found = await service.run(service.waiting, model.snapshots)
+    return json_of({"snapshots": [{"ok": True, **_snapshot(each)} for each in found]})
+
+
+@router.delete("/{name}/snapshots/{snapshot}", response_model=told.Done)
+async def snapshot_deleted(
+    name: Name, snapshot: Annotated[int, Path(ge=0, lt=1 << 63)], request: Request
+) -> Response:
+    """Delete a snapshot. Scope: admin."""
+    service, token = service_of(request), token_of(request)
+    demand(token, "admin")
+    model = service.store.model(token.tenant, name)
+    await service.run(service.waiting, model.delete_snapshot, snapshot)
+    return json_of({})
+
+
+@router.post("/{name}/rollback", response_model=told.ModelTold)
+async def rolled_back(name: Name, wish: told.RollbackWish, request: Request) -> Response:
+    """Make the model what it was at a snapshot. Scope: admin."""
+    service, token = service_of(request), token_of(request)
+    demand(token, "admin")
+    model = service.store.model(token.tenant, name)
+    future = await service.run(service.waiting, model.roll_back, wish.snapshot, token.id)
+    await asyncio.wrap_future(future)
+    return json_of(await service.run(service.waiting, _facts, model))
+
+
+def _facts(model: Model, digest: bool = False) -> dict[str, Any]:  # noqa: FBT001, FBT002 # a thread's
+    settings, state = model.facts.settings, model.state
+    facts = {
+        "name": model.facts.name,
+        "loss": settings["loss"],
+        "bits": settings["bits"],
+        "classes": settings["classes"],
+        "rows": state.curve.rows,
+        "settings": settings,
+        "created": model.facts.created,
+        "logged": model.logged,
+        "learned": model.learned,
+        "stopped": model.stopped,
+        "disk_bytes": model.disk_bytes(),
+    }
+    return facts | ({"digest": state.digest()} if digest else {})
+
+
+def _snapshot(of: Snapshot) -> dict[str, Any]:
+    curve = of.told["curve"]
+    return {
+        "snapshot": of.seq,
+        "automatic": of.automatic,
+        "made": of.made,
+        "bytes": of.size,
+        "rows": curve["rows"],
+        "loss": curve["loss"] / curve["rows"] if curve["rows"] else None,
+    }
+
+
+def _check_size(settings: dict[str, Any], most_bits: int) -> None:
+    """Refuse a model that would take the memory of all others."""
+    outputs = settings["classes"] if settings["loss"] == "softmax" else 1
+    if settings["bits"] > most_bits or outputs << settings["bits"] > 4 << most_bits:
+        raise RefusedError(
+            f"A model here has at most {most_bits} bits, and a softmax as many weights as four "
+            "of these.",
+            status=422,
+            word="parameter",
+            hint="Take fewer bits, or fewer classes.",
+        )

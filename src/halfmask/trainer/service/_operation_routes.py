@@ -1,0 +1,61 @@
+"""Routes for whoever runs the service: is it there, is it ready, what does it do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import HTMLResponse, PlainTextResponse
+
+from halfmask.trainer.service import _told as told
+from halfmask.trainer.service._access import demand
+from halfmask.trainer.service._answers import error_of, json_of
+from halfmask.trainer.service._asking import FAILURES, service_of, token_of
+from halfmask.trainer.service._page import page_of
+
+__all__ = ["router"]
+
+router = APIRouter(tags=["operations"])
+_NOT_READY: dict[int | str, dict[str, Any]] = {
+    503: {"model": told.Failed, "description": "It is bringing models back."}
+}
+#: The page has no script and asks for nothing from anywhere.
+_POLICY = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
+
+
+@router.get("/health", response_model=told.Done)
+async def health() -> Response:
+    """Say that the process answers. No token."""
+    return json_of({})
+
+
+@router.get("/ready", response_model=told.Done, responses=_NOT_READY)
+async def ready(request: Request) -> Response:
+    """Say whether all models have been brought back from the disk. No token."""
+    if not service_of(request).store.ready:
+        return error_of(
+            "The trainer is bringing its models back from the disk.",
+            status=503,
+            word="starting",
+            headers={"Retry-After": "1"},
+        )
+    return json_of({})
+
+
+@router.get("/metrics", response_class=PlainTextResponse, responses=FAILURES)
+async def metrics(request: Request) -> Response:
+    """Show what Prometheus reads. Scope: metrics."""
+    service = service_of(request)
+    demand(token_of(request), "metrics")
+    models, meters = service.store.models(), service.meters
+    meters.backlog.set(service.backlog.taken)
+    meters.models.set(len(models))
+    meters.lag.set(sum(max(0, each.logged - each.learned) for each in models))
+    meters.stopped.set(sum(each.stopped for each in models) + len(service.store.broken))
+    return PlainTextResponse(meters.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+@router.get("/docs", response_class=HTMLResponse, include_in_schema=False)
+async def docs(request: Request) -> Response:
+    """Show this API for people to read, without anything from elsewhere."""
+    return HTMLResponse(page_of(request.app.openapi()), headers=_POLICY)

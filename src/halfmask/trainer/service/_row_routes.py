@@ -1,0 +1,168 @@
+"""Routes of rows: examples that are learned, and rows that are predicted."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Annotated, Any
+
+from fastapi import APIRouter, Header, Path, Request, Response
+from starlette.requests import ClientDisconnect
+
+from halfmask.trainer.service import _told as told
+from halfmask.trainer.service._access import demand
+from halfmask.trainer.service._answers import ARROW_STREAM, JSON, json_of
+from halfmask.trainer.service._asking import BODY_FAILURES, FAILURES, service_of, token_of
+from halfmask.trainer.service._bodies import read_body
+from halfmask.trainer.service._service import Service, kind_of
+from halfmask.trainer.store import Batch, Lease, Model, RefusedError, Token
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from halfmask.trainer.store import Receipt
+
+__all__ = ["router"]
+
+router = APIRouter(prefix="/v1/models", tags=["rows"], responses=FAILURES | BODY_FAILURES)
+Name = Annotated[str, Path(max_length=64, description="The model's name.")]
+#: What the body is: FastAPI would read it before anything is known of it.
+_ROWS: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            ARROW_STREAM: {
+                "schema": {"type": "string", "format": "binary"},
+                "description": "A stream of the wire format hashed-rows/1.",
+            },
+            JSON: {"schema": told.RowsOfJson.model_json_schema()},
+        },
+    }
+}
+_NUMBERS = {
+    200: {"content": {ARROW_STREAM: {"schema": {"type": "string", "format": "binary"}}}},
+}
+
+
+@router.post("/{name}/examples", response_model=told.Acknowledged, openapi_extra=_ROWS)
+async def learn(
+    name: Name,
+    request: Request,
+    idempotency_key: Annotated[
+        str | None,
+        Header(
+            max_length=128,
+            pattern=r"^[\x21-\x7e]+$",
+            description="A word of its own for each batch: sent again, it is learned once.",
+        ),
+    ] = None,
+) -> Response:
+    """Learn from rows with labels. The answer says that they are on the disk. Scope: learn."""
+    service, token = service_of(request), token_of(request)
+    demand(token, "learn")
+    model = service.store.model(token.tenant, name)
+    kind = kind_of(request.headers.get("content-type"))
+    key = (idempotency_key or "").encode()
+    lease = service.backlog.lease(client=token.id, tenant=token.tenant)
+    try:
+        pieces = await _body(service, request, lease)
+        batch = await service.run(
+            service.checking, service.batch, model, pieces, kind, lease, (token, key)
+        )
+        future, replayed = await _submitted(service, model, batch, token)
+    except BaseException:
+        lease.give_back()
+        raise
+    try:
+        receipt = await asyncio.wrap_future(future)
+    except BaseException:
+        if not replayed:
+            service.store.count(token.id, -batch.entry.rows)
+        raise
+    meter = service.meters.repeated if replayed else service.meters.learned
+    meter.inc(1 if replayed else receipt.rows)
+    return json_of({"seq": receipt.seq, "rows": receipt.rows, "replayed": replayed})
+
+
+@router.post(
+    "/{name}/predict",
+    response_model=told.Predictions,
+    openapi_extra=_ROWS,
+    responses=_NUMBERS,  # type: ignore[arg-type] # FastAPI's type has fewer keys than it takes
+)
+async def predict(name: Name, request: Request) -> Response:
+    """Predict rows without labels; by Accept in Arrow or in JSON. Scope: predict."""
+    service, token = service_of(request), token_of(request)
+    demand(token, "predict")
+    model = service.store.model(token.tenant, name)
+    kind = kind_of(request.headers.get("content-type"))
+    lease = service.predicting.lease(client=token.id, tenant=token.tenant)
+    try:
+        pieces = await _body(service, request, lease)
+        found, learned = await service.run(
+            service.predictors, service.predicted, model, pieces, kind, lease
+        )
+    finally:
+        lease.give_back()
+    service.access.take_rows(token, len(found))
+    service.meters.predicted.inc(len(found))
+    if ARROW_STREAM in request.headers.get("accept", ""):
+        return Response(_arrow(found, learned), media_type=ARROW_STREAM)
+    return json_of({"predictions": found, "learned": learned})
+
+
+async def _body(service: Service, request: Request, lease: Lease) -> list[bytes]:
+    try:
+        return await read_body(
+            request,
+            lease,
+            most=service.options.limits.body_bytes,
+            seconds=service.options.body_seconds,
+        )
+    except ClientDisconnect:
+        raise RefusedError(
+            "The connection ended before the body did.", status=400, word="bad-request"
+        ) from None
+
+
+async def _submitted(
+    service: Service, model: Model, batch: Batch, token: Token
+) -> tuple[Future[Receipt], bool]:
+    """Hand a batch to its model, if its client may send as many rows."""
+    rows = batch.entry.rows
+    service.access.take_rows(token, rows)
+    sent = service.store.rows_sent.get(token.id, 0)
+    if token.rows_quota is not None and sent + rows > token.rows_quota:
+        raise RefusedError(
+            "This token's quota of rows is used up, or this batch has more than is left of it.",
+            status=403,
+            word="quota",
+            hint="Whoever runs the service makes tokens with larger quotas.",
+        )
+    service.store.count(token.id, rows)
+    try:
+        future, replayed = await service.run(service.checking, model.submit, batch)
+    except BaseException:
+        service.store.count(token.id, -rows)
+        raise
+    if replayed:
+        service.store.count(token.id, -rows)
+    return future, replayed
+
+
+def _arrow(found: NDArray[np.float32], learned: int) -> bytes:
+    """Return predictions as a stream of one field `p`."""
+    import pyarrow as pa  # noqa: PLC0415 # it takes 0.2 s
+
+    column = pa.array(found.reshape(-1))
+    if found.ndim > 1:
+        item = pa.field("item", pa.float32(), nullable=False)
+        column = pa.FixedSizeListArray.from_arrays(column, type=pa.list_(item, found.shape[1]))
+    said = {"halfmask.format": "predictions/1", "halfmask.learned": str(learned)}
+    schema = pa.schema([pa.field("p", column.type, nullable=False)], metadata=said)
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, schema) as stream:
+        stream.write_batch(pa.RecordBatch.from_arrays([column], schema=schema))
+    return bytes(sink.getvalue())

@@ -1,0 +1,170 @@
+"""What the routes share: the store, the memory that bodies may take, and threads."""
+
+from __future__ import annotations
+
+import asyncio
+import zlib
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from halfmask._errors import DataError
+from halfmask.hashing import HashedRows
+from halfmask.trainer.service._access import Access
+from halfmask.trainer.service._answers import ARROW_STREAM, JSON
+from halfmask.trainer.service._json_rows import rows_of_json
+from halfmask.trainer.service._meters import Meters
+from halfmask.trainer.store import (
+    EXAMPLES,
+    Batch,
+    Budget,
+    Entry,
+    Lease,
+    Model,
+    RefusedError,
+    Store,
+    Token,
+    Unpacked,
+    bytes_of,
+    unpack,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from halfmask.trainer.service._options import ServiceOptions
+
+__all__ = ["Service", "kind_of", "labels_of"]
+
+Result = TypeVar("Result")
+#: The kinds of labels that losses learn from; a softmax has classes.
+_LABELS = {"squared": "number", "quantile": "number"}
+
+
+class Service:
+    """One service over one folder.
+
+    The event loop only moves bytes. Bodies are checked in one pool of threads, predictions are
+    made in another, and what waits for the disk waits in a third, so that none holds up another.
+    """
+
+    def __init__(self, folder: str | Path, options: ServiceOptions) -> None:
+        self.options = options
+        self.meters = Meters()
+        self.store = Store(folder, limits=options.limits, flushed=self.meters.on_flush)
+        self.backlog = Budget(options.limits.backlog_bytes)
+        self.predicting = Budget(options.predict_bytes)
+        self.checking = ThreadPoolExecutor(options.threads, "check")
+        self.predictors = ThreadPoolExecutor(options.threads, "predict")
+        self.waiting = ThreadPoolExecutor(4, "disk")
+        self.access = Access(self.store.tokens, self.waiting)
+
+    async def run(
+        self, pool: ThreadPoolExecutor, function: Callable[..., Result], *values: object
+    ) -> Result:
+        """Run a function in a thread of a pool."""
+        return await asyncio.get_running_loop().run_in_executor(pool, function, *values)
+
+    def close(self) -> None:
+        """Finish what was begun, then close the store."""
+        for pool in (self.checking, self.predictors, self.waiting):
+            pool.shutdown(wait=True)
+        self.store.close()
+
+    def batch(
+        self, model: Model, pieces: list[bytes], kind: str, lease: Lease, owner: tuple[Token, bytes]
+    ) -> Batch:
+        """Return a body as a batch that the model may learn. Runs in a thread.
+
+        Raises
+        ------
+        DataError
+            If the body isn't rows with labels of the model's kind.
+        RefusedError
+            413 or 429 if it takes too much memory.
+        """
+        token, key = owner
+        body, found = self._unpacked(model, pieces, kind, lease)
+        wanted = labels_of(model)
+        for part in found.parts:
+            if part.label_kind != wanted:
+                raise DataError(f"This model learns from labels of the kind {wanted!r}.")
+            weights = part.weights
+            if (
+                token.max_weight is not None
+                and weights is not None
+                and len(weights)
+                and float(weights.max()) > token.max_weight
+            ):
+                raise DataError("A weight is larger than this token's may be.")
+        entry = Entry(
+            kind=EXAMPLES,
+            body=body,
+            checksum=zlib.crc32(body),
+            rows=found.rows,
+            client=token.id,
+            key=key,
+        )
+        return Batch(parts=found.parts, entry=entry, lease=lease)
+
+    def predicted(
+        self, model: Model, pieces: list[bytes], kind: str, lease: Lease
+    ) -> tuple[NDArray[np.float32], int]:
+        """Return predictions, and the last record that is in them. Runs in a thread."""
+        _, found = self._unpacked(model, pieces, kind, lease)
+        if any(part.labels is not None or part.weights is not None for part in found.parts):
+            raise DataError(
+                "Rows to predict must come without labels and weights.",
+                hint="Leave them out: they aren't needed, and would tell what is to be predicted.",
+            )
+        learned = model.learned
+        rows = found.parts[0] if len(found.parts) == 1 else HashedRows.concat(found.parts)
+        return model.predict(rows), learned
+
+    def _unpacked(
+        self, model: Model, pieces: list[bytes], kind: str, lease: Lease
+    ) -> tuple[bytes, Unpacked]:
+        body = pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        most = self.options.limits.body_bytes
+        bits = int(model.facts.settings["bits"])
+        if kind == JSON:
+            if len(body) > self.options.json_bytes:
+                raise RefusedError(
+                    f"A body of JSON has at most {self.options.json_bytes:,} bytes.",
+                    status=413,
+                    word="too-large",
+                    hint="Send less at once, or Arrow.",
+                )
+            rows = rows_of_json(body, bits=bits, labels=labels_of(model))
+            body = bytes_of(rows)
+            found = Unpacked(parts=(rows,), rows=len(rows), inflated=0)
+        else:
+            found = unpack(body, most=most)
+        lease.take(found.inflated)
+        for part in found.parts:
+            if part.bits != bits:
+                raise DataError(f"This model has {bits} bits, and the rows have others.")
+        return body, found
+
+
+def labels_of(model: Model) -> str:
+    """Return the kind of labels that a model learns from, as the wire format names it."""
+    settings: dict[str, Any] = model.facts.settings
+    if settings["loss"] == "softmax" and settings["classes"] > 2:
+        return f"classes:{settings['classes']}"
+    return _LABELS.get(settings["loss"], "binary")
+
+
+def kind_of(header: str | None) -> str:
+    """Return the kind of a body by its Content-Type, or raise a `RefusedError` with 415."""
+    kind = (header or "").partition(";")[0].strip().lower()
+    if kind not in {JSON, ARROW_STREAM}:
+        raise RefusedError(
+            "The body is of a kind that isn't taken here.",
+            status=415,
+            word="media-type",
+            hint=f"Send {ARROW_STREAM}, or {JSON} by hand.",
+        )
+    return kind

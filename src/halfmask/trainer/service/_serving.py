@@ -1,0 +1,166 @@
+"""A service on a port: uvicorn, with TLS where it is asked for, and patience that ends."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import h11
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from halfmask._errors import ParameterError
+from halfmask.trainer.service._app import application
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from halfmask.trainer.service._options import ServiceOptions
+
+__all__ = ["run", "tls_context"]
+
+#: Python lets a thread run for 5 ms before another one may: that is a quarter of what a prediction
+#: may take.
+SWITCH_SECONDS = 0.0005
+LOCAL = {"127.0.0.1", "::1", "localhost"}
+
+
+def run(
+    folder: str | Path,
+    *,
+    host: str,
+    port: int,
+    options: ServiceOptions,
+    tls: ssl.SSLContext | None,
+    started: Callable[[int], None],
+) -> None:
+    """Serve until the process is asked to end; then finish what was acknowledged.
+
+    Parameters
+    ----------
+    folder
+        The store.
+    host, port
+        Where to listen; port 0 takes one that is free.
+    options
+        How.
+    tls
+        From `tls_context`, or None to speak plainly.
+    started
+        Called with the port when it listens.
+    """
+    sys.setswitchinterval(SWITCH_SECONDS)
+    config = uvicorn.Config(
+        application(folder, options),
+        host=host,
+        port=port,
+        http=type("Patient", (_Patient,), {"head_seconds": options.head_seconds}),
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        limit_concurrency=options.connections,
+        timeout_keep_alive=max(5, int(options.head_seconds)),
+        timeout_graceful_shutdown=30,
+        ssl_context_factory=None if tls is None else lambda *_: tls,
+    )
+    server = _Server(config, started)
+    try:
+        server.run()
+    except SystemExit:
+        raise ParameterError(
+            "The service can't listen there.", hint="Is another one using the port?"
+        ) from None
+
+
+def tls_context(
+    certificate: str | Path, key: str | Path, client_authority: str | Path | None
+) -> ssl.SSLContext:
+    """Return TLS 1.2 or later with a certificate; clients need one if an authority is given.
+
+    Raises
+    ------
+    ParameterError
+        If a file isn't there, or isn't what it should be.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    try:
+        context.load_cert_chain(certificate, key, password=lambda: b"")
+        if client_authority is not None:
+            context.load_verify_locations(client_authority)
+            context.verify_mode = ssl.CERT_REQUIRED
+    except (OSError, ssl.SSLError):
+        raise ParameterError(
+            "A certificate or its key can't be read, or the two don't belong together.",
+            hint="They are files in PEM, and the key has no passphrase.",
+        ) from None
+    return context
+
+
+class _Server(uvicorn.Server):
+    """Tells when it listens, and on which port."""
+
+    def __init__(self, config: uvicorn.Config, told: Callable[[int], None]) -> None:
+        super().__init__(config)
+        self._told = told
+
+    async def startup(self, sockets: list[Any] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started and self.servers and self.servers[0].sockets:
+            self._told(self.servers[0].sockets[0].getsockname()[1])
+
+
+class _Patient(H11Protocol):
+    """uvicorn's protocol with an end to its patience.
+
+    By itself it waits for ever for the head of a request, for the rest of a body that nobody reads
+    any more, and for a client to take its answer.
+    """
+
+    head_seconds: ClassVar[float] = 10.0
+    _watch: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as its own parent's
+        super().connection_made(transport)
+        self._expect()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._relax()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self._settled():
+            self._relax()
+        elif self._watch is None:
+            self._expect()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if not self.transport.is_closing() and not self._settled():
+            self._expect()
+
+    def timeout_keep_alive_handler(self) -> None:
+        if self.transport.get_write_buffer_size():
+            self.transport.abort()
+        else:
+            super().timeout_keep_alive_handler()
+
+    def _settled(self) -> bool:
+        """Return whether a request is being answered, which has times of its own."""
+        return self.conn.their_state is not h11.IDLE and self.conn.our_state is not h11.DONE
+
+    def _expect(self) -> None:
+        self._relax()
+        self._watch = self.loop.call_later(self.head_seconds, self.transport.abort)
+
+    def _relax(self) -> None:
+        if self._watch is not None:
+            self._watch.cancel()
+            self._watch = None

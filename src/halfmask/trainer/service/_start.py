@@ -1,0 +1,129 @@
+"""The ways into a service, which say which extra is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from halfmask._errors import MissingDependencyError, ParameterError
+from halfmask._validation import integer_at_least
+from halfmask.trainer.service._options import ServiceOptions
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+__all__ = ["create_app", "serve"]
+
+
+def create_app(folder: str | Path, *, options: ServiceOptions | None = None) -> FastAPI:
+    """Return the trainer as an ASGI application.
+
+    Parameters
+    ----------
+    folder
+        Where it keeps everything; made where it isn't there, for its owner alone.
+    options
+        What bounds it.
+
+    Returns
+    -------
+    FastAPI
+        An application that needs its lifespan to be run. It has the folder for itself until then:
+        run it in one process.
+
+    Raises
+    ------
+    TrainerError
+        If the folder isn't a trainer's, or another service is using it.
+    MissingDependencyError
+        If the extra ``serve`` isn't installed.
+
+    Notes
+    -----
+    **Guarantees.** An example is acknowledged only when it is on the disk. After a death of the
+    process at any point, each acknowledged batch is learned once, in the order of the log, and the
+    weights are those of a replay of the log, bit by bit. Predictions read the weights of a moment
+    between two turns of learning. A token reaches the models of its tenant alone: any other is a
+    404, whether it exists or not.
+
+    **Edge cases.** A batch without an ``Idempotency-Key`` is learned each time it is sent.
+    """
+    _check_extra()
+    from halfmask.trainer.service._app import application  # noqa: PLC0415 # an extra
+
+    return application(folder, options or ServiceOptions())
+
+
+def serve(
+    folder: str | Path,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8765,
+    certificate: str | Path | None = None,
+    key: str | Path | None = None,
+    client_authority: str | Path | None = None,
+    options: ServiceOptions | None = None,
+    started: Callable[[int], None] = lambda _: None,
+) -> None:
+    """Serve a folder until the process is asked to end.
+
+    Parameters
+    ----------
+    folder
+        As of `create_app`.
+    host, port
+        Where to listen: this machine alone, unless another address is given. Port 0 takes one that
+        is free.
+    certificate, key
+        Files in PEM for TLS; both or neither.
+    client_authority
+        A file in PEM: clients then need a certificate of this authority, beside their token.
+    options
+        What bounds it.
+    started
+        Called with the port when it listens.
+
+    Raises
+    ------
+    ParameterError
+        If a certificate is missing or can't be read, or the port is taken.
+    TrainerError
+        As of `create_app`.
+    MissingDependencyError
+        As of `create_app`.
+    """
+    _check_extra()
+    from halfmask.trainer.service._serving import run, tls_context  # noqa: PLC0415 # an extra
+
+    integer_at_least(0, owner="serve", port=port)
+    if port > 65_535:
+        raise ParameterError("The 'port' parameter of serve must be at most 65535.")
+    if (certificate is None) != (key is None) or (client_authority and certificate is None):
+        raise ParameterError(
+            "TLS needs a certificate and its key; clients' certificates need both of them, too."
+        )
+    tls = None
+    if certificate is not None and key is not None:
+        tls = tls_context(certificate, key, client_authority)
+    run(
+        folder,
+        host=host,
+        port=port,
+        options=options or ServiceOptions(),
+        tls=tls,
+        started=started,
+    )
+
+
+def _check_extra() -> None:
+    try:
+        import fastapi  # noqa: F401, PLC0415 # an extra
+        import orjson  # noqa: F401, PLC0415 # an extra
+        import prometheus_client  # noqa: F401, PLC0415 # an extra
+        import uvicorn  # noqa: F401, PLC0415 # an extra
+    except ImportError:
+        raise MissingDependencyError(
+            "The trainer service takes FastAPI and uvicorn, which aren't installed.",
+            hint="Install them: pip install 'halfmask[serve]'.",
+        ) from None

@@ -1,0 +1,155 @@
+"""What goes in and out in JSON, as OpenAPI describes it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+__all__ = [
+    "Acknowledged",
+    "Done",
+    "Failed",
+    "Metrics",
+    "ModelTold",
+    "Models",
+    "NewModel",
+    "Predictions",
+    "RollbackWish",
+    "RowsOfJson",
+    "SnapshotTold",
+    "Snapshots",
+]
+
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+
+
+class _Strict(BaseModel):
+    """What a client sends: no other field, and no type but the one that is asked for."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, hide_input_in_errors=True)
+
+
+class NewModel(_Strict):
+    """A model to be made; the fields but the name are those of `OnlineLearner`."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
+    loss: Literal["logistic", "hinge", "squared", "softmax", "quantile"] = "logistic"
+    optimizer: Literal["sgd", "adagrad", "ftrl"] = "adagrad"
+    bits: Annotated[int, Field(ge=1, le=31)] = 22
+    rate: Annotated[Finite, Field(gt=0, le=1e6)] = 0.5
+    l1: Annotated[Finite, Field(ge=0, le=1e6)] = 0.0
+    l2: Annotated[Finite, Field(ge=0, le=1e6)] = 0.0
+    classes: Annotated[int, Field(ge=2, le=1 << 20)] = 2
+    tau: Annotated[Finite, Field(gt=0, lt=1)] = 0.5
+    normalized: bool = True
+    seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0
+
+
+class RollbackWish(_Strict):
+    """The snapshot to go back to."""
+
+    snapshot: Annotated[int, Field(ge=0, lt=1 << 63)]
+
+
+class RowsOfJson(BaseModel):
+    """Rows by hand. Labels and weights are for examples only."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    rows: list[list[Annotated[int, Field(ge=0, lt=1 << 31)]]]
+    values: list[list[float]] | None = None
+    labels: list[float] | None = None
+    weights: list[Annotated[float, Field(ge=0)]] | None = None
+
+
+class Failed(BaseModel):
+    """Why something wasn't done. No value that was sent is in it."""
+
+    ok: Literal[False]
+    error: str
+    errors: list[str]
+    hint: str | None
+    code: str
+    status: int
+
+
+class Done(BaseModel):
+    """It was done."""
+
+    ok: Literal[True]
+
+
+class Acknowledged(Done):
+    """The batch is on the disk, under its number in the model's log."""
+
+    seq: int
+    rows: int
+    replayed: bool
+
+
+class Predictions(Done):
+    """One number a row, or one for each class; `learned` is the last batch that is in them."""
+
+    predictions: list[float] | list[list[float]]
+    learned: int
+
+
+class ModelTold(Done):
+    """A model. `logged` batches are on the disk, and of them `learned` are in the weights."""
+
+    name: str
+    loss: str
+    bits: int
+    classes: int
+    rows: int
+    settings: dict[str, str | int | float | bool]
+    created: float
+    logged: int
+    learned: int
+    stopped: bool
+    disk_bytes: int
+    digest: str | None = None
+
+
+class Models(Done):
+    """The models of the token's tenant."""
+
+    models: list[ModelTold]
+
+
+class Point(BaseModel):
+    """The means of the rows since the point before; `rows` are those learned until here."""
+
+    rows: int
+    loss: float
+    accuracy: float
+
+
+class Metrics(Done):
+    """Progressive validation: each row is predicted before it is learned from."""
+
+    rows: int
+    loss: float | None
+    accuracy: float | None
+    curve: list[Point]
+    logged: int
+    learned: int
+    skipped: int
+
+
+class SnapshotTold(Done):
+    """A snapshot: what the model was after the batch of that number."""
+
+    snapshot: int
+    automatic: bool
+    made: float
+    bytes: int
+    rows: int
+    loss: float | None
+
+
+class Snapshots(Done):
+    """The snapshots of a model, the oldest first."""
+
+    snapshots: list[SnapshotTold]

@@ -1,0 +1,29 @@
+"""Defences of a trainer that learns from several clients: clips, caps, canaries, and rollback.
+
+Start with :class:`DefendedLearner`, which wraps a learner: ``learn(rows, client=...)``. Each of its
+parts also stands alone:
+
+- :class:`NormClip`: how far one row may move a model;
+- :class:`ClientCaps`: how much of a model may be one client's;
+- :class:`Guard`: whether a model got worse on labelled rows that nobody sends.
+
+What they are worth is measured by :mod:`halfmask.assess.attacks.hashing`.
+"""
+
+from __future__ import annotations
+
+from halfmask.trainer.defences._client_caps import ClientCaps
+from halfmask.trainer.defences._defended import DefendedLearner, Learned, Rollback
+from halfmask.trainer.defences._guard import Guard, Quality, Verdict
+from halfmask.trainer.defences._norm_clip import NormClip
+
+__all__ = [
+    "ClientCaps",
+    "DefendedLearner",
+    "Guard",
+    "Learned",
+    "NormClip",
+    "Quality",
+    "Rollback",
+    "Verdict",
+]

@@ -1,0 +1,299 @@
+"""DefendedLearner: a learner that one client can't spoil, as far as canaries and caps reach."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+import numpy as np
+
+from halfmask._errors import ParameterError
+from halfmask._validation import integer_at_least
+from halfmask.trainer.defences._guard import Quality
+from halfmask.trainer.defences._memory import Memory
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from halfmask.hashing import HashedRows
+    from halfmask.trainer.defences._client_caps import ClientCaps
+    from halfmask.trainer.defences._guard import Guard, Verdict
+    from halfmask.trainer.defences._norm_clip import NormClip
+
+__all__ = ["DefendedLearner", "Learned", "Learner", "Rollback"]
+
+
+class Learner(Protocol):
+    """An online learner, such as :class:`~halfmask.trainer.learner.OnlineLearner`."""
+
+    def learn(self, rows: HashedRows) -> Any:  # noqa: ANN401 # its progress
+        """Learn rows in their order."""
+
+    def predict(self, rows: HashedRows) -> NDArray[np.floating]:
+        """Predict rows."""
+
+    def to_bytes(self) -> bytes:
+        """Return all that was learned."""
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """Return what was learned from its bytes."""
+
+    def digest(self) -> str:
+        """Return the SHA-256 of what was learned."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rollback:
+    """What was taken back, and of whom.
+
+    Parameters
+    ----------
+    verdict
+        The guard's, on the whole stretch.
+    clients
+        Whose rows were taken back, each with how many.
+    rows
+        How many rows the stretch had.
+    """
+
+    verdict: Verdict
+    clients: tuple[tuple[str, int], ...]
+    rows: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Learned:
+    """What became of rows that a client sent.
+
+    Parameters
+    ----------
+    rows
+        How many of them were learned; 0 if they were refused.
+    loss
+        The mean loss before each was learned; 0 without any.
+    accuracy
+        The share predicted rightly before it was learned, where the loss has classes.
+    weight
+        The part of their weight that was left after clipping and caps, in [0, 1].
+    rollback
+        What the guard took back with these rows; ``None`` if it took nothing or wasn't asked.
+    """
+
+    rows: int
+    loss: float = 0.0
+    accuracy: float | None = None
+    weight: float = 1.0
+    rollback: Rollback | None = None
+
+
+class DefendedLearner:
+    """Wrap a learner: clip rows, cap clients, and take back what harms canaries.
+
+    Parameters
+    ----------
+    learner
+        A fresh or a trained learner; it belongs to the wrapper from now on.
+    clip
+        Bounds of each row; ``None``: none.
+    caps
+        Bounds of each client; ``None``: none.
+    guard
+        Judges by canaries after each stretch of rows; ``None``: no canaries.
+    canaries
+        Labelled rows that no client sends, for the guard.
+    every
+        How many rows a stretch has at least, 1 or more. At its start the learner is kept as bytes,
+        and its rows are held in memory: up to `every` rows and one batch.
+    pause
+        For how many rows *of others* a client is refused whose rows were taken back, at least 0;
+        with each time it doubles.
+
+    Raises
+    ------
+    ParameterError
+        If there is a guard without canaries, or too few of them, or a number is out of range.
+
+    Notes
+    -----
+    **Guarantees.** Everything follows from the learner, the settings, and the clients' batches in
+    their order: a replay gives the same weights, bit by bit, whenever it was saved between.
+    What is taken back leaves no trace in the weights: after a bad stretch the learner is what it
+    was at its start, and learns the stretch again client by client, each judged by itself. Of a
+    client that fails nothing of the stretch stays; the others' rows stay, all of them.
+
+    **Edge cases.** Rows of one client alone are kept or taken back together. Several clients who
+    work together share neither cap nor blame: caps bound each, the drift of the guard bounds all.
+
+    Examples
+    --------
+    >>> from halfmask.trainer.defences import ClientCaps, NormClip
+    >>> from halfmask.trainer.learner import OnlineLearner
+    >>> from halfmask.hashing import HashedRows
+    >>> rows = HashedRows(
+    ...     indices=np.array([[1], [2]] * 50, dtype=np.uint32),
+    ...     labels=np.array([0, 1] * 50, dtype=np.int32),
+    ...     bits=4,
+    ... )
+    >>> learner = DefendedLearner(
+    ...     OnlineLearner(bits=4), clip=NormClip(weight=1.0), caps=ClientCaps(share=0.5, free=100.0)
+    ... )
+    >>> [learner.learn(rows, client="a").rows for _ in range(2)], learner.learned_of("a")
+    ([100, 0], 100.0)
+    """
+
+    def __init__(
+        self,
+        learner: Learner,
+        *,
+        clip: NormClip | None = None,
+        caps: ClientCaps | None = None,
+        guard: Guard | None = None,
+        canaries: HashedRows | None = None,
+        every: int = 10_000,
+        pause: int = 100_000,
+    ) -> None:
+        integer_at_least(1, owner="DefendedLearner", every=every)
+        integer_at_least(0, owner="DefendedLearner", pause=pause)
+        self.clip, self.caps, self.guard, self.canaries = clip, caps, guard, canaries
+        self.every, self.pause = int(every), int(pause)
+        self._learner = learner
+        self._memory = Memory()
+        if guard is not None:
+            if canaries is None:
+                raise ParameterError("A guard needs canaries.", hint="Hold labelled rows back.")
+            self._memory.best = guard.judge(learner, learner, canaries).after
+            self._memory.last = self._memory.best
+            self._memory.start = learner.to_bytes()
+
+    def learn(self, rows: HashedRows, *, client: str = "") -> Learned:
+        """Learn rows of a client, as far as the defences let them.
+
+        Raises
+        ------
+        DataError, ParameterError
+            If the learner refuses the rows; nothing has changed then.
+        """
+        memory = self._memory
+        if memory.refuses(client):
+            return Learned(rows=0, weight=0.0)
+        light, left = self._bounded(rows, client)
+        if light is None:
+            return Learned(rows=0, weight=0.0)
+        done = self._learner.learn(light)
+        memory.ledger.add(client, _weight(light))
+        memory.count(client, len(light))
+        rollback = None
+        if self.guard is not None:
+            memory.stretch.append((client, light))
+            if memory.stretch_rows >= self.every:
+                rollback = self._judged()
+        return Learned(
+            rows=done.rows, loss=done.loss, accuracy=done.accuracy, weight=left, rollback=rollback
+        )
+
+    def predict(self, rows: HashedRows) -> NDArray[np.floating]:
+        """Predict rows as the learner does; rows of a stretch that isn't judged yet count, too."""
+        return self._learner.predict(rows)
+
+    def digest(self) -> str:
+        """Return the SHA-256 of the learner's weights."""
+        return self._learner.digest()
+
+    def learned_of(self, client: str) -> float:
+        """Return the weight that was learned of a client."""
+        return self._memory.ledger.learned.get(client, 0.0)
+
+    @property
+    def refused(self) -> tuple[str, ...]:
+        """The clients whose rows are refused now."""
+        return tuple(sorted(each for each in self._memory.strikes if self._memory.refuses(each)))
+
+    def to_bytes(self) -> bytes:
+        """Return the learner, the defences and all that they remember, without pickle."""
+        from halfmask.trainer.defences._saving import saved  # noqa: PLC0415 # it makes what is here
+
+        return saved(self)
+
+    @classmethod
+    def from_bytes(cls, data: bytes, *, kind: type[Learner] | None = None) -> Self:
+        """Return what `to_bytes` gave.
+
+        Parameters
+        ----------
+        data
+            The bytes.
+        kind
+            The type of the learner within; ``None``: `halfmask.trainer.learner.OnlineLearner`.
+
+        Raises
+        ------
+        IntegrityError
+            If the bytes aren't those that were written.
+        """
+        from halfmask.trainer.defences._saving import restored  # noqa: PLC0415 # the same
+
+        return restored(cls, data, kind)
+
+    def _bounded(self, rows: HashedRows, client: str) -> tuple[HashedRows | None, float]:
+        """Return rows within clip and caps, and the part of their weight that is left."""
+        claimed = _weight(rows)
+        found = rows if self.clip is None else self.clip.clipped(rows)
+        if self.caps is not None:
+            weight = _weight(found)
+            allowed = self.caps.allowed(self._memory.ledger, client)
+            if weight > allowed:
+                found = _lighter(found, allowed / weight)
+        weight = _weight(found)
+        if len(rows) and weight <= 0 < claimed:
+            return None, 0.0
+        return found, weight / claimed if claimed else 1.0
+
+    def _judged(self) -> Rollback | None:
+        """Judge the stretch, take back what harms, and begin the next one."""
+        memory = self._memory
+        if self.guard is None or self.canaries is None:
+            return None
+        verdict = self.guard.judge(memory.last, self._learner, self.canaries, best=memory.best)
+        rollback = None if verdict.accepted else self._taken_back(verdict)
+        now = verdict.after if rollback is None else Quality.of(self._learner, self.canaries)
+        memory.last = now
+        memory.best = memory.best.better(now)
+        memory.stretch.clear()
+        memory.start = self._learner.to_bytes()
+        return rollback
+
+    def _taken_back(self, verdict: Verdict) -> Rollback:
+        """Learn the stretch again client by client, and keep what doesn't harm."""
+        memory, guard, canaries = self._memory, self.guard, self.canaries
+        assert guard is not None  # noqa: S101 # the caller's
+        assert canaries is not None  # noqa: S101 # the same
+        total, start, last = memory.stretch_rows, memory.start, memory.last
+        guilty: list[tuple[str, int]] = []
+        self._learner = self._again(start)
+        for client in dict.fromkeys(who for who, _ in memory.stretch):
+            own = [rows for who, rows in memory.stretch if who == client]
+            for rows in own:
+                self._learner.learn(rows)
+            alone = guard.judge(last, self._learner, canaries, best=memory.best)
+            if alone.accepted:
+                last, start = alone.after, self._learner.to_bytes()
+                continue
+            self._learner = self._again(start)
+            memory.ledger.add(client, -sum(map(_weight, own)))
+            guilty.append((client, sum(map(len, own))))
+        for client, _ in guilty:
+            memory.punish(client, self.pause)
+        return Rollback(verdict=verdict, clients=tuple(guilty), rows=total)
+
+    def _again(self, data: bytes) -> Learner:
+        return type(self._learner).from_bytes(data)
+
+
+def _weight(rows: HashedRows) -> float:
+    return float(len(rows)) if rows.weights is None else float(rows.weights.sum(dtype=np.float64))
+
+
+def _lighter(rows: HashedRows, by: float) -> HashedRows:
+    weights = np.ones(len(rows), dtype=np.float32) if rows.weights is None else rows.weights
+    return replace(rows, weights=(weights * np.float32(by)).astype(np.float32))

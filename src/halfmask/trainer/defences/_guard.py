@@ -1,0 +1,194 @@
+"""Guard: whether a model got worse on rows that nobody sends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from halfmask._errors import ParameterError
+from halfmask._validation import integer_at_least, number_between
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from halfmask.hashing import HashedRows
+
+__all__ = ["Guard", "Predicting", "Quality", "Verdict"]
+
+
+class Predicting(Protocol):
+    """Whatever predicts: a learner, or one that is defended."""
+
+    def predict(self, rows: HashedRows) -> NDArray[np.floating]:
+        """Return probabilities or numbers, a row or a line for each row."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quality:
+    """How well canaries are predicted.
+
+    Parameters
+    ----------
+    error
+        The share of classes that are wrong, in [0, 1]; of numbers, the mean squared error over
+        their variance.
+    loss
+        The mean Brier score, in [0, 1], of classes that have probabilities; else the error again.
+    """
+
+    error: float
+    loss: float
+
+    def better(self, other: Quality) -> Quality:
+        """Return the smaller error and the smaller loss of both."""
+        return Quality(error=min(self.error, other.error), loss=min(self.loss, other.loss))
+
+    @classmethod
+    def of(cls, learner: Predicting, rows: HashedRows) -> Quality:
+        """Measure a learner; predictions that are no numbers make both infinite."""
+        labels = rows.labels
+        if labels is None:
+            raise ParameterError("Canaries must have labels.")
+        told = np.asarray(learner.predict(rows), dtype=np.float64)
+        if not np.isfinite(told).all():
+            return cls(error=float("inf"), loss=float("inf"))
+        if rows.label_kind == "number":
+            squares = (told.reshape(len(rows)) - labels) ** 2
+            error = float(squares.mean() / max(float(labels.var()), 1e-12))
+            return cls(error=error, loss=error)
+        if told.ndim == 2 and told.shape[1] > 1:
+            wrong = told.argmax(axis=1) != labels
+            hot = np.zeros_like(told)
+            hot[np.arange(len(rows)), labels.astype(np.int64)] = 1.0
+            return cls(error=float(wrong.mean()), loss=float(((told - hot) ** 2).sum(1).mean() / 2))
+        told = told.reshape(len(rows))
+        probabilities = bool(((told >= 0) & (told <= 1)).all())
+        wrong = (told >= (0.5 if probabilities else 0.0)) != (labels > 0)
+        error = float(wrong.mean())
+        return cls(
+            error=error, loss=float(((told - labels) ** 2).mean()) if probabilities else error
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What follows of a model before and after some rows.
+
+    Parameters
+    ----------
+    accepted
+        Whether the model after them may stay.
+    before, after
+        How well each predicts the canaries.
+    why
+        Why it may not stay; empty if it may.
+    """
+
+    accepted: bool
+    before: Quality
+    after: Quality
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guard:
+    """Judge a model by labelled rows that no client sends, before and after it learned.
+
+    Parameters
+    ----------
+    tolerance
+        How much error or loss may grow from one judgement to the next, in (0, 1].
+    drift
+        How much they may grow over the best that was seen, in (0, 1]: many small steps are one
+        large one.
+    least_rows
+        How many canaries there must be, at least 1. With 1,000 of them an accuracy is known to
+        0.03, and a difference on the same rows to less.
+
+    Notes
+    -----
+    **Guarantees.** After an accepted step, error and loss *on the canaries* are within `tolerance`
+    of what they were, and within `drift` of the best. A model that predicts what is no number is
+    never accepted.
+
+    **Edge cases.** Canaries must be of the same population as honest rows and unknown to clients:
+    who knows them spares them, and poisons what they don't show. When the world drifts the best
+    that was seen may never come again; take new canaries then.
+
+    The rejection of what harms held-out rows is the "reject on negative impact" of Barreno, Nelson,
+    Joseph and Tygar, "The security of machine learning" (Machine Learning 2010).
+
+    Examples
+    --------
+    >>> from halfmask.hashing import HashedRows
+    >>> canaries = HashedRows(
+    ...     indices=np.zeros((4, 1), dtype=np.uint32),
+    ...     labels=np.array([0, 1, 1, 1], dtype=np.int32),
+    ...     bits=1,
+    ... )
+    >>> class Always:
+    ...     def __init__(self, p):
+    ...         self.p = p
+    ...
+    ...     def predict(self, rows):
+    ...         return np.full(len(rows), self.p)
+    >>> guard = Guard(tolerance=0.05, drift=0.1, least_rows=4)
+    >>> guard.judge(Always(0.7), Always(0.75), canaries).accepted
+    True
+    >>> guard.judge(Always(0.7), Always(0.2), canaries).why
+    'error grew by more than the tolerance'
+    """
+
+    tolerance: float
+    drift: float
+    least_rows: int = 500
+
+    def __post_init__(self) -> None:
+        for name in ("tolerance", "drift"):
+            number_between(0, 1, owner="Guard", low_open=True, **{name: getattr(self, name)})
+        integer_at_least(1, owner="Guard", least_rows=self.least_rows)
+
+    def judge(
+        self,
+        before: Predicting | Quality,
+        after: Predicting,
+        holdout: HashedRows,
+        *,
+        best: Quality | None = None,
+    ) -> Verdict:
+        """Say whether a model may stay as it is after learning.
+
+        Parameters
+        ----------
+        before
+            The learner before, or how well it did.
+        after
+            The learner after.
+        holdout
+            The canaries, with labels.
+        best
+            The best that was seen so far; `before` if it isn't given.
+
+        Raises
+        ------
+        ParameterError
+            If there are fewer canaries than `least_rows`, or they have no labels.
+        """
+        if len(holdout) < self.least_rows:
+            raise ParameterError(
+                f"Guard needs at least {self.least_rows:,} canaries. Got {len(holdout):,}."
+            )
+        was = before if isinstance(before, Quality) else Quality.of(before, holdout)
+        now = Quality.of(after, holdout)
+        why = self._why(was, now, "tolerance", self.tolerance)
+        why = why or self._why(was if best is None else best, now, "drift", self.drift)
+        return Verdict(accepted=not why, before=was, after=now, why=why)
+
+    def _why(self, was: Quality, now: Quality, bound: str, allowed: float) -> str:
+        # "Not within" rather than "beyond": infinite or missing numbers are never accepted.
+        for name in ("error", "loss"):
+            if not getattr(now, name) - getattr(was, name) <= allowed:
+                return f"{name} grew by more than the {bound}"
+        return ""

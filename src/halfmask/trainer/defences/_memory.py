@@ -1,0 +1,69 @@
+"""What defences remember of a stream: whose weight was learned, who harmed, what isn't judged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from halfmask.trainer.defences._client_caps import Ledger
+from halfmask.trainer.defences._guard import Quality
+
+if TYPE_CHECKING:
+    from halfmask.hashing import HashedRows
+
+__all__ = ["Memory", "Strike"]
+
+
+@dataclass(slots=True)
+class Strike:
+    """How often a client's rows were taken back, and for how many rows of others it is refused."""
+
+    times: int
+    left: int
+
+
+@dataclass(slots=True)
+class Memory:
+    """All that decides what becomes of the next batch, beside the learner.
+
+    Parameters
+    ----------
+    ledger
+        The weight learned of each client.
+    strikes
+        Clients whose rows were taken back.
+    best, last
+        The best that canaries were predicted, and as they were at the last judgement.
+    start
+        The learner at the start of the stretch; empty without a guard.
+    stretch
+        What was learned since, batch by batch.
+    """
+
+    ledger: Ledger = field(default_factory=Ledger)
+    strikes: dict[str, Strike] = field(default_factory=dict)
+    best: Quality = field(default_factory=lambda: Quality(error=1.0, loss=1.0))
+    last: Quality = field(default_factory=lambda: Quality(error=1.0, loss=1.0))
+    start: bytes = b""
+    stretch: list[tuple[str, HashedRows]] = field(default_factory=list)
+
+    @property
+    def stretch_rows(self) -> int:
+        """How many rows the stretch has."""
+        return sum(len(rows) for _, rows in self.stretch)
+
+    def refuses(self, client: str) -> bool:
+        """Return whether a client has to wait for others' rows."""
+        strike = self.strikes.get(client)
+        return strike is not None and strike.left > 0
+
+    def count(self, client: str, rows: int) -> None:
+        """Let everybody else wait for so many rows less."""
+        for other, strike in self.strikes.items():
+            if other != client:
+                strike.left = max(0, strike.left - rows)
+
+    def punish(self, client: str, pause: int) -> None:
+        """Refuse a client for a while, twice as long as the last time."""
+        times = self.strikes[client].times + 1 if client in self.strikes else 1
+        self.strikes[client] = Strike(times=times, left=pause << min(times - 1, 20))

@@ -1,0 +1,85 @@
+"""NormClip: how far one row may move a model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from halfmask._validation import number_between
+
+if TYPE_CHECKING:
+    from halfmask.hashing import HashedRows
+
+__all__ = ["NormClip"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NormClip:
+    """Bounds of a row's weight and of the length of its values.
+
+    Parameters
+    ----------
+    weight
+        The largest weight that a row may have, above 0.
+    norm
+        The largest Euclidean length of a row's values, above 0. Rows without values have the square
+        root of the number of their features. ``None``: any length.
+
+    Notes
+    -----
+    **Guarantees.** The gradient of a row is its weight times the slope of the loss times its
+    values: of a loss whose slope is at most 1 (logistic, hinge, quantile) no row's gradient is
+    longer than `weight` times `norm`, and n rows move a model of plain gradient descent by no more
+    than n times that and the rate. A squared loss has no such slope.
+
+    **Edge cases.** Rows within both bounds are returned as they are, without a copy.
+
+    Clipping what a client contributes to a norm: Sun, Kairouz, Suresh and McMahan, "Can you really
+    backdoor federated learning?" (2019).
+
+    Examples
+    --------
+    >>> from halfmask.hashing import HashedRows
+    >>> rows = HashedRows(
+    ...     indices=np.array([[1, 2]], dtype=np.uint32),
+    ...     values=np.array([[30.0, 40.0]], dtype=np.float32),
+    ...     weights=np.array([1000.0], dtype=np.float32),
+    ...     bits=4,
+    ... )
+    >>> clipped = NormClip(weight=1.0, norm=5.0).clipped(rows)
+    >>> clipped.values.tolist(), clipped.weights.tolist()
+    ([[3.0, 4.0]], [1.0])
+    """
+
+    weight: float = 1.0
+    norm: float | None = None
+
+    def __post_init__(self) -> None:
+        number_between(0, 1e15, owner="NormClip", low_open=True, weight=self.weight)
+        if self.norm is not None:
+            number_between(0, 1e15, owner="NormClip", low_open=True, norm=self.norm)
+
+    def clipped(self, rows: HashedRows) -> HashedRows:
+        """Return rows within the bounds."""
+        found = rows
+        if rows.weights is not None and (rows.weights > self.weight).any():
+            lighter = np.minimum(rows.weights, np.float32(self.weight))
+            found = replace(found, weights=lighter)
+        return found if self.norm is None else self._shortened(found, self.norm)
+
+    def _shortened(self, rows: HashedRows, norm: float) -> HashedRows:
+        bounds, _, values = rows.flat()
+        lengths = np.diff(bounds)
+        if values is None:
+            size = np.sqrt(lengths.astype(np.float64))
+        else:
+            of_row = np.repeat(np.arange(len(rows)), lengths)
+            squares = values.astype(np.float64) ** 2
+            size = np.sqrt(np.bincount(of_row, weights=squares, minlength=len(rows)))
+        if not (size > norm).any():
+            return rows
+        scale = np.repeat(np.minimum(1.0, norm / np.maximum(size, 1e-300)), lengths)
+        shorter = scale if values is None else values * scale
+        return replace(rows, values=shorter.astype(np.float32).reshape(rows.indices.shape))

@@ -1,0 +1,146 @@
+"""A defended learner as bytes: settings and memory as JSON, rows as Arrow, weights as they are."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import struct
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from halfmask._errors import DataError, HalfmaskError, IntegrityError
+from halfmask.hashing import HashedRows
+from halfmask.trainer.defences._client_caps import ClientCaps, Ledger
+from halfmask.trainer.defences._guard import Guard, Quality
+from halfmask.trainer.defences._memory import Memory, Strike
+from halfmask.trainer.defences._norm_clip import NormClip
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from halfmask.trainer.defences._defended import DefendedLearner, Learner
+
+__all__ = ["restored", "saved"]
+
+_MAGIC = b"HMD1"
+_DIGEST = 32
+_LENGTH = struct.Struct("<Q")
+_Kind = TypeVar("_Kind", bound="DefendedLearner")
+
+
+def saved(defended: DefendedLearner) -> bytes:
+    """Return all of a defended learner; in a stretch, its start and what was learned since."""
+    memory = defended._memory  # noqa: SLF001 # this module is its second half
+    learner = memory.start or defended._learner.to_bytes()  # noqa: SLF001 # the same
+    told = {
+        "settings": _settings(defended),
+        "learned": memory.ledger.learned,
+        "total": memory.ledger.total,
+        "strikes": {name: [each.times, each.left] for name, each in memory.strikes.items()},
+        "best": asdict(memory.best),
+        "last": asdict(memory.last),
+        "clients": [client for client, _ in memory.stretch],
+    }
+    parts = [
+        json.dumps(told).encode(),
+        learner,
+        b"" if defended.canaries is None else _arrow(defended.canaries),
+        *(_arrow(rows) for _, rows in memory.stretch),
+    ]
+    body = b"".join(_LENGTH.pack(len(part)) + part for part in parts)
+    return _MAGIC + hashlib.sha256(body).digest() + body
+
+
+def restored(kind: type[_Kind], data: bytes, within: type[Learner] | None) -> _Kind:
+    """Return a defended learner as it was saved."""
+    if within is None:
+        from halfmask.trainer.learner import OnlineLearner  # noqa: PLC0415 # numba takes a second
+
+        within = OnlineLearner
+    head, body = data[: len(_MAGIC) + _DIGEST], data[len(_MAGIC) + _DIGEST :]
+    if head[:4] != _MAGIC or head[4:] != hashlib.sha256(body).digest():
+        raise IntegrityError("These bytes are no defended learner, or were altered.")
+    try:
+        first, learner, canaries, *stretch = _parts(body)
+        told = json.loads(first)
+        made = kind(
+            within.from_bytes(learner),
+            canaries=_rows(canaries) if canaries else None,
+            **_from_settings(told["settings"]),
+        )
+        made._memory = _memory(told, learner if made.guard is not None else b"")  # noqa: SLF001
+        for client, part in zip(told["clients"], stretch, strict=True):
+            rows = _rows(part)
+            made._learner.learn(rows)  # noqa: SLF001 # this module is its second half
+            made._memory.stretch.append((client, rows))  # noqa: SLF001 # the same
+    except (DataError, KeyError, TypeError, ValueError, struct.error) as error:
+        if isinstance(error, HalfmaskError) and not isinstance(error, DataError):
+            raise
+        raise IntegrityError("These bytes are of another version of a defended learner.") from None
+    return made
+
+
+def _settings(defended: DefendedLearner) -> dict[str, Any]:
+    caps = defended.caps
+    return {
+        "every": defended.every,
+        "pause": defended.pause,
+        "clip": None if defended.clip is None else asdict(defended.clip),
+        "guard": None if defended.guard is None else asdict(defended.guard),
+        "caps": None
+        if caps is None
+        else {"share": caps.share, "free": caps.free, "trusted": sorted(caps.trusted)},
+    }
+
+
+def _from_settings(told: dict[str, Any]) -> dict[str, Any]:
+    caps = told["caps"]
+    return {
+        "every": told["every"],
+        "pause": told["pause"],
+        "clip": None if told["clip"] is None else NormClip(**told["clip"]),
+        "guard": None if told["guard"] is None else Guard(**told["guard"]),
+        "caps": None
+        if caps is None
+        else ClientCaps(share=caps["share"], free=caps["free"], trusted=frozenset(caps["trusted"])),
+    }
+
+
+def _memory(told: dict[str, Any], start: bytes) -> Memory:
+    return Memory(
+        ledger=Ledger(learned=dict(told["learned"]), total=told["total"]),
+        strikes={name: Strike(times=t, left=left) for name, (t, left) in told["strikes"].items()},
+        best=Quality(**told["best"]),
+        last=Quality(**told["last"]),
+        start=start,
+    )
+
+
+def _parts(body: bytes) -> Sequence[bytes]:
+    found, at = [], 0
+    while at < len(body):
+        (length,) = _LENGTH.unpack_from(body, at)
+        at += _LENGTH.size
+        found.append(body[at : at + length])
+        at += length
+    return found
+
+
+def _arrow(rows: HashedRows) -> bytes:
+    from pyarrow import ipc  # noqa: PLC0415 # pyarrow takes 0.2 s
+
+    batch, sink = rows.to_batch(), io.BytesIO()
+    with ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    return sink.getvalue()
+
+
+def _rows(data: bytes) -> HashedRows:
+    from pyarrow import ArrowInvalid, ipc  # noqa: PLC0415 # the same
+
+    try:
+        with ipc.open_stream(data) as reader:
+            return HashedRows.from_batch(reader.read_next_batch())
+    except (ArrowInvalid, StopIteration):
+        raise DataError("These bytes are no hashed rows.") from None

@@ -115,3 +115,11 @@ def test_indices_are_placed(kernel):
     kernel.place(table, codes, 1, 1, indices)
 
     assert indices.tolist() == [[0, 0], [0, 9], [0, 7], [0, 8], [0, 0]]
+
+
+def test_lower_bits_are_placed(kernel):
+    hashes, indices = np.array([0xFFF1, 0x22], np.uint64), np.zeros((3, 2), np.uint32)
+
+    kernel.place_hashes(hashes, np.uint64(0xF), 1, 0, indices)
+
+    assert indices.tolist() == [[0, 0], [1, 0], [2, 0]]

@@ -21,7 +21,7 @@ from halfmask.data._frames import to_polars
 from halfmask.data._sinks import Sink, sink_for
 from halfmask.data._source import Source
 
-__all__ = ["TableWriter", "write_table"]
+__all__ = ["TableWriter", "standard_output", "write_table"]
 
 STANDARD_OUTPUT = "-"
 # Small batches are written together: 4 million cells, about 30 MB of numbers.
@@ -101,7 +101,7 @@ class TableWriter:
         self.rows = 0
 
     def __enter__(self) -> Self:
-        opened = _standard_output() if str(self._where) == STANDARD_OUTPUT else self._beside()
+        opened = standard_output() if str(self._where) == STANDARD_OUTPUT else self._beside()
         self._file = self._stack.enter_context(opened)
         return self
 
@@ -264,7 +264,7 @@ def _foreign(form: str) -> Iterator[None]:
 
 
 @contextmanager
-def _standard_output() -> Iterator[BinaryIO]:
+def standard_output() -> Iterator[BinaryIO]:
     """Give a file without a name, that goes to standard output once it is complete."""
     with writing("The output to write"), tempfile.TemporaryFile(prefix="halfmask-") as file:
         yield file

@@ -1,11 +1,62 @@
 """Keyed feature hashing: rows become integers at home, and are learnt from elsewhere.
 
-Start with `HashedRows`, which is what leaves: integers, maybe values, labels and weights, and
-neither a name nor a key.
+Start with `KeyedHasher`, a transformer of scikit-learn, or with `FileHasher` for tables in files
+(`halfmask hash` is that). Both make `HashedRows`, which is what leaves: integers, maybe values,
+labels and weights, and neither a name nor a key. `LabelCodes` keeps at home what a label means.
+Who learns from hashed rows needs `HashedRows` alone.
 """
 
 from __future__ import annotations
 
+import importlib
+from typing import TYPE_CHECKING
+
 from halfmask.hashing._rows import HashedRows
 
-__all__ = ["HashedRows"]
+if TYPE_CHECKING:
+    from halfmask.hashing._file_hasher import FileHasher, LabelTask
+    from halfmask.hashing._hasher import KeyedHasher
+    from halfmask.hashing._labels import LabelCodes
+    from halfmask.hashing._plan import HASHER_VERSION, HashPlan
+    from halfmask.hashing._reading import TableReading
+    from halfmask.hashing._settings import Settings
+    from halfmask.hashing._streams import RowsWriter, read_rows
+
+__all__ = [
+    "HASHER_VERSION",
+    "FileHasher",
+    "HashPlan",
+    "HashedRows",
+    "KeyedHasher",
+    "LabelCodes",
+    "LabelTask",
+    "RowsWriter",
+    "Settings",
+    "TableReading",
+    "read_rows",
+]
+
+#: A service has no use for scikit-learn, nor a file for it: each name brings what it needs.
+_FILES = {
+    "HASHER_VERSION": "_plan",
+    "FileHasher": "_file_hasher",
+    "HashPlan": "_plan",
+    "KeyedHasher": "_hasher",
+    "LabelCodes": "_labels",
+    "LabelTask": "_file_hasher",
+    "RowsWriter": "_streams",
+    "Settings": "_settings",
+    "TableReading": "_reading",
+    "read_rows": "_streams",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name from its file when it is first asked for."""
+    if name not in _FILES:
+        raise AttributeError(f"module 'halfmask.hashing' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"halfmask.hashing.{_FILES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,181 @@
+"""The cells of an Arrow column, as the arrays that loops take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from halfmask._errors import SchemaError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = [
+    "Texts",
+    "absent",
+    "kind_of",
+    "numbers_of",
+    "same_kind",
+    "texts_of",
+    "words_of",
+]
+
+#: Columns of whole numbers, and of others, are taken for each other.
+_NUMBERS = frozenset({"integer", "float"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Texts:
+    """Texts as they lie in Arrow: the bytes, and where each begins."""
+
+    offsets: NDArray[np.int32] | NDArray[np.int64]
+    data: NDArray[np.uint8]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+
+def kind_of(dtype: Any, column: str) -> str:  # noqa: ANN401 # no types; a kind each
+    """Return what a column holds: ``text``, ``bytes``, ``boolean``, ``integer``, ``float``, ...
+
+    Lists of a kind are ``list of`` it; a column without values is ``empty``.
+
+    Raises
+    ------
+    SchemaError
+        If cells of the type can't be hashed.
+    """
+    types = pa.types
+    if types.is_dictionary(dtype):
+        return kind_of(dtype.value_type, column)
+    if types.is_list(dtype) or types.is_large_list(dtype) or types.is_fixed_size_list(dtype):
+        inner = kind_of(dtype.value_type, column)
+        if not inner.startswith("list"):
+            return f"list of {inner}"
+    if types.is_null(dtype):
+        return "empty"
+    if types.is_string(dtype) or types.is_large_string(dtype) or types.is_string_view(dtype):
+        return "text"
+    for kind, fits in _KINDS.items():
+        if any(fit(dtype) for fit in fits):
+            return kind
+    raise SchemaError(
+        f"Column {column!r} holds values of a type that can't be hashed.",
+        hint="Turn it into numbers or texts, or leave it out.",
+    )
+
+
+_KINDS = {
+    "boolean": (pa.types.is_boolean,),
+    "integer": (pa.types.is_integer,),
+    "float": (pa.types.is_floating, pa.types.is_decimal),
+    "date": (pa.types.is_date,),
+    "datetime": (pa.types.is_timestamp,),
+    "time": (pa.types.is_time,),
+    "duration": (pa.types.is_duration,),
+    "bytes": (
+        pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view,
+        pa.types.is_fixed_size_binary,
+    ),
+}  # fmt: skip
+
+
+def same_kind(one: str, other: str) -> bool:
+    """Return whether columns of two kinds may stand for each other."""
+    return one == other or "empty" in {one, other} or {one, other} == _NUMBERS
+
+
+def absent(array: Any) -> NDArray[np.bool_] | None:  # noqa: ANN401 # pyarrow ships no types
+    """Return which cells are missing, or None if none is; NaN is missing."""
+    if pa.types.is_floating(array.type):
+        gone = array.is_null(nan_is_null=True)
+    elif array.null_count:
+        gone = array.is_null()
+    else:
+        return None
+    found = gone.to_numpy(zero_copy_only=False)
+    return found if found.any() else None
+
+
+def texts_of(array: Any) -> Texts:  # noqa: ANN401 # pyarrow ships no types
+    """Return a column of texts, or of bytes; what stands under missing ones is of no meaning."""
+    dtype = array.type
+    if pa.types.is_null(dtype):
+        array = array.cast(pa.string())
+    elif pa.types.is_string_view(dtype):
+        array = array.cast(pa.large_string())
+    elif pa.types.is_binary_view(dtype) or pa.types.is_fixed_size_binary(dtype):
+        array = array.cast(pa.large_binary())
+    wide = pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type)
+    _, offsets, data = array.buffers()
+    n_rows = len(array)
+    if not n_rows or offsets is None:
+        return Texts(offsets=np.zeros(1, np.int32), data=np.zeros(0, np.uint8))
+    bounds: Any = np.frombuffer(offsets, np.int64 if wide else np.int32)
+    bytes_ = np.frombuffer(b"" if data is None else data, np.uint8)
+    return Texts(offsets=bounds[array.offset : array.offset + n_rows + 1], data=bytes_)
+
+
+def words_of(array: Any) -> NDArray[np.uint64]:  # noqa: ANN401 # pyarrow ships no types
+    """Return the 64 bits by which a cell that is no text is hashed; missing ones are 0.
+
+    Whole numbers as they are, in two's complement, and so whole numbers that lie in a column of
+    floats: pandas turns the one into the other. Other floats by their bits. Truth values as 1 and
+    0, dates as days and moments as microseconds since 1970 in UTC, times of day and durations as
+    microseconds.
+    """
+    dtype = array.type
+    if pa.types.is_floating(dtype) or pa.types.is_decimal(dtype):
+        return _words_of_floats(numbers_of(array))
+    if pa.types.is_timestamp(dtype) or pa.types.is_duration(dtype) or pa.types.is_time(dtype):
+        return _integers(_microseconds(array))
+    if pa.types.is_date64(dtype):
+        array = array.cast(pa.date32())
+    return _integers(array)
+
+
+def _microseconds(array: Any) -> Any:  # noqa: ANN401 # pyarrow ships no types
+    dtype = array.type
+    if pa.types.is_timestamp(dtype):
+        return array.cast(pa.timestamp("us", dtype.tz), safe=False)
+    return array.cast(
+        pa.duration("us") if pa.types.is_duration(dtype) else pa.time64("us"), safe=False
+    )
+
+
+def _integers(array: Any) -> NDArray[np.uint64]:  # noqa: ANN401 # pyarrow ships no types
+    if pa.types.is_uint64(array.type):
+        return pc.fill_null(array, 0).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return] # no types
+    if pa.types.is_date(array.type):
+        array = array.cast(pa.int32())
+    signed = pc.fill_null(array.cast(pa.int64()), 0).to_numpy(zero_copy_only=False)
+    return signed.view(np.uint64)  # type: ignore[no-any-return] # the same
+
+
+def _words_of_floats(numbers: NDArray[np.float64]) -> NDArray[np.uint64]:
+    # Minus zero becomes zero, which is whole.
+    whole = (numbers == np.floor(numbers)) & (numbers >= -(2.0**63)) & (numbers < 2.0**63)
+    signed = np.where(whole, numbers, 0.0).astype(np.int64)
+    words = np.where(whole, signed.view(np.uint64), numbers.view(np.uint64))
+    words[np.isnan(numbers)] = 0
+    return words
+
+
+def numbers_of(array: Any) -> NDArray[np.float64]:  # noqa: ANN401 # pyarrow ships no types
+    """Return a column as floats; missing cells are NaN, and minus zero is zero."""
+    dtype = array.type
+    if pa.types.is_null(dtype):
+        return np.full(len(array), np.nan)
+    if not (pa.types.is_integer(dtype) or pa.types.is_floating(dtype)):
+        gone = absent(array)
+        if pa.types.is_decimal(dtype):
+            array = array.cast(pa.float64())
+        else:
+            array = pa.array(words_of(array).view(np.int64), mask=gone)
+    # An integer with missing cells becomes floats with NaN on the way.
+    found = array.to_numpy(zero_copy_only=False)
+    return np.asarray(np.add(found, 0.0, dtype=np.float64))

@@ -1,0 +1,44 @@
+"""A column that a hasher knows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from halfmask._errors import DataError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from halfmask.hashing._settings import Role
+
+__all__ = ["Column"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Column:
+    """A column's name, what it holds, and how it is hashed.
+
+    Parameters
+    ----------
+    name
+        Its name.
+    kind
+        What `halfmask.hashing._cells.kind_of` says of it.
+    role
+        How it is hashed.
+    edges
+        Where its bins begin, ascending and finite; None where it isn't binned by quantiles.
+    """
+
+    name: str
+    kind: str
+    role: Role
+    edges: NDArray[np.float64] | None = None
+
+    def __post_init__(self) -> None:
+        edges = self.edges
+        if edges is not None and not (np.isfinite(edges).all() and (np.diff(edges) > 0).all()):
+            raise DataError("The edges of a column's bins must be finite and ascend.")

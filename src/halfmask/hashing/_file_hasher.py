@@ -1,0 +1,309 @@
+"""Tables in files, hashed: what a client keeps of a hasher and of its labels."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
+
+import numpy as np
+
+from halfmask._errors import ColumnNotFoundError, DataError, SchemaError
+from halfmask._progress import silent
+from halfmask._validation import one_of
+from halfmask.engines import map_in_order
+from halfmask.hashing._cells import kind_of, numbers_of
+from halfmask.hashing._fitting import fitted
+from halfmask.hashing._labels import LabelCodes
+from halfmask.hashing._plan import HashPlan
+from halfmask.hashing._reading import TableReading, opened
+from halfmask.hashing._streams import RowsWriter
+from halfmask.hashing._tables import columns_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from halfmask._progress import Progress
+    from halfmask.hashing._reading import Readable
+    from halfmask.hashing._rows import HashedRows
+    from halfmask.hashing._settings import Settings
+    from halfmask.vault import Secret
+
+__all__ = ["FileHasher", "LabelTask"]
+
+LabelTask: TypeAlias = Literal["classification", "regression"]
+_TASKS = ("classification", "regression")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FileHasher:
+    """A fitted hasher for tables in files, and the codes of the column that is to be predicted.
+
+    Make it with `fit`.
+
+    Parameters
+    ----------
+    plan
+        What hashes the columns.
+    label
+        The column that is to be predicted, or None.
+    codes
+        What its classes are sent as; None where it is a number, which is sent as it is.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from halfmask.hashing import Settings
+    >>> from halfmask.vault import Secret
+    >>> people = pl.DataFrame({"town": ["Bree", "Dale"], "pays": ["yes", "no"]})
+    >>> hasher = FileHasher.fit(people, settings=Settings(), secret=Secret.fresh(), label="pays")
+    >>> [(len(rows), rows.label_kind) for rows in hasher.rows(people)]
+    [(2, 'binary')]
+    """
+
+    plan: HashPlan
+    label: str | None = None
+    codes: LabelCodes | None = None
+
+    @classmethod
+    def fit(
+        cls,
+        table: object,
+        *,
+        settings: Settings,
+        secret: Secret,
+        label: str | None = None,
+        task: LabelTask | None = None,
+        reading: TableReading | None = None,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Learn the columns of a table: their kinds, the bins of numbers, the classes.
+
+        Parameters
+        ----------
+        table
+            A path, as `halfmask.data.open_table` takes it, a frame, or an opened source.
+        settings
+            How columns are hashed.
+        secret
+            What all keys follow from.
+        label
+            The column that is to be predicted; it isn't hashed with the others.
+        task
+            What a label of whole numbers is: ``"classification"`` or ``"regression"``. Other
+            numbers are numbers, and anything else is a class.
+        reading
+            How to read a path where the file doesn't say, and what to leave out.
+        progress
+            What is told how far it is.
+
+        Raises
+        ------
+        DataError, SchemaError, ColumnNotFoundError
+            If the table can't be read, or a column can't be hashed.
+
+        Guarantees
+        ----------
+        The table is read once, in batches.
+        """
+        reading = reading or TableReading()
+        source = opened(table, reading)
+        features = _features(source, label, reading.leave_out)
+        told, seen = progress or silent, 0
+        labels = _LabelsSeen(label, task)
+
+        def frames() -> Iterator[Any]:
+            nonlocal seen
+            for batch in source.batches([*features, *([label] if label else [])]):
+                labels.see(batch)
+                yield batch.select(features)
+                seen += batch.num_rows
+                told("fitting", seen / source.n_rows)
+
+        plan = fitted(frames(), settings=settings, secret=secret)
+        return cls(plan=plan, label=label, codes=labels.codes(secret, settings.name))
+
+    def rows(
+        self,
+        table: object,
+        *,
+        labelled: bool | None = None,
+        reading: TableReading | None = None,
+        progress: Progress | None = None,
+    ) -> Iterator[HashedRows]:
+        """Hash a table, batch by batch, on all processors.
+
+        Parameters
+        ----------
+        table, reading, progress
+            As of `fit`.
+        labelled
+            Whether labels go with the rows; by default if the table has the column.
+
+        Raises
+        ------
+        DataError, SchemaError, ColumnNotFoundError
+            If the table can't be read, hasn't the fitted columns or has others, or a label is
+            missing or of a new class.
+
+        Guarantees
+        ----------
+        Rows keep their order. Two batches for each processor are in memory.
+        """
+        kinds = {column.name: column.kind for column in self.plan.columns}
+        if self.label is not None and self.codes is not None:
+            kinds[self.label] = self.codes.kind
+        reading = reading or TableReading()
+        source = opened(table, reading, kinds=kinds)
+        there = self.label is not None and self.label in source.columns
+        sent = there if labelled is None else labelled
+        if sent and not there:
+            raise ColumnNotFoundError.of([self.label or "label"], source.columns, where="the table")
+        features = _features(source, self.label if there else None, reading.leave_out)
+        told, seen = progress or silent, 0
+        wanted = [*features, *([self.label] if sent and self.label else [])]
+        for rows in map_in_order(source.batches(wanted), lambda it: self._hashed(it, sent=sent)):
+            yield rows
+            seen += len(rows)
+            told("hashing", seen / source.n_rows)
+
+    def _hashed(self, batch: Any, *, sent: bool) -> HashedRows:  # noqa: ANN401 # no types
+        if not sent or self.label is None:
+            return self.plan.rows(batch)
+        features = [name for name in batch.schema.names if name != self.label]
+        column = columns_of(batch.select([self.label]))[self.label]
+        if self.codes is None:
+            labels: Any = _numbers(column, self.label)
+            return self.plan.rows(batch.select(features), labels=labels)
+        return self.plan.rows(
+            batch.select(features), labels=self.codes.encode(column), classes=self.codes.classes
+        )
+
+    def write(
+        self,
+        table: object,
+        out: str | Path,
+        *,
+        overwrite: bool = False,
+        labelled: bool | None = None,
+        reading: TableReading | None = None,
+        progress: Progress | None = None,
+    ) -> int:
+        """Hash a table into a file that may leave, and return its number of rows.
+
+        Parameters
+        ----------
+        table, labelled, reading, progress
+            As of `rows`.
+        out
+            The file to write, a stream of Arrow of the wire format; ``"-"`` is standard output.
+        overwrite
+            Whether a file of that name may be replaced.
+
+        Raises
+        ------
+        DataError, SchemaError, ColumnNotFoundError
+            As `rows` does.
+        ReleaseError
+            If the file exists and may not be replaced, or can't be written.
+
+        Guarantees
+        ----------
+        The file appears whole or not at all. It holds hashed rows and nothing else: no name,
+        category, number or key.
+        """
+        with RowsWriter(out, overwrite=overwrite) as writer:
+            for rows in self.rows(
+                table,
+                labelled=labelled,
+                reading=reading,
+                progress=progress,
+            ):
+                writer.write(rows)
+        return writer.rows
+
+    def to_bytes(self) -> bytes:
+        """Return it without its key: JSON, to be sealed in a vault."""
+        codes = None if self.codes is None else self.codes.to_dict()
+        found = {"plan": self.plan.to_dict(), "label": self.label, "codes": codes}
+        return json.dumps(found, ensure_ascii=False).encode()
+
+    @classmethod
+    def from_bytes(cls, data: bytes, *, secret: Secret) -> Self:
+        """Return the hasher that bytes hold.
+
+        Raises
+        ------
+        DataError
+            If they hold none, or one of another version.
+        KeyMismatchError
+            If it was fitted with another secret.
+        """
+        try:
+            found = json.loads(data)
+            plan, label, codes = found["plan"], found["label"], found["codes"]
+        except (KeyError, ValueError, TypeError):
+            raise DataError(
+                "The bytes hold no hasher, or a damaged one.", hint="Unseal what to_bytes() gave."
+            ) from None
+        return cls(
+            plan=HashPlan.from_dict(plan, secret=secret),
+            label=None if label is None else str(label),
+            codes=None if codes is None else LabelCodes.from_dict(codes),
+        )
+
+
+class _LabelsSeen:
+    """The classes of a label, gathered batch by batch, unless it is a number."""
+
+    def __init__(self, label: str | None, task: LabelTask | None) -> None:
+        if task is not None:
+            one_of(_TASKS, owner="FileHasher", task=task)
+        self._label, self._task = label, task
+        self._found: list[Any] = []
+
+    def see(self, batch: Any) -> None:  # noqa: ANN401 # pyarrow ships no types
+        """Look at a batch."""
+        if self._label is None:
+            return
+        column = columns_of(batch.select([self._label]))[self._label]
+        kind = kind_of(column.type, self._label)
+        if self._task is None and kind == "integer":
+            raise SchemaError(
+                f"Column {self._label!r} is a label of whole numbers: classes, or numbers?",
+                hint="Say the task: classification or regression.",
+            )
+        if self._task is None:
+            self._task = "regression" if kind == "float" else "classification"
+        if self._task == "regression":
+            _numbers(column, self._label)
+        else:
+            self._found.append(column.unique())
+
+    def codes(self, secret: Secret, name: str) -> LabelCodes | None:
+        """Return the classes' codes; None of numbers."""
+        if self._label is None or self._task == "regression":
+            return None
+        return LabelCodes.fit_batches(self._found, secret=secret, name=name)
+
+
+def _numbers(column: Any, label: str) -> Any:  # noqa: ANN401 # pyarrow ships no types
+    if kind_of(column.type, label) not in {"integer", "float"}:
+        raise SchemaError(f"Column {label!r} is to be predicted as a number, and isn't one.")
+    numbers = numbers_of(column)
+    if not np.isfinite(numbers).all():
+        raise DataError("A label is missing or infinite.", hint="Leave out the rows without one.")
+    with np.errstate(over="ignore"):
+        return numbers.astype(np.float32)
+
+
+def _features(source: Readable, label: str | None, leave_out: Sequence[str]) -> list[str]:
+    asked = [*leave_out, *([label] if label else [])]
+    absent = [name for name in asked if name not in source.columns]
+    if absent:
+        raise ColumnNotFoundError.of(absent, source.columns, where="the table")
+    left = [name for name in source.columns if name not in asked]
+    if not left:
+        raise SchemaError("No column of the table is left to be hashed.")
+    return left

@@ -1,0 +1,169 @@
+"""Tables in files as batches of Arrow, with dictionaries where the file has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from halfmask._errors import ColumnNotFoundError, DataError
+from halfmask.data import ReadOptions, Source, open_table
+from halfmask.data._formats import TEXT_FORMATS, Format
+from halfmask.data._frames import check_names
+from halfmask.data._places import Place, places_of
+from halfmask.data._reading import reading
+from halfmask.data._text import start_of
+from halfmask.hashing._cells import kind_of, same_kind
+
+__all__ = ["Readable", "TableReading", "opened"]
+
+#: Rows of a batch: so many hashed rows of 40 columns are 20 MB.
+BATCH_ROWS = 1 << 17
+#: The types of cells that are read as those of the fit were.
+_TYPES: dict[str, pl.DataType] = {
+    "text": pl.String(),
+    "integer": pl.Int64(),
+    "float": pl.Float64(),
+    "boolean": pl.Boolean(),
+    "date": pl.Date(),
+    "datetime": pl.Datetime("us"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableReading:
+    """How a table that is to be hashed is read.
+
+    Parameters
+    ----------
+    format
+        A path's format, where its name and first bytes don't say it.
+    options
+        What else a file doesn't say of itself.
+    leave_out
+        Columns that are not hashed.
+    """
+
+    format: Format | None = None
+    options: ReadOptions | None = None
+    leave_out: Sequence[str] = ()
+
+
+class Readable(Protocol):
+    """A table to be hashed."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of its columns."""
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+
+    def batches(self, columns: Sequence[str]) -> Iterator[Any]:
+        """Yield the rows of some columns, as tables or record batches of pyarrow."""
+
+
+def opened(
+    table: object, reading: TableReading, *, kinds: Mapping[str, str] | None = None
+) -> Readable:
+    """Open a table of any kind that `halfmask.data.open_table` opens, and Parquet with lists.
+
+    Cells of text files, which have no types of their own, are read as ``kinds`` says where what
+    the file itself suggests is something else.
+    """
+    said, options = reading.format, reading.options
+    path = isinstance(table, str | Path) and str(table) != "-"
+    if isinstance(table, str | Path) and path and options in (None, ReadOptions()):
+        places = places_of(table)
+        if all(_is_parquet(place, said) for place in places):
+            return _Parquet(places)
+    if isinstance(table, Source):
+        return _Opened(table)
+    source = open_table(table, format=said, options=options)
+    if path and kinds and source.format in TEXT_FORMATS:
+        other = _other_types(source, kinds, options)
+        if other:
+            options = replace(options or ReadOptions(), dtypes=other)
+            source = open_table(table, format=said, options=options)
+    return _Opened(source)
+
+
+def _is_parquet(place: Place, said: Format | None) -> bool:
+    return said in {None, "parquet"} and start_of(place).startswith(b"PAR1")
+
+
+def _other_types(
+    source: Source, kinds: Mapping[str, str], options: ReadOptions | None
+) -> dict[str, Any]:
+    said = {} if options is None else options.typed()
+    found: dict[str, Any] = dict(said)
+    for name, dtype in source.dtypes.items():
+        kind = kind_of(pl.Series(name, [], dtype=dtype).to_arrow().type, name)
+        wanted = kinds.get(name, "empty")
+        if name not in said and wanted in _TYPES and not same_kind(kind, wanted):
+            found[name] = _TYPES[wanted]
+    return found if len(found) > len(said) else {}
+
+
+class _Opened:
+    """What `halfmask.data` reads."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self.columns = source.columns
+        self.n_rows = source.n_rows
+
+    def batches(self, columns: Sequence[str]) -> Iterator[Any]:
+        """Yield the rows."""
+        for batch in self._source.batches(columns=columns):
+            for piece in batch.iter_slices(BATCH_ROWS):
+                yield piece.to_arrow()
+
+
+class _Parquet:
+    """Files of Parquet, whose texts stay in the dictionaries that they are written in."""
+
+    def __init__(self, places: Sequence[Place]) -> None:
+        self._places = places
+        self._stamps = [place.stamp() for place in places]
+        self.columns: tuple[str, ...] = ()
+        self.n_rows = 0
+        for number, place in enumerate(places):
+            with reading(place.what, "parquet"), place.open() as raw:
+                file = pq.ParquetFile(raw)
+                names = tuple(file.schema_arrow.names)
+                self.n_rows += file.metadata.num_rows
+            check_names(names)
+            if number and set(names) != set(self.columns):
+                raise DataError(f"{place.what} has other columns than file 1.")
+            self.columns = self.columns if number else names
+        if not self.n_rows:
+            raise DataError(
+                "The table to read has no rows.", hint="Give a table of at least one row."
+            )
+
+    def batches(self, columns: Sequence[str]) -> Iterator[Any]:
+        """Yield the rows, batches of a row group from the same dictionary."""
+        absent = [name for name in columns if name not in self.columns]
+        if absent:
+            raise ColumnNotFoundError.of(absent, self.columns, where="the table")
+        if [place.stamp() for place in self._places] != self._stamps:
+            raise DataError(
+                "The file has changed since it was opened.", hint="Open the table again."
+            )
+        for place in self._places:
+            with reading(place.what, "parquet"), place.local() as local:
+                schema = pq.read_schema(local)
+                texts = [it.name for it in schema if _is_text(it.type) and it.name in columns]
+                file = pq.ParquetFile(local, read_dictionary=texts, pre_buffer=True)
+                yield from file.iter_batches(BATCH_ROWS, columns=list(columns))
+
+
+def _is_text(dtype: Any) -> bool:  # noqa: ANN401 # pyarrow ships no types
+    return bool(pa.types.is_string(dtype) or pa.types.is_binary(dtype))

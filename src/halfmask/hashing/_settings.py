@@ -1,0 +1,167 @@
+"""What is said of a hasher before it has seen a row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from halfmask._errors import ColumnNotFoundError, ParameterError, SchemaError
+from halfmask._validation import integer_at_least, one_of
+from halfmask.hashing._rows import MOST_BITS
+
+__all__ = ["Numbers", "Role", "Settings"]
+
+Numbers: TypeAlias = Literal["quantiles", "log", "kept"]
+Role: TypeAlias = Literal["category", "number", "text", "set"]
+_NUMBERS = ("quantiles", "log", "kept")
+_MOST_BINS = 1 << 16
+_DOUBLINGS = (1, 2, 4, 8, 16)
+_LONGEST_RUN = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The settings of a hasher; `KeyedHasher` says what each means.
+
+    Raises
+    ------
+    ParameterError
+        If one is out of range.
+    """
+
+    bits: int = 22
+    signed: bool = False
+    interactions: tuple[tuple[str, ...], ...] = ()
+    numbers: Numbers = "quantiles"
+    bins: int = 32
+    per_doubling: int = 4
+    categorical: tuple[str, ...] = ()
+    text: tuple[str, ...] = ()
+    ngrams: tuple[int, int] | None = (1, 1)
+    characters: tuple[int, int] | None = None
+    sets: tuple[str, ...] = ()
+    name: str = "hasher"
+
+    def __post_init__(self) -> None:
+        integer_at_least(1, owner="KeyedHasher", bits=self.bits)
+        integer_at_least(2, owner="KeyedHasher", bins=self.bins)
+        one_of(_NUMBERS, owner="KeyedHasher", numbers=self.numbers)
+        if self.bits > MOST_BITS or self.bins > _MOST_BINS:
+            raise ParameterError(
+                f"KeyedHasher has at most {MOST_BITS} bits and {_MOST_BINS:,} bins. "
+                f"Got {self.bits} and {self.bins}."
+            )
+        if type(self.signed) is not bool:
+            raise ParameterError("The 'signed' parameter of KeyedHasher must be True or False.")
+        if self.per_doubling not in _DOUBLINGS:
+            raise ParameterError(
+                "The 'per_doubling' parameter of KeyedHasher must be 1, 2, 4, 8 or 16."
+            )
+        if type(self.name) is not str or not self.name:
+            raise ParameterError("The 'name' parameter of KeyedHasher must be a text, not empty.")
+        for name in ("categorical", "text", "sets"):
+            object.__setattr__(self, name, _names(getattr(self, name), name))
+        object.__setattr__(self, "interactions", _crossed(self.interactions))
+        for name in ("ngrams", "characters"):
+            object.__setattr__(self, name, _lengths(getattr(self, name), name))
+        if self.text and self.ngrams is None and self.characters is None:
+            raise ParameterError(
+                "A KeyedHasher of texts needs 'ngrams' of words, or of 'characters', or both."
+            )
+
+    def role_of(self, column: str, kind: str) -> Role:
+        """Return how a column of a kind is hashed.
+
+        Raises
+        ------
+        SchemaError
+            If what was said of the column doesn't fit its kind.
+        """
+        said = [n for n in ("categorical", "text", "sets") if column in getattr(self, n)]
+        if len(said) > 1:
+            raise SchemaError(f"Column {column!r} is in {said[0]!r} and in {said[1]!r}.")
+        listed = kind.startswith("list of ")
+        if column in self.text:
+            if kind not in {"text", "empty"}:
+                raise SchemaError(f"Column {column!r} is in 'text', and isn't one of texts.")
+            return "text"
+        if column in self.sets:
+            if not (listed or kind == "empty"):
+                raise SchemaError(f"Column {column!r} is in 'sets', and isn't one of lists.")
+            return "set"
+        if listed:
+            raise SchemaError(
+                f"Column {column!r} holds lists.", hint="Name it in 'sets', or leave it out."
+            )
+        if column in self.categorical or kind in {"text", "bytes", "boolean", "empty"}:
+            return "category"
+        return "number"
+
+    def check_columns(self, roles: dict[str, Role]) -> None:
+        """Raise unless all columns that are named are there, and interactions are of categories.
+
+        Raises
+        ------
+        ColumnNotFoundError, SchemaError
+            If they aren't.
+        """
+        asked = [
+            *self.categorical,
+            *self.text,
+            *self.sets,
+            *(n for c in self.interactions for n in c),
+        ]
+        absent = [name for name in dict.fromkeys(asked) if name not in roles]
+        if absent:
+            raise ColumnNotFoundError.of(absent, roles, where="the table")
+        for crossed in self.interactions:
+            for name in crossed:
+                kept = roles[name] == "number" and self.numbers == "kept"
+                if kept or roles[name] in {"text", "set"}:
+                    raise SchemaError(
+                        f"Column {name!r} can't be part of an interaction: it isn't hashed as one "
+                        "category.",
+                        hint="Bin numbers that interact; texts and sets have no interactions.",
+                    )
+
+
+def _names(names: Any, parameter: str) -> tuple[str, ...]:  # noqa: ANN401 # what the caller gave
+    fits = isinstance(names, Sequence) and not isinstance(names, str | bytes)
+    if not fits or not all(isinstance(name, str) for name in names):
+        raise ParameterError(
+            f"The {parameter!r} parameter of KeyedHasher must be a list of column names."
+        )
+    if len(set(names)) < len(names):
+        raise ParameterError(f"A column is twice in the {parameter!r} parameter of KeyedHasher.")
+    return tuple(names)
+
+
+def _crossed(interactions: Any) -> tuple[tuple[str, ...], ...]:  # noqa: ANN401 # as above
+    if not isinstance(interactions, Sequence) or isinstance(interactions, str | bytes):
+        raise ParameterError(
+            "The 'interactions' parameter of KeyedHasher must be a list of lists of column names."
+        )
+    crossed = tuple(_names(each, "interactions") for each in interactions)
+    if any(len(each) < 2 for each in crossed) or len(set(crossed)) < len(crossed):
+        raise ParameterError(
+            "Each of the 'interactions' of KeyedHasher must be of two columns or more, and differ."
+        )
+    return crossed
+
+
+def _lengths(lengths: Any, parameter: str) -> tuple[int, int] | None:  # noqa: ANN401 # as above
+    if lengths is None:
+        return None
+    fits = (
+        isinstance(lengths, Sequence)
+        and len(lengths) == 2
+        and all(type(each) is int for each in lengths)
+        and 1 <= lengths[0] <= lengths[1] <= _LONGEST_RUN
+    )
+    if not fits:
+        raise ParameterError(
+            f"The {parameter!r} parameter of KeyedHasher must be two whole numbers, the shortest "
+            f"and the longest run, from 1 to {_LONGEST_RUN}; or None."
+        )
+    return lengths[0], lengths[1]

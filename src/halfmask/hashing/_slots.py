@@ -1,0 +1,184 @@
+"""The slots of a hashed row: each takes a column, or several, and gives a hash for each row.
+
+A column's cell is hashed with the key of the column and of what the cell is: a category's bytes, a
+bin's number, a word. A missing cell has a key of its own, so that no value can pass for one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from halfmask._errors import DataError
+from halfmask.hashing._cells import absent, kind_of, numbers_of, texts_of, words_of
+from halfmask.hashing._loops import siphash
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from halfmask.hashing._keys import Key
+
+__all__ = [
+    "BinSlot", "CategorySlot", "Coded", "CrossedSlot", "KeptSlot", "LogSlot", "Slot", "hash_of",
+    "hashes_of", "log_codes", "table_of",
+]  # fmt: skip
+
+_EXPONENT_AND_SIGN = 12
+_MANTISSA = 52
+
+
+class Coded(NamedTuple):
+    """Hashes, and which of them each row has; without codes there is one for each row."""
+
+    hashes: NDArray[np.uint64]
+    codes: NDArray[np.int32] | None
+    values: NDArray[np.float32] | None = None
+
+    def each(self) -> NDArray[np.uint64]:
+        """Return the hash of each row."""
+        return self.hashes if self.codes is None else self.hashes[self.codes]
+
+
+def hash_of(key: Key, message: bytes = b"") -> np.uint64:
+    """Return the hash of one message."""
+    found = np.empty(1, np.uint64)
+    bounds = np.array([0, len(message)], np.int32)
+    siphash().hash_texts(bounds, np.frombuffer(message, np.uint8), *key, found)
+    return np.uint64(found[0])
+
+
+def hashes_of(array: Any, key: Key) -> NDArray[np.uint64]:  # noqa: ANN401 # pyarrow ships no types
+    """Return the hash of each cell of a column; those of missing cells are of no meaning."""
+    found = np.empty(len(array), np.uint64)
+    if kind_of(array.type, "") in {"text", "bytes", "empty"}:
+        texts = texts_of(array)
+        if len(texts) == len(array):
+            siphash().hash_texts(texts.offsets, texts.data, *key, found)
+    else:
+        siphash().hash_words(_frozen(words_of(array)).reshape(-1, 1), *key, found)
+    return found
+
+
+def table_of(key: Key, size: int, missing: np.uint64) -> NDArray[np.uint64]:
+    """Return the hashes of the numbers below ``size``, and behind them that of a missing cell."""
+    table = np.empty(size + 1, np.uint64)
+    siphash().hash_words(_frozen(np.arange(size, dtype=np.uint64)).reshape(-1, 1), *key, table[:-1])
+    table[-1] = missing
+    return table
+
+
+def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+    # Arrow's own arrays can't be written to: without this, loops would be compiled for both.
+    array = array.view()
+    array.flags.writeable = False
+    return array
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CategorySlot:
+    """A cell is hashed as it is: a text's bytes, or 64 bits of something else."""
+
+    column: str
+    key: Key
+    missing: np.uint64
+
+    def coded(self, columns: Mapping[str, Any]) -> Coded:
+        """Return the rows' hashes; of categories that come as a dictionary, one for each."""
+        return self._of(columns[self.column])
+
+    def _of(self, array: Any) -> Coded:  # noqa: ANN401 # pyarrow ships no types
+        if pa.types.is_dictionary(array.type):
+            n_values = len(array.dictionary)
+            if n_values > len(array):  # a few rows of a large dictionary
+                return self._of(array.dictionary_decode())
+            table = np.append(self._of(array.dictionary).hashes, self.missing)
+            codes = pc.fill_null(array.indices.cast(pa.int32()), n_values)
+            return Coded(table, codes.to_numpy(zero_copy_only=False))
+        found = hashes_of(array, self.key)
+        gone = absent(array)
+        if gone is not None:
+            found[gone] = self.missing
+        return Coded(found, None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BinSlot:
+    """A number's bin is how many of the fitted edges are at most it; the bin's number is hashed."""
+
+    column: str
+    edges: NDArray[np.float64]
+    table: NDArray[np.uint64]
+
+    def coded(self, columns: Mapping[str, Any]) -> Coded:
+        """Return the rows' bins, and the hash of each."""
+        numbers = numbers_of(columns[self.column])
+        codes = np.empty(len(numbers), np.int32)
+        siphash().bin_codes(numbers, self.edges, codes)
+        return Coded(self.table, _frozen(codes))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LogSlot:
+    """A number's bin is its sign, its power of two and the first bits behind; that is hashed."""
+
+    column: str
+    bits: int
+    table: NDArray[np.uint64]
+
+    def coded(self, columns: Mapping[str, Any]) -> Coded:
+        """Return the rows' bins, and the hash of each."""
+        return Coded(self.table, _frozen(log_codes(numbers_of(columns[self.column]), self.bits)))
+
+
+def log_codes(numbers: NDArray[np.float64], bits: int) -> NDArray[np.int32]:
+    """Return the upper bits of floats: 12 of sign and exponent, and ``bits`` behind them.
+
+    No logarithm is taken: those of two machines may differ in their last digit. NaN is behind all.
+    """
+    codes = (numbers.view(np.uint64) >> np.uint64(_MANTISSA - bits)).astype(np.int32)
+    codes[np.isnan(numbers)] = 1 << (_EXPONENT_AND_SIGN + bits)
+    return codes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class KeptSlot:
+    """A number stays what it is: the value of an index that is the column's own."""
+
+    column: str
+    table: NDArray[np.uint64]
+
+    def coded(self, columns: Mapping[str, Any]) -> Coded:
+        """Return the index and value of each row."""
+        numbers = numbers_of(columns[self.column])
+        gone = np.isnan(numbers)
+        numbers[gone] = 1.0
+        if numbers.size and np.abs(numbers).max() > np.finfo(np.float32).max:
+            raise DataError(
+                f"Column {self.column!r} has numbers that are infinite, or beyond 32-bit floats.",
+                hint="Bin the numbers, or scale them.",
+            )
+        return Coded(self.table, _frozen(gone.astype(np.int32)), numbers.astype(np.float32))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CrossedSlot:
+    """Several cells of a row as one category: their hashes, one behind the other, are hashed."""
+
+    parts: tuple[Slot, ...]
+    key: Key
+
+    def coded(self, columns: Mapping[str, Any]) -> Coded:
+        """Return the rows' hashes."""
+        words = np.stack([part.coded(columns).each() for part in self.parts], axis=1)
+        found = np.empty(len(words), np.uint64)
+        siphash().hash_words(_frozen(words), *self.key, found)
+        return Coded(found, None)
+
+
+Slot: TypeAlias = CategorySlot | BinSlot | LogSlot | KeptSlot | CrossedSlot

@@ -1,0 +1,147 @@
+"""Hashed rows in a file: a stream of Arrow, written whole or not at all."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, Self
+
+import pyarrow as pa
+
+from halfmask._errors import DataError, ParameterError, ReleaseError
+from halfmask.data import atomic_file
+from halfmask.data._places import places_of
+from halfmask.data._reading import reading
+from halfmask.data._writer import standard_output
+from halfmask.hashing._rows import HashedRows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import TracebackType
+
+__all__ = ["RowsWriter", "read_rows"]
+
+_FORM = "a stream of hashed rows"
+
+
+class RowsWriter:
+    """A file of hashed rows that batches are added to, and that appears whole or not at all.
+
+    Parameters
+    ----------
+    where
+        The file to write, or ``"-"`` for standard output.
+    overwrite
+        Whether a file of that name may be replaced.
+
+    Attributes
+    ----------
+    rows
+        How many rows were written.
+
+    Raises
+    ------
+    ReleaseError
+        If the file exists and may not be replaced, can't be written, or nothing was written.
+
+    Guarantees
+    ----------
+    The file is a stream of the wire format, and holds nothing besides: what `read_rows` gives is
+    what was written.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np
+    >>> rows = HashedRows(indices=np.array([[3, 1]], dtype=np.uint32), bits=3)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "rows.arrows"
+    ...     with RowsWriter(path) as writer:
+    ...         writer.write(rows)
+    ...     [batch.equals(rows) for batch in read_rows(path)]
+    [True]
+    """
+
+    def __init__(self, where: str | Path, *, overwrite: bool = False) -> None:
+        self._where = where
+        self._overwrite = overwrite
+        self._stack = ExitStack()
+        self._file: BinaryIO | None = None
+        self._stream: Any = None
+        self._schema: Any = None
+        self.rows = 0
+
+    def __enter__(self) -> Self:
+        opened = (
+            standard_output()
+            if str(self._where) == "-"
+            else atomic_file(self._where, overwrite=self._overwrite)
+        )
+        self._file = self._stack.enter_context(opened)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        with self._stack:
+            self._file = None
+            if error is not None:
+                raise error
+            if self._stream is None:
+                raise ReleaseError("No rows were written, so there is no file.")
+            self._stream.close()
+
+    def write(self, rows: HashedRows) -> None:
+        """Add rows.
+
+        Raises
+        ------
+        ReleaseError
+            If the disk is full.
+        ParameterError
+            If they differ from the first ones in bits, layout, values, labels or weights.
+        """
+        if self._file is None:
+            raise ParameterError("RowsWriter.write works inside of its with block only.")
+        batch = rows.to_batch()
+        if self._stream is None:
+            self._stream = pa.ipc.new_stream(pa.PythonFile(self._file, mode="w"), batch.schema)
+        elif not batch.schema.equals(self._schema, check_metadata=True):
+            raise ParameterError(
+                "Hashed rows of different bits, layouts, labels, values or weights can't be "
+                "written to one file."
+            )
+        self._schema = batch.schema
+        self._stream.write_batch(batch)
+        self.rows += len(rows)
+
+
+def read_rows(where: str | Path) -> Iterator[HashedRows]:
+    """Yield the rows of a file of hashed rows, batch by batch.
+
+    Parameters
+    ----------
+    where
+        A file, or ``"-"`` for standard input.
+
+    Raises
+    ------
+    DataError
+        If it isn't there, is damaged or cut off, or holds something else.
+    """
+    places = places_of(where)
+    if len(places) > 1:
+        raise DataError("Hashed rows are read from one file.", hint="Give one file.")
+    with reading("The file of hashed rows", _FORM), places[0].open() as raw:
+        with pa.ipc.open_stream(pa.PythonFile(raw, mode="r")) as stream:
+            for batch in stream:
+                yield HashedRows.from_batch(batch)
+        if raw.tell() != _end(raw):
+            raise DataError("Something stands behind the hashed rows of the file.")
+
+
+def _end(raw: BinaryIO) -> int:
+    return raw.seek(0, 2)

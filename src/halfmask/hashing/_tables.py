@@ -1,0 +1,104 @@
+"""Frames of any library as Arrow columns, which is what is hashed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from halfmask._errors import DataError, HalfmaskError, SchemaError
+from halfmask.data._frames import check_names
+
+__all__ = ["arrow_of", "columns_of"]
+
+
+def arrow_of(frame: object) -> Any:  # noqa: ANN401 # a pyarrow table or record batch
+    """Return a frame as a table or a record batch of pyarrow; numpy's columns are x0, x1, ...
+
+    Raises
+    ------
+    DataError
+        If it is no frame.
+    SchemaError
+        If a name is empty or there twice, or a column holds values of several types.
+    """
+    try:
+        found = _arrow_of(frame)
+    except (HalfmaskError, MemoryError):
+        raise
+    except Exception:  # noqa: BLE001 # other libraries' errors quote cells
+        raise DataError(
+            "The frame can't be turned into a table of Arrow.",
+            hint="Check that each column holds values of one type.",
+        ) from None
+    check_names(found.schema.names)
+    return found
+
+
+def _arrow_of(frame: Any) -> Any:  # noqa: ANN401 # any library's
+    if isinstance(frame, pa.Table | pa.RecordBatch):
+        return frame
+    if isinstance(frame, np.ndarray):
+        return _from_array(frame)
+    top = type(frame).__module__.partition(".")[0]
+    if top == "polars":
+        frame = frame.collect() if hasattr(frame, "collect") else frame
+        return frame.to_arrow()
+    if top == "pandas" or hasattr(frame, "iloc"):
+        return _from_pandas(frame)
+    if hasattr(frame, "__arrow_c_stream__"):
+        return pa.table(frame)
+    if isinstance(frame, Mapping):
+        return pa.table(dict(frame))
+    raise DataError(
+        f"The table must be a frame of polars, pandas or pyarrow. Got a {type(frame).__name__}.",
+        hint="Turn it into a DataFrame with named columns first.",
+    )
+
+
+def _from_array(array: Any) -> Any:  # noqa: ANN401 # as above
+    if array.ndim != 2:
+        raise DataError("An array of rows needs two dimensions.")
+    names = [f"x{position}" for position in range(array.shape[1])]
+    return pa.table([_cells(array[:, i], name) for i, name in enumerate(names)], names=names)
+
+
+def _from_pandas(frame: Any) -> Any:  # noqa: ANN401 # as above
+    if not hasattr(frame, "columns") or getattr(frame.columns, "nlevels", 1) > 1:
+        raise SchemaError(
+            "The pandas object must be a DataFrame with one level of column names.",
+            hint="Flatten the column names, or make a DataFrame of the Series.",
+        )
+    names = [str(name) for name in frame.columns]
+    check_names(names)
+    columns = [_cells(frame.iloc[:, i], name) for i, name in enumerate(names)]
+    return pa.table(columns, names=names)
+
+
+def _cells(values: Any, name: str) -> Any:  # noqa: ANN401 # as above
+    try:
+        return pa.array(values, from_pandas=True)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        raise SchemaError(
+            f"Column {name!r} holds values of more than one type, or of a type that no table has.",
+            hint="Turn the column into numbers or into text first.",
+        ) from None
+
+
+def columns_of(table: Any) -> dict[str, Any]:  # noqa: ANN401 # pyarrow ships no types
+    """Return the columns of a table or record batch, each in one piece."""
+    found = {}
+    for name, column in zip(table.schema.names, table.columns, strict=True):
+        if isinstance(column, pa.ChunkedArray):
+            column = (  # noqa: PLW2901 # the same column
+                column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+            )
+            if isinstance(column, pa.ChunkedArray):  # more than fits one array
+                raise DataError(
+                    f"Column {name!r} is too long to be hashed at once.",
+                    hint="Hash it in batches.",
+                )
+        found[name] = column
+    return found

@@ -1,0 +1,144 @@
+"""Attacks on a trainer: a copy of its model, and rows that spoil it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from halfmask._errors import DataError, ParameterError
+from halfmask.assess.attacks import TrainerTarget, attack
+from halfmask.assess.attacks.hashing import LabelFlip, ModelStealing, WorstCasePoisoning
+from halfmask.assess.attacks.hashing._picking import matrix_of, picked
+from halfmask.hashing import HashedRows
+
+WORST = WorstCasePoisoning(share=0.1)
+
+
+def test_all_digits_give_the_model_away(trainer):
+    target = trainer()
+    outcome = ModelStealing(n_queries=300).run(target, seed=0)[0]
+    assert outcome.success.value > 0.99
+    assert outcome.success.value > outcome.baseline.value
+    assert outcome.baseline.value > outcome.control.value - 0.05
+
+
+def test_labels_and_a_quota_leave_no_more_than_public_rows_do(trainer):
+    told = trainer(answer=np.round, quota=60)
+    outcome = ModelStealing(n_queries=300).run(told, seed=0)[0]
+    assert outcome.details["queries"] == 60
+    assert outcome.success.value < ModelStealing().run(trainer(), seed=0)[0].success.value
+    assert outcome.excess.value < 0.1
+
+
+def test_a_model_that_always_says_the_same_is_its_own_control(trainer):
+    class Constant:
+        def learn(self, rows, *, client):
+            pass
+
+        def predict(self, rows):
+            return np.full(len(rows), 0.25)
+
+    outcome = ModelStealing().run(replace(trainer(), make=Constant), seed=0)[0]
+    assert outcome.success.value == outcome.control.value == 1.0
+    assert outcome.excess.value == 0.0
+
+
+def test_one_client_spoils_what_is_bare_and_not_what_is_capped(trainer):
+    report = attack(
+        trainer(cap=20), unprotected=trainer(), attacks=[WORST], tolerance=0.2, least_power=0.2
+    )
+    (finding,) = report.findings
+    assert finding.power.success.value > 0.2
+    assert finding.outcome.success.value < finding.power.success.value / 2
+    assert finding.outcome.details["accuracy without attack"] > 0.65
+
+
+def test_the_worst_recipe_is_the_one_told(trainer):
+    outcome = WORST.run(trainer(), seed=0)[0]
+    before = outcome.details["accuracy without attack"]
+    under = [v for name, v in outcome.details.items() if name.startswith("accuracy under ")]
+    assert len(under) == 12
+    assert outcome.success.value == pytest.approx(before - min(under))
+
+
+def test_random_flips_of_three_in_a_hundred_have_no_power(trainer):
+    report = attack(trainer(cap=20), unprotected=trainer(), attacks=[LabelFlip()])
+    (finding,) = report.findings
+    assert finding.verdict == "INVALID"
+    assert "does not succeed without protection" in finding.why_invalid
+
+
+def test_half_of_all_labels_flipped_have_power(trainer):
+    assert LabelFlip(share=0.5).run(trainer(), seed=0)[0].success.value > 0.05
+
+
+def test_refused_batches_are_counted_and_cost_nothing(trainer):
+    bare = trainer()
+
+    class Refusing:
+        def __init__(self):
+            self.inner = bare.make()
+
+        def learn(self, rows, *, client):
+            if client == "the intruder":
+                raise DataError("No.")
+            self.inner.learn(rows, client=client)
+
+        def predict(self, rows):
+            return self.inner.predict(rows)
+
+    outcome = WORST.run(replace(bare, make=Refusing), seed=0)[0]
+    assert outcome.success.value == 0.0
+    assert outcome.details["batches refused"] >= 1
+
+
+def test_rows_are_picked_from_both_layouts():
+    flat = HashedRows(
+        indices=np.array([1, 2, 3, 4, 5, 6], dtype=np.uint32),
+        indptr=np.array([0, 1, 1, 4, 6], dtype=np.int64),
+        values=np.arange(6, dtype=np.float32),
+        labels=np.array([0, 1, 0, 1], dtype=np.int32),
+        bits=3,
+    )
+    some = picked(flat, np.array([2, 0, 1]), labels=np.array([1, 1, 0]), weight=5.0)
+    assert some.indptr.tolist() == [0, 3, 4, 4]
+    assert some.indices.tolist() == [2, 3, 4, 1]
+    assert some.values.tolist() == [1, 2, 3, 0]
+    assert some.labels.tolist() == [1, 1, 0]
+    assert some.weights.tolist() == [5, 5, 5]
+    dense = HashedRows(
+        indices=np.array([[1, 2], [3, 3]], dtype=np.uint32),
+        labels=np.array([0.0, 1.0], dtype=np.float32),
+        bits=3,
+    )
+    again = picked(dense, np.array([1]), labels=np.array([0]))
+    assert again.indices.tolist() == [[3, 3]]
+    assert again.labels.dtype == np.float32
+    assert matrix_of(dense, np.array([3, 1])).tolist() == [[0, 1, 1], [2, 0, 1]]
+
+
+def test_a_target_without_rows_or_labels_is_refused(trainer):
+    target = trainer()
+    bare = HashedRows(indices=np.zeros((2, 1), dtype=np.uint32), bits=2)
+    for changed in ({"stream": []}, {"holdout": bare}, {"public": bare}, {"quota": 0}):
+        with pytest.raises(ParameterError):
+            replace(target, **changed)
+    for each in (ModelStealing(), LabelFlip(), WorstCasePoisoning()):
+        assert each.lacks(replace(target, public=None)) == "public rows"
+    assert repr(target) == "TrainerTarget(1800 rows in 12 batches, 1500 held out)"
+    assert isinstance(target, TrainerTarget)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: LabelFlip(share=0.0), lambda: LabelFlip(share=0.6),
+        lambda: WorstCasePoisoning(weights=()), lambda: WorstCasePoisoning(weights=(0.0,)),
+        lambda: ModelStealing(n_queries=1),
+    ],
+)  # fmt: skip
+def test_settings_out_of_range_are_refused(make):
+    with pytest.raises(ParameterError):
+        make()

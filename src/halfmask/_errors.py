@@ -15,6 +15,7 @@
     ├── VaultError              the vault can't be made, opened or written
     │   ├── KeyMismatchError    a key, a lock or a context that isn't the one
     │   └── IntegrityError      bytes that aren't those that were written
+    ├── DivergenceError         learning ran away; nothing of it was kept
     ├── TrainerError            the trainer service refused, or can't be reached
     └── MissingDependencyError  an extra that isn't installed
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ColumnNotFoundError",
     "DataError",
+    "DivergenceError",
     "GuaranteeNotMetError",
     "HalfmaskError",
     "HierarchyError",
@@ -175,6 +177,12 @@ class IntegrityError(VaultError):
     code = "integrity"
 
 
+class DivergenceError(HalfmaskError):
+    """Learning ran away: weights grew beyond all bounds. Nothing of the call was kept."""
+
+    code = "divergence"
+
+
 class TrainerError(HalfmaskError):
     """The trainer service refused, or can't be reached.
 
@@ -184,12 +192,22 @@ class TrainerError(HalfmaskError):
         As of every error.
     status
         What the service answered, as a status of HTTP; None where it didn't.
+    word
+        The service's own word for it, such as ``"quota"``; None where it said none.
     """
 
     code = "trainer"
 
-    def __init__(self, what: str, *, hint: str | None = None, status: int | None = None) -> None:
+    def __init__(
+        self,
+        what: str,
+        *,
+        hint: str | None = None,
+        status: int | None = None,
+        word: str | None = None,
+    ) -> None:
         self.status = status
+        self.word = word
         super().__init__(what, hint=hint)
 
 

@@ -48,6 +48,8 @@ class StandIn:
     mishaps: list[Mishap] = field(default_factory=list)
     before: Callable[[Seen], None] = lambda _: None
     classes: int = 2
+    made: float = 1.0
+    may_read: bool = True
     url: str = ""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -103,8 +105,11 @@ class Handler(BaseHTTPRequestHandler):
         elif seen.path.endswith("/predict"):
             first = seen.rows.indices[:, 0].astype(np.float32)
             self.respond(200, predictions(first, it.classes), "application/vnd.apache.arrow.stream")
+        elif it.may_read:
+            told = told_model(it.classes) | {"created": it.made}
+            self.respond(200, json.dumps(told).encode())
         else:
-            self.respond(200, json.dumps(told_model(it.classes)).encode())
+            says(403)(self)
 
     do_GET = do_POST = do_DELETE = do  # noqa: N815 # the library looks for these names
 
@@ -127,9 +132,9 @@ def predictions(numbers: np.ndarray[Any, Any], classes: int = 2) -> bytes:
     return bytes(sink.getvalue())
 
 
-def says(status: int, error: str = "no", **headers: str) -> Mishap:
+def says(status: int, error: str = "no", code: str = "word", **headers: str) -> Mishap:
     """The service refuses in its own words."""
-    body = json.dumps({"ok": False, "error": error}).encode()
+    body = json.dumps({"ok": False, "error": error, "code": code}).encode()
     return lambda handler: handler.respond(status, body, **headers)
 
 

@@ -98,7 +98,6 @@ class TestAnAnswer:
             predictions(np.full(10, np.nan, np.float32)),
             predictions(np.full(10, np.inf, np.float32)),
             predictions(np.arange(10, dtype=np.float32))[:-40],
-            predictions(np.arange(10, dtype=np.float32), classes=3),
             bytes(1 << 20),
         ],
     )
@@ -107,6 +106,13 @@ class TestAnAnswer:
 
         with pytest.raises(TrainerError):
             list(client.predict("m", [rows_of(10)]))
+
+    def test_of_other_classes_than_the_one_before_is_refused(self, service, client):
+        three = predictions(np.arange(10, dtype=np.float32), classes=3)
+        service.mishaps[:] = [answers(three), answers(three)]
+
+        with pytest.raises(TrainerError, match="numbers of classes"):
+            list(client.predict("m", [rows_of(30)], batch_rows=10))
 
     def test_that_is_damaged_anywhere_never_crashes(self, service, client):
         whole = predictions(np.arange(10, dtype=np.float32))

@@ -97,6 +97,15 @@ def test_a_batch_that_the_service_knew_is_counted(service, client):
     assert client.sent_again == 1
 
 
+def test_a_batch_that_came_in_other_bytes_before_is_known(service, client):
+    """Its key is of its content; its bytes are of a version of Arrow, and of a compression."""
+    service.mishaps[:] = [says(422, "Another batch came.", code="key-reused")]
+
+    done = client.push("m", [rows_of(100)], batch_rows=50)
+
+    assert (done.known, service.rows_learned()) == (50, 50)
+
+
 def test_the_same_rows_are_learned_again_under_another_word_only(service, client):
     for stream in ("", "", "second pass"):
         client.push("m", [rows_of(100)], stream=stream)
@@ -266,6 +275,20 @@ class TestAJournal:
 
         with pytest.raises(DataError, match="aren't those"):
             client.push("m", [rows_of(50, seed=1)], batch_rows=10, journal=tmp_path / "journal")
+
+    def test_refuses_another_model_of_the_same_name(self, service, client, tmp_path):
+        client.push("m", [rows_of(50)], batch_rows=10, journal=tmp_path / "journal")
+        service.made += 1
+
+        with pytest.raises(DataError, match="was deleted"):
+            client.push("m", [rows_of(50)], batch_rows=10, journal=tmp_path / "journal")
+
+    def test_needs_no_scope_but_that_of_learning(self, service, client, tmp_path):
+        service.may_read = False
+
+        done = client.push("m", [rows_of(50)], batch_rows=10, journal=tmp_path / "journal")
+
+        assert done.sent == 50
 
     def test_refuses_other_work(self, client, tmp_path):
         where = tmp_path / "journal"

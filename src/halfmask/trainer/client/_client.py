@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import quote
 
-from halfmask._errors import ParameterError
+from halfmask._errors import ParameterError, TrainerError
 from halfmask._progress import silent
 from halfmask._validation import integer_at_least, one_of
 from halfmask.hashing import HashedRows
@@ -352,7 +352,6 @@ class TrainerClient:
                 self._transport,
                 _path(name, "predict"),
                 placed(bare, model=name, stream="", n_rows=batch_rows),
-                width=self.model(name).width,
                 in_flight=in_flight,
                 compression=self._compression,
                 journal=opened,
@@ -373,7 +372,18 @@ class TrainerClient:
         if where is None:
             return None
         target = target_key(work, self._url, name, stream)
-        return stack.enter_context(Journal(where, work=target, batch_rows=batch_rows))
+        made = self._made(name)
+        return stack.enter_context(Journal(where, work=target, batch_rows=batch_rows, made=made))
+
+    def _made(self, name: str) -> float | None:
+        """Return when a model was made, if the token may know it."""
+        try:
+            made = self.model(name).told.get("created")
+        except TrainerError as error:
+            if error.status == 403:
+                return None
+            raise
+        return made if isinstance(made, float | int) else None
 
 
 def _path(name: str, *behind: str) -> str:

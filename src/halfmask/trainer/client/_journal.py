@@ -1,9 +1,9 @@
 """A file that remembers which batches were acknowledged, so that work goes on after a kill.
 
-It begins with one line of JSON: the format, what work it is of, and how many rows a batch has. A
-record for each acknowledged batch follows: its number, its rows, its key, the bytes that were
-answered for it, and a checksum. Records are only appended. What is torn at the end is no record:
-that batch is sent once more, and the service knows it by its key.
+It begins with one line of JSON: the format, what work it is of, how many rows a batch has, and when
+the model was made. A record for each acknowledged batch follows: its number, its rows, its key, the
+bytes that were answered for it, and a checksum. Records are only appended. What is torn at the end
+is no record: that batch is sent once more, and the service knows it by its key.
 """
 
 from __future__ import annotations
@@ -58,6 +58,8 @@ class Journal:
         A word for what it is of: journals of other work are refused.
     batch_rows
         How many rows a batch has: with another number, batches would be others.
+    made
+        When the model was made, where that is known: another one of its name has learned nothing.
 
     Raises
     ------
@@ -73,8 +75,10 @@ class Journal:
     missing. It holds no row, name, token or address; for predictions, it holds those.
     """
 
-    def __init__(self, where: str | Path, *, work: str, batch_rows: int) -> None:
-        self._header = {"format": _FORMAT, "work": work, "batch_rows": batch_rows}
+    def __init__(
+        self, where: str | Path, *, work: str, batch_rows: int, made: float | None = None
+    ) -> None:
+        self._header = {"format": _FORMAT, "work": work, "batch_rows": batch_rows, "made": made}
         self._lock = threading.Lock()
         self._records: dict[int, Record] = {}
         try:
@@ -177,6 +181,11 @@ class Journal:
             raise DataError(
                 "The journal is of another service, model or stream.",
                 hint="Give the journal of this one, or another name.",
+            )
+        if None not in (made := [found.get("made"), self._header["made"]]) and made[0] != made[1]:
+            raise DataError(
+                "The journal is of a model that was deleted; this one has its name.",
+                hint="Give another name: this model has learned nothing of it.",
             )
         if found.get("batch_rows") != self._header["batch_rows"]:
             raise DataError(

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["predict_batches"]
 
 FIELD = "p"
-#: What an answer has besides its numbers: a schema, heads of messages, padding.
-_BESIDE = 1 << 16
+#: A longer answer isn't read: 8,192 rows of 8,000 classes.
+_MOST_BYTES = 1 << 28
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,12 +44,11 @@ def predict_batches(
     path: str,
     batches: Iterator[tuple[Place, HashedRows]],
     *,
-    width: int,
     in_flight: int,
     compression: Compression,
     journal: Journal | None,
 ) -> Generator[NDArray[np.float32]]:
-    """Yield the predictions of each batch: of one number a row, or of ``width`` where not 1."""
+    """Yield the predictions of each batch: a number for each row, or a row of numbers."""
 
     def predict(item: tuple[Place, HashedRows], stopped: threading.Event) -> _Predicted:
         place, rows = item
@@ -57,22 +56,29 @@ def predict_batches(
         if journal is not None and place.number in journal:
             journal.check(place.number, key)
             numbers = np.frombuffer(journal.answer(place.number), "<f4")
-            found = _shaped(numbers, len(rows), width)
+            width = len(numbers) // len(rows)
+            found = numbers if width == 1 else numbers.reshape(len(rows), width)
             return _Predicted(place=place, key=key, found=found, resumed=True)
         answer = transport.request(
             "POST",
             path,
             body=arrow_body(rows, compression),
             headers={"Accept": ARROW_STREAM},
-            most_bytes=4 * width * len(rows) + _BESIDE,
+            most_bytes=_MOST_BYTES,
             stopped=stopped,
         )
-        numbers = _numbers(answer.content)
-        return _Predicted(
-            place=place, key=key, found=_shaped(numbers, len(rows), width), resumed=False
-        )
+        found = _numbers(answer.content)
+        if len(found) != len(rows):
+            raise TrainerError(
+                f"The service answered for {len(found)} rows where {len(rows)} were asked about."
+            )
+        return _Predicted(place=place, key=key, found=found, resumed=False)
 
+    shapes = set()
     for each in flow(batches, predict, at_once=in_flight):
+        shapes.add(each.found.shape[1:])
+        if len(shapes) > 1:
+            raise TrainerError("The service's answers have different numbers of classes.")
         if journal is not None and not each.resumed:
             data = np.ascontiguousarray(each.found, "<f4").tobytes()
             journal.add(each.place.number, each.key, rows=len(each.found), answer=data)
@@ -80,42 +86,40 @@ def predict_batches(
 
 
 def _numbers(content: bytes) -> NDArray[np.float32]:
-    """Return the numbers of an answer, row by row; nothing of the service's bytes is believed."""
+    """Return the numbers of an answer; nothing of the service's bytes is believed."""
     import pyarrow as pa  # noqa: PLC0415 # it takes 0.2 s
 
-    parts: list[NDArray[np.float32]] = []
     try:
         with pa.ipc.open_stream(content) as reader:
             if reader.schema.names != [FIELD]:
                 raise _strange()
-            for batch in reader:
-                batch.validate(full=True)
-                parts.append(_flat(batch.column(0)))
-    except (pa.ArrowException, OSError):
+            kind = reader.schema.field(0).type
+            width = kind.list_size if pa.types.is_fixed_size_list(kind) else 1
+            parts = [_flat(batch) for batch in reader]
+    except (pa.ArrowException, OSError, ValueError):
         raise _strange() from None
-    found = np.concatenate(parts) if parts else np.empty(0, np.float32)
+    found = np.concatenate([np.empty(0, np.float32), *parts])
     if not np.isfinite(found).all():
         raise TrainerError("A prediction of the service is not a finite number.")
-    return found
+    if width < 1 or len(found) % width:
+        raise _strange()
+    return found if width == 1 else found.reshape(-1, width)
 
 
-def _flat(column: Any) -> NDArray[np.float32]:  # noqa: ANN401 # pyarrow ships no types
+def _flat(batch: Any) -> NDArray[np.float32]:  # noqa: ANN401 # pyarrow ships no types
+    """Return the numbers of a record batch, row by row."""
     import pyarrow as pa  # noqa: PLC0415 # as above
 
+    batch.validate(full=True)
+    column = batch.column(0)
+    if column.null_count:
+        raise _strange()
     if pa.types.is_fixed_size_list(column.type):
         column = column.flatten()
     if column.type != pa.float32() or column.null_count:
         raise _strange()
     found: NDArray[np.float32] = column.to_numpy()
     return found
-
-
-def _shaped(numbers: NDArray[np.float32], n_rows: int, width: int) -> NDArray[np.float32]:
-    if len(numbers) != n_rows * width:
-        raise TrainerError(
-            f"The service answered {len(numbers)} numbers where {n_rows * width} were asked for."
-        )
-    return numbers if width == 1 else numbers.reshape(n_rows, width)
 
 
 def _strange() -> TrainerError:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from halfmask.trainer.client._body import Compression, arrow_body
+from halfmask._errors import TrainerError
+from halfmask.trainer.client._body import Body, Compression, arrow_body
 from halfmask.trainer.client._flow import flow
 
 if TYPE_CHECKING:
@@ -69,14 +70,7 @@ def push_batches(
         if journal is not None and place.number in journal:
             journal.check(place.number, key)
             return Pushed(rows=n_rows, sent=0, resumed=n_rows, known=0)
-        answer = transport.request(
-            "POST",
-            path,
-            body=arrow_body(rows, compression),
-            headers={"Idempotency-Key": key.hex()},
-            stopped=stopped,
-        )
-        known = _was_known(answer.json())
+        known = _sent(transport, path, arrow_body(rows, compression), key, stopped)
         if journal is not None:
             journal.add(place.number, key, rows=n_rows)
         return Pushed(rows=n_rows, sent=n_rows, resumed=0, known=n_rows if known else 0)
@@ -84,5 +78,18 @@ def push_batches(
     yield from flow(batches, push, at_once=in_flight)
 
 
-def _was_known(answer: Any) -> bool:  # noqa: ANN401 # what JSON holds
-    return isinstance(answer, dict) and bool(answer.get("replayed", False))
+def _sent(
+    transport: Transport, path: str, body: Body, key: bytes, stopped: threading.Event
+) -> bool:
+    """Send a batch until it is acknowledged; return whether the service had it before."""
+    headers = {"Idempotency-Key": key.hex()}
+    try:
+        answer = transport.request("POST", path, body=body, headers=headers, stopped=stopped)
+    except TrainerError as error:
+        # The key is one of content: these rows came before, in other bytes (another version of
+        # Arrow, another compression).
+        if error.word == "key-reused":
+            return True
+        raise
+    told = answer.json()
+    return isinstance(told, dict) and told.get("replayed") is True

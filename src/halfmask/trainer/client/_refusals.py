@@ -66,20 +66,19 @@ def refused(answer: Answer, token: str | None) -> TrainerError:
     token.
     """
     what, hint = _SAID.get(answer.status, ("The service didn't do it", None))
-    words = _words(answer)
-    if token is not None and token in words:
-        words = ""
-    said = f"{what} ({answer.status}). It says: {words}." if words else f"{what} ({answer.status})."
-    return TrainerError(said, hint=hint, status=answer.status)
-
-
-def _words(answer: Answer) -> str:
     try:
         found = json.loads(answer.content)
     except ValueError:
-        return ""
-    words = found.get("error") if isinstance(found, dict) else None
-    if not isinstance(words, str):
+        found = None
+    told = found if isinstance(found, dict) else {}
+    words, code = _shown(told.get("error"), token), _shown(told.get("code"), token)
+    said = f"{what} ({answer.status}). It says: {words}." if words else f"{what} ({answer.status})."
+    return TrainerError(said, hint=hint, status=answer.status, word=code or None)
+
+
+def _shown(words: object, token: str | None) -> str:
+    """Return words of a service as they may be shown."""
+    if not isinstance(words, str) or (token is not None and token in words):
         return ""
     line = " ".join(words.split())
     shown = "".join(each if each.isprintable() else "?" for each in line)[:_MOST_LETTERS]

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from halfmask._errors import (
         ColumnNotFoundError,
         DataError,
+        DivergenceError,
         GuaranteeNotMetError,
         HalfmaskError,
         HierarchyError,
@@ -72,6 +73,7 @@ _ROOMS = {
     "ColumnNotFoundError": "_errors",
     "DataError": "_errors",
     "DistinctLDiversity": "guarantees",
+    "DivergenceError": "_errors",
     "EncodingTarget": "assess.attacks",
     "EntropyLDiversity": "guarantees",
     "GuaranteeNotMetError": "_errors",
@@ -127,6 +129,7 @@ __all__ = [
     "ColumnNotFoundError",
     "DataError",
     "DistinctLDiversity",
+    "DivergenceError",
     "EncodingTarget",
     "EntropyLDiversity",
     "GuaranteeNotMetError",

@@ -1,0 +1,12 @@
+"""Online learning from hashed rows: one pass, in compiled loops, measured as it goes.
+
+Start with `OnlineLearner`, which learns from :class:`halfmask.hashing.HashedRows`; `learn_file`
+reads, hashes and learns a file in one go.
+"""
+
+from __future__ import annotations
+
+from halfmask.trainer.learner._learner import OnlineLearner
+from halfmask.trainer.learner._progress import Progress
+
+__all__ = ["OnlineLearner", "Progress"]

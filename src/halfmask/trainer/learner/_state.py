@@ -1,0 +1,75 @@
+"""What an online learner has learnt: its weights, and what the optimizer keeps beside them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from halfmask.trainer.learner._progress import Progress
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from halfmask.trainer.learner._settings import Settings
+
+__all__ = ["State"]
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class State:
+    """The part of a learner that changes.
+
+    Parameters
+    ----------
+    model
+        ``float32`` (slots + 1, lanes, outputs): the bias is the last slot, the weights are the
+        first lane.
+    scales
+        ``float32`` (slots,): the largest magnitude each slot has had; None as long as all rows
+        came without values, or where updates aren't normalized.
+    counts
+        How many rows were learnt, and the sum of their squared norms.
+    progress
+        Of all rows so far.
+    bound
+        What no weight is beyond, in magnitude; infinity where that isn't known.
+    """
+
+    model: NDArray[np.float32]
+    scales: NDArray[np.float32] | None
+    counts: NDArray[np.float64]
+    progress: Progress
+    bound: float
+
+    @classmethod
+    def fresh(cls, settings: Settings) -> State:
+        """Return the state of a learner that has seen nothing."""
+        return cls(
+            model=np.zeros((settings.slots + 1, settings.lanes, settings.outputs), np.float32),
+            scales=None,
+            counts=np.zeros(2),
+            progress=Progress.none(answers=settings.answers),
+            bound=0.0,
+        )
+
+    def copy(self) -> State:
+        """Return a state that shares no array with this one."""
+        return State(
+            model=self.model.copy(),
+            scales=None if self.scales is None else self.scales.copy(),
+            counts=self.counts.copy(),
+            progress=self.progress,
+            bound=self.bound,
+        )
+
+    def need_scales(self) -> NDArray[np.float32]:
+        """Return the scales; if there are none yet, each is what rows without values left it at.
+
+        A value that isn't given is one: the scale of every slot, where such rows came before.
+        """
+        if self.scales is None:
+            start = 1.0 if self.counts[0] else 0.0
+            self.scales = np.full(len(self.model) - 1, start, np.float32)
+        return self.scales

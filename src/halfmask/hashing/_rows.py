@@ -253,8 +253,8 @@ class HashedRows:
 
         Guarantees
         ----------
-        Nothing of the batch is believed: offsets, lengths and masks are checked before they are
-        followed, so that bytes of a stranger raise this error, or are rows.
+        Offsets and lengths are checked before they are followed, so that bytes of a stranger raise
+        this error, or are rows.
         """
         from halfmask.hashing._wire import arrays_of  # noqa: PLC0415 # pyarrow takes 0.2 s
 

@@ -87,6 +87,20 @@ def test_what_is_taken_back_leaves_no_trace(naive, make_rows):
     assert learner.refused == ("x",)
 
 
+def test_nothing_answers_that_was_not_judged(naive, make_rows):
+    learner = defended(naive, make_rows, caps=None, clip=None, every=240)
+    learner.learn(make_rows(240, 9), client="a")
+    clean = make_rows(300, 5)
+    judged = learner.predict(clean)
+    learner.learn(make_rows(100, 4, flipped=True, weight=30.0), client="x")
+    assert (learner.predict(clean) == judged).all()
+    again = DefendedLearner.from_bytes(learner.to_bytes(), kind=naive)
+    assert (again.predict(clean) == judged).all()
+    assert learner.learn(make_rows(200, 6), client="a").rollback.clients == (("x", 100),)
+    assert accuracy(learner, clean) > accuracy(naive(), clean) + 0.2
+    assert (learner.predict(clean) != judged).any()
+
+
 def test_a_refused_client_waits_for_others_and_longer_each_time(naive, make_rows):
     learner = defended(naive, make_rows, caps=None, clip=None, every=60, pause=120)
     good, bad = make_rows(120, 1), make_rows(60, 2, flipped=True, weight=30.0)

@@ -122,9 +122,12 @@ def test_predictions_that_are_no_numbers_are_refused(told):
 
 
 def test_quality_of_margins_classes_and_numbers():
-    assert Quality.of(Told([-3.0, 2.0, -0.1, 5.0]), canaries([0, 1, 1, 1])) == Quality(
+    margins = Told([-3.0, 2.0, -0.1, 5.0])
+    assert Quality.of(margins, canaries([0, 1, 1, 1]), margins=True) == Quality(
         error=0.25, loss=0.25
     )
+    guard = Guard(tolerance=0.1, drift=0.1, least_rows=1, margins=True)
+    assert guard.quality(margins, canaries([0, 1, 0, 1])).error == 0.0
     classes = canaries([0, 2], classes=3)
     told = Told([[0.8, 0.1, 0.1], [0.6, 0.2, 0.2]])
     assert Quality.of(told, classes).error == 0.5

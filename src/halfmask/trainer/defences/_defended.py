@@ -9,7 +9,6 @@ import numpy as np
 
 from halfmask._errors import ParameterError
 from halfmask._validation import integer_at_least
-from halfmask.trainer.defences._guard import Quality
 from halfmask.trainer.defences._memory import Memory
 
 if TYPE_CHECKING:
@@ -118,6 +117,8 @@ class DefendedLearner:
     -----
     **Guarantees.** Everything follows from the learner, the settings, and the clients' batches in
     their order: a replay gives the same weights, bit by bit, whenever it was saved between.
+    With a guard no weights answer that weren't judged: predictions are those of the last judgement,
+    up to `every` rows and one batch ago.
     What is taken back leaves no trace in the weights: after a bad stretch the learner is what it
     was at its start, and learns the stretch again client by client, each judged by itself. Of a
     client that fails nothing of the stretch stays; the others' rows stay, all of them.
@@ -158,13 +159,14 @@ class DefendedLearner:
         self.clip, self.caps, self.guard, self.canaries = clip, caps, guard, canaries
         self.every, self.pause = int(every), int(pause)
         self._learner = learner
+        self._answering = learner
         self._memory = Memory()
         if guard is not None:
             if canaries is None:
                 raise ParameterError("A guard needs canaries.", hint="Hold labelled rows back.")
             self._memory.best = guard.judge(learner, learner, canaries).after
             self._memory.last = self._memory.best
-            self._memory.start = learner.to_bytes()
+            self._begin_stretch()
 
     def learn(self, rows: HashedRows, *, client: str = "") -> Learned:
         """Learn rows of a client, as far as the defences let them.
@@ -193,11 +195,11 @@ class DefendedLearner:
         )
 
     def predict(self, rows: HashedRows) -> NDArray[np.floating]:
-        """Predict rows as the learner does; rows of a stretch that isn't judged yet count, too."""
-        return self._learner.predict(rows)
+        """Predict rows; with a guard, by the learner as it was last judged."""
+        return self._answering.predict(rows)
 
     def digest(self) -> str:
-        """Return the SHA-256 of the learner's weights."""
+        """Return the SHA-256 of what was learned, judged or not."""
         return self._learner.digest()
 
     def learned_of(self, client: str) -> float:
@@ -256,12 +258,20 @@ class DefendedLearner:
             return None
         verdict = self.guard.judge(memory.last, self._learner, self.canaries, best=memory.best)
         rollback = None if verdict.accepted else self._taken_back(verdict)
-        now = verdict.after if rollback is None else Quality.of(self._learner, self.canaries)
+        now = (
+            verdict.after if rollback is None else self.guard.quality(self._learner, self.canaries)
+        )
         memory.last = now
         memory.best = memory.best.better(now)
+        self._begin_stretch()
+        return rollback
+
+    def _begin_stretch(self) -> None:
+        """Keep the learner as it was judged, to answer and to go back to."""
+        memory = self._memory
         memory.stretch.clear()
         memory.start = self._learner.to_bytes()
-        return rollback
+        self._answering = self._again(memory.start)
 
     def _taken_back(self, verdict: Verdict) -> Rollback:
         """Learn the stretch again client by client, and keep what doesn't harm."""

@@ -46,8 +46,23 @@ class Quality:
         return Quality(error=min(self.error, other.error), loss=min(self.loss, other.loss))
 
     @classmethod
-    def of(cls, learner: Predicting, rows: HashedRows) -> Quality:
-        """Measure a learner; predictions that are no numbers make both infinite."""
+    def of(cls, learner: Predicting, rows: HashedRows, *, margins: bool = False) -> Quality:
+        """Measure a learner; predictions that are no numbers make both infinite.
+
+        Parameters
+        ----------
+        learner
+            What predicts.
+        rows
+            The canaries.
+        margins
+            Whether predictions of two classes are margins, whose sign is the class.
+
+        Raises
+        ------
+        ParameterError
+            If the rows have no labels.
+        """
         labels = rows.labels
         if labels is None:
             raise ParameterError("Canaries must have labels.")
@@ -64,12 +79,8 @@ class Quality:
             hot[np.arange(len(rows)), labels.astype(np.int64)] = 1.0
             return cls(error=float(wrong.mean()), loss=float(((told - hot) ** 2).sum(1).mean() / 2))
         told = told.reshape(len(rows))
-        probabilities = bool(((told >= 0) & (told <= 1)).all())
-        wrong = (told >= (0.5 if probabilities else 0.0)) != (labels > 0)
-        error = float(wrong.mean())
-        return cls(
-            error=error, loss=float(((told - labels) ** 2).mean()) if probabilities else error
-        )
+        error = float(((told >= (0.0 if margins else 0.5)) != (labels > 0)).mean())
+        return cls(error=error, loss=error if margins else float(((told - labels) ** 2).mean()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +117,8 @@ class Guard:
     least_rows
         How many canaries there must be, at least 1. With 1,000 of them an accuracy is known to
         0.03, and a difference on the same rows to less.
+    margins
+        Whether predictions are margins, as those of a hinge loss, and not probabilities.
 
     Notes
     -----
@@ -144,6 +157,7 @@ class Guard:
     tolerance: float
     drift: float
     least_rows: int = 500
+    margins: bool = False
 
     def __post_init__(self) -> None:
         for name in ("tolerance", "drift"):
@@ -180,11 +194,15 @@ class Guard:
             raise ParameterError(
                 f"Guard needs at least {self.least_rows:,} canaries. Got {len(holdout):,}."
             )
-        was = before if isinstance(before, Quality) else Quality.of(before, holdout)
-        now = Quality.of(after, holdout)
+        was = before if isinstance(before, Quality) else self.quality(before, holdout)
+        now = self.quality(after, holdout)
         why = self._why(was, now, "tolerance", self.tolerance)
         why = why or self._why(was if best is None else best, now, "drift", self.drift)
         return Verdict(accepted=not why, before=was, after=now, why=why)
+
+    def quality(self, learner: Predicting, holdout: HashedRows) -> Quality:
+        """Return how well a learner predicts the canaries."""
+        return Quality.of(learner, holdout, margins=self.margins)
 
     def _why(self, was: Quality, now: Quality, bound: str, allowed: float) -> str:
         # "Not within" rather than "beyond": infinite or missing numbers are never accepted.

@@ -59,7 +59,7 @@ def test_the_worst_recipe_is_the_one_told(trainer):
     outcome = WORST.run(trainer(), seed=0)[0]
     before = outcome.details["accuracy without attack"]
     under = [v for name, v in outcome.details.items() if name.startswith("accuracy under ")]
-    assert len(under) == 12
+    assert len(under) == 18
     assert outcome.success.value == pytest.approx(before - min(under))
 
 

@@ -65,9 +65,10 @@ def batches_of(target: TrainerTarget, rows: HashedRows) -> list[tuple[str, Hashe
 def woven(
     honest: list[tuple[str, HashedRows]], poison: list[tuple[str, HashedRows]], place: str
 ) -> list[tuple[str, HashedRows]]:
-    """Return both streams as one, the poison ``"last"`` of all, or ``"spread"`` evenly."""
-    if place == "last":
-        return [*honest, *poison]
+    """Return both streams as one: the poison ``"last"``, ``"late"``, or ``"spread"`` evenly."""
+    if place != "spread":
+        at = len(honest) if place == "last" else round(0.9 * len(honest))
+        return [*honest[:at], *poison, *honest[at:]]
     after = (np.arange(len(poison)) + 1) * len(honest) // (len(poison) + 1)
     found: list[tuple[str, HashedRows]] = []
     for at, each in enumerate(honest):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["WorstCasePoisoning"]
 
-_PLACES = ("last", "spread")
+_PLACES = ("last", "late", "spread")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,10 +45,11 @@ class WorstCasePoisoning:
     -----
     Recipes: rows drawn at random with flipped labels; the rows of which a model of the public rows
     is surest, flipped; the most usual rows of the more frequent class, under the other label. Each
-    is sent at the end, where nothing comes after it, and spread over the stream, with each of the
-    weights. After Jagielski et al., "Manipulating machine learning" (S&P 2018), and Wang and
-    Chaudhuri, "Data poisoning attacks against online learning" (2018), who show that the end of a
-    stream is where it hurts. No search finds the true worst: this is a lower bound of the harm.
+    is sent at the end, where nothing comes after it, after nine tenths, where a defence has time to
+    see it, and spread over the stream, with each of the weights. After Jagielski et al.,
+    "Manipulating machine learning" (S&P 2018), and Wang and Chaudhuri, "Data poisoning attacks
+    against online learning" (2018), who show that the end of a stream is where it hurts. No search
+    finds the true worst: this is a lower bound of the harm.
 
     Examples
     --------

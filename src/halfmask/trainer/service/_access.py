@@ -39,6 +39,7 @@ class Access:
         self._requests: dict[bytes, Bucket] = {}
         self._rows: dict[bytes, Bucket] = {}
         self._read_at = float("-inf")
+        self._looking = asyncio.Lock()
 
     async def keep_up(self) -> None:
         """Read the tokens again and again, until it is cancelled."""
@@ -59,8 +60,8 @@ class Access:
         if parts is None:
             raise _unknown()
         identity, secret = parts
-        if identity not in self._known and time.monotonic() - self._read_at > AGAIN_SECONDS:
-            await self._read()
+        if identity not in self._known:
+            await self._look_again()
         token = self._known.get(identity)
         if token is None or not self._tokens.is_of(token, secret) or not token.holds(time.time()):
             raise _unknown()
@@ -71,13 +72,21 @@ class Access:
         """Count rows, or raise a `RefusedError` with 429. Called in the event loop."""
         _take(self._rows, token, token.rows_per_second, rows)
 
+    async def _look_again(self) -> None:
+        """Read the tokens once for all that ask for unknown ones, and not too often."""
+        asked = time.monotonic()
+        async with self._looking:
+            if self._read_at < asked:
+                await asyncio.sleep(self._read_at + AGAIN_SECONDS - asked)
+                await self._read()
+
     async def _read(self) -> None:
         loop = asyncio.get_running_loop()
+        self._read_at = time.monotonic()
         # A disk that is full doesn't lock anybody out: what was known stays known.
         with suppress(HalfmaskError):
             listed = await loop.run_in_executor(self._pool, self._tokens.listed)
             self._known = {each.id: each for each in listed if not each.revoked}
-        self._read_at = time.monotonic()
 
 
 def demand(token: Token, scope: Scope) -> None:

@@ -11,7 +11,7 @@ from halfmask.trainer.service import _told as told
 from halfmask.trainer.service._access import demand
 from halfmask.trainer.service._answers import json_of
 from halfmask.trainer.service._asking import FAILURES, service_of, token_of
-from halfmask.trainer.store import Model, RefusedError, Snapshot
+from halfmask.trainer.store import Curve, Model, RefusedError, Snapshot
 
 __all__ = ["router"]
 
@@ -136,14 +136,14 @@ def _facts(model: Model, digest: bool = False) -> dict[str, Any]:  # noqa: FBT00
 
 
 def _snapshot(of: Snapshot) -> dict[str, Any]:
-    curve = of.told["curve"]
+    curve = Curve.from_dict(of.told["curve"])
     return {
         "snapshot": of.seq,
         "automatic": of.automatic,
         "made": of.made,
         "bytes": of.size,
-        "rows": curve["rows"],
-        "loss": curve["loss"] / curve["rows"] if curve["rows"] else None,
+        "rows": curve.rows,
+        **curve.total.means(classes=curve.classes),
     }
 
 

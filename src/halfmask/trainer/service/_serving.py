@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from halfmask.trainer.service._options import ServiceOptions
 
-__all__ = ["run", "tls_context"]
+__all__ = ["run", "server_of", "tls_context"]
 
 #: Python lets a thread run for 5 ms before another one may: that is a quarter of what a prediction
 #: may take.
@@ -37,7 +37,31 @@ def run(
     tls: ssl.SSLContext | None,
     started: Callable[[int], None],
 ) -> None:
-    """Serve until the process is asked to end; then finish what was acknowledged.
+    """Serve until the process is asked to end; then finish what was acknowledged."""
+    sys.setswitchinterval(SWITCH_SECONDS)
+    server = server_of(folder, host=host, port=port, options=options, tls=tls, started=started)
+    try:
+        server.run()
+    except KeyboardInterrupt:
+        # uvicorn has finished what was begun, and says again that it was asked to end.
+        if not server.should_exit:
+            raise
+    except SystemExit:
+        raise ParameterError(
+            "The service can't listen there.", hint="Is another one using the port?"
+        ) from None
+
+
+def server_of(
+    folder: str | Path,
+    *,
+    host: str,
+    port: int,
+    options: ServiceOptions,
+    tls: ssl.SSLContext | None,
+    started: Callable[[int], None],
+) -> uvicorn.Server:
+    """Return a server that doesn't run yet.
 
     Parameters
     ----------
@@ -52,7 +76,6 @@ def run(
     started
         Called with the port when it listens.
     """
-    sys.setswitchinterval(SWITCH_SECONDS)
     config = uvicorn.Config(
         application(folder, options),
         host=host,
@@ -69,13 +92,7 @@ def run(
         timeout_graceful_shutdown=30,
         ssl_context_factory=None if tls is None else lambda *_: tls,
     )
-    server = _Server(config, started)
-    try:
-        server.run()
-    except SystemExit:
-        raise ParameterError(
-            "The service can't listen there.", hint="Is another one using the port?"
-        ) from None
+    return _Server(config, started)
 
 
 def tls_context(

@@ -37,12 +37,16 @@ class NewModel(_Strict):
     loss: Literal["logistic", "hinge", "squared", "softmax", "quantile"] = "logistic"
     optimizer: Literal["sgd", "adagrad", "ftrl"] = "adagrad"
     bits: Annotated[int, Field(ge=1, le=31)] = 22
-    rate: Annotated[Finite, Field(gt=0, le=1e6)] = 0.5
+    rate: Annotated[Finite, Field(gt=0, le=1e6)] | None = None
+    decay: Annotated[Finite, Field(ge=0, le=1)] = 0.5
     l1: Annotated[Finite, Field(ge=0, le=1e6)] = 0.0
     l2: Annotated[Finite, Field(ge=0, le=1e6)] = 0.0
+    beta: Annotated[Finite, Field(gt=0, le=1e6)] = 1.0
     classes: Annotated[int, Field(ge=2, le=1 << 20)] = 2
     tau: Annotated[Finite, Field(gt=0, lt=1)] = 0.5
     normalized: bool = True
+    invariant: bool = True
+    intercept: bool = True
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0
 
 
@@ -122,8 +126,8 @@ class Point(BaseModel):
     """The means of the rows since the point before; `rows` are those learned until here."""
 
     rows: int
-    loss: float
-    accuracy: float
+    loss: float | None
+    accuracy: float | None
 
 
 class Metrics(Done):
@@ -147,6 +151,7 @@ class SnapshotTold(Done):
     bytes: int
     rows: int
     loss: float | None
+    accuracy: float | None
 
 
 class Snapshots(Done):

@@ -9,6 +9,7 @@ weights have to be. Nothing here knows of HTTP but the status that a `RefusedErr
 from __future__ import annotations
 
 from halfmask.trainer.store._budget import Budget, Lease
+from halfmask.trainer.store._curve import Curve
 from halfmask.trainer.store._job import Batch, Receipt
 from halfmask.trainer.store._limits import Limits
 from halfmask.trainer.store._log import ExampleLog
@@ -26,6 +27,7 @@ __all__ = [
     "SCOPES",
     "Batch",
     "Budget",
+    "Curve",
     "Entry",
     "ExampleLog",
     "Lease",

@@ -2,14 +2,48 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
-__all__ = ["Curve"]
+__all__ = ["Curve", "Point"]
 
-#: Twice as many points as are shown at least: when they are full, neighbours are joined.
+#: When there are as many, neighbours are joined: at least half as many are always shown.
 MOST_POINTS = 256
 FIRST_SPAN = 1_024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """Sums over a stretch of rows.
+
+    Parameters
+    ----------
+    rows, weight
+        How many there were, and the sum of their weights.
+    loss, right
+        The weighted sums of their losses, and of those that were right.
+    """
+
+    rows: int = 0
+    weight: float = 0.0
+    loss: float = 0.0
+    right: float = 0.0
+
+    def __add__(self, other: Point) -> Point:
+        return Point(
+            rows=self.rows + other.rows,
+            weight=self.weight + other.weight,
+            loss=self.loss + other.loss,
+            right=self.right + other.right,
+        )
+
+    def means(self, *, classes: bool) -> dict[str, Any]:
+        """Return the mean loss, and the accuracy where labels are classes; None without rows."""
+        known = self.weight > 0
+        return {
+            "loss": self.loss / self.weight if known else None,
+            "accuracy": self.right / self.weight if known and classes else None,
+        }
 
 
 @dataclass(slots=True, kw_only=True)
@@ -18,77 +52,67 @@ class Curve:
 
     Parameters
     ----------
-    rows, loss, right
-        How many rows there were, and the sums of their losses and of those that were right.
+    classes
+        Whether labels are classes, which are right or wrong.
+    total
+        All rows.
     span
         How many rows a point stands for at least.
     points
-        Rows, loss and right of each stretch, the oldest first.
+        The stretches, the oldest first.
 
     Examples
     --------
     >>> curve = Curve()
-    >>> curve.add(1_000, 690.0, 500.0)
+    >>> curve.add(Point(rows=1_000, weight=1_000.0, loss=690.0, right=500.0))
     >>> curve.summary()["loss"]
     0.69
     """
 
-    rows: int = 0
-    loss: float = 0.0
-    right: float = 0.0
+    classes: bool = True
+    total: Point = field(default_factory=Point)
     span: int = FIRST_SPAN
-    points: list[tuple[int, float, float]] = field(default_factory=list)
+    points: list[Point] = field(default_factory=list)
 
-    def add(self, rows: int, loss: float, right: float) -> None:
-        """Count rows, with the sums of their losses and of those that were right."""
-        self.rows += rows
-        self.loss += loss
-        self.right += right
-        if self.points and self.points[-1][0] < self.span:
-            rows, loss, right = _joined(self.points.pop(), (rows, loss, right))
-        self.points.append((rows, loss, right))
+    @property
+    def rows(self) -> int:
+        """How many rows there were."""
+        return self.total.rows
+
+    def add(self, point: Point) -> None:
+        """Count rows."""
+        self.total += point
+        if self.points and self.points[-1].rows < self.span:
+            point = self.points.pop() + point
+        self.points.append(point)
         if len(self.points) > MOST_POINTS:
             self.span *= 2
-            pairs = zip(self.points[::2], [*self.points[1::2], None], strict=False)
-            self.points = [one if two is None else _joined(one, two) for one, two in pairs]
+            pairs = zip(self.points[::2], [*self.points[1::2], Point()], strict=False)
+            self.points = [one + two for one, two in pairs]
 
     def summary(self) -> dict[str, Any]:
-        """Return the means as they are shown: None where nothing was learned."""
+        """Return the means as they are shown; those of a point are of its own stretch."""
         behind, curve = 0, []
-        for rows, loss, right in self.points:
-            behind += rows
-            curve.append({"rows": behind, "loss": loss / rows, "accuracy": right / rows})
-        return {
-            "rows": self.rows,
-            "loss": self.loss / self.rows if self.rows else None,
-            "accuracy": self.right / self.rows if self.rows else None,
-            "curve": curve,
-        }
+        for point in self.points:
+            behind += point.rows
+            curve.append({"rows": behind, **point.means(classes=self.classes)})
+        return {"rows": self.rows, **self.total.means(classes=self.classes), "curve": curve}
 
     def to_dict(self) -> dict[str, Any]:
         """Return what a snapshot keeps of it."""
         return {
-            "rows": self.rows,
-            "loss": self.loss,
-            "right": self.right,
+            "classes": self.classes,
+            "total": asdict(self.total),
             "span": self.span,
-            "points": self.points,
+            "points": [asdict(each) for each in self.points],
         }
 
     @classmethod
     def from_dict(cls, kept: dict[str, Any]) -> Curve:
         """Return what a snapshot kept."""
-        points = [(int(rows), float(loss), float(right)) for rows, loss, right in kept["points"]]
         return cls(
-            rows=int(kept["rows"]),
-            loss=float(kept["loss"]),
-            right=float(kept["right"]),
+            classes=bool(kept["classes"]),
+            total=Point(**kept["total"]),
             span=int(kept["span"]),
-            points=points,
+            points=[Point(**each) for each in kept["points"]],
         )
-
-
-def _joined(
-    one: tuple[int, float, float], two: tuple[int, float, float]
-) -> tuple[int, float, float]:
-    return one[0] + two[0], one[1] + two[1], one[2] + two[2]

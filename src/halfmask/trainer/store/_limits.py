@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from halfmask._errors import ParameterError
+from halfmask._validation import integer_at_least
+from halfmask.trainer.store._record import MOST_BODY
+
 __all__ = ["Limits"]
 
 MEBI = 1 << 20
@@ -34,6 +38,11 @@ class Limits:
         How many models a tenant may have at once.
     most_bits
         The largest model: ``2 ** most_bits`` weights for each class.
+
+    Raises
+    ------
+    ParameterError
+        If a number is too small, or a client's quarter of the backlog holds no whole body.
     """
 
     body_bytes: int = 16 * MEBI
@@ -45,3 +54,19 @@ class Limits:
     free_bytes: int = 256 * MEBI
     models_per_tenant: int = 16
     most_bits: int = 24
+
+    def __post_init__(self) -> None:
+        integer_at_least(
+            1,
+            owner="Limits",
+            body_bytes=self.body_bytes,
+            segment_bytes=self.segment_bytes,
+            snapshot_bytes=self.snapshot_bytes,
+            snapshots_kept=self.snapshots_kept,
+            models_per_tenant=self.models_per_tenant,
+            most_bits=self.most_bits,
+        )
+        integer_at_least(0, owner="Limits", free_bytes=self.free_bytes)
+        integer_at_least(4 * self.body_bytes, owner="Limits", backlog_bytes=self.backlog_bytes)
+        if self.body_bytes > MOST_BODY:
+            raise ParameterError(f"A body has at most {MOST_BODY:,} bytes.")

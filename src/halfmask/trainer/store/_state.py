@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from halfmask._errors import HalfmaskError
-from halfmask.trainer.store._curve import Curve
+from halfmask.trainer.store._curve import Curve, Point
 from halfmask.trainer.store._record import MOST_BODY
 from halfmask.trainer.store._stream import unpack
 from halfmask.trainer.store._turns import Turns
@@ -78,8 +78,15 @@ class State:
                     piece = part.slice(start, start + TURN_ROWS)
                     with self.turns.writing():
                         done = self.learner.learn(piece)
-                        loss, right = done.loss * done.rows, (done.accuracy or 0.0) * done.rows
-                        self.curve.add(done.rows, loss, right)
+                        self.curve.classes = done.right_sum is not None
+                        self.curve.add(
+                            Point(
+                                rows=done.rows,
+                                weight=done.weight,
+                                loss=done.loss_sum,
+                                right=done.right_sum or 0.0,
+                            )
+                        )
         except HalfmaskError:
             # It refuses the same rows in the same way when the log is replayed.
             self.skipped += 1

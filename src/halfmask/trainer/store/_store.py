@@ -143,7 +143,8 @@ class Store:
         ParameterError
             If the settings are none of a learner's.
         """
-        new_learner(settings)
+        # Whole, so that they stay what they are when defaults of a later version are others.
+        settings = new_learner(settings).settings
         with self._turn:
             self._check_free(tenant, name)
             self._models[tenant, name] = None  # the name is taken while it is being made

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halfmask._errors import DataError
+from halfmask._validation import one_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from halfmask.hashing._settings import Role
 
 __all__ = ["Column"]
+
+_ROLES = ("category", "number", "text", "set")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -39,6 +42,7 @@ class Column:
     edges: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
+        one_of(_ROLES, owner="a hasher's column", role=self.role)
         edges = self.edges
         if edges is not None and not (np.isfinite(edges).all() and (np.diff(edges) > 0).all()):
             raise DataError("The edges of a column's bins must be finite and ascend.")

@@ -65,6 +65,21 @@ def test_a_file_with_other_rows_is_refused(home, capsys):
     assert "300" in capsys.readouterr().err
 
 
+def test_attacks_that_were_not_run_are_named_with_what_they_lack(home, capsys):
+    assert _run(home, str(home / "sent.parquet"), "--json") == 0
+    lacked = {each["attack"] for each in json.loads(capsys.readouterr().out)["skipped"]}
+    assert {"encodings/date-recovery", "encodings/secret-reuse"} <= lacked
+
+    assert _run(home, str(home / "sent.parquet")) == 0
+    assert "date-recovery: not run, for want of periods" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("way", [["--vault", "v", "--codec", "mine"], ["--frontier", "ill"]])
+def test_a_period_that_would_be_left_unheard_is_refused(home, capsys, way):
+    assert _run(home, *way, "--period", "7") == 2
+    assert "order of time" in capsys.readouterr().err
+
+
 def test_one_way_must_be_said(home, capsys):
     assert _run(home) == 2
     assert _run(home, str(home / "sent.parquet"), "--frontier", "ill") == 2

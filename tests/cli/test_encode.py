@@ -103,8 +103,36 @@ def test_programs_get_one_object(run, home):
     }
     assert [it["name"] for it in made.json["weaknesses"]] == [it.name for it in codec.weaknesses]
     assert (made.json["features"], made.json["columns_sent"]) == (3, 3)
-    assert sent.json == {"ok": True, "rows": 300, "features": 3, "number": 0}
+    codes = [it.token for it in codec.plan_.codes]
+    assert len(codes) == 1
+    assert sent.json == {"ok": True, "rows": 300, "features": 3, "number": 0, "codes": codes}
     assert back.json == {"ok": True, "rows": 300, "predictions": False}
+
+
+def test_what_is_no_number_is_said(run, home):
+    """A learner elsewhere has to be told which columns are codes; the target isn't one of them."""
+    assert run(*home.fit("--target", "pays", "--categorical", "age")).status == 0
+    sent = run(*home.apply("sent.parquet"))
+
+    codec = Codec.from_bytes(home.vault.unseal("codec/adult", context="codec/adult"))
+    (said,) = re.findall(r"^Codes of categories, not numbers: (.+)$", sent.err, re.MULTILINE)
+    columns = pl.read_parquet_schema(home / "sent.parquet")
+    assert set(said.split(", ")) == {it.token for it in codec.plan_.codes}
+    assert said.split(", ") == [name for name in columns if name in said]
+    assert len(said.split(", ")) == 2
+
+
+def test_what_holds_of_many_columns_is_said_once(run, home):
+    """Weaknesses that are alike are one line, with the number or the names of their columns."""
+    home.rows.with_columns(home.rows["town"].alias("seat")).write_parquet(home / "two.parquet")
+
+    few = run(*home.fit("--target", "pays", table="two.parquet"))
+    named = run(*home.fit("--target", "pays", "-v", table="two.parquet", codec="other"))
+
+    (number,) = re.findall(r"^- equality-leaking \((\d+)\): .* its code", few.err, re.MULTILINE)
+    (names,) = re.findall(r"^- equality-leaking \((.+)\): .* its code", named.err, re.MULTILINE)
+    assert names.startswith("town, seat")
+    assert int(number) == len(names.split(", "))
 
 
 def _answered(home, run, *more, learner="trees", target="pays"):

@@ -56,9 +56,15 @@ def test_list_shows_names_and_no_secret(run, room):
         {"name": "plan", "kind": "sealed", "id": None, "bytes": 6},
     ]
     assert re.search(rf"customers +secret +{room.secret.id} +32", people.out)
+    assert "2 entries" in people.out
     for said in (answer.out, people.out):
         assert room.secret._bytes.hex() not in said
         assert "CANARY" not in said
+
+
+def test_one_is_not_many(run, room):
+    room.vault.destroy("plan")
+    assert run(*room.words("list")).out.splitlines()[0].endswith(": 1 entry")
 
 
 def test_a_name_cant_steer_the_terminal(run, room):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -135,6 +136,11 @@ def encoding(
             "Say what is to be attacked, in one way.",
             hint="Give ENCODED, or --vault and --codec, or --frontier TARGET.",
         )
+    if period and encoded is None:
+        raise UsageError(
+            "--period is for rows that left in the order of time.",
+            hint="Give TABLE and ENCODED, both in that order.",
+        )
     reading = Reading(
         format=format, delimiter=delimiter, encoding=encoding, marks=mark, leave_out=leave_out
     )
@@ -230,14 +236,18 @@ def _attacked(target: EncodingTarget, known: int, seed: int, stages: Stages) -> 
     from halfmask.assess.attacks import ATTACKS, attack  # noqa: PLC0415 # half a second
     from halfmask.assess.attacks.encodings import KnownPlaintext  # noqa: PLC0415 # the same
 
-    chosen = []
+    chosen, skipped = [], []
     for name, make in ATTACKS.items():
         if name.startswith("encodings/"):
             each = KnownPlaintext(known=known) if make is KnownPlaintext else make()
-            if not each.lacks(target):
+            why = each.lacks(target)
+            if why:
+                skipped.append((name, why))
+            else:
                 chosen.append(each)
     unprotected = target.unprotected()
-    return attack(target, unprotected=unprotected, attacks=chosen, seed=seed, progress=stages)
+    report = attack(target, unprotected=unprotected, attacks=chosen, seed=seed, progress=stages)
+    return replace(report, skipped=tuple(skipped))
 
 
 def _answer(
@@ -281,6 +291,8 @@ def _show_findings(report: AttackReport) -> None:
         if fewest is not None:
             said = f"{fewest:.0f} known rows" if fewest < 1e9 else "no number of rows tried"
             console().print(f"{finding.outcome.measure}: half comes back from {said}.")
+    for name, why in report.skipped:
+        console().print(f"{name.rpartition('/')[2]}: not run, for want of {why}.", soft_wrap=True)
 
 
 def _show_points(edge: Frontier) -> None:

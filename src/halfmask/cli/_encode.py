@@ -184,8 +184,9 @@ def apply(
 ) -> int:
     """Encode TABLE by a codec of the vault.
 
-    OUT holds numbers under keyed names, the target last where TABLE has it, and may leave. Columns
-    or categories that the codec doesn't know, or cells that would not come back, are an error, and
+    OUT holds numbers under keyed names, the target last where TABLE has it, and may leave. Which of
+    them are codes of categories is said: tell the learner, or it takes them for numbers. Columns or
+    categories that the codec doesn't know, or cells that would not come back, are an error, and
     then nothing is written.
     """
     check_streams(table, out, passphrase_file, as_json=as_json)
@@ -210,14 +211,17 @@ def apply(
             progress=stages,
         )
     if as_json:
-        columns = len(fitted.plan_.tokens)
-        say_json({"ok": True, "rows": done.rows, "features": columns, "number": number})
+        told = {"rows": done.rows, "features": len(fitted.plan_.tokens), "number": number}
+        say_json({"ok": True, **told, "codes": _codes(fitted)})
     else:
         err.print(
             f"Encoded {done.rows:,} rows. Decoding takes codec {printable(codec)} and number "
             f"{number}.",
             soft_wrap=True,
         )
+        if _codes(fitted):
+            said = ", ".join(_codes(fitted))
+            err.print(f"Codes of categories, not numbers: {said}", soft_wrap=True)
     return 0
 
 
@@ -235,6 +239,12 @@ def _dtypes(codec: Codec) -> dict[str, pl.DataType]:
     plan = codec.plan_
     found = dict(zip(plan.names, plan.dtypes, strict=True))
     return found if plan.target is None else {**found, plan.target.name: plan.target.dtype}
+
+
+def _codes(codec: Codec) -> list[str]:
+    """Return the columns that a learner must not take for numbers, in the order of those sent."""
+    codes = {it.token for it in codec.plan_.codes}
+    return [token for token in codec.plan_.tokens if token in codes]
 
 
 def _as_dict(codec: Codec) -> dict[str, object]:
@@ -261,7 +271,11 @@ def _show(codec: Codec, *, verbose: bool) -> None:
         more = f" ({claim.condition})" if verbose else ""
         err.print(f"- {claim.learner}: {claim.scope}{more}", soft_wrap=True)
     err.print("\nWhat it doesn't hide", style="bold")
+    alike: dict[tuple[str, str], list[str]] = {}
     for weakness in codec.weaknesses:
-        columns = printable(", ".join(weakness.columns)) if verbose else len(weakness.columns)
-        err.print(f"- {weakness.name} ({columns}): {weakness.known_plaintext}", soft_wrap=True)
+        key = weakness.name, weakness.known_plaintext
+        alike.setdefault(key, []).extend(weakness.columns)
+    for (name, undone_by), columns in alike.items():
+        said = printable(", ".join(columns)) if verbose else len(columns)
+        err.print(f"- {name} ({said}): {undone_by}", soft_wrap=True)
     err.print("\nThe codec is in the vault. Without it nothing can be decoded again.")

@@ -110,8 +110,8 @@ def list_(
     ]
     if as_json:
         return _answer(opened, "", as_json=True, entries=entries)
-    out = console()
-    out.print(f"Vault {opened.id}, locked by {KINDS[opened.lock_kind]}: {len(entries)} entries")
+    out, held = console(), "1 entry" if len(entries) == 1 else f"{len(entries)} entries"
+    out.print(f"Vault {opened.id}, locked by {KINDS[opened.lock_kind]}: {held}")
     if entries:
         table = listing("name", "kind", "id", "bytes", right=("bytes",))
         for entry in entries:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["HashingTarget", "Rehash", "TrainWeights"]
 
 MOST_BITS = 31
+_ROWS_TO_TELL = 500
 #: The weights of the model that a trainer makes of buckets (rows, columns) and labels 0 and 1.
 TrainWeights: TypeAlias = "Callable[[NDArray[np.uint32], NDArray[np.float64]], NDArray[np.float64]]"
 #: The buckets of rows as their owner hashes them, by a secret: all but the secret is known.
@@ -156,9 +157,8 @@ class HashingTarget:
         from halfmask.data import to_polars  # noqa: PLC0415 # only who asks pays
 
         rows = to_polars(table)
-        hashed = hasher.hash_batch(rows)
         return cls(
-            buckets=np.asarray(hashed.indices, dtype=np.uint32).reshape(rows.height, -1),
+            buckets=_buckets(hasher, rows),
             original=rows,
             bits=hasher.bits,
             labels=None if labels is None else np.asarray(labels, dtype=np.float64),
@@ -205,8 +205,30 @@ class _Again:
     def __call__(self, secret: Secret, rows: pl.DataFrame) -> NDArray[np.uint32]:
         from sklearn.base import clone  # noqa: PLC0415 # sklearn loads late
 
-        again = clone(self.hasher).set_params(secret=secret).fit(rows)
-        return np.asarray(again.hash_batch(rows).indices, np.uint32).reshape(rows.height, -1)
+        return _buckets(clone(self.hasher).set_params(secret=secret).fit(rows), rows)
+
+
+def _buckets(hasher: Hasher, rows: pl.DataFrame) -> NDArray[np.uint32]:
+    """Return what a hasher makes of each cell, column by column.
+
+    Where a row's places are in a keyed order, those that change with a column are its own.
+    """
+    indices = hasher.hash_batch(rows).indices
+    if indices.shape != rows.shape:
+        raise ParameterError(
+            "HashingTarget.of_hasher needs a hasher that makes one bucket of each cell.",
+            hint="Leave out interactions, texts and sets.",
+        )
+    some = rows.head(_ROWS_TO_TELL)
+    before = hasher.hash_batch(some).indices
+    places: list[int] = []
+    for name in rows.columns:
+        without = some.with_columns(pl.lit(None, dtype=rows.schema[name]).alias(name))
+        changed = (hasher.hash_batch(without).indices != before).any(axis=0)
+        # Of a column without any value nothing changes: any place that is left will do.
+        left = [place for place in range(rows.width) if place not in places]
+        places.append(next((place for place in left if changed[place]), left[-1]))
+    return np.ascontiguousarray(indices[:, places])
 
 
 def _texts(frame: pl.DataFrame) -> pl.DataFrame:

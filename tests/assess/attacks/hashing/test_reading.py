@@ -23,6 +23,7 @@ from halfmask.assess.attacks.hashing import (
 from halfmask.assess.attacks.hashing._murmur3 import murmur3
 from halfmask.assess.attacks.hashing._siphash import siphash
 from halfmask.assess.attacks.hashing._ways import Way, unkeyed_ways
+from halfmask.hashing import KeyedHasher
 from halfmask.vault import Secret
 
 READERS = (Dictionary(), BruteForce(seed_bits=12))
@@ -235,3 +236,37 @@ def test_a_target_that_does_not_fit_is_refused(target):
 def test_settings_out_of_range_are_refused(make):
     with pytest.raises(ParameterError):
         make()
+
+
+@pytest.fixture(scope="module")
+def hashers(target):
+    """Return how to make a target of our own hasher, by a secret."""
+
+    def make(secret):
+        hasher = KeyedHasher(secret=secret, bits=18).fit(target.original)
+        return HashingTarget.of_hasher(hasher, target.original, population=target.population)
+
+    return make
+
+
+def test_our_own_hasher_resists_and_its_columns_are_told_apart(target, hashers):
+    """A row's places are in a keyed order: which is which column is granted to the attacker."""
+    ours = hashers(Secret.fresh())
+    for place, name in enumerate(target.original.columns):
+        pairs = set(zip(ours.buckets[:, place].tolist(), target.original[name], strict=True))
+        assert len(pairs) == target.original[name].n_unique()
+    report = attack(ours, unprotected=ours.unprotected(), attacks=list(READERS))
+    assert report.resisted
+    (broken,) = attack(ours, unprotected=ours.unprotected(), attacks=[CoOccurrence()]).findings
+    assert broken.verdict == "broken"
+
+
+def test_our_own_hasher_under_a_weak_secret_is_read(hashers):
+    assert share(Dictionary(sample=10), hashers(Secret.from_bytes(bytes(32)))) == 1.0
+
+
+def test_a_hasher_of_more_than_cells_is_refused(target):
+    rows = target.original
+    hasher = KeyedHasher(secret=Secret.fresh(), interactions=[("town", "sort")]).fit(rows)
+    with pytest.raises(ParameterError, match="one bucket of each cell"):
+        HashingTarget.of_hasher(hasher, rows)

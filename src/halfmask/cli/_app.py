@@ -20,7 +20,10 @@ from halfmask.cli._decode import decode
 from halfmask.cli._describe import describe
 from halfmask.cli._encode import encode
 from halfmask.cli._failures import INTERRUPTED, failure_of
+from halfmask.cli._hash import hash_
+from halfmask.cli._predict import predict
 from halfmask.cli._protect import protect
+from halfmask.cli._push import push
 from halfmask.cli._schema import schema
 from halfmask.cli._serve import serve
 from halfmask.cli._vault import vault
@@ -44,8 +47,9 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-for command in (describe, protect, verify, schema, decode):
+for command in (describe, protect, verify, schema, decode, push, predict):
     app.command()(command)
+app.command(name="hash")(hash_)
 app.add_typer(assess)
 app.add_typer(encode)
 app.add_typer(vault)

@@ -15,7 +15,8 @@ from halfmask.cli._options import FileFormat
 if TYPE_CHECKING:
     import polars as pl
 
-    from halfmask.data import Schema, Source
+    from halfmask.data import ReadOptions, Schema, Source
+    from halfmask.hashing import TableReading
 
 __all__ = [
     "DelimiterOption",
@@ -82,18 +83,32 @@ class Reading:
             source = source if table == "-" else self._open(table, known)
         return source.without(self.leave_out) if self.leave_out else source
 
-    def _open(self, table: str, dtypes: Mapping[str, pl.DataType]) -> Source:
-        from halfmask.data import ReadOptions, open_table  # noqa: PLC0415 # half a second
+    def options(self, dtypes: Mapping[str, pl.DataType] | None = None) -> ReadOptions:
+        """Return what was said of a table that it doesn't say itself."""
+        from halfmask.data import ReadOptions  # noqa: PLC0415 # half a second
 
         marks = None if self.marks is None else tuple(dict.fromkeys(("", *self.marks)))
         tabbed = "\t" if self.delimiter == "\\t" else self.delimiter
         try:
-            options = ReadOptions(
-                delimiter=tabbed, encoding=self.encoding, missing=marks, dtypes=dtypes
+            return ReadOptions(
+                delimiter=tabbed, encoding=self.encoding, missing=marks, dtypes=dtypes or {}
             )
         except ParameterError as error:
             raise UsageError(error.what, hint=error.hint) from None
-        return open_table(table, format=self.format, options=options)
+
+    def for_hashing(self, table: str) -> tuple[str | Source, TableReading]:
+        """Return what `halfmask.hashing` takes: a path as it is, standard input opened once."""
+        from halfmask.hashing import TableReading  # noqa: PLC0415 # half a second
+
+        leave_out = tuple(self.leave_out or ())
+        if table == "-":
+            return self._open(table, {}), TableReading(leave_out=leave_out)
+        return table, TableReading(format=self.format, options=self.options(), leave_out=leave_out)
+
+    def _open(self, table: str, dtypes: Mapping[str, pl.DataType]) -> Source:
+        from halfmask.data import open_table  # noqa: PLC0415 # half a second
+
+        return open_table(table, format=self.format, options=self.options(dtypes))
 
 
 def schema_of(source: Source, categorical: Sequence[str]) -> Schema | None:

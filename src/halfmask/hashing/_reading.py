@@ -166,4 +166,8 @@ class _Parquet:
 
 
 def _is_text(dtype: Any) -> bool:  # noqa: ANN401 # pyarrow ships no types
-    return bool(pa.types.is_string(dtype) or pa.types.is_binary(dtype))
+    types = pa.types
+    return any(
+        fits(dtype)
+        for fits in (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary)
+    )

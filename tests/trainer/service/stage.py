@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import threading
 import time
+from typing import Any
 
 import httpx
 import numpy as np
@@ -100,7 +101,8 @@ class Trainer(Guest):
         self.server = server_of(
             folder, host="127.0.0.1", port=0, options=options, tls=tls, started=self._listens
         )
-        self.service = self.server.config.app.state.service
+        app: Any = self.server.config.app
+        self.service = app.state.service
         self._client = {"trust_env": False, "timeout": 20, **client}
         self._scheme = "https" if tls else "http"
         self._listening = threading.Event()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import time
+from typing import Any
 
 import pytest
 
@@ -31,8 +31,8 @@ ROUTES = {
     ("GET", "/metrics"): "metrics",
 }
 #: Bodies that are good where they go.
-SENT = {
-    "/v1/models": {"json": {"name": "other"}},
+SENT: dict[str, dict[str, Any]] = {
+    "/v1/models": {"json": {"name": "other", "bits": 4}},
     "/v1/models/m/rollback": {"json": {"snapshot": 1}},
     "/v1/models/m/examples": {"content": body(), "headers": {"Content-Type": ARROW}},
     "/v1/models/m/predict": {"content": body(labels=False), "headers": {"Content-Type": ARROW}},
@@ -80,18 +80,17 @@ def test_each_route_needs_its_scope(model, route):
     assert ask(model, route, model.header(ROUTES[route])).status_code < 300
 
 
-@pytest.mark.parametrize("route", [each for each in ROUTES if "/m" in each[1] and "/v1" in each[1]])
+@pytest.mark.parametrize("route", [each for each in ROUTES if each[1].startswith("/v1/models/m")])
 def test_another_tenants_model_is_as_if_it_werent(model, route):
     """The answer is that of a model that nobody has, byte by byte."""
     model.learn(body())
     model.ask("POST", "/v1/models/m/snapshots")
-    other = model.header(tenant="other")
+    other = model.header(tenant="stranger")
     method, path = route
+    sent = dict(SENT.get(path, {})) if method == "POST" else {}
 
     theirs = ask(model, route, other)
-    sent = dict(SENT.get(path, {})) if method == "POST" else {}
-    nobodys = model.ask(method, path.replace("/m", "/zzz", 2).replace("/zzzodels", "/models"),
-                        token=other, **sent)  # fmt: skip
+    nobodys = model.ask(method, path.replace("models/m", "models/n"), token=other, **sent)
 
     refused(theirs, 404, "not-found")
     assert theirs.content == nobodys.content
@@ -109,8 +108,7 @@ def test_a_revoked_token_is_of_no_use_after_a_second(model):
     token = model.header("read")
     assert model.ask("GET", "/v1/models", token=token).status_code == 200
 
-    identity = re.fullmatch(r"Bearer hmt_(\w{16})_\w+", token["Authorization"])[1]
-    model.service.store.tokens.revoke(identity)
+    model.service.store.tokens.revoke(token["Authorization"].split("_")[1])
 
     model.until(lambda: model.ask("GET", "/v1/models", token=token).status_code == 401)
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halfmask import IntegrityError
-from halfmask.trainer.store import EXAMPLES, Entry, ExampleLog
+from halfmask.trainer.store import EXAMPLES, Entry, ExampleLog, RefusedError
 from halfmask.trainer.store._log import SEGMENT_HEAD
 
 CLIENT = b"8 bytes!"
@@ -25,6 +25,14 @@ def entry(body, key=b""):
 
 def bodies(log, after=0):
     return [record.entry.body for record in log.records(after=after)]
+
+
+def told(calls, name, real):
+    def call(*given):
+        calls.append(name)
+        return real(*given)
+
+    return call
 
 
 def only_segment(folder):
@@ -192,19 +200,19 @@ def test_a_log_that_cant_be_set_back_takes_nothing_more(tmp_path, monkeypatch):
         patch.setattr(os, "ftruncate", refuse)
         with pytest.raises(OSError, match="CANARY"):
             log.append([entry(b"two")])
-    with pytest.raises(ValueError, match="restarted") as told:
+    with pytest.raises(RefusedError, match="restarted") as told:
         log.append([entry(b"three")])
     assert told.value.status == 503
 
 
 def test_what_is_appended_is_flushed_before_it_is_told(tmp_path, monkeypatch):
     """The flush comes after the last write, and before `append` returns."""
-    log, calls = ExampleLog(tmp_path), []
+    log = ExampleLog(tmp_path)
+    calls: list[str] = []
     log.append([entry(b"one")])
-    write, flush = os.pwritev, os.fdatasync
-    monkeypatch.setattr(os, "pwritev", lambda *given: calls.append("write") or write(*given))
-    monkeypatch.setattr(os, "fdatasync", lambda *given: calls.append("flush") or flush(*given))
+    for call in ("pwritev", "fdatasync"):
+        monkeypatch.setattr(os, call, told(calls, call, getattr(os, call)))
 
     log.append([entry(b"two"), entry(b"three")])
 
-    assert calls == ["write", "flush"]
+    assert calls == ["pwritev", "fdatasync"]

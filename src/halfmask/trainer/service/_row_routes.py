@@ -71,7 +71,10 @@ async def learn(
         batch = await service.run(
             service.checking, service.batch, model, pieces, kind, lease, (token, key)
         )
-        future, replayed = await _submitted(service, model, batch, token)
+        service.access.take_rows(token, batch.entry.rows)
+        future, replayed = await service.run(
+            service.checking, _submit, service, model, batch, token
+        )
     except BaseException:
         lease.give_back()
         raise
@@ -127,29 +130,14 @@ async def _body(service: Service, request: Request, lease: Lease) -> list[bytes]
         ) from None
 
 
-async def _submitted(
+def _submit(
     service: Service, model: Model, batch: Batch, token: Token
 ) -> tuple[Future[Receipt], bool]:
-    """Hand a batch to its model, if its client may send as many rows."""
+    """Hand a batch to its model; a new one counts for its client's quota. Runs in a thread."""
     rows = batch.entry.rows
-    service.access.take_rows(token, rows)
-    sent = service.store.rows_sent.get(token.id, 0)
-    if token.rows_quota is not None and sent + rows > token.rows_quota:
-        raise RefusedError(
-            "This token's quota of rows is used up, or this batch has more than is left of it.",
-            status=403,
-            word="quota",
-            hint="Whoever runs the service makes tokens with larger quotas.",
-        )
-    service.store.count(token.id, rows)
-    try:
-        future, replayed = await service.run(service.checking, model.submit, batch)
-    except BaseException:
-        service.store.count(token.id, -rows)
-        raise
-    if replayed:
-        service.store.count(token.id, -rows)
-    return future, replayed
+    return model.submit(
+        batch, admit=lambda: service.store.count(token.id, rows, quota=token.rows_quota)
+    )
 
 
 def _arrow(found: NDArray[np.float32], learned: int) -> bytes:

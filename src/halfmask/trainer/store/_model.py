@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from halfmask.trainer.store._committing import Committer, Logged
+from halfmask.trainer.store._committing import Committer, Job, Logged
 from halfmask.trainer.store._job import Batch, Examples, Receipt, Rollback, SnapshotRequest
 from halfmask.trainer.store._key_index import KeyIndex
 from halfmask.trainer.store._keys import Keys
@@ -161,14 +161,23 @@ class Model:
         """Return how much of the disk its log and snapshots take."""
         return self._log.size + sum(each.size for each in self._snapshots.listed())
 
-    def submit(self, batch: Batch) -> tuple[Future[Receipt], bool]:
+    def submit(
+        self, batch: Batch, *, admit: Callable[[], None] = lambda: None
+    ) -> tuple[Future[Receipt], bool]:
         """Take a batch; return its receipt to be, and whether it had come before.
+
+        Parameters
+        ----------
+        batch
+            The batch; its lease is the model's from here on.
+        admit
+            Called for a new batch alone; what it raises is raised, and nothing is taken.
 
         Raises
         ------
         RefusedError
-            429 if as much waits as may, 422 if another batch came under the same key, 503 if the
-            model is being closed or has stopped learning.
+            422 if another batch came under the same key, 503 if the model is being closed or has
+            stopped learning.
         """
         if self.stopped:
             raise _closed()
@@ -178,9 +187,14 @@ class Model:
             if before is not None:
                 batch.lease.give_back()
                 return before, True
-        if not self._committer.queue.put(job):
+        try:
+            admit()
+            self._hand_over(job)
+        except BaseException as error:
             self._keys.forget(batch.entry)
-            raise _closed()
+            # Another request may wait for this one under the same key.
+            job.done.set_exception(error)
+            raise
         return job.done, False
 
     def predict(self, rows: HashedRows) -> NDArray[np.float32]:
@@ -197,8 +211,7 @@ class Model:
                 hint="Delete one.",
             )
         job = SnapshotRequest()
-        if not self._committer.queue.put(job):
-            raise _closed()
+        self._hand_over(job)
         return job.done
 
     def snapshots(self) -> list[Snapshot]:
@@ -226,8 +239,7 @@ class Model:
             kind=ROLLBACK, body=body, checksum=zlib.crc32(body), rows=0, client=client, key=b""
         )
         job = Rollback(entry=entry)
-        if not self._committer.queue.put(job):
-            raise _closed()
+        self._hand_over(job)
         return job.done
 
     def close(self) -> None:
@@ -239,6 +251,10 @@ class Model:
             self._committer.close()
             self._apprentice.close()
             self._log.close()
+
+    def _hand_over(self, job: Job) -> None:
+        if not self._committer.queue.put(job):
+            raise _closed()
 
     def _snapshot_of(self, seq: int) -> Snapshot:
         for each in self._snapshots.listed():

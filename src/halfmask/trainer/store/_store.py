@@ -212,10 +212,24 @@ class Store:
             self._models.pop((tenant, name), None)
             self.broken.discard((tenant, name))
 
-    def count(self, client: bytes, rows: int) -> None:
-        """Count rows that a client has had logged."""
+    def count(self, client: bytes, rows: int, *, quota: int | None = None) -> None:
+        """Count rows that a client has had logged, or hasn't after all.
+
+        Raises
+        ------
+        RefusedError
+            403 if it had more than its quota then; nothing is counted.
+        """
         with self._turn:
-            self.rows_sent[client] = self.rows_sent.get(client, 0) + rows
+            sent = self.rows_sent.get(client, 0) + rows
+            if quota is not None and sent > quota:
+                raise RefusedError(
+                    "This token's quota of rows is used up, or this batch has more than is left.",
+                    status=403,
+                    word="quota",
+                    hint="Whoever runs the service makes tokens with larger quotas.",
+                )
+            self.rows_sent[client] = sent
 
     def close(self) -> None:
         """Close all models, each with a snapshot, and let another service in."""

@@ -1,0 +1,245 @@
+"""Slow, many and greedy clients don't hold others up; a full disk doesn't stop predictions."""
+
+from __future__ import annotations
+
+import dataclasses
+import errno
+import os
+import shutil
+import socket
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from halfmask.trainer.store._state import State
+from trainer.service.stage import (  # type: ignore[import-not-found] # beside, no package
+    ARROW,
+    OPTIONS,
+    Trainer,
+    body,
+    refused,
+    with_limits,
+)
+
+HASTY = dataclasses.replace(OPTIONS, head_seconds=0.4, body_seconds=0.4, answer_seconds=0.4)
+ROWS = body(labels=False)
+
+
+@pytest.fixture
+def held(monkeypatch):
+    """An event that learning waits for."""
+    go, learn = threading.Event(), State.learn
+
+    def held_up(state, parts):
+        assert go.wait(60)
+        learn(state, parts)
+
+    monkeypatch.setattr(State, "learn", held_up)
+    yield go
+    go.set()
+
+
+def opened(trainer, sent):
+    connection = socket.create_connection(("127.0.0.1", trainer.port), timeout=20)
+    connection.sendall(sent)
+    return connection
+
+
+def head(trainer, *more):
+    token = trainer.everything["Authorization"]
+    lines = [
+        "POST /v1/models/m/examples HTTP/1.1",
+        "Host: x",
+        f"Authorization: {token}",
+        f"Content-Type: {ARROW}",
+        *more,
+    ]
+    return "\r\n".join([*lines, "", ""]).encode()
+
+
+def test_slow_clients_are_sent_away_and_hold_nobody_up(tmp_path):
+    """Connections that say nothing, half a head, half a body: each ends; others are answered."""
+    with Trainer(tmp_path / "t", HASTY) as trainer:
+        trainer.create()
+        whole = head(trainer, "Content-Length: 1000")
+        slow = [opened(trainer, b"") for _ in range(20)]
+        slow += [opened(trainer, whole[:40]) for _ in range(20)]
+        late = [opened(trainer, whole + b"half") for _ in range(20)]
+        late += [opened(trainer, head(trainer, "Transfer-Encoding: chunked")) for _ in range(20)]
+
+        assert trainer.predict(ROWS).status_code == 200
+        assert trainer.learn(body()).status_code == 200
+        for connection in slow:
+            assert connection.recv(100) == b"", "it is closed without a word"
+        for connection in late:
+            assert b" 408 " in connection.recv(1_000).split(b"\r\n")[0]
+        assert trainer.service.backlog.taken == 0
+        for connection in slow + late:
+            connection.close()
+
+
+def test_a_client_that_never_ends_a_refused_body_is_sent_away(tmp_path):
+    with Trainer(tmp_path / "t", HASTY) as trainer:
+        connection = opened(trainer, head(trainer, "Content-Length: 1000000"))
+        assert b" 404 " in connection.recv(1_000).split(b"\r\n")[0]
+        with pytest.raises(OSError, match=r".*"):
+            for _ in range(1_000):
+                connection.sendall(b"more")
+                if connection.recv(100) == b"":
+                    raise ConnectionResetError
+
+
+def test_a_client_that_goes_before_its_body_is_whole_changes_nothing(tmp_path):
+    with Trainer(tmp_path / "t") as trainer:
+        trainer.create()
+        before = trainer.digest()
+        opened(trainer, head(trainer, "Content-Length: 1000") + b"half").close()
+
+        trainer.until(lambda: trainer.service.backlog.taken == 0)
+        assert trainer.digest() == before
+
+
+def test_more_connections_than_there_may_be_are_refused(tmp_path):
+    few = dataclasses.replace(OPTIONS, connections=10)
+    with Trainer(tmp_path / "t", few) as trainer:
+        many = [opened(trainer, b"") for _ in range(12)]
+        answers = [opened(trainer, b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n") for _ in range(3)]
+        assert all(b" 503 " in each.recv(1_000).split(b"\r\n")[0] for each in answers)
+        for connection in many + answers:
+            connection.close()
+        trainer.until(lambda: trainer.client.get("/health").status_code == 200)
+
+
+def test_ten_times_too_much_is_refused_and_takes_no_memory(tmp_path, held):
+    """While nothing is learned, bodies fill the backlog and no more; then all that was taken is."""
+    limits = with_limits(body_bytes=1 << 18, backlog_bytes=1 << 20)
+    with Trainer(tmp_path / "t", limits) as trainer:
+        trainer.create()
+        clients = [trainer.header("learn", client=f"c{each}", tenant="acme") for each in range(8)]
+        sent = [body(2_000, seed=seed) for seed in range(4)]
+        total, budget = 10 * (1 << 20) // len(sent[0]), trainer.service.backlog
+        highest = []
+
+        def push(number):
+            answer = trainer.learn(sent[number % 4], token=clients[number % 8], key=f"k{number}")
+            highest.append(budget.taken)
+            return answer
+
+        with ThreadPoolExecutor(8) as pool:
+            answers = list(pool.map(push, range(total)))
+            assert trainer.predict(ROWS).status_code == 200, "predictions go on"
+        taken = [each for each in answers if each.status_code == 200]
+        late = [each for each in answers if each.status_code != 200]
+
+        assert max(highest) <= budget.total
+        assert len(taken) * len(sent[0]) <= budget.total
+        assert len(late) > total / 2
+        for each in late:
+            refused(each, 429, "busy")
+            assert int(each.headers["retry-after"]) >= 1
+        held.set()
+        trainer.until(lambda: budget.taken == 0)
+        trainer.digest()
+        rows = trainer.ask("GET", "/v1/models/m/metrics").json()["rows"]
+        assert rows == 2_000 * len(taken)
+
+
+def test_one_client_and_one_tenant_leave_room_for_others(tmp_path, held):
+    limits = with_limits(body_bytes=1 << 18, backlog_bytes=1 << 20)
+    with Trainer(tmp_path / "t", limits) as trainer:
+        trainer.create()
+        other = trainer.header(tenant="other")
+        trainer.create(token=other)
+        big = body(2_000)
+        clients = [trainer.header(client=f"c{each}") for each in range(8)]
+
+        for client in clients:
+            while trainer.learn(big, token=client).status_code == 200:
+                pass
+        assert trainer.service.backlog.taken <= trainer.service.backlog.total / 2
+        assert trainer.learn(big, token=other).status_code == 200
+        held.set()
+
+
+@pytest.mark.parametrize("how", ["nearly", "write", "flush"])
+def test_on_a_full_disk_nothing_is_learned_and_predictions_go_on(tmp_path, monkeypatch, how):
+    limits = with_limits(free_bytes=1 << 20)
+    with Trainer(tmp_path / "t", limits) as trainer:
+        trainer.create()
+        trainer.learn(body())
+        before = trainer.digest()
+
+        def refuse(*_):
+            raise OSError(errno.ENOSPC, "CANARY")
+
+        with monkeypatch.context() as patch:
+            if how == "nearly":
+                left = shutil.disk_usage(tmp_path)._replace(free=1_000)
+                patch.setattr(shutil, "disk_usage", lambda _: left)
+            else:
+                patch.setattr(os, {"write": "pwritev", "flush": "fdatasync"}[how], refuse)
+            answer = trainer.learn(body(seed=1), key="k")
+            refused(answer, 507, "disk-full")
+            assert "CANARY" not in answer.text
+            assert trainer.predict(ROWS).status_code == 200
+        assert trainer.digest() == before
+        assert trainer.learn(body(seed=1), key="k").json()["replayed"] is False
+
+
+def test_a_disk_that_fails_for_good_is_told_until_the_restart(tmp_path, monkeypatch):
+    with Trainer(tmp_path / "t") as trainer:
+        trainer.create()
+        trainer.learn(body())
+        before = trainer.digest()
+
+        def refuse(*_):
+            raise OSError(errno.EIO, "CANARY")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "fdatasync", refuse)
+            patch.setattr(os, "ftruncate", refuse)
+            refused(trainer.learn(body(seed=1)), 503, "disk-failed")
+        refused(trainer.learn(body(seed=1)), 503, "disk-failed")
+        assert trainer.predict(ROWS).status_code == 200
+    with Trainer(tmp_path / "t") as again:
+        # The batch may be there: it wasn't acknowledged, and nothing could take it back.
+        assert again.ask("GET", "/v1/models/m").json()["logged"] in {1, 2}
+        assert again.learn(body(seed=2)).status_code == 200
+        assert before
+
+
+def test_a_learner_that_fails_stops_and_loses_nothing(tmp_path, monkeypatch):
+    with Trainer(tmp_path / "t") as trainer:
+        trainer.create()
+
+        def fail(*_):
+            raise MemoryError
+
+        with monkeypatch.context() as patch:
+            patch.setattr(State, "learn", fail)
+            assert trainer.learn(body()).status_code == 200, "it is on the disk"
+            trainer.until(lambda: trainer.ask("GET", "/v1/models/m").json()["stopped"])
+        refused(trainer.learn(body(seed=1)), 503, "stopped")
+        refused(trainer.ask("POST", "/v1/models/m/snapshots"), 503, "stopped")
+        assert trainer.predict(ROWS).status_code == 200
+    with Trainer(tmp_path / "t") as again:
+        assert again.ask("GET", "/v1/models/m/metrics").json()["rows"] == 20
+        assert again.learn(body(seed=1)).status_code == 200
+
+
+def test_a_damaged_model_is_told_and_others_are_served(tmp_path):
+    with Trainer(tmp_path / "t") as trainer:
+        trainer.create("good")
+        trainer.create("bad")
+        trainer.learn(body(), name="bad")
+        trainer.digest("bad")
+        folder = tmp_path / "t" / "models" / trainer.model("bad").facts.id
+    for path in (folder / "log").iterdir():
+        path.write_bytes(b"something else that is longer than a head")
+    with Trainer(tmp_path / "t") as again:
+        assert again.learn(body(), name="good").status_code == 200
+        refused(again.learn(body(), name="bad"), 503, "broken")
+        refused(again.ask("POST", "/v1/models", json={"name": "bad"}), 409, "exists")
+        assert again.ask("DELETE", "/v1/models/bad").status_code == 200
+        assert not folder.exists()

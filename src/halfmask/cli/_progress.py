@@ -103,7 +103,11 @@ def _bar(err: Console) -> Progress:
 @contextmanager
 def compilation_announced(err: Console) -> Iterator[None]:
     """Say it, once, if the block compiles a kernel: else the first run looks as if it hung."""
-    from numba.core import event  # noqa: PLC0415 - the compiler takes a second to load
+    try:
+        from numba.core import event  # noqa: PLC0415 - the compiler takes a second to load
+    except ImportError:  # a client's machine needs none, and compiles nothing
+        yield
+        return
 
     class Announcement(event.Listener):
         said = False

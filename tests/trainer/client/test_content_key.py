@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from halfmask.hashing import HashedRows
-from halfmask.trainer.client._content_key import content_key, target_key
+from halfmask.trainer.client._content_key import content_key, work_name
 from trainer.client.stand_in import (  # type: ignore[import-not-found] # beside, not in a package
     rows_of,
 )
@@ -68,4 +68,4 @@ def test_the_layout_belongs_to_it():
 
 
 def test_the_words_of_a_target_don_t_run_into_each_other():
-    assert target_key("ab", "c") != target_key("a", "bc")
+    assert work_name("ab", "c") != work_name("a", "bc")

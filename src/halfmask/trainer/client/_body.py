@@ -28,11 +28,11 @@ class Body:
     def __len__(self) -> int:
         return len(self.buffer)
 
-    def pieces(self) -> Iterator[bytes]:
+    def pieces(self) -> Iterator[memoryview]:
         """Yield the body."""
         view = memoryview(self.buffer)
         for start in range(0, len(view), _PIECE):
-            yield bytes(view[start : start + _PIECE])
+            yield view[start : start + _PIECE]
 
 
 def arrow_body(rows: HashedRows, compression: Compression = "none") -> Body:

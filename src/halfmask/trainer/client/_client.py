@@ -13,7 +13,7 @@ from halfmask._progress import silent
 from halfmask._validation import integer_at_least, one_of
 from halfmask.hashing import HashedRows
 from halfmask.trainer.client._address import check_token, checked_url, tls_context
-from halfmask.trainer.client._content_key import target_key
+from halfmask.trainer.client._content_key import work_name
 from halfmask.trainer.client._journal import Journal
 from halfmask.trainer.client._model import RemoteModel
 from halfmask.trainer.client._patience import Patience
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 __all__ = ["BATCH_ROWS", "TrainerClient"]
 
-#: A megabyte or two of 39 features.
-BATCH_ROWS = 8_192
+#: Two or three megabytes of 39 features.
+BATCH_ROWS = 16_384
 _MOST_AT_ONCE = 32
 
 
@@ -371,7 +371,7 @@ class TrainerClient:
     ) -> Journal | None:
         if where is None:
             return None
-        target = target_key(work, self._url, name, stream)
+        target = work_name(work, self._url, name, stream)
         made = self._made(name)
         return stack.enter_context(Journal(where, work=target, batch_rows=batch_rows, made=made))
 

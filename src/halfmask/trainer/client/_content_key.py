@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from halfmask.hashing import HashedRows
 
-__all__ = ["KEY_BYTES", "content_key", "target_key"]
+__all__ = ["KEY_BYTES", "content_key", "work_name"]
 
 KEY_BYTES = 16
 _BATCH, _TARGET = b"halfmask batch/1", b"halfmask work/1"
@@ -48,7 +48,7 @@ def content_key(rows: HashedRows, *, stream: str, model: str, first_row: int) ->
     return state.digest()
 
 
-def target_key(*words: str) -> str:
+def work_name(*words: str) -> str:
     """Return a short name of what a journal is of: the service, the model and the stream."""
     state = blake2b(digest_size=KEY_BYTES, person=_TARGET)
     for word in words:

@@ -1,0 +1,181 @@
+"""Records through the service: hashed by the client, sent, on the disk, learned; asked meanwhile.
+
+    python benchmarks/speed/service.py            # 5 turns of 3 million records; two minutes
+    python benchmarks/speed/service.py --quick    # 2 turns of 500,000 records; half a minute
+
+Three processes on two cores: `halfmask serve` with everything at its defaults, so that a batch is
+acknowledged when it was flushed to the disk; a client that reads Parquet (13 numbers, 26 texts of
+Zipf's law), hashes and pushes; and another one that asks about 10 records every 20 ms all the
+while. Seconds run from the opening of the file until the model has learned the last record, not
+only until it was acknowledged. Latency counts from the moment at which a request was due, whether
+the asker could send it then or not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from statistics import median
+from typing import Any, Self
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # what all benchmarks share
+
+import numpy as np  # after the path
+import polars as pl
+
+import workloads
+from bars import Bar, report, say
+
+RECORDS_PER_SECOND = 350_000
+P99_SECONDS = 0.020
+NUMBERS, TEXTS, VALUES = 13, 26, 50_000
+BITS = 22
+CACHE = workloads.REPOSITORY / "build" / "workloads"
+CLIENTS = Path(__file__).resolve().parent / "service_clients.py"
+COMMAND = [sys.executable, "-c", "import sys; from halfmask.cli import main; sys.exit(main())"]
+SCOPES = ("read", "predict", "learn", "admin")
+
+
+def records(rows: int) -> Path:
+    """Write the table unless it is there."""
+    CACHE.mkdir(parents=True, exist_ok=True)
+    path = CACHE / f"service-{rows}.parquet"
+    if path.exists():
+        return path
+    say(f"making {rows:,} records")
+    rng = np.random.default_rng(workloads.SEED)
+    columns: dict[str, Any] = {
+        f"n{i}": np.round(rng.lognormal(3, 1, rows), 2) for i in range(NUMBERS)
+    }
+    score = np.log(columns["n0"]) - 3
+    for i in range(TEXTS):
+        drawn = np.minimum(rng.zipf(1.3, rows), VALUES) - 1
+        names = pl.Series([f"{i:02d}-{v * 2_654_435_761 % 2**32:08x}" for v in range(VALUES)])
+        columns[f"c{i}"] = names[drawn]
+        score = score + (drawn % 7 - 3) * 0.2
+    clicked = (score + rng.normal(0, 1, rows) > 0).astype(np.int64)
+    columns["clicked"] = pl.Series(["no", "yes"])[clicked]
+    pl.DataFrame(columns).write_parquet(path, row_group_size=1 << 18)
+    return path
+
+
+class Child:
+    """A process that reads words from its standard input and answers JSON, a line each."""
+
+    def __init__(self, *words: str) -> None:
+        self._process = subprocess.Popen(
+            words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8"
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.terminate()
+        self._process.wait(timeout=60)
+
+    def say(self, words: str) -> None:
+        print(words, file=self._process.stdin, flush=True)
+
+    def processor_seconds(self) -> float:
+        """What it has spent so far on all cores; NaN where there is no /proc."""
+        try:
+            told = Path(f"/proc/{self._process.pid}/stat").read_text(encoding="utf-8")
+        except OSError:
+            return float("nan")
+        ticks = told.rpartition(")")[2].split()
+        return (int(ticks[11]) + int(ticks[12])) / os.sysconf("SC_CLK_TCK")
+
+    def answer(self) -> dict[str, Any]:
+        line = self._process.stdout.readline() if self._process.stdout else ""
+        if not line:
+            raise SystemExit("a process of the benchmark ended early; see above")
+        found: dict[str, Any] = json.loads(line)
+        return found
+
+
+def token_of(store: Path, file: Path) -> str:
+    """Make a token that may do everything."""
+    scopes = [word for scope in SCOPES for word in ("--scope", scope)]
+    made = ["serve", "token", "create", str(store), "--client", "a", "--tenant", "a", *scopes]
+    subprocess.run([*COMMAND, *made, "--out", str(file), "--json"], check=True, capture_output=True)
+    return str(file)
+
+
+def measure(table: Path, turns: int, in_flight: int, batch_rows: int, folder: Path) -> list[Bar]:
+    """Push the table in turns, and ask all the while."""
+    store = folder / "store"
+    token = token_of(store, folder / "token")
+    with Child(*COMMAND, "serve", str(store), "--port", "0", "--json") as server:
+        url = str(server.answer()["address"])
+        common = (sys.executable, str(CLIENTS))
+        push = (*common, "push", url, token, str(table), str(BITS), str(in_flight), str(batch_rows))
+        with Child(*push) as pusher, Child(*common, "ask", url, token, str(BITS)) as asker:
+            pusher.answer()
+            asker.answer()
+            done, waits = [], []
+            for turn in range(turns):
+                asker.say(f"go turn{turn}")
+                asker.answer()
+                before = server.processor_seconds()
+                pusher.say(f"go turn{turn}")
+                done.append(pusher.answer())
+                spent = server.processor_seconds() - before
+                asker.say("stop")
+                waits.append(asker.answer()["seconds"])
+                say(_turn(done[-1], waits[-1], spent))
+    learned = median(each["rows"] / each["learned_seconds"] for each in done)
+    acknowledged = median(each["rows"] / each["acknowledged_seconds"] for each in done)
+    slowest = float(np.quantile(np.concatenate(waits), 0.99))
+    why = f"{acknowledged:,.0f} acknowledged a second; log-loss {done[-1]['loss']:.4f}"
+    return [
+        Bar(
+            name="records/s of 39 features through the service, hashing included, learned",
+            value=learned,
+            goal=RECORDS_PER_SECOND,
+            side="at least",
+            why=why,
+        ),
+        Bar(
+            name="seconds of a prediction meanwhile, p99",
+            value=slowest,
+            goal=P99_SECONDS,
+            side="at most",
+            why=f"{sum(map(len, waits))} requests of 10 records, one each 20 ms",
+        ),
+    ]
+
+
+def _turn(done: dict[str, Any], waits: list[float], server_seconds: float) -> str:
+    low, high = np.quantile(waits, [0.5, 0.99])
+    return (
+        f"  {done['rows'] / done['acknowledged_seconds']:>9,.0f} acknowledged/s "
+        f"{done['rows'] / done['learned_seconds']:>9,.0f} learned/s; "
+        f"predictions p50 {low * 1e3:.1f} ms, p99 {high * 1e3:.1f} ms; processor time of a record: "
+        f"client {done['processor_seconds'] / done['rows'] * 1e6:.2f} us, "
+        f"server {server_seconds / done['rows'] * 1e6:.2f} us"
+    )
+
+
+def main() -> None:
+    """Measure, and print the bars."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--in-flight", type=int, default=4)
+    parser.add_argument("--batch-rows", type=int, default=16_384)
+    asked = parser.parse_args()
+    cores = sorted(os.sched_getaffinity(0))[:2]
+    os.sched_setaffinity(0, cores)  # what is started has the same two
+    table = records(500_000 if asked.quick else 3_000_000)
+    with tempfile.TemporaryDirectory(dir=workloads.REPOSITORY / "build") as folder:
+        turns = 2 if asked.quick else 5
+        report(measure(table, turns, asked.in_flight, asked.batch_rows, Path(folder)))
+
+
+if __name__ == "__main__":
+    main()

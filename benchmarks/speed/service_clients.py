@@ -1,0 +1,90 @@
+"""The clients of `service.py`, processes of their own: one pushes, one asks for predictions.
+
+Each says that it is ready, waits for `go MODEL` on standard input, works, and answers by one line
+of JSON. Nothing is compiled, fitted or made while the time runs.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from halfmask.hashing import FileHasher, HashedRows, Settings
+from halfmask.trainer.client import TrainerClient
+from halfmask.vault import Secret
+
+EVERY = 0.020
+ASKED_ROWS, WIDTH = 10, 39
+FITTED_ROWS = 50_000
+
+
+def tell(**told: object) -> None:
+    print(json.dumps(told), flush=True)
+
+
+def push(client: TrainerClient, table: str, bits: int, *, in_flight: int, batch_rows: int) -> None:
+    """Hash and push the table whenever it is asked for."""
+    sample = pl.scan_parquet(table).head(FITTED_ROWS).collect()
+    hasher = FileHasher.fit(
+        sample, settings=Settings(bits=bits), secret=Secret.fresh(), label="clicked"
+    )
+    client.create("warm", loss="logistic", bits=bits)
+    client.push("warm", hasher.rows(sample), in_flight=in_flight, batch_rows=batch_rows)
+    list(client.predict("warm", hasher.rows(sample.head(100))))
+    tell(ready=True)
+    for line in sys.stdin:
+        name = line.split()[1]
+        began, spent = time.perf_counter(), time.process_time()
+        done = client.push(name, hasher.rows(table), in_flight=in_flight, batch_rows=batch_rows)
+        acknowledged = time.perf_counter() - began
+        while (told := client.metrics(name))["learned"] < told["logged"]:
+            time.sleep(0.002)
+        tell(
+            rows=done.rows,
+            acknowledged_seconds=acknowledged,
+            learned_seconds=time.perf_counter() - began,
+            processor_seconds=time.process_time() - spent,
+            loss=told["loss"],
+        )
+
+
+def ask(client: TrainerClient, bits: int) -> None:
+    """Ask about a few rows at a steady pace, from `go` to `stop`."""
+    drawn = np.random.default_rng(0).integers(0, 1 << bits, (ASKED_ROWS, WIDTH), dtype=np.uint32)
+    rows = HashedRows(indices=drawn, bits=bits)
+    tell(ready=True)
+    for line in sys.stdin:
+        name = line.split()[1]
+        client.create(name, loss="logistic", bits=bits)
+        tell(asking=True)
+        stopped = threading.Event()
+        waiting = threading.Thread(target=lambda it=stopped: (sys.stdin.readline(), it.set()))
+        waiting.start()
+        taken, due = [], time.perf_counter()
+        while not stopped.is_set():
+            list(client.predict(name, [rows]))
+            taken.append(time.perf_counter() - due)
+            due += EVERY
+            time.sleep(max(0.0, due - time.perf_counter()))
+        waiting.join()
+        tell(seconds=taken)
+
+
+def main() -> None:
+    role, url, token, *others = sys.argv[1:]
+    with TrainerClient(url, token=Path(token).read_text(encoding="ascii").strip()) as client:
+        if role == "push":
+            table, bits, in_flight, batch_rows = others
+            push(client, table, int(bits), in_flight=int(in_flight), batch_rows=int(batch_rows))
+        else:
+            ask(client, int(others[0]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,96 @@
+"""Rows for a trainer: hashed before, or hashed on the way by a hasher of a vault."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from halfmask.cli._codecs import open_vault
+from halfmask.cli._failures import UsageError
+from halfmask.cli._hashers import unseal_hasher
+from halfmask.cli._progress import compilation_announced
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from halfmask._progress import Progress
+    from halfmask.cli._tables import Reading
+    from halfmask.hashing import FileHasher, HashedRows
+
+__all__ = ["Rows", "SourceArgument", "WithHasherOption", "WithVaultOption", "rows_of", "unlocked"]
+
+SourceArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="ROWS",
+        show_default=False,
+        help="Hashed rows, as halfmask hash writes them; or with --hasher a table, which is hashed "
+        "on the way. - is standard input.",
+    ),
+]
+WithVaultOption = Annotated[
+    str | None,
+    typer.Option("--vault", metavar="VAULT", help="The vault that holds the hasher."),
+]
+WithHasherOption = Annotated[
+    str | None,
+    typer.Option("--hasher", metavar="NAME", help="The hasher's name there."),
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rows:
+    """Rows to send, and how many, where that is known."""
+
+    batches: Iterable[HashedRows]
+    count: int | None
+
+
+def unlocked(
+    vault: str | None,
+    hasher: str | None,
+    key_file: str | None,
+    passphrase_file: str | None,
+    *,
+    keyring: bool,
+) -> FileHasher | None:
+    """Return the hasher that was said, out of its vault; None if none was."""
+    if (vault is None) != (hasher is None):
+        raise UsageError("--vault and --hasher go together.", hint="Give both, or none.")
+    if vault is None or hasher is None:
+        if key_file or passphrase_file or keyring:
+            raise UsageError("There is a lock, and no --vault.", hint="Give --vault and --hasher.")
+        return None
+    return unseal_hasher(open_vault(vault, key_file, passphrase_file, keyring=keyring), hasher)
+
+
+@contextmanager
+def rows_of(
+    source: str,
+    hasher: FileHasher | None,
+    reading: Reading,
+    *,
+    labelled: bool,
+    err: Console,
+    told: Progress,
+) -> Iterator[Rows]:
+    """Yield rows; what is told of them is the share that was taken."""
+    if hasher is None:
+        from halfmask.trainer.client import HashedSource  # noqa: PLC0415 # --help needs none
+
+        hashed = HashedSource(source)
+        yield Rows(batches=hashed, count=hashed.rows)
+        return
+    if labelled and hasher.label is None:
+        raise UsageError(
+            "The hasher was fitted without a label, so there is nothing to learn.",
+            hint="Fit one with --label, or push rows that were hashed with labels.",
+        )
+    table, how = reading.for_hashing(source)
+    with compilation_announced(err):
+        batches = hasher.rows(table, labelled=labelled, reading=how, progress=told)
+        yield Rows(batches=batches, count=None)

@@ -146,7 +146,7 @@ def speeds(name: str, rows: int, turns: int, folder: Path) -> list[Bar]:
     best = {what: min(each) for what, each in taken.items()}
     plain = min(best["halfmask"], best["pyarrow"])
     for what in runs:
-        # Every turn is shown: where they differ by much, the machine was busy, and no share is true.
+        # Every turn is shown: where they differ by much, the machine was busy.
         turned = ", ".join(f"{each:.2f}" for each in taken[what])
         share = plain / best[what]
         say(f"  {rows:,} rows {name} {what}: {share:.2f} of plain; seconds by turn {turned}")

@@ -1,7 +1,7 @@
 """What encodings keep and what they hide: every bar of the issue, each in a section of its own.
 
     python benchmarks/quality/encoding.py                      # all of it
-    python benchmarks/quality/encoding.py --quick              # under a minute
+    python benchmarks/quality/encoding.py --quick              # about a minute
     python benchmarks/quality/encoding.py --only frequencies power
 
 Progress and tables go to stderr; the last line of stdout is one JSON object of all bars. The
@@ -49,7 +49,7 @@ def measured(section: str, *, quick: bool, seed: int) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="under a minute")
+    parser.add_argument("--quick", action="store_true", help="about a minute")
     parser.add_argument("--only", nargs="*", default=[], choices=SECTIONS, help="sections")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=OUT)

@@ -29,7 +29,16 @@ HERE = Path(__file__).resolve()
 OUT = HERE.parents[2] / "build" / "encoding"
 FIGURES = HERE.parents[2] / "docs" / "figures"
 #: Each is a module of `encodings/` with `measure(*, quick, seed)`.
-SECTIONS = ("round_trip", "predictions", "series", "frequencies", "power", "canaries", "edge")
+SECTIONS = (
+    "round_trip",
+    "predictions",
+    "series",
+    "frequencies",
+    "uploads",
+    "power",
+    "canaries",
+    "edge",
+)
 
 
 def measured(section: str, *, quick: bool, seed: int) -> dict[str, Any]:

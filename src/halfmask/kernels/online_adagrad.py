@@ -99,7 +99,8 @@ def learn_adagrad(
         How many rows were learnt: all, or those before the one that diverged.
     """
     last = len(model) - 1
-    base, base_squares = np.float64(model[last, 0]), np.float64(model[last, 1])
+    # The bias is rounded after each row, so that batches may be cut anywhere.
+    base, base_squares = model[last, 0], model[last, 1]
     seen, norms = counts[0], counts[1]
     for r in range(len(labels)):
         start, stop = indptr[r], indptr[r + 1]
@@ -121,7 +122,7 @@ def learn_adagrad(
             for k in range(n):
                 total += model[row[k], 0] * value[k]
                 room[k] = model[row[k], 1]
-        margin = total + bias * base
+        margin = np.float64(total) + bias * base
         margins[r] = margin
         seen += 1.0
         norms += norm
@@ -164,8 +165,8 @@ def learn_adagrad(
                     return r
                 model[row[k], 0] += np.float32(step * room[k])
                 model[row[k], 1] += np.float32(more)
-        base += bias * step * base_rate
-        base_squares += bias * square
+        base = np.float32(base + bias * step * base_rate)
+        base_squares = np.float32(base_squares + bias * square)
     model[last, 0], model[last, 1] = base, base_squares
     counts[0], counts[1] = seen, norms
     return len(labels)

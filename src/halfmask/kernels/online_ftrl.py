@@ -45,8 +45,8 @@ def _follow(
     beta: float,
     l1: float,
     l2: float,
-) -> None:
-    """Add a gradient to a slot, in units of its scale."""
+) -> bool:
+    """Add a gradient to a slot, in units of its scale; return whether all of it fits 32 bits."""
     before = np.float64(model[slot, 2])
     after = before + gradient * gradient
     sigma = (math.sqrt(after) - math.sqrt(before)) / rate
@@ -54,6 +54,7 @@ def _follow(
     model[slot, 0] = np.float32(proximal(z, after, rate, beta, l1, l2) / scale)
     model[slot, 1] = np.float32(z)
     model[slot, 2] = np.float32(after)
+    return abs(float(model[slot, 0])) < FAR and abs(z) < FAR and after < FAR * FAR
 
 
 @swift
@@ -115,18 +116,19 @@ def learn_ftrl(
             return r
         if abs(gradient) < TINY:
             continue
+        fits = True
         if values is None:
             for k in range(len(row)):
-                _follow(model, row[k], gradient, 1.0, rate, beta, l1, l2)
+                fits &= _follow(model, row[k], gradient, 1.0, rate, beta, l1, l2)
         else:
             value = values[start:stop]
             for k in range(len(row)):
                 scale = np.float64(1.0) if scales is None else np.float64(scales[row[k]])
                 if value[k] != 0.0:
                     each = gradient * value[k] / scale
-                    if not abs(each) < FAR:
-                        return r
-                    _follow(model, row[k], each, scale, rate, beta, l1, l2)
+                    fits &= _follow(model, row[k], each, scale, rate, beta, l1, l2)
         if bias > 0.0:
-            _follow(model, last, gradient, 1.0, rate, beta, 0.0, 0.0)
+            fits &= _follow(model, last, gradient, 1.0, rate, beta, 0.0, 0.0)
+        if not fits:
+            return r
     return len(labels)

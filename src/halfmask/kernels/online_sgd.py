@@ -76,7 +76,8 @@ def learn_sgd(
         How many rows were learnt: all, or those before the one that diverged.
     """
     last = len(model) - 1
-    base, seen, norms = np.float64(model[last]), counts[0], counts[1]
+    # The bias is rounded after each row, so that batches may be cut anywhere.
+    base, seen, norms = model[last], counts[0], counts[1]
     for r in range(len(labels)):
         start, stop = indptr[r], indptr[r + 1]
         fetch(model, 1, indices, start, stop)
@@ -97,7 +98,7 @@ def learn_sgd(
                 norm += norm_of(row, value, scales)
             for k in range(len(row)):
                 total += model[row[k]] * value[k]
-        margin = total + bias * base
+        margin = np.float64(total) + bias * base
         margins[r] = margin
         now = decayed(rate, decay, seen)
         seen += 1.0
@@ -113,7 +114,7 @@ def learn_sgd(
         if abs(step) < TINY:
             continue
         step *= now
-        base += bias * step
+        base = np.float32(base + bias * step)
         if values is None:
             same = np.float32(step)
             for k in range(len(row)):

@@ -51,8 +51,12 @@ def _learn_slot(
     beta: float,
     l1: float,
     l2: float,
-) -> None:
-    """Add the gradients of all classes to a slot; ``x`` is the value in units of the scale."""
+) -> bool:
+    """Add the gradients of all classes to a slot; return whether all of it fits 32 bits.
+
+    ``x`` is the value in units of the scale.
+    """
+    fits = True
     for c in range(len(gradients)):
         gradient = gradients[c] * x
         if optimizer == SGD:
@@ -61,6 +65,7 @@ def _learn_slot(
             # The squares are of the gradient by the weight itself, as in NAG.
             whole = gradient * scale
             squares = np.float32(model[slot, 1, c] + whole * whole)
+            fits &= float(squares) < FAR * FAR
             if squares > 0.0:
                 model[slot, 0, c] -= np.float32(rate * gradient / math.sqrt(squares))
                 model[slot, 1, c] = squares
@@ -72,6 +77,9 @@ def _learn_slot(
             model[slot, 0, c] = np.float32(proximal(z, after, rate, beta, l1, l2) / scale)
             model[slot, 1, c] = np.float32(z)
             model[slot, 2, c] = np.float32(after)
+            fits &= abs(z) < FAR and after < FAR * FAR
+        fits &= abs(float(model[slot, 0, c])) < FAR
+    return fits
 
 
 @swift
@@ -162,9 +170,10 @@ def learn_softmax(
         room[label] -= 1.0
         for c in range(classes):
             room[c] *= weight
+        fits = True
         if values is None:
             for k in range(len(row)):
-                _learn_slot(model, row[k], room, 1.0, 1.0, optimizer, now, beta, l1, l2)
+                fits &= _learn_slot(model, row[k], room, 1.0, 1.0, optimizer, now, beta, l1, l2)
         else:
             value = values[start:stop]
             for k in range(len(row)):
@@ -172,9 +181,11 @@ def learn_softmax(
                 if scales is not None:
                     scale = np.float64(scales[row[k]])
                 if x != 0.0:
-                    if not abs(x / scale * now * weight) < FAR:
-                        return r
-                    _learn_slot(model, row[k], room, x / scale, scale, optimizer, now, beta, l1, l2)
+                    fits &= _learn_slot(
+                        model, row[k], room, x / scale, scale, optimizer, now, beta, l1, l2
+                    )
         if bias > 0.0:
-            _learn_slot(model, last, room, 1.0, 1.0, optimizer, now, beta, 0.0, 0.0)
+            fits &= _learn_slot(model, last, room, 1.0, 1.0, optimizer, now, beta, 0.0, 0.0)
+        if not fits:
+            return r
     return len(labels)

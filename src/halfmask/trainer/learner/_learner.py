@@ -113,7 +113,7 @@ class OnlineLearner:
         bits: int = 22,
         optimizer: Optimizer = "adagrad",
         rate: float | None = None,
-        decay: float = 0.5,
+        decay: float = 0.0,
         l1: float = 0.0,
         l2: float = 0.0,
         beta: float = 1.0,

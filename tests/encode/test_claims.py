@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import polars as pl
 import pytest
 
 from halfmask.encode import Codec
@@ -28,7 +29,8 @@ def test_a_matrix_says_how_many_known_rows_solve_it(table, secret):
 def test_ranks_leak_order_and_codes_equality(table, secret):
     found = _weaknesses(table, secret, learner="trees")
 
-    assert {name for name, _ in found} == {"order-leaking", "equality-leaking", "nulls-visible"}
+    said = {"order-leaking", "equality-leaking", "nulls-visible", "duplicates-visible"}
+    assert {name for name, _ in found} == said
     assert ("order-leaking", NUMBERS) in found
     assert ("equality-leaking", ("town",)) in found
 
@@ -87,3 +89,53 @@ def test_ranks_say_that_a_target_keeps_its_order(table, secret):
         seen[target] = target in order.columns
 
     assert seen == {"member": True, "income": True, "town": False}
+
+
+@pytest.mark.parametrize("learner", ["trees", "distances", "linear", "networks"])
+def test_the_target_is_among_what_is_not_hidden(table, secret, learner):
+    """Whoever reads the weaknesses of a codec takes a column that isn't there for hidden."""
+    for target, task, word in (
+        ("town", None, "equality-leaking"),
+        ("income", "regression", "linear"),
+        ("paid", "regression", "linear"),
+    ):
+        codec = Codec(learner=learner, secret=secret, missing="hidden")
+        found = {
+            (it.name, it.columns) for it in codec.fit(table, target=target, task=task).weaknesses
+        }
+
+        assert (word, (target,)) in found
+        # A missing target stays missing, whatever becomes of other columns.
+        seen = codec.encode(table)[codec.target_name_].null_count() > 0
+        assert (("nulls-visible", (target,)) in found) == seen == (target != "paid")
+
+
+def test_two_known_rows_tell_a_target_of_numbers(table, secret):
+    codec = Codec(learner="linear", secret=secret, rows="kept").fit(table, target="paid")
+    plain, sent = table["paid"].cast(float), codec.encode(table)[codec.target_name_]
+
+    slope = (plain[1] - plain[0]) / (sent[1] - sent[0])
+    assert (plain - (plain[0] + slope * (sent - sent[0]))).abs().max() < 1e-6
+
+
+def test_equal_rows_are_seen_and_the_order_where_it_is_kept(table, secret):
+    for learner in ("trees", "distances"):
+        kept = Codec(learner=learner, secret=secret, rows="kept").fit(table)
+        keyed = Codec(learner=learner, secret=secret).fit(table)
+        twice = kept.encode(table[[3, 3]])
+
+        assert twice[0].equals(twice[1])
+        names = [{it.name for it in codec.weaknesses} for codec in (kept, keyed)]
+        assert names[0] - names[1] == {"rows-in-order"}
+        assert "duplicates-visible" in names[1]
+
+
+def test_ranks_show_zero_unless_missing_cells_are_hidden(secret):
+    rows = pl.DataFrame({"gain": [-5, -1, 0, 3, 3, 8]})
+    for missing in ("visible", "hidden"):
+        codec = Codec(learner="trees", secret=secret, missing=missing, rows="kept").fit(rows)
+        sent = codec.encode(rows)[codec.plan_.tokens[0]]
+        (order,) = [it for it in codec.weaknesses if it.name == "order-leaking"]
+
+        shows = sent.sign().equals(rows["gain"].sign())
+        assert ("zero and signs show" in order.known_plaintext) == shows == (missing == "visible")

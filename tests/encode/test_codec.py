@@ -218,6 +218,72 @@ def test_codes_that_nobody_gave_are_refused(table, secret):
     assert np.isfinite(encoded[mixed].to_numpy()).all()
 
 
+@pytest.mark.parametrize("learner", ["trees", "distances"])
+@pytest.mark.parametrize("cell", [0.5, 1e300, float("inf"), float("-inf")])
+def test_codes_that_are_no_whole_numbers_are_refused(table, secret, learner, cell):
+    """They were read as the code below, and decoded to a value that nobody sent."""
+    rows = table.drop_nulls()
+    codec = Codec(learner=learner, secret=secret).fit(rows, target="member")
+    encoded = codec.encode(rows)
+    whole = [name for name, dtype in encoded.schema.items() if dtype == pl.Int64]
+
+    assert codec.target_name_ in whole
+    for name in whole:
+        damaged = pl.Series(name, [cell, *encoded[name].cast(pl.Float64)[1:]])
+        with pytest.raises(DataError, match="1 codes that are no whole numbers"):
+            codec.decode(encoded.with_columns(damaged))
+    read = encoded.with_columns(pl.col(whole).cast(pl.Float64))
+    assert codec.decode(read).equals(codec.decode(encoded))
+
+
+@pytest.mark.parametrize("learner", ["trees", "distances"])
+def test_a_missing_code_is_refused_where_missing_cells_are_hidden(table, secret, learner):
+    codec = Codec(learner=learner, secret=secret, missing="hidden").fit(table)
+    encoded = codec.encode(table)
+    name = next(name for name, dtype in encoded.schema.items() if dtype == pl.Int64)
+
+    with pytest.raises(DataError, match="1 missing codes"):
+        codec.decode(encoded.with_columns(pl.Series(name, [None, *encoded[name][1:]])))
+
+
+@pytest.mark.parametrize("kind", [pl.Date, pl.Int8, pl.UInt16])
+def test_coordinates_that_no_cell_has_are_refused_without_showing_one(secret, kind):
+    rows = pl.DataFrame({"held": pl.Series([1, 5, 90]).cast(kind), "more": [1, 2, 4]})
+    codec = Codec(learner="linear", secret=secret).fit(rows)
+
+    with pytest.raises(DataError, match=r"'held' has 3 cells that \w+ has no room for") as caught:
+        codec.decode(codec.encode(rows) * 1e15)
+    assert caught.value.__cause__ is None
+
+
+@pytest.mark.parametrize("cell", [float("inf"), float("-inf")])
+def test_a_target_that_is_not_finite_is_refused(table, secret, cell):
+    rows = table.drop_nulls()
+    codec = Codec(learner="distances", secret=secret).fit(rows, target="income")
+    encoded, name = codec.encode(rows), codec.target_name_
+
+    with pytest.raises(DataError, match="'income' has 1 encoded cells that are not finite"):
+        codec.decode(encoded.with_columns(pl.Series(name, [cell, *encoded[name][1:]])))
+
+
+@pytest.mark.parametrize("batch", [-1, 1.5, "1", True, 2**64])
+@pytest.mark.parametrize("rows", ["keyed", "kept"])
+def test_a_batch_has_a_number_of_64_bits(table, secret, batch, rows):
+    codec = Codec(learner="trees", secret=secret, rows=rows).fit(table, target="member")
+    encoded = codec.encode(table)
+
+    for use in (
+        lambda: codec.encode(table, batch=batch),
+        lambda: codec.encode_target(table, batch=batch),
+        lambda: codec.plain(table, batch=batch),
+        lambda: codec.decode(encoded, batch=batch),
+        lambda: codec.decode_predictions(encoded[codec.target_name_], batch=batch),
+    ):
+        with pytest.raises(ParameterError, match="'batch' parameter"):
+            use()
+    assert codec.decode(codec.encode(table, batch=2**64 - 1), batch=2**64 - 1).height == 400
+
+
 def test_codes_of_categories_and_classes_are_any_permutation_alike():
     """Over 300 secrets, each order of three values comes about as often (chi square)."""
     rows = pl.DataFrame({"town": ["a", "b", "c"], "class": ["x", "y", "z"], "n": [1, 2, 3]})

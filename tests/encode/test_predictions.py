@@ -107,7 +107,11 @@ def test_a_missing_target_stays_missing(table, secret):
         (np.array([0, -1]), "1 codes that stand for no value"),
         (np.array([0.5, 1.0]), "whole numbers"),
         (np.array([np.nan, 1.0]), "not finite"),
+        (np.array([1e300, 1.0]), "whole numbers"),
         (np.array(["Bree"]), "must be numbers"),
+        (np.array(1.0), "0 dimensions"),
+        (np.zeros((2, 2, 2)), "3 dimensions"),
+        ([[1.0], [1.0, 2.0]], "a row for each encoded row"),
         (np.full((2, 3), 1 / 3), "probabilities for 3 codes; the target has 4"),
     ],
 )

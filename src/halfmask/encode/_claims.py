@@ -29,7 +29,7 @@ def claims_of(plan: Plan) -> tuple[Claim, ...]:
 
 def weaknesses_of(plan: Plan) -> tuple[Weakness, ...]:
     """Return what a plan's rows don't hide, strongest first."""
-    settings, found = plan.settings, []
+    settings, found, target = plan.settings, [], plan.target
     if plan.mix is not None:
         found.append(_of_matrix(settings, plan))
     if plan.ranks:
@@ -38,7 +38,8 @@ def weaknesses_of(plan: Plan) -> tuple[Weakness, ...]:
             Weakness(
                 name="order-leaking",
                 columns=(*ranked, *_ordered_target(plan)),
-                known_plaintext="k known values bracket all others; the marginal alone gives most",
+                known_plaintext="k known values bracket all others; the marginal alone gives most"
+                + ("" if settings.missing == "hidden" else "; zero and signs show"),
             ),
             Weakness(
                 name="equality-leaking",
@@ -46,16 +47,29 @@ def weaknesses_of(plan: Plan) -> tuple[Weakness, ...]:
                 known_plaintext="1 known cell tells all cells of the same value",
             ),
         ]
-    for codes in plan.codes:
-        word = "siblings-merge" if codes.is_split else "equality-leaking"
-        ledger = "1 known cell tells all cells of its code; frequencies tell common ones"
-        if codes.is_split:
-            ledger = "1 known cell tells all cells of its code; codes of equal company are siblings"
-        found.append(Weakness(name=word, columns=(codes.name,), known_plaintext=ledger))
+    found += [_of_codes(codes) for codes in plan.codes]
+    if isinstance(target, Codes):
+        found.append(_of_codes(target))
+    elif target is not None:
+        ledger = "k50 <= 2 rows; distances are its own, times a power of two"
+        found.append(Weakness(name="linear", columns=(target.name,), known_plaintext=ledger))
+    free = "none is needed"
     seen = _nulls(settings, plan)
     if seen:
-        found.append(Weakness(name="nulls-visible", columns=seen, known_plaintext="none is needed"))
+        found.append(Weakness(name="nulls-visible", columns=seen, known_plaintext=free))
+    found.append(Weakness(name="duplicates-visible", columns=plan.names, known_plaintext=free))
+    if settings.rows == "kept":
+        found.append(Weakness(name="rows-in-order", columns=plan.names, known_plaintext=free))
     return tuple(found)
+
+
+def _of_codes(codes: Codes) -> Weakness:
+    if codes.is_split:
+        word, told = "siblings-merge", "codes of equal company are siblings"
+    else:
+        word, told = "equality-leaking", "frequencies tell common ones"
+    ledger = f"1 known cell tells all cells of its code; {told}"
+    return Weakness(name=word, columns=(codes.name,), known_plaintext=ledger)
 
 
 def _ordered_target(plan: Plan) -> tuple[str, ...]:
@@ -83,11 +97,16 @@ def _of_matrix(settings: Settings, plan: Plan) -> Weakness:
 
 
 def _nulls(settings: Settings, plan: Plan) -> tuple[str, ...]:
+    """Return the columns whose missing cells show: of the target, whatever is hidden, too."""
+    target = plan.target
+    may_miss = isinstance(target, Codes) or (target is not None and target.scaling.nullable)
+    last = [target.name] if target is not None and may_miss else []
     if settings.missing == "hidden":
-        return ()
+        return tuple(last)
     mixed = () if plan.mix is None else plan.mix.columns
     return tuple(
         [ranks.name for ranks in plan.ranks]
         + [codes.name for codes in plan.codes]
         + [column.name for column in mixed if column.nullable]
+        + last
     )

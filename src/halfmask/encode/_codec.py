@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from halfmask._errors import ParameterError, SchemaError
-from halfmask._validation import integer_at_least
 from halfmask.data import like, to_polars
 from halfmask.encode._claims import claims_of, weaknesses_of
 from halfmask.encode._codes import Codes
@@ -56,7 +55,7 @@ class Codec:
         Codecs of one secret and different names share no name, code, matrix or order.
     missing
         ``"visible"``: missing cells stay missing (behind a matrix, a column of flags says where).
-        ``"hidden"``: they are coded as a value is.
+        ``"hidden"``: they are coded as a value is, but for the target's, which stay missing.
     unseen
         What a category that wasn't there at the fit is: ``"error"``, or ``"reserve"`` for a code
         of its own, which can't be decoded.
@@ -195,7 +194,7 @@ class Codec:
         table
             Rows with the fitted features, in any order of columns.
         batch
-            A number of the caller's, at least 0, that `decode` and `decode_predictions` take:
+            A number of the caller's, 0 to 2**64 - 1, for `decode` and `decode_predictions`, too:
             batches of the same number and size are ordered alike.
 
         Returns
@@ -208,12 +207,10 @@ class Codec:
             If columns or types aren't those of the fit, a category was never seen, or a cell would
             not come back as it is.
         """
-        integer_at_least(0, owner="Codec.encode", batch=batch)
         return like(self.plan_.apply(to_polars(table), number=batch), table)
 
     def encode_target(self, table: object, *, batch: int = 0) -> Any:  # noqa: ANN401 # as above
         """Return the encoded target alone, its rows in the order of `encode`'s."""
-        integer_at_least(0, owner="Codec.encode_target", batch=batch)
         frame = to_polars(table)
         column = self.plan_.encode_target(frame)
         order = self.plan_.order(frame.height, batch)

@@ -10,6 +10,7 @@ import polars as pl
 
 from halfmask._errors import DataError, SchemaError
 from halfmask.encode._lookup import MISSING, UNSEEN, Lookup
+from halfmask.encode._whole_codes import whole_codes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -110,10 +111,10 @@ class Codes:
         Raises
         ------
         DataError
-            If a cell holds the reserved code, or none of this column's codes.
+            If a cell holds the reserved code, none of this column's codes, or no whole number.
         """
-        present = coded.is_not_null().to_numpy()
-        places = self.places_of(coded.cast(pl.Int64).fill_null(-1).to_numpy(), present)
+        codes, present = whole_codes(coded, name=self.name, hidden=self.hidden)
+        places = self.places_of(codes, present)
         taken = pl.Series(places)
         if not present.all():
             taken = taken.set(pl.Series(~present), None)

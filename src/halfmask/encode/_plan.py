@@ -8,8 +8,14 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 import polars as pl
 
-from halfmask._errors import ColumnNotFoundError, KeyMismatchError, SchemaError
+from halfmask._errors import (
+    ColumnNotFoundError,
+    KeyMismatchError,
+    ParameterError,
+    SchemaError,
+)
 from halfmask._random import keyed_order
+from halfmask._validation import integer_at_least
 from halfmask.encode._codes import Codes
 from halfmask.encode._direction import Direction, score_without
 from halfmask.engines import map_in_order
@@ -27,6 +33,8 @@ if TYPE_CHECKING:
 __all__ = ["Plan", "inverse"]
 
 Column = TypeVar("Column")
+# What a keystream is told apart by has 64 bits.
+_NUMBERS = 1 << 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,7 +180,16 @@ class Plan:
         return table
 
     def order(self, n_rows: int, number: int) -> NDArray[np.int64] | None:
-        """Return the order in which rows leave; ``None`` where they keep theirs."""
+        """Return the order in which rows leave; ``None`` where they keep theirs.
+
+        Raises
+        ------
+        ParameterError
+            If the batch's number is none of 64 bits.
+        """
+        integer_at_least(0, owner="Codec", batch=number)
+        if number >= _NUMBERS:
+            raise ParameterError("The 'batch' parameter of Codec has more than 64 bits.")
         return keyed_order(n_rows, key=self.row_key, stream=number) if self.row_key else None
 
     def check(self, batch: pl.DataFrame, *, features: bool = True) -> None:

@@ -46,7 +46,8 @@ def decoded(
     if not isinstance(target, Codes):
         return target.predictions(predictions.astype(np.float64))
     if predictions.ndim == 1:
-        codes = predictions.astype(np.int64)
+        with np.errstate(invalid="ignore"):  # what has no room isn't what it was
+            codes = predictions.astype(np.int64)
         if (codes != predictions).any():
             raise DataError(
                 "Predicted codes must be whole numbers.",
@@ -70,7 +71,7 @@ def come_home(plan: Plan, predictions: Any, *, batch: int | None) -> Any:  # noq
     if is_frame:
         array = to_polars(predictions).to_numpy()
         array = array[:, 0] if array.shape[1] == 1 else array
-    values = decoded(plan.target, np.asarray(array))
+    values = decoded(plan.target, _as_array(array))
     order = None if batch is None else plan.order(len(values), batch)
     if order is not None:
         values = values[inverse(order)]
@@ -81,6 +82,19 @@ def come_home(plan: Plan, predictions: Any, *, batch: int | None) -> Any:  # noq
         return answer.to_numpy()
     column = answer.to_series()
     return column if isinstance(predictions, pl.Series) else column.to_numpy()
+
+
+def _as_array(predictions: Any) -> NDArray[Any]:  # noqa: ANN401 # arrays, Series and lists
+    try:
+        array = np.asarray(predictions)
+    except ValueError:  # lists of different lengths
+        raise DataError("Predictions must have a row for each encoded row.") from None
+    if array.ndim not in {1, 2}:
+        raise DataError(
+            f"Predictions have {array.ndim} dimensions.",
+            hint="Give one for each row, or a row of probabilities.",
+        )
+    return array
 
 
 def _named(

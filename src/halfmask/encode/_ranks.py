@@ -11,6 +11,7 @@ import polars as pl
 from halfmask._errors import DataError, SchemaError
 from halfmask.encode._lookup import Buckets
 from halfmask.encode._ticks import from_ticks, to_ticks
+from halfmask.encode._whole_codes import whole_codes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -88,14 +89,15 @@ class Ranks:
         Raises
         ------
         DataError
-            If a code stands for no fitted value, with the number of such cells.
+            If a code stands for no fitted value, with the number of such cells, or is no whole
+            number.
         """
         from halfmask.kernels.ranking import rank_values  # noqa: PLC0415 # numba is heavy
 
-        codes = coded.cast(pl.Int64).fill_null(0).to_numpy() + self._zero
+        codes, there = whole_codes(coded, name=self.name, hidden=self.null_at >= 0)
+        codes = codes + self._zero
         ticks = np.empty_like(self.values, shape=len(codes))
         present = np.empty(len(codes), dtype=np.bool_)
-        there = coded.is_not_null().to_numpy()
         lost = rank_values(codes, there, self.values, self.null_at, ticks, present)
         if lost:
             raise DataError(

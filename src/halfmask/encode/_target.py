@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
+from halfmask._errors import DataError
 from halfmask.encode._ticks import to_ticks
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from halfmask.encode._scaling import Scaling
@@ -57,9 +58,21 @@ class NumberTarget:
         return coded if present.all() else coded.set(pl.Series(~present), None)
 
     def decode(self, encoded: pl.Series) -> pl.Series:
-        """Return the target's cells, of their own type."""
+        """Return the target's cells, of their own type.
+
+        Raises
+        ------
+        DataError
+            If a cell isn't finite, or is none of the target's type.
+        """
         missing = encoded.is_null().to_numpy()
         values = encoded.cast(pl.Float64).fill_null(self.shift).to_numpy()
+        wrong = int((~np.isfinite(values)).sum())
+        if wrong:
+            raise DataError(
+                f"Target {self.name!r} has {wrong} encoded cells that are not finite.",
+                hint="Decode the rows as they were encoded.",
+            )
         return self.scaling.restore((values - self.shift) / self.slope, missing)
 
     def predictions(self, predicted: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import numpy as np
 import polars as pl
 
-from halfmask._errors import SchemaError
+from halfmask._errors import DataError, SchemaError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -74,7 +74,13 @@ def read_only(array: NDArray[Kind]) -> NDArray[Kind]:
 def from_ticks(
     numbers: NDArray[Any], present: NDArray[np.bool_], *, name: str, dtype: pl.DataType
 ) -> pl.Series:
-    """Return the cells that these numbers stand for; the inverse of `to_ticks`."""
+    """Return the cells that these numbers stand for; the inverse of `to_ticks`.
+
+    Raises
+    ------
+    DataError
+        If a number is none of the type's: nothing that was encoded gave it.
+    """
     if isinstance(dtype, pl.Decimal):
         return _decimals(numbers.astype(np.int64), present, name=name, dtype=dtype)
     if dtype == pl.UInt64:
@@ -82,7 +88,14 @@ def from_ticks(
     column = pl.Series(name, np.ascontiguousarray(numbers))
     if not present.all():
         column = column.set(pl.Series(~present), None)
-    return column.cast(dtype)
+    cells = column.cast(dtype, strict=False)
+    lost = cells.null_count() - column.null_count()
+    if lost:
+        raise DataError(
+            f"Column {name!r} has {lost} cells that {dtype} has no room for.",
+            hint="Decode the rows as they were encoded.",
+        )
+    return cells
 
 
 def _decimals(

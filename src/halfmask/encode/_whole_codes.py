@@ -1,0 +1,52 @@
+"""Codes of encoded cells as the whole numbers that they were sent as."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from halfmask._errors import DataError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["whole_codes"]
+
+
+def whole_codes(
+    coded: pl.Series, *, name: str, hidden: bool
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return each cell's code, 0 where it is missing, and which cells have one.
+
+    Parameters
+    ----------
+    coded
+        An encoded column of any type of numbers: what a text file was read as, or a model made.
+    name
+        What the column is called at home.
+    hidden
+        Whether missing cells have a code, so that no encoded cell is missing.
+
+    Raises
+    ------
+    DataError
+        If a cell is no whole number of 64 bits, or missing where none can be.
+    """
+    # A text file's column of whole numbers with missing cells may have been read as floats.
+    codes = coded.cast(pl.Int64, strict=False)
+    wrong = codes.null_count() - coded.null_count()
+    if not wrong and not coded.dtype.is_integer():
+        wrong = int((codes.cast(coded.dtype) != coded).sum())
+    if wrong:
+        raise DataError(
+            f"Column {name!r} has {wrong} codes that are no whole numbers of 64 bits.",
+            hint="Decode the rows as they were encoded.",
+        )
+    if hidden and codes.null_count():
+        raise DataError(
+            f"Column {name!r} has {codes.null_count()} missing codes, and hides missing cells.",
+            hint="Decode the rows as they were encoded.",
+        )
+    return codes.fill_null(0).to_numpy(), coded.is_not_null().to_numpy()

@@ -54,7 +54,7 @@ def _follow(
     model[slot, 0] = np.float32(proximal(z, after, rate, beta, l1, l2) / scale)
     model[slot, 1] = np.float32(z)
     model[slot, 2] = np.float32(after)
-    return abs(float(model[slot, 0])) < FAR and abs(z) < FAR and after < FAR * FAR
+    return bool(abs(model[slot, 0]) < FAR and abs(z) < FAR and after < FAR * FAR)
 
 
 @swift

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from halfmask.hashing import HashedRows
     from halfmask.trainer.learner._settings import Settings
 
-__all__ = ["Examples", "check_rows"]
+__all__ = ["Examples", "check_rows", "frozen"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -55,6 +55,13 @@ class Examples:
             longest=longest,
         )
 
+    def __post_init__(self) -> None:
+        # Loops are compiled anew for arrays that may be written to: one kind of them is enough.
+        for name in ("indptr", "indices", "values", "labels", "weights"):
+            array = getattr(self, name)
+            if array is not None:
+                object.__setattr__(self, name, frozen(array))
+
     def __len__(self) -> int:
         return len(self.labels)
 
@@ -90,6 +97,13 @@ class Examples:
             weights=self.weights[order],
             longest=self.longest,
         )
+
+
+def frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a view that can't be written to."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def check_rows(rows: HashedRows, settings: Settings) -> None:

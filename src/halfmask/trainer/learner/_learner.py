@@ -12,7 +12,7 @@ from halfmask._validation import integer_at_least, number_between
 from halfmask.trainer.learner._averaging import averaged
 from halfmask.trainer.learner._bounds import bound_after
 from halfmask.trainer.learner._bytes import digest_of, learner_from_bytes, learner_to_bytes
-from halfmask.trainer.learner._examples import Examples, check_rows
+from halfmask.trainer.learner._examples import Examples, check_rows, frozen
 from halfmask.trainer.learner._learning import learn_all, learn_threaded
 from halfmask.trainer.learner._settings import Settings, rate_of
 from halfmask.trainer.learner._state import State
@@ -249,6 +249,7 @@ class OnlineLearner:
         settings, state = self._settings, self._state
         check_rows(rows, settings)
         indptr, indices, values = rows.flat()
+        indptr = frozen(indptr)
         bias = float(settings.intercept)
         if settings.loss == "softmax":
             classes = np.empty((len(rows), settings.outputs), np.float32)

@@ -9,6 +9,7 @@ import shutil
 import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import pytest
 
@@ -74,20 +75,21 @@ def test_slow_clients_are_sent_away_and_hold_nobody_up(tmp_path):
             assert connection.recv(100) == b"", "it is closed without a word"
         for connection in late:
             assert b" 408 " in connection.recv(1_000).split(b"\r\n")[0]
-        assert trainer.service.backlog.taken == 0
+        trainer.until(lambda: trainer.service.backlog.taken == 0)
         for connection in slow + late:
             connection.close()
 
 
 def test_a_client_that_never_ends_a_refused_body_is_sent_away(tmp_path):
-    with Trainer(tmp_path / "t", HASTY) as trainer:
-        connection = opened(trainer, head(trainer, "Content-Length: 1000000"))
+    with (
+        Trainer(tmp_path / "t", HASTY) as trainer,
+        opened(trainer, head(trainer, "Content-Length: 1000000")) as connection,
+    ):
         assert b" 404 " in connection.recv(1_000).split(b"\r\n")[0]
-        with pytest.raises(OSError, match=r".*"):
-            for _ in range(1_000):
+        # It would wait for the rest for ever; now it ends, with or without a word.
+        with suppress(ConnectionError):
+            while connection.recv(100):
                 connection.sendall(b"more")
-                if connection.recv(100) == b"":
-                    raise ConnectionResetError
 
 
 def test_a_client_that_goes_before_its_body_is_whole_changes_nothing(tmp_path):

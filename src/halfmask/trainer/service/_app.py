@@ -54,6 +54,7 @@ def application(folder: str | Path, options: ServiceOptions) -> FastAPI:
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
+        redirect_slashes=False,
     )
     app.state.service = service
     for routes in (_model_routes, _row_routes, _operation_routes):

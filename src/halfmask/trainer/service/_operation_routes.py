@@ -19,6 +19,9 @@ router = APIRouter(tags=["operations"])
 _NOT_READY: dict[int | str, dict[str, Any]] = {
     503: {"model": told.Failed, "description": "It is bringing models back."}
 }
+_TEXT: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"text/plain": {"schema": {"type": "string"}}}}
+}
 #: The page has no script and asks for nothing from anywhere.
 _POLICY = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
 
@@ -42,7 +45,7 @@ async def ready(request: Request) -> Response:
     return json_of({})
 
 
-@router.get("/metrics", response_class=PlainTextResponse, responses=FAILURES)
+@router.get("/metrics", response_class=Response, responses=FAILURES | _TEXT)
 async def metrics(request: Request) -> Response:
     """Show what Prometheus reads. Scope: metrics."""
     service = service_of(request)

@@ -26,19 +26,16 @@ def main(n_rows: int | None = None, out: str = "out/two_companies") -> None:
         folder.mkdir(parents=True)
     write_tables(a, n_rows)
     vault = (f"--vault={a / 'vault'}", f"--key-file={a / 'key'}", "--hasher=people")
-
     # Company B makes a token for itself and one for A, and serves a model that knows nothing yet.
     grant(b / "store", b / "token", "read", "admin")
     grant(b / "store", a / "token", "read", "learn", "predict")
     own = (b / "token").read_text().strip()
     with served(b / "store") as url, TrainerClient(url, token=own) as b_side:
-        b_side.create("spring", loss="logistic", bits=18)
+        b_side.create("spring", loss="logistic", bits=22)
         there = (f"--url={url}", "--model=spring", f"--token-file={a / 'token'}")
         # Company A hashes by a key of its vault, pushes, asks about others, and decodes at home.
         halfmask("vault", "create", a / "vault", f"--key-file={a / 'key'}")
-        halfmask(
-            "hash", a / "known.csv", a / "sent", *vault, "--fit", "--label=income", "--bits=18"
-        )
+        halfmask("hash", a / "known.csv", a / "sent", *vault, "--fit", "--label=income")
         halfmask("push", a / "sent", *there)
         halfmask("predict", a / "new.csv", a / "answers.csv", *there, *vault)
         seen = b_side.metrics("spring")

@@ -58,6 +58,8 @@ def ask(client: TrainerClient, bits: int) -> None:
     """Ask about a few rows at a steady pace, from `go` to `stop`."""
     drawn = np.random.default_rng(0).integers(0, 1 << bits, (ASKED_ROWS, WIDTH), dtype=np.uint32)
     rows = HashedRows(indices=drawn, bits=bits)
+    client.create("asked", loss="logistic", bits=bits)
+    list(client.predict("asked", [rows]))  # imports take half a second, the first time
     tell(ready=True)
     for line in sys.stdin:
         name = line.split()[1]

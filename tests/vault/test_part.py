@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from halfmask._errors import IntegrityError, KeyMismatchError, VaultError
+from halfmask._errors import IntegrityError, KeyMismatchError, ParameterError, VaultError
 from halfmask.vault._header import Header, Pointer, root_id
 from halfmask.vault._part import Part, join_parts, split_key
 
@@ -117,6 +117,13 @@ def test_a_forged_one():
         join_parts([*lines[:3], _forged(lines[3])], header=_header())
     with pytest.raises(IntegrityError, match="two different parts 1"):
         join_parts([*lines, _forged(lines[0])], header=_header())
+
+
+def test_a_part_that_was_read_as_text_is_said_to_be():
+    lines = [part.to_bytes() for part in split_key(KEY, vault="0" * 16, parts=2, needed=2)]
+
+    with pytest.raises(ParameterError, match=r"number 2 of those given must be bytes\. Got str"):
+        join_parts([lines[0], lines[1].decode()], header=_header())
 
 
 def test_nothing_shows():

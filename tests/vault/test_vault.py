@@ -497,6 +497,7 @@ def test_nothing_shows(vault):
     assert repr(vault) == f"Vault(id='{vault.id}')"
     root = vault._opened.root_key
     for said in (repr(vault._opened), repr(vault._opened.header), repr(vault.entries())):
+        assert str(vault._folder) not in said
         assert repr(root) not in said
         assert root.hex() not in said
     with pytest.raises(TypeError):

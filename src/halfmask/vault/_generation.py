@@ -76,7 +76,7 @@ class Generation:
         Opens all that it holds.
     """
 
-    folder: Path
+    folder: Path = field(repr=False)
     header: Header
     root_key: bytes = field(repr=False)
 

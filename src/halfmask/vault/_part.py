@@ -69,7 +69,14 @@ class Part:
         ------
         IntegrityError
             If it was altered. It is called by its place among those given, or by its number.
+        ParameterError
+            If it isn't bytes.
         """
+        if not isinstance(line, bytes):
+            raise ParameterError(
+                f"Part number {given} of those given must be bytes. Got {type(line).__name__}.",
+                hint="Read its file as bytes.",
+            )
         words = " ".join(line.decode("ascii", "replace").split())
         found = _FORM.fullmatch(words)
         if found is None and _OTHER_VERSION.match(words):

@@ -160,6 +160,23 @@ def test_clock_changes_leave_no_trace(every):
     assert codec.horizon(2)[0] > times[-1]
 
 
+@pytest.mark.parametrize("order", ["error", "sort"])
+def test_a_time_that_a_clock_skips_is_refused_and_not_lost(order):
+    """A row a day at 02:30: on 2023-03-26 there was none in Warsaw, and 03:30 stood for it."""
+    first, last = (pl.lit(at).str.to_datetime() for at in ("2023-03-20 02:30", "2023-04-02 02:30"))
+    days = pl.select(pl.datetime_range(first, last, "1d")).to_series()
+    zone = "Europe/Warsaw"
+    moved = pl.Series(["2023-03-26 03:30"]).str.to_datetime().dt.replace_time_zone(zone)
+    times = days.dt.replace_time_zone(zone, non_existent="null")
+    table = pl.DataFrame({"at": times.fill_null(moved[0]), "load": range(14)})
+
+    with pytest.raises(SchemaError, match="1 times between the steps"):
+        SeriesCodec(time="at", every="1d", order=order, secret=SECRET).fit(table)
+    fewer = table.filter(times.is_not_null())
+    codec = SeriesCodec(time="at", every="1d", order=order, secret=SECRET).fit(fewer)
+    assert codec.decode(codec.encode(fewer)).equals(fewer)
+
+
 @pytest.mark.parametrize(
     ("every", "times"),
     [
@@ -178,6 +195,18 @@ def test_every_kind_of_step_comes_back(every, times):
 
     assert codec.decode(codec.encode(table)).equals(table)
     assert codec.encode(table).height == len(times)
+
+
+@pytest.mark.parametrize("far", [2_000, 2**40, 2**62])
+def test_a_step_far_away_is_refused_and_no_memory_is_made_for_it(far):
+    """One altered cell asked for a row for each step before it."""
+    table = daily(100)
+    codec = SeriesCodec(time="day", secret=SECRET, missing="visible").fit(table)
+    encoded = codec.encode(table)
+    name = codec.time_name_
+
+    with pytest.raises(SchemaError, match="whole"):
+        codec.decode(encoded.with_columns(pl.Series(name, [*encoded[name][:-1], far])))
 
 
 def test_gaps_and_holes_are_hidden_or_visible():
@@ -293,6 +322,13 @@ def test_rows_may_be_put_in_order():
         ({"time": "day", "every": 3}, daily(9), ParameterError),
         ({"time": "day", "every": "2d"}, daily(9), SchemaError),
         ({"time": "day"}, daily(1), SchemaError),
+        (
+            {"time": "day"},
+            daily(9).with_columns(
+                day=pl.Series([2**64 - 9 + i for i in range(9)], dtype=pl.UInt64)
+            ),
+            SchemaError,
+        ),
         ({"time": "day"}, daily(9).drop("sold"), SchemaError),
         ({"time": "day"}, daily(9).clear(), HalfmaskError),
         ({"time": "sold", "every": "1d"}, daily(9), ParameterError),
@@ -340,6 +376,9 @@ def test_rows_of_another_codec_or_state_are_refused():
         codec.encode(table, state=other.start_)
     with pytest.raises(SchemaError, match="whole"):
         codec.decode(encoded[50:])
+    for step in (pl.col(codec.time_name_) + 0.5, pl.lit(None, pl.Int64)):
+        with pytest.raises(DataError, match=r"whole numbers|missing codes"):
+            codec.decode(encoded.with_columns(step.alias(codec.time_name_)))
     with pytest.raises(SchemaError, match="missing or infinite"):
         codec.decode(encoded.with_columns(pl.lit(np.inf).alias(codec.column_names_["sold"])))
     with pytest.raises(ParameterError, match="fitted"):

@@ -124,7 +124,8 @@ class Clock:
             positions = (month - self.origin) // self.months
         else:
             positions = (ticks - self.origin) // self.step
-        wrong = int((self.times(positions) != column).sum())
+        # A wall clock that is set forward has no time at some steps: a missing one is wrong, too.
+        wrong = int(self.times(positions).ne_missing(column).sum())
         if wrong:
             raise SchemaError(
                 f"Time column {self.name!r} has {wrong} times between the steps of the series.",
@@ -182,6 +183,11 @@ def _check(column: pl.Series) -> None:
     if column.null_count() or not len(column):
         raise SchemaError(
             f"Time column {column.name!r} has {column.null_count()} missing of {len(column)} cells."
+        )
+    if column.dtype.is_integer() and column.cast(pl.Int64, strict=False).null_count():
+        raise SchemaError(
+            f"Time column {column.name!r} has integers of more than 63 bits.",
+            hint="Count the steps from a later one.",
         )
 
 

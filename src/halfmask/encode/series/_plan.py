@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, KeyMismatchError, SchemaError
+from halfmask.encode._whole_codes import whole_codes
 from halfmask.encode.series._grid import Grid
 from halfmask.encode.series._lane import Lane
 from halfmask.encode.series._state import SeriesState
@@ -189,10 +190,13 @@ class SeriesPlan:
         return state.history[entity * len(self.columns) + column]
 
     def _undone(self, encoded: pl.DataFrame, entity: int, state: SeriesState) -> pl.DataFrame:
-        index = encoded[self.time_token].cast(pl.Int64).to_numpy() + self.starts[entity]
+        index, _ = whole_codes(encoded[self.time_token], name=self.settings.time, hidden=True)
+        index = index + self.starts[entity]
         begin, end = state.next[entity], int(index[-1]) + 1
         hidden = self.settings.missing == "hidden"
-        if index[0] < begin or (np.diff(index) < 1).any() or (hidden and len(index) != end - begin):
+        ahead = np.diff(index, prepend=begin - 1)
+        longest = 1 if hidden else 1 + self.settings.longest_gap
+        if (ahead < 1).any() or (ahead > longest).any():
             raise SchemaError(
                 "The encoded rows of a series aren't whole from their state on.",
                 hint="Decode all rows of a batch, from the state at which encode began.",

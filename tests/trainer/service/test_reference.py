@@ -1,0 +1,38 @@
+"""The page of the API names every route, code and field that there is."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from halfmask.trainer.service._answers import _WORDS
+from halfmask.trainer.service._told import NewModel
+
+ROOT = Path(__file__).resolve().parents[3]
+PAGE = (ROOT / "docs" / "reference" / "trainer-api.md").read_text(encoding="utf-8")
+
+
+def test_every_route_is_told(trainer):
+    told = set(re.findall(r"^\| `(\w+) (/[^`]*)` \|", PAGE, re.MULTILINE))
+    paths = trainer.client.get("/openapi.json").json()["paths"]
+
+    assert told == {(method.upper(), path) for path in paths for method in paths[path]}
+
+
+def test_every_code_is_told_and_no_other():
+    told = set(re.findall(r"^\| `([\w-]+)` \| \d{3}", PAGE, re.MULTILINE))
+    said = {"data", "parameter", *_WORDS.values()}
+    for path in (ROOT / "src" / "halfmask" / "trainer").glob("*/*.py"):
+        if path.parent.name in {"store", "service"}:
+            text = path.read_text(encoding="utf-8")
+            said |= set(re.findall(r'word="([\w-]+)"', text))
+            said |= {each for pair in re.findall(r'word="([\w-]+)" if \w+ else "([\w-]+)"', text)
+                     for each in pair}  # fmt: skip
+
+    assert told == said
+
+
+def test_every_field_of_a_model_is_told():
+    told = set(re.findall(r"`(\w+)`", PAGE))
+
+    assert set(NewModel.model_fields) <= told

@@ -115,12 +115,12 @@ class HashPlan:
         """
         table = arrow_of(frame)
         self._check(table.schema)
-        found = HashedRows.concat(
-            map_in_order(
-                [table.slice(first, _PIECE) for first in range(0, max(table.num_rows, 1), _PIECE)],
-                self._hashed,
-            )
-        )
+        starts = range(0, table.num_rows, _PIECE)
+        if len(starts) > 1:
+            pieces = (table.slice(start, _PIECE) for start in starts)
+            found = HashedRows.concat(map_in_order(pieces, self._hashed))
+        else:
+            found = self._hashed(table)
         if labels is None and weights is None:
             return found
         return HashedRows(

@@ -157,3 +157,20 @@ def test_siblings_are_not_told_by_the_number_of_their_rows(secret):
     equal = (np.bincount(owner, weights=counts) / each)[owner]
     assert told(equal) > 0.9
     assert told(counts) < 0.5
+
+
+@pytest.mark.parametrize("frequent", [0.55, 0.9])
+def test_of_two_categories_no_code_gives_more_than_its_small_share_away(secret, frequent):
+    rng = np.random.default_rng(3)
+    rows = pl.DataFrame(
+        {"letter": np.where(rng.random(20_000) < frequent, "a", "b"), "x": rng.normal(size=20_000)}
+    )
+    codec = Codec(learner="trees", secret=secret, split=True, rows="kept").fit(rows)
+
+    codes, sent = _codes(codec, rows)
+
+    # naming the rarest code after the rare category gains at most what the code weighs
+    counts = np.bincount(sent)
+    assert counts.max() / len(rows) < 0.02
+    sizes = [counts[codes.value_of == value].mean() for value in (0, 1)]
+    assert max(sizes) < 1.5 * min(sizes)

@@ -18,6 +18,9 @@ __all__ = ["split"]
 _LEAST_PART, _VARYING = 0.75, 0.5
 # A learner has to see each code often enough, so there are at most so many for one value.
 _MOST_SIBLINGS = 64
+# Who takes the rarest code for a rare category gains at most a code's share of the rows, and is to
+# gain at most 0.02 over guessing.
+_LARGEST_SHARE = 0.012
 
 
 def split(
@@ -44,12 +47,18 @@ def split(
     Notes
     -----
     A value with ``n`` rows gets about ``n / m`` siblings, where m is the rows of the rarest value
-    that has ``min_rows`` or more. Rarer values stay as they are: nothing makes them more frequent.
+    that has ``min_rows`` or more, or a small share of all rows if that is less: where there are two
+    categories, each has to have many codes. Rarer values stay as they are: nothing makes them more
+    frequent.
     They are not quite equal, and by a key. Rows with equal scores stay together, so siblings are
     only as equal as scores are distinct.
     """
     common = counts[counts >= min_rows]
-    size = int(common.min()) if len(common) else min_rows
+    size = min_rows
+    if len(common):
+        size = int(min(common.min(), _LARGEST_SHARE * counts.sum()))
+        # the most frequent value's siblings are never larger than others': they'd be known by that
+        size = max(size, -(-int(counts.max()) // _MOST_SIBLINGS))
     cuts, shares = [], []
     for value, count in enumerate(counts):
         own = np.sort(score[place == value])

@@ -8,6 +8,7 @@ from http.server import ThreadingHTTPServer
 
 import pytest
 
+from halfmask.cli import main
 from halfmask.trainer.client import TrainerClient
 from trainer.client.stand_in import (  # type: ignore[import-not-found] # beside, not in a package
     QUICK,
@@ -15,6 +16,7 @@ from trainer.client.stand_in import (  # type: ignore[import-not-found] # beside
     Handler,
     StandIn,
 )
+from trainer.client.trainer import Said, Trainer  # type: ignore[import-not-found] # as above
 
 
 @pytest.fixture
@@ -45,3 +47,24 @@ def unused_port():
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return found.getsockname()[1]
+
+
+@pytest.fixture(scope="session")
+def trainer(tmp_path_factory):
+    """A trainer as it is: a process of its own, and tokens for it."""
+    folder = tmp_path_factory.mktemp("trainer")
+    with Trainer.started(folder) as running:
+        yield running
+
+
+@pytest.fixture
+def run(capsys):
+    """Run the command in this process."""
+
+    def run(*words: object) -> Said:
+        capsys.readouterr()
+        status = main([str(word) for word in words])
+        said = capsys.readouterr()
+        return Said(status, said.out, said.err)
+
+    return run

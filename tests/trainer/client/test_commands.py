@@ -1,0 +1,290 @@
+"""`halfmask push` and `predict`: they go on after a break, and say no name, cell, token or key."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import polars as pl
+import pytest
+
+from halfmask.cli import main
+from halfmask.hashing import RowsWriter
+from trainer.client.stand_in import (  # type: ignore[import-not-found] # beside, not in a package
+    TOKEN,
+    in_order,
+    rows_of,
+    says,
+)
+from trainer.client.trainer import (  # type: ignore[import-not-found] # as above
+    COMMAND,
+)
+
+SECRETS = ("CANARY", TOKEN)
+
+
+@pytest.fixture
+def desk(tmp_path, service):
+    """A folder with hashed rows, a token, and a table that a vault's hasher knows."""
+    folder = tmp_path / "CANARY-folder"
+    folder.mkdir()
+    with RowsWriter(folder / "sent.arrows") as writer:
+        for start in range(0, 1_000, 250):
+            writer.write(rows_of(1_000).slice(start, start + 250))
+    (folder / "token").write_text(TOKEN + "\n")
+    (folder / "token").chmod(0o600)
+    service.token_options = [
+        f"--url={service.url}", "--model=m", f"--token-file={folder / 'token'}", "--give-up=20",
+    ]  # fmt: skip
+    return folder
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """A vault with a hasher, and the table that it was fitted to."""
+    folder = tmp_path_factory.mktemp("home")
+    towns, pays = ("CANARY-Bree", "CANARY-Dale"), ("CANARY-no", "CANARY-yes")
+    people = pl.DataFrame(
+        {"CANARY-town": [towns[i % 2] for i in range(60)], "pays": [pays[i % 2] for i in range(60)]}
+    )
+    people.write_csv(folder / "people.csv")
+    lock = ("--key-file", str(folder / "key"))
+    vault = ("--vault", str(folder / "vault"), "--hasher", "h", *lock)
+    assert main(["vault", "create", str(folder / "vault"), *lock]) == 0
+    made = [
+        str(folder / "people.csv"),
+        str(folder / "h.arrows"),
+        *vault,
+        "--fit",
+        "--label",
+        "pays",
+    ]
+    assert main(["hash", *made, "--bits", "18"]) == 0
+    return folder, list(vault)
+
+
+def _said_nothing_secret(said):
+    assert not [each for each in SECRETS if each in said.out + said.err]
+
+
+def test_hashed_rows_are_pushed_in_order_and_once(service, desk, run):
+    words = ["push", desk / "sent.arrows", *service.token_options, "--batch-rows=100"]
+
+    first, second = run(*words, "--json"), run(*words)
+
+    assert json.loads(first.out) == {
+        "ok": True, "model": "m", "rows": 1000, "sent": 1000, "resumed": 0, "known": 0,
+        "sent_again": 0,
+    }  # fmt: skip
+    assert in_order(service).equals(rows_of(1_000))
+    assert second.status == 0
+    assert "1,000 had been pushed before" in " ".join(second.err.split())
+    assert service.rows_learned() == 1_000
+    _said_nothing_secret(first)
+    _said_nothing_secret(second)
+
+
+def test_a_table_is_hashed_on_the_way(service, desk, home, run):
+    folder, vault = home
+
+    said = run("push", folder / "people.csv", *service.token_options, *vault, "-v")
+
+    assert said.status == 0, said.err
+    assert "m has 60 rows" in said.err
+    assert "pushing" in said.err
+    learned = in_order(service)
+    assert (len(learned), learned.bits, learned.label_kind) == (60, 18, "binary")
+    _said_nothing_secret(said)
+    for journal in folder.glob(".people*"):
+        journal.unlink()
+
+
+def test_standard_input_is_pushed(service, desk, run, monkeypatch):
+    data = (desk / "sent.arrows").read_bytes()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+
+    said = run("push", "-", *service.token_options, "--json")
+
+    assert json.loads(said.out)["sent"] == 1_000
+    assert in_order(service).equals(rows_of(1_000))
+
+
+def test_standard_input_that_breaks_off_is_an_error(service, desk, run, monkeypatch):
+    data = (desk / "sent.arrows").read_bytes()[:-8]
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+
+    said = run("push", "-", *service.token_options)
+
+    assert said.status == 1
+    assert "end too early" in said.err
+
+
+def test_answers_keep_their_order_and_need_no_hasher(service, desk, run):
+    out = desk / "answers.parquet"
+
+    said = run("predict", desk / "sent.arrows", out, *service.token_options, "--batch-rows=64")
+
+    assert said.status == 0, said.err
+    answers = pl.read_parquet(out)
+    assert answers.columns == ["prediction"]
+    np.testing.assert_array_equal(answers["prediction"], np.arange(1_000))
+    assert sorted(path.name for path in desk.iterdir()) == [
+        "answers.parquet",
+        "sent.arrows",
+        "token",
+    ]
+    _said_nothing_secret(said)
+
+
+def test_classes_come_back_under_their_names(service, desk, home, run):
+    folder, vault = home
+    service.answer = lambda rows: (rows.indices[:, 0] % 2).astype(np.float32)
+    words = [folder / "people.csv", desk / "out.csv", *service.token_options, *vault]
+
+    said = run("predict", *words)
+    everything = run("predict", *words, "--probabilities", "--overwrite")
+
+    assert said.status == everything.status == 0, said.err + everything.err
+    _said_nothing_secret(said)
+    shares = pl.read_csv(desk / "out.csv")
+    assert sorted(shares.columns) == ["CANARY-no", "CANARY-yes"]
+    assert (shares.sum_horizontal() == 1).all()
+    asked = [each for each in service.seen if each.path.endswith("predict")]
+    assert all(each.rows.labels is None for each in asked)
+
+
+def test_a_broken_push_goes_on_with_the_same_command(service, desk, run):
+    words = ["push", desk / "sent.arrows", *service.token_options, "--batch-rows=100"]
+    service.before = lambda seen: len(service.order) == 4 and service.mishaps.append(says(400))
+
+    broken = run(*words)
+    service.before, service.mishaps[:] = (lambda _: None), []
+    healed = run(*words, "--json")
+
+    assert broken.status == 1
+    told = json.loads(healed.out)
+    assert told["resumed"] + told["sent"] == 1_000
+    assert told["resumed"] >= 400
+    assert service.rows_learned() == 1_000
+    _said_nothing_secret(broken)
+
+
+def test_a_broken_prediction_goes_on_and_leaves_no_half_file(service, desk, run):
+    out = desk / "answers.csv"
+    words = ["predict", desk / "sent.arrows", out, *service.token_options, "--batch-rows=100"]
+    asked = []
+
+    def before(seen):
+        if seen.path.endswith("predict"):
+            asked.append(seen)
+            if len(asked) == 6:
+                service.mishaps.append(says(400))
+
+    service.before = before
+
+    broken = run(*words)
+    assert (broken.status, out.exists()) == (1, False)
+    n_before = len(asked)
+    healed = run(*words)
+
+    assert healed.status == 0, healed.err
+    np.testing.assert_array_equal(pl.read_csv(out)["prediction"], np.arange(1_000))
+    assert len(asked) < n_before + 10
+    _said_nothing_secret(broken)
+
+
+@pytest.mark.parametrize("kill", range(3))
+def test_a_killed_push_doubles_and_loses_nothing(service, desk, kill):
+    """kill -9 after some batches, the answer to one of them still on its way."""
+    words = [
+        *COMMAND, "push", str(desk / "sent.arrows"), *service.token_options, "--batch-rows=50",
+        f"--in-flight={1 + kill}",
+    ]  # fmt: skip
+    with subprocess.Popen(words, stderr=subprocess.DEVNULL) as pusher:
+
+        def before(_):
+            if len(service.order) >= 3 + 4 * kill:
+                os.kill(pusher.pid, signal.SIGKILL)
+
+        service.before = before
+        assert pusher.wait(timeout=60) == -signal.SIGKILL
+    service.before = lambda _: None
+    held = service.rows_learned()
+    assert 0 < held < 1_000
+
+    done = subprocess.run([*words, "--json"], check=True, capture_output=True, timeout=60)
+
+    told = json.loads(done.stdout)
+    assert told["rows"] == service.rows_learned() == 1_000
+    assert told["sent"] < 1_000
+    learned = in_order(service)
+    np.testing.assert_array_equal(np.sort(learned.indices[:, 0]), np.arange(1_000))
+
+
+class TestWrongUse:
+    @pytest.mark.parametrize(
+        ("words", "status", "said"),
+        [
+            (["--vault=v"], 2, "go together"),
+            (["--key-file=k"], 2, "no --vault"),
+            (["--certificate-key=k"], 2, "key of a --certificate"),
+            (["--url=http://trainer.example"], 2, "begin with https"),
+            (["--url=https://u:CANARY@trainer.example"], 2, "no user"),
+            (["--batch-rows=0"], 2, "--batch-rows"),
+            (["--token-file=-", "--passphrase-file=-"], 2, "standard input"),
+            (["--authority=nothing"], 2, "PEM"),
+        ],
+    )
+    def test_is_told(self, service, desk, run, words, status, said):
+        done = run("push", desk / "sent.arrows", *service.token_options, *words)
+
+        assert done.status == status
+        assert said in " ".join(done.err.split())
+        assert service.seen == []
+        _said_nothing_secret(done)
+
+    def test_a_token_that_others_may_read_is_refused(self, service, desk, run):
+        (desk / "token").chmod(0o644)
+
+        done = run("push", desk / "sent.arrows", *service.token_options)
+
+        assert done.status == 1
+        assert service.seen == []
+        _said_nothing_secret(done)
+
+    @pytest.mark.parametrize("name", ["token", "nothing.arrows"])
+    def test_rows_that_are_none_are_refused(self, service, desk, run, name):
+        done = run("push", desk / name, *service.token_options)
+
+        assert done.status == 1
+        assert service.seen == []
+        _said_nothing_secret(done)
+
+    def test_a_file_that_exists_is_kept(self, service, desk, run):
+        (desk / "out.csv").write_text("mine")
+
+        done = run("predict", desk / "sent.arrows", desk / "out.csv", *service.token_options)
+
+        assert done.status == 1
+        assert (desk / "out.csv").read_text() == "mine"
+
+    def test_numbers_that_are_no_probabilities_are_told(self, service, desk, home, run):
+        folder, vault = home
+        service.answer = lambda rows: np.full(len(rows), -3, np.float32)
+
+        done = run(
+            "predict", folder / "people.csv", desk / "out.csv", *service.token_options, *vault
+        )
+        margins = run(
+            "predict", folder / "people.csv", desk / "out.csv", *service.token_options, *vault,
+            "--margin",
+        )  # fmt: skip
+
+        assert "something else than probabilities" in done.err
+        assert margins.status == 0
+        assert pl.read_csv(desk / "out.csv")["prediction"].n_unique() == 1

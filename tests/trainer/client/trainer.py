@@ -1,0 +1,56 @@
+"""A trainer in a process of its own, as company B runs it."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, Self
+
+COMMAND = [sys.executable, "-c", "import sys; from halfmask.cli import main; sys.exit(main())"]
+SCOPES = ("read", "predict", "learn", "admin")
+
+
+class Said(NamedTuple):
+    """What a command said."""
+
+    status: int
+    out: str
+    err: str
+
+
+@dataclass(frozen=True)
+class Trainer:
+    """A trainer that listens."""
+
+    url: str
+    folder: Path
+
+    @classmethod
+    @contextmanager
+    def started(cls, folder: Path) -> Iterator[Self]:
+        """Start one over a folder, and end it."""
+        command = [*COMMAND, "serve", str(folder / "store"), "--port", "0", "--json"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as it:
+            assert it.stdout is not None
+            try:
+                yield cls(json.loads(it.stdout.readline())["address"], folder)
+            finally:
+                it.terminate()
+
+    def token_file(self, *scopes: str) -> Path:
+        """Return the file of a new token."""
+        file = self.folder / f"token{secrets.token_hex(4)}"
+        may = [f"--scope={each}" for each in scopes or SCOPES]
+        who = ("--client", "a", "--tenant", "a", "--out", str(file))
+        words = ["serve", "token", "create", str(self.folder / "store"), *who, *may]
+        subprocess.run([*COMMAND, *words], check=True, capture_output=True)
+        return file
+
+    def token(self, *scopes: str) -> str:
+        return self.token_file(*scopes).read_text(encoding="ascii").strip()

@@ -29,6 +29,7 @@ ROOMS = (
     "assess.attacks.hashing",
     "encode",
     "release",
+    "trainer.defences",
     "vault",
 )
 

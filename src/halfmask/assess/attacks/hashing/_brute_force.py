@@ -36,8 +36,8 @@ class BruteForce:
         How many cells with different values the attacker knows, with their buckets.
     seed_bits
         All seeds below 2**`seed_bits` are tried, 1 to 32: of MurmurHash3, and as keys of SipHash
-        where at most 22. Seeds of MurmurHash3 have 32 bits, which is about three minutes for each
-        way of joining name and value; keys of SipHash have 128.
+        where at most 22. Seeds of MurmurHash3 have 32 bits, which takes minutes for all ways of
+        joining name and value; keys of SipHash have 128.
     digits
         All numbers of up to so many digits, 0 to 7, are tried as values, leading zeros and all:
         postcodes, years, short ids. 0: none beside the dictionary.

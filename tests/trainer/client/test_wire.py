@@ -105,12 +105,9 @@ def test_no_key_goes_over_the_line(spoken, planted):
     secret = unseal_hasher(vault, "h").plan.secret
     keys = Keys(secret=secret, name="hasher")
     known = [secret._bytes, (folder / "key").read_bytes(), vault.id.encode(), secret.id.encode()]
-    purposes = ("category", "bin", "number", "missing", "words", "characters", "element")
-    known += [
-        np.asarray(keys.of(purpose, name)).tobytes()
-        for purpose in purposes
-        for name in names.values()
-    ]
+    purposes = ("category", "bin", "number", "missing", "word", "character", "set")
+    pairs = [(purpose, name) for purpose in purposes for name in names.values()]
+    known += [np.asarray(keys.of(*each)).tobytes() for each in pairs]
     known += [np.asarray(keys.of(purpose)).tobytes() for purpose in ("order", "label")]
     known += [line.strip() for line in (folder / "key").read_bytes().split() if len(line) > 15]
 

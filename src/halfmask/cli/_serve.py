@@ -100,6 +100,16 @@ def run(
             "--backlog-mib", min=1, metavar="N", help="The most memory of bodies; 429 behind it."
         ),
     ] = 256,
+    snapshot_mib: Annotated[
+        int,
+        typer.Option(
+            "--snapshot-mib",
+            min=1,
+            metavar="N",
+            help="After how much of its log a model is kept as it is: a restart learns at most "
+            "as much again.",
+        ),
+    ] = 1024,
     most_bits: Annotated[
         int, typer.Option("--most-bits", min=1, max=31, metavar="N", help="The largest model.")
     ] = 24,
@@ -119,6 +129,7 @@ def run(
         body_bytes=body_mib * MEBI,
         backlog_bytes=backlog_mib * MEBI,
         most_bits=most_bits,
+        snapshot_bytes=snapshot_mib * MEBI,
     )
     scheme = "http" if tls_cert is None else "https"
 

@@ -23,7 +23,9 @@ from trainer.service.stage import (  # type: ignore[import-not-found] # beside, 
 )
 
 COMMAND = "import sys; from halfmask.cli import main; sys.exit(main(sys.argv[1:]))"
-CLIENTS, KILLS = 4, 2
+OPTIONS = ("--port", "0", "--json", "--keep-log", "--snapshot-mib", "1")
+#: So many rows that a snapshot comes after some twenty batches, and a kill before and after it.
+CLIENTS, KILLS, ROWS = 4, 2, 2_000
 
 
 class Process:
@@ -31,15 +33,17 @@ class Process:
 
     def __init__(self, folder):
         self.process = subprocess.Popen(
-            [sys.executable, "-c", COMMAND, "serve", folder, "--port", "0", "--json", "--keep-log"],
+            [sys.executable, "-c", COMMAND, "serve", folder, *OPTIONS],
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         )
-        self.address = json.loads(self.process.stdout.readline())["address"]
+        assert self.process.stdout is not None
+        self.output = self.process.stdout
+        self.address = json.loads(self.output.readline())["address"]
 
     def kill(self, how=signal.SIGKILL):
         self.process.send_signal(how)
-        self.process.stdout.close()
+        self.output.close()
         return self.process.wait(60)
 
 
@@ -74,7 +78,7 @@ class Load:
             while not self.stopped.is_set():
                 key, turn = f"{number}-{turn}", turn + 1
                 seq = self._until_acknowledged(
-                    client, key, body(40, seed=turn * 97 + number), token
+                    client, key, body(ROWS, seed=turn * 97 + number), token
                 )
                 if seq is not None:
                     self.acknowledged[key] = seq
@@ -145,7 +149,7 @@ def test_what_was_acknowledged_is_learned_once_however_the_service_dies(tmp_path
 
     assert len(keys) == logged, "no key is there twice"
     assert {key: keys.get(key) for key in load.acknowledged} == load.acknowledged
-    assert rows == 40 * logged
+    assert rows == ROWS * logged
     replayed = replay_log(model.facts.settings, folder / "models" / model.facts.id)
     assert replayed.digest() == digest
 

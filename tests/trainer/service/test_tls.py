@@ -77,7 +77,8 @@ def authority(tmp_path):
 
 
 def test_a_service_speaks_tls(tmp_path, authority):
-    tls = tls_context(*authority.issue("service"), None)
+    certificate, key = authority.issue("service")
+    tls = tls_context(certificate, key, None)
     with Trainer(tmp_path / "t", tls=tls, verify=trusting(authority)) as trainer:
         trainer.create()
         stranger = Authority(tmp_path, "another")
@@ -89,7 +90,8 @@ def test_a_service_speaks_tls(tmp_path, authority):
 
 def test_clients_need_a_certificate_where_an_authority_is_given(tmp_path, authority):
     clients, strangers = Authority(tmp_path, "clients"), Authority(tmp_path, "strangers")
-    tls = tls_context(*authority.issue("service"), clients.path)
+    certificate, key = authority.issue("service")
+    tls = tls_context(certificate, key, clients.path)
     own = trusting(authority, clients.issue("anna"))
     with Trainer(tmp_path / "t", tls=tls, verify=own) as trainer:
         trainer.create()

@@ -19,6 +19,7 @@ COMMANDS = (
     "encode",
     *(f"encode {name}" for name in ("fit", "apply")),
     "decode",
+    "hash",
     "assess",
     "assess encoding",
     "vault",

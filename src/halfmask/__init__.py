@@ -59,6 +59,7 @@ if TYPE_CHECKING:
         TCloseness,
         measure,
     )
+    from halfmask.hashing import KeyedHasher
     from halfmask.release import Policy, Release, protect, protect_to, verify
     from halfmask.vault import KeyFile, Keyring, Passphrase, Secret, Vault
 
@@ -86,6 +87,7 @@ _ROOMS = {
     "KAnonymity": "guarantees",
     "KeyFile": "vault",
     "KeyMismatchError": "_errors",
+    "KeyedHasher": "hashing",
     "Keyring": "vault",
     "Level": "anonymize",
     "Minimizer": "anonymize",
@@ -142,6 +144,7 @@ __all__ = [
     "KAnonymity",
     "KeyFile",
     "KeyMismatchError",
+    "KeyedHasher",
     "Keyring",
     "Level",
     "Minimizer",

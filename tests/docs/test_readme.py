@@ -91,6 +91,7 @@ def test_commands_of_the_pages_exist(page):
             "assess",
             "encode",
             "decode",
+            "hash",
         }
 
 

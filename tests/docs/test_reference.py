@@ -28,6 +28,7 @@ ROOMS = (
     "assess.attacks.encodings",
     "assess.attacks.hashing",
     "encode",
+    "hashing",
     "release",
     "trainer.defences",
     "vault",

@@ -20,6 +20,8 @@ COMMANDS = (
     *(f"encode {name}" for name in ("fit", "apply")),
     "decode",
     "hash",
+    "push",
+    "predict",
     "assess",
     "assess encoding",
     "vault",

@@ -92,6 +92,8 @@ def test_commands_of_the_pages_exist(page):
             "encode",
             "decode",
             "hash",
+            "push",
+            "predict",
         }
 
 

@@ -30,6 +30,7 @@ ROOMS = (
     "encode",
     "hashing",
     "release",
+    "trainer.client",
     "trainer.defences",
     "vault",
 )

@@ -165,7 +165,9 @@ def journal_of(said: str | None, beside: str, *work: str) -> Path | None:
     """
     if said is not None or beside == "-":
         return None if said is None else Path(said)
-    from halfmask.trainer.client import work_name  # noqa: PLC0415 # --help needs none
+    from halfmask.trainer.client._content_key import (  # noqa: PLC0415 # --help needs none
+        work_name,
+    )
 
     path = Path(beside)
     return path.parent / f".{path.name}.{work[0]}-{work_name(*work)[:12]}"

@@ -8,19 +8,10 @@ is busy or away. It needs httpx (the extra ``client``) and no compiler.
 from __future__ import annotations
 
 from halfmask.trainer.client._client import TrainerClient
-from halfmask.trainer.client._content_key import work_name
 from halfmask.trainer.client._hashed_source import HashedSource
 from halfmask.trainer.client._journal import Journal
 from halfmask.trainer.client._model import RemoteModel
 from halfmask.trainer.client._patience import Patience
 from halfmask.trainer.client._pushing import Pushed
 
-__all__ = [
-    "HashedSource",
-    "Journal",
-    "Patience",
-    "Pushed",
-    "RemoteModel",
-    "TrainerClient",
-    "work_name",
-]
+__all__ = ["HashedSource", "Journal", "Patience", "Pushed", "RemoteModel", "TrainerClient"]

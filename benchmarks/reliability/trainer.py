@@ -190,7 +190,7 @@ def count(folder: Path, told: Told) -> dict[str, Any]:
     digest, settings = model.state.digest(), model.facts.settings
     place = folder / "models" / model.facts.id
     found: dict[str, list[int]] = {}
-    for record in model._log.records():  # noqa: SLF001 # what nothing else has to see
+    for record in model._log.records():  # noqa: SLF001 # nobody else needs it
         if record.entry.kind == EXAMPLES:
             found.setdefault(record.entry.key.decode(), []).append(record.seq)
     logged = model.logged

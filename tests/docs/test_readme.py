@@ -92,6 +92,7 @@ def test_commands_of_the_pages_exist(page):
             "encode",
             "decode",
             "hash",
+            "serve",
             "push",
             "predict",
         }

@@ -32,6 +32,8 @@ ROOMS = (
     "release",
     "trainer.client",
     "trainer.defences",
+    "trainer.service",
+    "trainer.store",
     "vault",
 )
 

@@ -181,7 +181,7 @@ def test_a_softmax_answers_with_a_number_for_each_class(trainer):
     assert len(found) == 9
 
 
-def test_many_rows_are_predicted_in_turns_and_in_order(model):
+def test_many_rows_are_predicted_in_order(model):
     rows = hashed(10_000, labels=False, width=2)
 
     found = model.predict(bytes_of(rows)).json()["predictions"]

@@ -43,9 +43,9 @@ def create_app(folder: str | Path, *, options: ServiceOptions | None = None) -> 
     -----
     **Guarantees.** An example is acknowledged only when it is on the disk. After a death of the
     process at any point, each acknowledged batch is learned once, in the order of the log, and the
-    weights are those of a replay of the log, bit by bit. Predictions read the weights of a moment
-    between two turns of learning. A token reaches the models of its tenant alone: any other is a
-    404, whether it exists or not.
+    weights are those of a replay of the log, bit by bit. Predictions read the live weights, each of
+    which is whole; one row may be being learned meanwhile. A token reaches the models of its
+    tenant alone: any other is a 404, whether it exists or not.
 
     **Edge cases.** A batch without an ``Idempotency-Key`` is learned each time it is sent.
     """

@@ -7,6 +7,7 @@ records in the same order give the same weights, bit by bit.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from halfmask._errors import HalfmaskError
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
     from halfmask.hashing import HashedRows
     from halfmask.trainer.learner import OnlineLearner
 
-__all__ = ["State", "new_learner"]
+__all__ = ["State", "new_learner", "warm_up"]
 
-#: How many rows are learned or predicted in one turn: whoever waits, waits for no more.
+#: How many rows are learned in one turn: whoever waits, waits for no more.
 TURN_ROWS = 4_096
 
 
@@ -39,6 +40,29 @@ def new_learner(settings: dict[str, Any]) -> OnlineLearner:
     from halfmask.trainer.learner import OnlineLearner  # noqa: PLC0415 # numba takes a second
 
     return OnlineLearner(**settings)
+
+
+def warm_up(settings: dict[str, Any]) -> None:
+    """Let a small learner of the same kind learn: the first one waits for a compiler."""
+    told = (each for each in settings.items() if each[0] not in {"bits", "classes", "seed"})
+    _warm(tuple(sorted(told)))
+
+
+@cache
+def _warm(told: tuple[tuple[str, Any], ...]) -> None:
+    import numpy as np  # noqa: PLC0415 # --help needs none
+
+    from halfmask.hashing import HashedRows  # noqa: PLC0415 # the same
+
+    settings = dict(told)
+    learner = new_learner({**settings, "bits": 1})
+    indices = np.array([[0], [1]], np.uint32)
+    numbers = settings["loss"] in {"squared", "quantile"}
+    labels = np.array([0, 1], np.float32) if numbers else np.array([0, 1], np.int32)
+    for values in (None, np.ones((2, 1), np.float32)):
+        rows = HashedRows(indices=indices, bits=1, values=values, labels=labels)
+        learner.learn(rows)
+        learner.predict(rows)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -60,8 +84,10 @@ class State:
 
     Guarantees
     ----------
-    Predictions are made between two turns of learning, never during one: the weights that they
-    read are those of a moment. More than `TURN_ROWS` rows are predicted in several turns.
+    Predictions read the live weights and wait for nothing. Each weight is whole, but one row may
+    be being learned meanwhile, so that a prediction may be made with some of the row's weights as
+    they were before it and others as they are after it. Digests, curves and snapshots are of a
+    moment between two turns of learning.
     """
 
     learner: OnlineLearner
@@ -99,12 +125,12 @@ class State:
         """Return what the learner expects of rows."""
         import numpy as np  # noqa: PLC0415 # --help needs none
 
-        found = []
-        for start in range(0, len(rows), TURN_ROWS):
-            piece = rows.slice(start, start + TURN_ROWS)
-            with self.turns.reading():
-                found.append(self.learner.predict(piece))
-        return found[0] if len(found) == 1 else np.concatenate(found)
+        found = self.learner.predict(rows)
+        if np.isfinite(found).all():
+            return found
+        # Learning has diverged and is being taken back at this moment.
+        with self.turns.reading():
+            return self.learner.predict(rows)
 
     def digest(self) -> str:
         """Return the SHA-256 of what the learner has learned."""

@@ -22,7 +22,7 @@ from halfmask.trainer.store._log import sync_folder
 from halfmask.trainer.store._model import Model, ModelFacts
 from halfmask.trainer.store._recovery import LOG, SNAPSHOTS
 from halfmask.trainer.store._refusal import RefusedError
-from halfmask.trainer.store._state import new_learner
+from halfmask.trainer.store._state import new_learner, warm_up
 from halfmask.trainer.store._tokens import Tokens
 
 __all__ = ["Store", "open_lists"]
@@ -270,6 +270,7 @@ class Store:
         return self._opened(facts)
 
     def _opened(self, facts: ModelFacts) -> Model:
+        warm_up(facts.settings)
         return Model(
             facts,
             self.folder / MODELS / facts.id,

@@ -165,6 +165,29 @@ def test_numbers_are_those_of_plain_training(secret, learner, model):
     assert np.abs(plain - decoded).max() <= 1e-9 * np.abs(plain).max()
 
 
+@pytest.mark.parametrize(("missing", "same"), [("visible", True), ("hidden", False)])
+def test_boosting_is_exact_only_where_it_sees_what_is_missing(secret, missing, same):
+    """Hidden, a missing cell is a number among others, which boosting doesn't send either way."""
+    rng = np.random.default_rng(0)
+    rows = pl.DataFrame({"x": rng.normal(size=600), "z": rng.normal(size=600)})
+    rows = rows.with_columns(y=pl.col("x") + pl.col("z"))
+    gone = pl.Series(rng.random(600) < 0.2)
+    rows = rows.with_columns(pl.when(gone).then(None).otherwise("x").alias("x"))
+    codec = Codec(learner="trees", secret=secret, missing=missing, rows="kept")
+    encoded = codec.fit(rows, target="y").encode(rows)
+    features, target = encoded.drop(codec.target_name_), encoded[codec.target_name_]
+
+    def trained(x, y):
+        model = HistGradientBoostingRegressor(max_iter=10, random_state=0, early_stopping=False)
+        return model.fit(x.to_numpy(), y.to_numpy()).predict(x.to_numpy())
+
+    plain = trained(codec.plain(rows.drop("y")), rows["y"])
+    decoded = codec.decode_predictions(trained(features, target))
+    assert (np.abs(plain - decoded).max() <= 1e-9) == same
+    told = [claim.condition for claim in codec.claims if "histogram" in claim.learner]
+    assert all("missing cells visible" in condition for condition in told)
+
+
 def _far(frame):
     """Return columns without a change of sign: numbers far from zero, and one with zeros."""
     return frame.with_columns(pl.col("x0", "x1") - 10, pl.col("x4", "x5") + 10)

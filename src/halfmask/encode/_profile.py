@@ -69,7 +69,8 @@ def _claims(*rows: tuple[str, Scope, str]) -> tuple[Claim, ...]:
 
 _SAME = "the plain learner sees the same columns and rows in the same order"
 _FITTED = f"{_SAME}; the codec is fitted to its training rows"
-_BINS = "missing cells visible; numbers to 1e-6; nearly all other rows"
+_SEEN = f"{_FITTED}; missing cells visible"
+_BINS = "numbers to 1e-6; nearly all other rows"
 _SCALED = "the plain learner sees standardised columns, and nothing scales them after encoding"
 
 _VOTES = f"{_SCALED}; to the solver's tolerance, ties of votes aside"
@@ -78,13 +79,13 @@ PROFILES: Mapping[Learner, Profile] = {
     "trees": Profile(
         numbers="ranks",
         claims=_claims(
-            ("histogram gradient boosting (scikit-learn)", "exact", f"{_FITTED}; to 200,000 rows"),
+            ("histogram gradient boosting (scikit-learn)", "exact", f"{_SEEN}; to 200,000 rows"),
             (
                 "gradient boosting (LightGBM)",
                 "training rows",
-                f"{_FITTED}; {_BINS}",
+                f"{_SEEN}; {_BINS}",
             ),
-            ("decision tree", "training rows", f"{_FITTED}; at most 2**22 values a column"),
+            ("decision tree", "training rows", f"{_SEEN}; at most 2**22 values a column"),
             ("random forest", "measured", "rows outside of a bootstrap sample may part elsewhere"),
             ("extra trees", "not invariant", "it draws thresholds between values"),
             ("nearest neighbours, linear models, networks", "not invariant", "distances are lost"),

@@ -54,6 +54,18 @@ def test_identity_and_unkeyed_encodings_are_broken(each, rows, sample):
         assert {finding.verdict for finding in report.findings} == {"broken"}
 
 
+@pytest.mark.parametrize("n", [4, 5, 30, 99])
+def test_of_a_short_table_half_of_the_rows_are_known(rows, n):
+    """It knew 50 rows of tables that have fewer, and failed."""
+    short = rows[:n]
+    target = EncodingTarget(encoded=_unkeyed(short), original=short)
+
+    found = KnownPlaintext(known=50).run(target, seed=0)
+
+    known = min(50, n // 2)
+    assert {it.measure.rpartition(", ")[2] for it in found} == {f"{known} known rows"}
+
+
 @pytest.mark.parametrize("each", TABLES, ids=lambda each: each.name)
 def test_a_table_that_has_nothing_to_do_with_the_rows_is_not_broken(each, random_table):
     report = attack(random_table, unprotected=random_table.unprotected(), attacks=[each])

@@ -102,17 +102,16 @@ class KnownPlaintext:
         from threadpoolctl import threadpool_limits  # noqa: PLC0415 # only matrices need it
 
         scene = _Scene.of(target, pool, read)
-        m = scene.truth.shape[1]
-        steps = {1, m // 2, m, m + 1, 5 * m, 20 * m, self.known, 100, 300}
+        m, known = scene.truth.shape[1], min(self.known, len(pool))
+        steps = {1, m // 2, m, m + 1, 5 * m, 20 * m, known, 100, 300}
         with threadpool_limits(1, user_api="blas"):  # threads wait for each other at this size
             curve = {k: scene.best(k) for k in sorted(steps) if 1 <= k <= len(pool)}
-        known = min(self.known, len(pool))
         reached = {k: variance_recovered(scene.truth, guess) for k, guess in curve.items()}
         details = {f"variance_from_{k}": share for k, share in reached.items()}
         details["k50"] = float(min((k for k, r in reached.items() if r >= 0.5), default=math.inf))
         return Outcome(
             attack=self.name,
-            measure=f"variance of numbers, {self.known} known rows",
+            measure=f"variance of numbers, {known} known rows",
             success=recovered(scene.truth, curve[known], rng),
             control=Certain(0.0),
             needed=100,
@@ -127,7 +126,8 @@ class KnownPlaintext:
         pool: NDArray[np.int64],
         read: NDArray[np.int64],
     ) -> Outcome:
-        steps = [k for k in (1, 10, 50, 100, 300, 1000, self.known) if k <= len(pool)]
+        known = min(self.known, len(pool))
+        steps = [k for k in (1, 10, 50, 100, 300, 1000, known) if k <= len(pool)]
         right = {k: np.zeros(len(read)) for k in steps}
         guessed = np.zeros(len(read))
         for name, holder in held.items():
@@ -140,14 +140,13 @@ class KnownPlaintext:
                 np.add.at(counts, (of_row[pool[:k]], truth[pool[:k]]), 1)
                 means = np.where(counts.any(axis=1), counts.argmax(axis=1), commonest)
                 right[k] += (means[of_row[read]] == truth[read]) / len(held)
-        known = self.known if self.known in right else max(right, default=0)
         shares = {k: float(each.mean()) for k, each in right.items()}
         details = {f"cells_from_{k}": share for k, share in sorted(shares.items())}
         details["k50"] = float(min((k for k, s in shares.items() if s >= 0.5), default=math.inf))
         return Outcome(
             attack=self.name,
-            measure=f"cells of categories, {self.known} known rows",
-            success=Expected(float(right[known].sum()) if known else 0.0, len(read)),
+            measure=f"cells of categories, {known} known rows",
+            success=Expected(float(right[known].sum()), len(read)),
             control=Expected(float(guessed.sum()), len(read)),
             needed=100,
             needed_of="rows",

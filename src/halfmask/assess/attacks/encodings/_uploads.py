@@ -128,7 +128,7 @@ def _later(target: EncodingTarget) -> pl.DataFrame:
 
 
 def _words(table: pl.DataFrame, names: list[str]) -> pl.Series:
-    """Return each row as one text: the cells in their order, with their lengths."""
+    """Return each row as one text: the cells in their order, a control sign between them."""
     cells = [pl.col(name).cast(pl.String).fill_null("\0") for name in names]
     return table.select(pl.concat_str(cells, separator="\x1f").alias("row")).to_series()
 

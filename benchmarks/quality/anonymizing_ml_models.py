@@ -1,7 +1,7 @@
 """Reproduces "Anonymizing Machine Learning Models" (Goldsteen et al. 2020), and goes on from it.
 
     python benchmarks/peers.py                                       # once: the peers' venvs
-    python benchmarks/quality/anonymizing_ml_models.py               # under an hour on two cores
+    python benchmarks/quality/anonymizing_ml_models.py               # about two hours on two cores
     python benchmarks/quality/anonymizing_ml_models.py --quick       # under a minute, no peers
     python benchmarks/quality/anonymizing_ml_models.py --only adult nn --seeds 0 1
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Self
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["RowsWriter", "read_rows"]
 
 _FORM = "a stream of hashed rows"
+#: What a stream of Arrow ends with.
+_END = b"\xff\xff\xff\xff\x00\x00\x00\x00"
 
 
 class RowsWriter:
@@ -139,9 +142,13 @@ def read_rows(where: str | Path) -> Iterator[HashedRows]:
         with pa.ipc.open_stream(pa.PythonFile(raw, mode="r")) as stream:
             for batch in stream:
                 yield HashedRows.from_batch(batch)
-        if raw.tell() != _end(raw):
+        read, end = raw.tell(), raw.seek(0, os.SEEK_END)
+        if read != end:
             raise DataError("Something stands behind the hashed rows of the file.")
-
-
-def _end(raw: BinaryIO) -> int:
-    return raw.seek(0, 2)
+        # A stream that was cut between two batches reads as a whole one.
+        raw.seek(max(0, end - len(_END)))
+        if raw.read() != _END:
+            raise DataError(
+                "The hashed rows end too early: what wrote them was stopped.",
+                hint="Hash the table again.",
+            )

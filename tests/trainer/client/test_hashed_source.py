@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from halfmask import DataError
-from halfmask.hashing import HashedRows, RowsWriter
+from halfmask.hashing import HashedRows, RowsWriter, read_rows
 from halfmask.trainer.client import HashedSource
 from trainer.client.stand_in import (  # type: ignore[import-not-found] # beside, not in a package
     rows_of,
@@ -47,3 +47,13 @@ def test_what_isn_t_a_file_is_an_error_without_its_name(tmp_path, name):
         HashedSource(where / name)
 
     assert "CANARY" not in str(caught.value)
+
+
+def test_the_reader_of_files_sees_a_cut_as_well(file):
+    whole = file.read_bytes()
+    assert HashedRows.concat(read_rows(file)).equals(rows_of(90))
+
+    for end in (len(whole) - 8, len(whole) - 4):
+        file.write_bytes(whole[:end])
+        with pytest.raises(DataError):
+            list(read_rows(file))

@@ -6,7 +6,7 @@ import json
 import secrets
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,16 +30,17 @@ class Trainer:
 
     url: str
     folder: Path
+    kill: Callable[[], None]
 
     @classmethod
     @contextmanager
-    def started(cls, folder: Path) -> Iterator[Self]:
+    def started(cls, folder: Path, *, port: int = 0) -> Iterator[Self]:
         """Start one over a folder, and end it."""
-        command = [*COMMAND, "serve", str(folder / "store"), "--port", "0", "--json"]
+        command = [*COMMAND, "serve", str(folder / "store"), f"--port={port}", "--json"]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as it:
             assert it.stdout is not None
             try:
-                yield cls(json.loads(it.stdout.readline())["address"], folder)
+                yield cls(json.loads(it.stdout.readline())["address"], folder, it.kill)
             finally:
                 it.terminate()
 

@@ -82,6 +82,11 @@ class Child:
     def say(self, words: str) -> None:
         print(words, file=self._process.stdin, flush=True)
 
+    def stay_on(self, cores: list[int]) -> None:
+        """Keep all its threads on some cores."""
+        for thread in Path(f"/proc/{self._process.pid}/task").iterdir():
+            os.sched_setaffinity(int(thread.name), cores)
+
     def processor_seconds(self) -> float:
         """What it has spent so far on all cores; NaN where there is no /proc."""
         try:
@@ -107,15 +112,21 @@ def token_of(store: Path, file: Path) -> str:
     return str(file)
 
 
-def measure(table: Path, turns: int, in_flight: int, batch_rows: int, folder: Path) -> list[Bar]:
+def measure(table: Path, turns: int, asked: argparse.Namespace, folder: Path) -> list[Bar]:
     """Push the table in turns, and ask all the while."""
+    cores, pinned = sorted(os.sched_getaffinity(0)), asked.pin
     store = folder / "store"
     token = token_of(store, folder / "token")
     with Child(*COMMAND, "serve", str(store), "--port", "0", "--json") as server:
         url = str(server.answer()["address"])
+        if pinned:
+            server.stay_on(cores[:1])
         common = (sys.executable, str(CLIENTS))
-        push = (*common, "push", url, token, str(table), str(BITS), str(in_flight), str(batch_rows))
+        flow = (str(asked.in_flight), str(asked.batch_rows))
+        push = (*common, "push", url, token, str(table), str(BITS), *flow)
         with Child(*push) as pusher, Child(*common, "ask", url, token, str(BITS)) as asker:
+            if pinned:
+                pusher.stay_on(cores[1:])
             pusher.answer()
             asker.answer()
             done, waits = [], []
@@ -166,6 +177,9 @@ def main() -> None:
     """Measure, and print the bars."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument(
+        "--pin", action="store_true", help="the service on one core, the client on the other"
+    )
     parser.add_argument("--in-flight", type=int, default=4)
     parser.add_argument("--batch-rows", type=int, default=16_384)
     asked = parser.parse_args()
@@ -174,7 +188,7 @@ def main() -> None:
     table = records(500_000 if asked.quick else 3_000_000)
     with tempfile.TemporaryDirectory(dir=workloads.REPOSITORY / "build") as folder:
         turns = 2 if asked.quick else 5
-        report(measure(table, turns, asked.in_flight, asked.batch_rows, Path(folder)))
+        report(measure(table, turns, asked, Path(folder)))
 
 
 if __name__ == "__main__":

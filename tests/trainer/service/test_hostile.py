@@ -10,9 +10,11 @@ import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
+from halfmask.trainer.store import RefusedError
 from halfmask.trainer.store._state import State
 from trainer.service.stage import (  # type: ignore[import-not-found] # beside, no package
     ARROW,
@@ -187,6 +189,39 @@ def test_on_a_full_disk_nothing_is_learned_and_predictions_go_on(tmp_path, monke
             assert trainer.predict(ROWS).status_code == 200
         assert trainer.digest() == before
         assert trainer.learn(body(seed=1), key="k").json()["replayed"] is False
+
+
+def test_on_a_full_disk_no_model_is_made_or_deleted(tmp_path, monkeypatch):
+    with Trainer(tmp_path / "t") as trainer:
+        trainer.create()
+        trainer.learn(body())
+
+        def refuse(*_, **__):
+            raise OSError(errno.ENOSPC, "CANARY")
+
+        def full():
+            raise RefusedError("The disk is full.", status=507, word="disk-full")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, "mkdir", refuse)
+            refused(trainer.ask("POST", "/v1/models", json={"name": "n"}), 507, "disk-full")
+            patch.setattr(trainer.service.store.database, "writing", full)
+            refused(trainer.ask("DELETE", "/v1/models/m"), 507, "disk-full")
+        assert [each["name"] for each in trainer.ask("GET", "/v1/models").json()["models"]] == ["m"]
+        assert trainer.learn(body(seed=1)).json()["seq"] == 2
+        trainer.create("n")
+
+
+def test_lists_that_were_altered_are_told(tmp_path):
+    with Trainer(tmp_path / "t") as trainer:
+        trainer.create()
+    (tmp_path / "t" / "lists.sqlite").write_bytes(b"CANARY" * 1_000)
+    for end in ("-wal", "-shm"):
+        (tmp_path / "t" / f"lists.sqlite{end}").unlink(missing_ok=True)
+
+    with pytest.raises(RefusedError, match="can't be read") as told:
+        Trainer(tmp_path / "t")
+    assert "CANARY" not in str(told.value)
 
 
 def test_a_disk_that_fails_for_good_is_told_until_the_restart(tmp_path, monkeypatch):

@@ -115,7 +115,7 @@ def test_answers_arent_kept_by_anybody_on_the_way(model):
 
 
 def test_what_fails_unexpectedly_is_a_500_that_tells_nothing(model, monkeypatch, caplog):
-    def fail(*_):
+    def fail(*_, **__):
         raise RuntimeError("CANARY")
 
     monkeypatch.setattr(model.service, "predicted", fail)

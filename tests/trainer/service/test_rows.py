@@ -12,6 +12,7 @@ import pytest
 from halfmask.hashing import HashedRows
 from halfmask.trainer.learner import OnlineLearner
 from halfmask.trainer.store import bytes_of, replay_log
+from halfmask.trainer.store._record import Mark
 from trainer.service.stage import (  # type: ignore[import-not-found] # beside, no package
     ARROW,
     BITS,
@@ -187,6 +188,25 @@ def test_many_rows_are_predicted_in_order(model):
     found = model.predict(bytes_of(rows)).json()["predictions"]
 
     np.testing.assert_array_equal(np.array(found, np.float32), naive(model, []).predict(rows))
+
+
+def test_an_answer_that_would_be_too_long_is_refused(trainer):
+    trainer.create(loss="softmax", classes=4_096, bits=4)
+
+    sent = body(100, labels=False, bits=4)
+    refused(trainer.predict(sent), 413, "too-large")
+    refused(trainer.predict(sent, Accept=ARROW), 413, "too-large")
+    assert trainer.predict(body(10, labels=False, bits=4), Accept=ARROW).status_code == 200
+
+
+def test_what_is_remembered_of_a_batch_holds_no_rows(model):
+    """Keys stay in memory until they are indexed; bodies would be more than the backlog."""
+    for seed in range(5):
+        model.learn(body(seed=seed), key=f"k{seed}")
+
+    known = list(model.model()._keys._known.values())
+
+    assert all(isinstance(each, Mark) for each in known)
 
 
 def test_rows_with_labels_arent_predicted(model):

@@ -14,7 +14,10 @@ from halfmask.trainer.store import RefusedError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["ARROW_STREAM", "JSON", "error_of", "json_of", "refusal_of"]
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["ARROW_STREAM", "JSON", "arrow_of", "error_of", "json_of", "refusal_of"]
 
 JSON = "application/json"
 ARROW_STREAM = "application/vnd.apache.arrow.stream"
@@ -62,3 +65,19 @@ def refusal_of(error: HalfmaskError) -> Response:
     if isinstance(error, DataError | ParameterError):
         return error_of(error.what, status=422, word=error.code, hint=error.hint)
     return error_of(error.what, status=503, word=error.code, hint=error.hint)
+
+
+def arrow_of(found: NDArray[np.float32], learned: int) -> bytes:
+    """Return predictions as a stream of one field `p`."""
+    import pyarrow as pa  # noqa: PLC0415 # it takes 0.2 s
+
+    column = pa.array(found.reshape(-1))
+    if found.ndim > 1:
+        item = pa.field("item", pa.float32(), nullable=False)
+        column = pa.FixedSizeListArray.from_arrays(column, type=pa.list_(item, found.shape[1]))
+    said = {"halfmask.format": "predictions/1", "halfmask.learned": str(learned)}
+    schema = pa.schema([pa.field("p", column.type, nullable=False)], metadata=said)
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, schema) as stream:
+        stream.write_batch(pa.RecordBatch.from_arrays([column], schema=schema))
+    return bytes(sink.getvalue())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Header, Path, Request, Response
@@ -13,14 +14,11 @@ from halfmask.trainer.service._access import demand
 from halfmask.trainer.service._answers import ARROW_STREAM, JSON, json_of
 from halfmask.trainer.service._asking import BODY_FAILURES, FAILURES, service_of, token_of
 from halfmask.trainer.service._bodies import read_body
-from halfmask.trainer.service._service import Service, kind_of
+from halfmask.trainer.service._service import Service, kind_of, outputs_of
 from halfmask.trainer.store import Batch, Lease, Model, RefusedError, Token
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
-
-    import numpy as np
-    from numpy.typing import NDArray
 
     from halfmask.trainer.store import Receipt
 
@@ -104,22 +102,21 @@ async def predict(name: Name, request: Request) -> Response:
     demand(token, "predict")
     model = service.store.model(token.tenant, name)
     kind = kind_of(request.headers.get("content-type"))
+    arrow = ARROW_STREAM in request.headers.get("accept", "")
     lease = service.predicting.lease(client=token.id, tenant=token.tenant)
     try:
         pieces = await _body(service, request, lease)
-        asked = (model, pieces, kind, lease)
-        if lease.size <= SMALL:
+        work = partial(service.predicted, model, pieces, kind, lease, arrow=arrow)
+        if lease.size * outputs_of(model) <= SMALL:
             # Two changes of threads would take longer than the work.
-            found, learned = service.predicted(*asked)
+            answer, rows = work()
         else:
-            found, learned = await service.run(service.predictors, service.predicted, *asked)
+            answer, rows = await service.run(service.predictors, work)
     finally:
         lease.give_back()
-    service.access.take_rows(token, len(found))
-    service.meters.predicted.inc(len(found))
-    if ARROW_STREAM in request.headers.get("accept", ""):
-        return Response(_arrow(found, learned), media_type=ARROW_STREAM)
-    return json_of({"predictions": found, "learned": learned})
+    service.access.take_rows(token, rows)
+    service.meters.predicted.inc(rows)
+    return answer
 
 
 async def _body(service: Service, request: Request, lease: Lease) -> list[bytes]:
@@ -144,19 +141,3 @@ def _submit(
     return model.submit(
         batch, admit=lambda: service.store.count(token.id, rows, quota=token.rows_quota)
     )
-
-
-def _arrow(found: NDArray[np.float32], learned: int) -> bytes:
-    """Return predictions as a stream of one field `p`."""
-    import pyarrow as pa  # noqa: PLC0415 # it takes 0.2 s
-
-    column = pa.array(found.reshape(-1))
-    if found.ndim > 1:
-        item = pa.field("item", pa.float32(), nullable=False)
-        column = pa.FixedSizeListArray.from_arrays(column, type=pa.list_(item, found.shape[1]))
-    said = {"halfmask.format": "predictions/1", "halfmask.learned": str(learned)}
-    schema = pa.schema([pa.field("p", column.type, nullable=False)], metadata=said)
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, schema) as stream:
-        stream.write_batch(pa.RecordBatch.from_arrays([column], schema=schema))
-    return bytes(sink.getvalue())

@@ -9,10 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from fastapi import Response
+
 from halfmask._errors import DataError
 from halfmask.hashing import HashedRows
 from halfmask.trainer.service._access import Access
-from halfmask.trainer.service._answers import ARROW_STREAM, JSON
+from halfmask.trainer.service._answers import ARROW_STREAM, JSON, arrow_of, json_of
 from halfmask.trainer.service._json_rows import rows_of_json
 from halfmask.trainer.service._meters import Meters
 from halfmask.trainer.store import (
@@ -31,12 +33,9 @@ from halfmask.trainer.store import (
 )
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from halfmask.trainer.service._options import ServiceOptions
 
-__all__ = ["Service", "kind_of", "labels_of"]
+__all__ = ["Service", "kind_of", "labels_of", "outputs_of"]
 
 Result = TypeVar("Result")
 #: The kinds of labels that losses learn from; a softmax has classes.
@@ -110,18 +109,30 @@ class Service:
         return Batch(parts=found.parts, entry=entry, lease=lease)
 
     def predicted(
-        self, model: Model, pieces: list[bytes], kind: str, lease: Lease
-    ) -> tuple[NDArray[np.float32], int]:
-        """Return predictions, and the last record that is in them. Runs in a thread."""
+        self, model: Model, pieces: list[bytes], kind: str, lease: Lease, *, arrow: bool
+    ) -> tuple[Response, int]:
+        """Return predictions as an answer, and how many rows they are of. Runs in a thread."""
         _, found = self._unpacked(model, pieces, kind, lease)
         if any(part.labels is not None or part.weights is not None for part in found.parts):
             raise DataError(
                 "Rows to predict must come without labels and weights.",
                 hint="Leave them out: they aren't needed, and would tell what is to be predicted.",
             )
+        size = 4 * found.rows * outputs_of(model)
+        if size > (self.options.limits.body_bytes if arrow else self.options.json_bytes):
+            raise RefusedError(
+                "The answer would be too long.",
+                status=413,
+                word="too-large",
+                hint="Ask for fewer rows at once, or for Arrow.",
+            )
+        lease.take(size)
         learned = model.learned
         rows = found.parts[0] if len(found.parts) == 1 else HashedRows.concat(found.parts)
-        return model.predict(rows), learned
+        numbers = model.predict(rows)
+        if arrow:
+            return Response(arrow_of(numbers, learned), media_type=ARROW_STREAM), found.rows
+        return json_of({"predictions": numbers, "learned": learned}), found.rows
 
     def _unpacked(
         self, model: Model, pieces: list[bytes], kind: str, lease: Lease
@@ -147,6 +158,12 @@ class Service:
             if part.bits != bits:
                 raise DataError(f"This model has {bits} bits, and the rows have others.")
         return body, found
+
+
+def outputs_of(model: Model) -> int:
+    """Return how many numbers a prediction of a model has."""
+    settings: dict[str, Any] = model.facts.settings
+    return int(settings["classes"]) if settings["loss"] == "softmax" else 1
 
 
 def labels_of(model: Model) -> str:

@@ -42,7 +42,7 @@ class NewModel(_Strict):
     l1: Annotated[Finite, Field(ge=0, le=1e6)] = 0.0
     l2: Annotated[Finite, Field(ge=0, le=1e6)] = 0.0
     beta: Annotated[Finite, Field(gt=0, le=1e6)] = 1.0
-    classes: Annotated[int, Field(ge=2, le=1 << 20)] = 2
+    classes: Annotated[int, Field(ge=2, le=1 << 12)] = 2
     tau: Annotated[Finite, Field(gt=0, lt=1)] = 0.5
     normalized: bool = True
     invariant: bool = True

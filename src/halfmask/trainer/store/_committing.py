@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, TypeAlias
 from halfmask._errors import HalfmaskError
 from halfmask.trainer.store._job import Examples, Receipt, Rollback, SnapshotRequest
 from halfmask.trainer.store._queue import BatchQueue
-from halfmask.trainer.store._record import Record
+from halfmask.trainer.store._record import Mark, Record
 from halfmask.trainer.store._refusal import RefusedError
 
 if TYPE_CHECKING:
     from halfmask.trainer.store._log import ExampleLog
 
-__all__ = ["FULL", "Committer", "Job", "disk_full"]
+__all__ = ["FULL", "Committer", "Job", "disk_failed", "disk_full"]
 
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 #: The most requests of one flush.
@@ -38,8 +38,10 @@ class Committer:
         The log of the model.
     learner
         The queue that logged jobs are handed to.
+    remember
+        Called with what tells a logged batch from another, before its receipt is given.
     forget
-        Called with an entry that couldn't be logged.
+        Called with a job that couldn't be logged.
     flushed
         Called with the requests and seconds of each flush.
     free_bytes
@@ -52,6 +54,7 @@ class Committer:
         folder: Path,
         learner: BatchQueue[Logged],
         *,
+        remember: Callable[[Mark], None],
         forget: Callable[[Examples | Rollback], None],
         flushed: Callable[[int, float], None],
         free_bytes: int,
@@ -59,6 +62,7 @@ class Committer:
         self._log = log
         self._folder = folder
         self._learner = learner
+        self._remember = remember
         self._forget = forget
         self._flushed = flushed
         self._free_bytes = free_bytes
@@ -87,6 +91,7 @@ class Committer:
                     self._learner.put((job, None))
                 elif id(job) in records:
                     record = records[id(job)]
+                    self._remember(record.mark())
                     self._learner.put((job, record))
                     if isinstance(job, Examples):
                         job.done.set_result(Receipt(seq=record.seq, rows=job.entry.rows))
@@ -108,9 +113,9 @@ class Committer:
 
     def _refuse(self, jobs: list[Examples | Rollback], error: BaseException) -> None:
         if isinstance(error, OSError):
-            said: HalfmaskError = disk_full() if error.errno in FULL else _disk_failed()
+            said: HalfmaskError = disk_full() if error.errno in FULL else disk_failed()
         else:
-            said = error if isinstance(error, HalfmaskError) else _disk_failed()
+            said = error if isinstance(error, HalfmaskError) else disk_failed()
         for job in jobs:
             self._forget(job)
             if isinstance(job, Examples):
@@ -128,7 +133,8 @@ def disk_full() -> RefusedError:
     )
 
 
-def _disk_failed() -> RefusedError:
+def disk_failed() -> RefusedError:
+    """Return what is said where the disk refuses for another reason."""
     return RefusedError(
         "The trainer couldn't write to its disk. Nothing was learned; predictions go on.",
         status=503,

@@ -53,7 +53,8 @@ class Database:
     Raises
     ------
     RefusedError
-        507 where the disk is full, 503 where another process holds the file for too long.
+        507 where the disk is full, 503 where another process holds the file for too long, or where
+        it is damaged.
     """
 
     def __init__(self, path: Path) -> None:
@@ -107,11 +108,19 @@ def _said() -> Iterator[None]:
     """Turn SQLite's errors into ours: a client can do nothing about most of them but wait."""
     try:
         yield
-    except sqlite3.OperationalError as error:
-        full = error.sqlite_errorcode & 0xFF in {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR}
+    except sqlite3.Error as error:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if code in {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR}:
+            raise RefusedError(
+                "The disk of the trainer is full.", status=507, word="disk-full"
+            ) from None
+        if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
+            raise RefusedError(
+                "The trainer's lists are in use.", status=503, word="busy", retry_after=1.0
+            ) from None
         raise RefusedError(
-            "The disk of the trainer is full." if full else "The trainer's lists are in use.",
-            status=507 if full else 503,
-            word="disk-full" if full else "busy",
-            retry_after=None if full else 1.0,
+            "The trainer's lists can't be read.",
+            status=503,
+            word="broken",
+            hint="Whoever runs the service has to restore its folder from the last backup.",
         ) from None

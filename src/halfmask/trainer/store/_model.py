@@ -133,6 +133,7 @@ class Model:
             self._log,
             folder,
             self._learned,
+            remember=self._keys.remember,
             forget=lambda job: self._keys.forget(job.entry),
             flushed=flushed,
             free_bytes=limits.free_bytes,

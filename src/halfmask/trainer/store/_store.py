@@ -7,7 +7,6 @@ import json
 import os
 import secrets
 import shutil
-import sqlite3
 import threading
 import time
 from collections.abc import Callable
@@ -16,6 +15,7 @@ from typing import Any
 
 from halfmask._errors import HalfmaskError, TrainerError
 from halfmask.data import atomic_file
+from halfmask.trainer.store._committing import FULL, disk_failed, disk_full
 from halfmask.trainer.store._database import Database
 from halfmask.trainer.store._limits import Limits
 from halfmask.trainer.store._log import sync_folder
@@ -58,12 +58,7 @@ def open_lists(folder: str | Path, *, create: bool) -> tuple[Database, Tokens]:
             "The folder isn't one of a trainer, or is one of another version.",
             hint="halfmask serve FOLDER makes one that isn't there.",
         )
-    try:
-        database = Database(path / DATABASE)
-    except sqlite3.DatabaseError:
-        raise TrainerError(
-            "The lists of the trainer's folder can't be read.", hint="Restore the last backup."
-        ) from None
+    database = Database(path / DATABASE)
     return database, Tokens(database, path / KEY)
 
 
@@ -150,9 +145,11 @@ class Store:
             self._models[tenant, name] = None  # the name is taken while it is being made
         try:
             model = self._made(tenant, name, settings)
-        except BaseException:
+        except BaseException as error:
             with self._turn:
                 del self._models[tenant, name]
+            if isinstance(error, OSError):
+                raise disk_full() if error.errno in FULL else disk_failed() from None
             raise
         with self._turn:
             self._models[tenant, name] = model
@@ -201,13 +198,17 @@ class Store:
                 self._models[tenant, name] = None
         if not known:
             raise RefusedError("There is no such model.", status=404, word="not-found")
-        facts = next(each for each in self._facts() if (each.tenant, each.name) == (tenant, name))
-        with self.database.writing() as run:
-            run("UPDATE models SET deleted = 1 WHERE id = ?", (facts.id,))
-            run("DELETE FROM keys WHERE model = ?", (facts.id,))
+        try:
+            identity = self._marked_deleted(tenant, name)
+        except BaseException:
+            with self._turn:
+                del self._models[tenant, name]
+                if model is not None:
+                    self._models[tenant, name] = model
+            raise
         if model is not None:
             model.close()
-        shutil.rmtree(self.folder / MODELS / facts.id, ignore_errors=True)
+        shutil.rmtree(self.folder / MODELS / identity, ignore_errors=True)
         with self._turn:
             self._models.pop((tenant, name), None)
             self.broken.discard((tenant, name))
@@ -268,6 +269,13 @@ class Store:
         with self.database.writing() as run:
             run("INSERT INTO models (id, tenant, name, settings, created) VALUES (?,?,?,?,?)", row)
         return self._opened(facts)
+
+    def _marked_deleted(self, tenant: str, name: str) -> str:
+        facts = next(each for each in self._facts() if (each.tenant, each.name) == (tenant, name))
+        with self.database.writing() as run:
+            run("UPDATE models SET deleted = 1 WHERE id = ?", (facts.id,))
+            run("DELETE FROM keys WHERE model = ?", (facts.id,))
+        return facts.id
 
     def _opened(self, facts: ModelFacts) -> Model:
         warm_up(facts.settings)

@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 from halfmask.encode import Codec
+from halfmask.encode._roles import Task
 
 NUMBERS = ("age", "income", "born", "seen", "paid")
 
@@ -94,11 +95,12 @@ def test_ranks_say_that_a_target_keeps_its_order(table, secret):
 @pytest.mark.parametrize("learner", ["trees", "distances", "linear", "networks"])
 def test_the_target_is_among_what_is_not_hidden(table, secret, learner):
     """Whoever reads the weaknesses of a codec takes a column that isn't there for hidden."""
-    for target, task, word in (
+    targets: tuple[tuple[str, Task | None, str], ...] = (
         ("town", None, "equality-leaking"),
         ("income", "regression", "linear"),
         ("paid", "regression", "linear"),
-    ):
+    )
+    for target, task, word in targets:
         codec = Codec(learner=learner, secret=secret, missing="hidden")
         found = {
             (it.name, it.columns) for it in codec.fit(table, target=target, task=task).weaknesses

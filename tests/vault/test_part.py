@@ -123,7 +123,7 @@ def test_a_part_that_was_read_as_text_is_said_to_be():
     lines = [part.to_bytes() for part in split_key(KEY, vault="0" * 16, parts=2, needed=2)]
 
     with pytest.raises(ParameterError, match=r"number 2 of those given must be bytes\. Got str"):
-        join_parts([lines[0], lines[1].decode()], header=_header())
+        join_parts([lines[0], lines[1].decode()], header=_header())  # type: ignore[list-item]
 
 
 def test_nothing_shows():

@@ -48,6 +48,7 @@ def test_the_worst_client_breaks_a_bare_learner_and_no_defended_one(make_rows, d
     )
     (finding,) = report.findings
     assert finding.verdict == "resisted"
+    assert finding.power is not None
     assert finding.power.success.value > 0.3
 
 

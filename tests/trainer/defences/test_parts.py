@@ -48,7 +48,9 @@ def test_no_row_is_longer_than_the_norm_and_short_ones_stay(values, norm, flat):
         values=numbers.reshape(shape),
         bits=2,
     )
-    clipped = NormClip(norm=norm).clipped(rows).values.reshape(numbers.shape)
+    values = NormClip(norm=norm).clipped(rows).values
+    assert values is not None
+    clipped = values.reshape(numbers.shape)
     before = np.linalg.norm(numbers.astype(np.float64), axis=1)
     after = np.linalg.norm(clipped.astype(np.float64), axis=1)
     assert (after <= np.maximum(norm, 0) * (1 + 1e-5)).all()
@@ -67,6 +69,7 @@ def test_rows_within_bounds_are_the_same_object(make_rows):
 
 def test_rows_without_values_are_shortened_too(make_rows):
     clipped = NormClip(norm=1.0).clipped(make_rows(4, 0))
+    assert clipped.values is not None
     assert np.allclose(np.linalg.norm(clipped.values, axis=1), 1.0)
 
 

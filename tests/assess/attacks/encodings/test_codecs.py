@@ -99,7 +99,7 @@ def test_chains_join_slices_of_one_direction_and_counts_join_equal_parts():
     x = rng.normal(size=(n, 4)) + 2 * rng.normal(size=(4, 4))[value]
     score = x @ np.array([1.0, -0.5, 0.7, 0.2])
     code = np.empty(n, dtype=np.int64)
-    owner = []
+    owner: list[int] = []
     for each, parts in enumerate((4, 3, 2, 1)):
         mine = value == each
         cuts = np.quantile(score[mine], np.arange(1, parts) / parts)

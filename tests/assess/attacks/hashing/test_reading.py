@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
-import siphash24
+import siphash24  # type: ignore[import-not-found] # it ships no types
 
 from halfmask._errors import ColumnNotFoundError, ParameterError
 from halfmask.assess.attacks import HashingTarget, attack
@@ -70,6 +70,7 @@ def test_unkeyed_rows_are_read_whole_and_keyed_ones_not_at_all(each, how, target
     report = attack(target, unprotected=target.unprotected(hash=how), attacks=[each])
     assert [finding.verdict for finding in report.findings] == ["resisted"]
     (finding,) = report.findings
+    assert finding.power is not None
     assert finding.power.success.value == 1.0
     assert finding.outcome.success.value < 0.001
 

@@ -20,6 +20,8 @@ def test_all_digits_give_the_model_away(trainer):
     target = trainer()
     outcome = ModelStealing(n_queries=300).run(target, seed=0)[0]
     assert outcome.success.value > 0.99
+    assert outcome.baseline is not None
+    assert outcome.control is not None
     assert outcome.success.value > outcome.baseline.value
     assert outcome.baseline.value > outcome.control.value - 0.05
 
@@ -50,6 +52,7 @@ def test_one_client_spoils_what_is_bare_and_not_what_is_capped(trainer):
         trainer(cap=20), unprotected=trainer(), attacks=[WORST], tolerance=0.2, least_power=0.2
     )
     (finding,) = report.findings
+    assert finding.power is not None
     assert finding.power.success.value > 0.2
     assert finding.outcome.success.value < finding.power.success.value / 2
     assert finding.outcome.details["accuracy without attack"] > 0.65
@@ -103,6 +106,10 @@ def test_rows_are_picked_from_both_layouts():
         bits=3,
     )
     some = picked(flat, np.array([2, 0, 1]), labels=np.array([1, 1, 0]), weight=5.0)
+    assert some.indptr is not None
+    assert some.values is not None
+    assert some.labels is not None
+    assert some.weights is not None
     assert some.indptr.tolist() == [0, 3, 4, 4]
     assert some.indices.tolist() == [2, 3, 4, 1]
     assert some.values.tolist() == [1, 2, 3, 0]
@@ -115,6 +122,7 @@ def test_rows_are_picked_from_both_layouts():
     )
     again = picked(dense, np.array([1]), labels=np.array([0]))
     assert again.indices.tolist() == [[3, 3]]
+    assert again.labels is not None
     assert again.labels.dtype == np.float32
     assert matrix_of(dense, np.array([3, 1])).tolist() == [[0, 1, 1], [2, 0, 1]]
 
@@ -122,7 +130,13 @@ def test_rows_are_picked_from_both_layouts():
 def test_a_target_without_rows_or_labels_is_refused(trainer):
     target = trainer()
     bare = HashedRows(indices=np.zeros((2, 1), dtype=np.uint32), bits=2)
-    for changed in ({"stream": []}, {"holdout": bare}, {"public": bare}, {"quota": 0}):
+    changes: list[dict[str, object]] = [
+        {"stream": []},
+        {"holdout": bare},
+        {"public": bare},
+        {"quota": 0},
+    ]
+    for changed in changes:
         with pytest.raises(ParameterError):
             replace(target, **changed)
     for each in (ModelStealing(), LabelFlip(), WorstCasePoisoning()):

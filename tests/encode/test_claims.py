@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import polars as pl
 import pytest
 
 from halfmask.encode import Codec
-from halfmask.encode._roles import Task
+
+if TYPE_CHECKING:
+    from halfmask.encode._roles import Task
 
 NUMBERS = ("age", "income", "born", "seen", "paid")
 

@@ -48,7 +48,7 @@ def measure(*, quick: bool, seed: int) -> tuple[list[Bar], str]:
             bars.append(Bar(name=named, value=None, goal=RESISTED, side="at most", why=why))
             continue
         most = 4000 if quick else 20_000
-        half = min(most, len(table[1]) // 2)
+        half = min(most, len(table[1]) // (4 if quick else 2))
         arms = _arms(*table, half=half, seed=seed, quick=quick)
         bits = SEED_BITS_QUICK if quick else SEED_BITS
         told: dict[str, dict[str, Any]] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import zlib
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -63,14 +64,7 @@ class Way:
         """Return the hash of each column and value, before it is folded, and its bits."""
         if self.base == "namespace":
             return self._in_namespaces(cells), 32
-        first, _, last = self.joined.partition("{v}")
-        around = {
-            column: (self.salt + first.format(c=column).encode(), last.format(c=column).encode())
-            for column in {column for column, _ in cells}
-        }
-        numbers, width = self._hashed(
-            [around[column][0] + value.encode() + around[column][1] for column, value in cells]
-        )
+        numbers, width = self._hashed(_joined(self.salt, self.joined, tuple(cells)))
         return numbers.astype(np.uint64), width
 
     def folded(self, numbers: NDArray[np.uint64], width: int, bits: int) -> NDArray[np.uint32]:
@@ -120,6 +114,17 @@ def unkeyed_ways(*, seeds: int, salts: tuple[bytes, ...]) -> Iterator[Way]:
                 for base in ("fnv32", "fnv64", *_DIGESTS):
                     yield Way(base=base, joined=joined, fold=fold, salt=salt)
         yield from (Way(base="namespace", seed=seed, salt=salt) for seed in small)
+
+
+@lru_cache(maxsize=1)
+def _joined(salt: bytes, joined: str, cells: tuple[tuple[str, str], ...]) -> list[bytes]:
+    """Return what is hashed of each cell; ways that differ by seed alone follow each other."""
+    first, _, last = joined.partition("{v}")
+    around = {
+        column: (salt + first.format(c=column).encode(), last.format(c=column).encode())
+        for column in {column for column, _ in cells}
+    }
+    return [around[column][0] + value.encode() + around[column][1] for column, value in cells]
 
 
 def _fnv(message: bytes, width: int) -> int:

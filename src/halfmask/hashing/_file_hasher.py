@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 import numpy as np
+import pyarrow as pa
 
 from halfmask._errors import ColumnNotFoundError, DataError, SchemaError
 from halfmask._progress import silent
 from halfmask._validation import one_of
 from halfmask.engines import map_in_order
 from halfmask.hashing._cells import kind_of, numbers_of
+from halfmask.hashing._csv_plan import csv_rows
+from halfmask.hashing._csv_rows import NotPlainError
 from halfmask.hashing._fitting import fitted
 from halfmask.hashing._labels import LabelCodes
 from halfmask.hashing._plan import HashPlan
 from halfmask.hashing._reading import TableReading, opened
+from halfmask.hashing._rows import HashedRows
 from halfmask.hashing._streams import RowsWriter
 from halfmask.hashing._tables import columns_of
 
@@ -25,8 +30,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from halfmask._progress import Progress
+    from halfmask.hashing._csv_rows import Hashed
     from halfmask.hashing._reading import Readable
-    from halfmask.hashing._rows import HashedRows
     from halfmask.hashing._settings import Settings
     from halfmask.vault import Secret
 
@@ -151,22 +156,81 @@ class FileHasher:
         ----------
         Rows keep their order. Two batches for each processor are in memory.
         """
+        reading, told, seen = reading or TableReading(), progress or silent, 0
+        plain = self._plain_rows(table, labelled=labelled, reading=reading)
+        if plain is not None:
+            with suppress(NotPlainError):
+                for rows, share in plain:
+                    yield rows
+                    seen += len(rows)
+                    told("hashing", share)
+                if seen:
+                    return
+        yield from self._any_rows(
+            table, labelled=labelled, reading=reading, progress=told, given=seen
+        )
+
+    def _plain_rows(
+        self, table: object, *, labelled: bool | None, reading: TableReading
+    ) -> Iterator[tuple[HashedRows, float]] | None:
+        """Return the rows of a plain CSV file and how far it is; None if it isn't one."""
+        kind = None if self.codes is None else self.codes.kind
+        found = csv_rows(
+            table, self.plan, reading, label=self.label, label_kind=kind, sent=labelled
+        )
+        return None if found is None else ((self._labelled(each), share) for each, share in found)
+
+    def _labelled(self, found: Hashed) -> HashedRows:
+        """Return plain rows with their labels."""
+        bits, labels = self.plan.settings.bits, found.numbers
+        # A missing or infinite label is an error, which the reader of all files words.
+        if labels is not None and not np.isfinite(labels).all():
+            raise NotPlainError
+        if labels is not None and self.codes is None:
+            with np.errstate(over="ignore"):
+                return HashedRows(
+                    indices=found.indices, bits=bits, labels=labels.astype(np.float32)
+                )
+        if self.codes is None or (labels is None and found.texts is None):
+            return HashedRows(indices=found.indices, bits=bits)
+        texts = found.texts
+        if labels is not None:
+            if not (labels == np.rint(labels)).all():
+                raise NotPlainError
+            texts = pa.array(labels.astype(np.int64))
+        return HashedRows(
+            indices=found.indices,
+            bits=bits,
+            labels=self.codes.encode(texts),
+            classes=self.codes.classes,
+        )
+
+    def _any_rows(
+        self,
+        table: object,
+        *,
+        labelled: bool | None,
+        reading: TableReading,
+        progress: Progress,
+        given: int,
+    ) -> Iterator[HashedRows]:
+        """Hash a table of any kind, without the first rows, that were given already."""
         kinds = {column.name: column.kind for column in self.plan.columns}
         if self.label is not None and self.codes is not None:
             kinds[self.label] = self.codes.kind
-        reading = reading or TableReading()
         source = opened(table, reading, kinds=kinds)
         there = self.label is not None and self.label in source.columns
         sent = there if labelled is None else labelled
         if sent and not there:
             raise ColumnNotFoundError.of([self.label or "label"], source.columns, where="the table")
         features = _features(source, self.label if there else None, reading.leave_out)
-        told, seen = progress or silent, 0
-        wanted = [*features, *([self.label] if sent and self.label else [])]
+        wanted, seen = [*features, *([self.label] if sent and self.label else [])], 0
         for rows in map_in_order(source.batches(wanted), lambda it: self._hashed(it, sent=sent)):
-            yield rows
+            new = rows if seen >= given else rows.slice(given - seen, len(rows))
+            if len(new):
+                yield new
             seen += len(rows)
-            told("hashing", seen / source.n_rows)
+            progress("hashing", seen / source.n_rows)
 
     def _hashed(self, batch: Any, *, sent: bool) -> HashedRows:  # noqa: ANN401 # no types
         if not sent or self.label is None:

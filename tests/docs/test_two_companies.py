@@ -26,7 +26,7 @@ def test_the_lines_of_curl_push_once_and_predict(page_at, tmp_path):
         surroundings = {"PATH": "/usr/bin:/bin", "URL": trainer.url, "TOKEN": trainer.token()}
         done = subprocess.run(
             ["/bin/sh", "-e", "-c", lines],
-            cwd=tmp_path, env=surroundings, capture_output=True, check=False, timeout=60,
+            cwd=tmp_path, env=surroundings, capture_output=True, check=False, timeout=600,
         )  # fmt: skip
 
     assert done.stderr == b""

@@ -27,7 +27,10 @@ __all__ = [
     "summed_losses",
 ]
 
-LOGISTIC, HINGE, SQUARED, QUANTILE = 0, 1, 2, 3
+LOGISTIC = 0
+HINGE = 1
+SQUARED = 2
+QUANTILE = 3
 # Beyond it an example's pull is less than a rounding error of any weight.
 _SURE = 40.0
 # Below it the curve of the loss can't be told from its tangent.

@@ -22,7 +22,13 @@ __all__ = ["BINNED", "CELLS", "LABEL", "LOGGED", "NUMBER", "SKIPPED", "TEXT", "W
 
 #: What is done with a column: nothing, its texts or whole numbers are hashed, its numbers are put
 #: into bins whose indices are known, its cells or its numbers are handed on as labels.
-SKIPPED, TEXT, WHOLE, BINNED, LOGGED, CELLS, NUMBER = 0, 1, 2, 3, 4, 5, 6
+SKIPPED = 0
+TEXT = 1
+WHOLE = 2
+BINNED = 3
+LOGGED = 4
+CELLS = 5
+NUMBER = 6
 LABEL = (CELLS, NUMBER)
 _RETURN, _NEWLINE = np.uint8(13), np.uint8(10)
 #: Up to here it is faster to look at all edges than to search among them.

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ADAGRAD", "FTRL", "SGD", "learn_softmax", "soften"]
 
-SGD, ADAGRAD, FTRL = 0, 1, 2
+SGD = 0
+ADAGRAD = 1
+FTRL = 2
 
 
 @swift

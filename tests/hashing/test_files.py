@@ -83,15 +83,21 @@ def test_any_format_is_hashed_alike(table, monkeypatch):
     assert all_of(hasher, open_table(table)).equals(all_of(hasher, rows))
 
 
-def test_dictionaries_of_parquet_are_read_as_such(tmp_path):
-    """Each distinct text is hashed once; which types the file's schema keeps doesn't matter."""
+def test_texts_of_parquet_are_read_as_they_are_hashed(tmp_path):
+    """In views, or in dictionaries; which types the file's schema keeps doesn't matter."""
     rows = people()
-    for number, arrow in enumerate((rows.to_arrow(), pa.Table.from_pandas(rows.to_pandas()))):
+    arrow = rows.to_arrow()
+    town = arrow.column("town").cast(pa.string()).dictionary_encode()
+    forms = {
+        pa.types.is_string_view: (arrow, pa.Table.from_pandas(rows.to_pandas())),
+        pa.types.is_dictionary: (arrow.set_column(arrow.schema.names.index("town"), "town", town),),
+    }
+    for number, (layout, table) in enumerate((it, each) for it in forms for each in forms[it]):
         path = tmp_path / f"{number}.parquet"
-        pq.write_table(arrow, path, row_group_size=123)
+        pq.write_table(table, path, row_group_size=123)
         source = _reading.opened(path, TableReading())
         batch = next(iter(source.batches(["town", "age"])))
-        assert pa.types.is_dictionary(batch.schema.types[0])
+        assert layout(batch.schema.types[0])
         assert all_of(fit(path), path).equals(all_of(fit(rows), rows))
 
 

@@ -52,6 +52,27 @@ def test_every_length(kernel):
     assert hashed(kernel, texts, key) == [oracle(text, key) for text in texts]
 
 
+@pytest.mark.parametrize("sizes", [(0, 17), (8, 9), (7, 8), (0, 40)])
+def test_more_texts_than_are_hashed_together(kernel, sizes):
+    """Hundreds side by side, of lengths that are sorted apart; the last ones end the buffer."""
+    rng = np.random.default_rng(1)
+    texts = [rng.bytes(int(size)) for size in rng.integers(*sizes, 700)]
+    key = rng.bytes(16)
+
+    assert hashed(kernel, texts, key) == [oracle(text, key) for text in texts]
+
+
+@given(texts=st.lists(st.binary(max_size=12), max_size=20), key=KEYS, junk=st.binary(min_size=12))
+def test_texts_in_views(kernel, texts, key, junk):
+    """As Arrow keeps short texts; what stands behind one makes no difference."""
+    views = [len(text).to_bytes(4, "little") + (text + junk)[:12] for text in texts]
+    words = np.frombuffer(b"".join(views), "<u8").reshape(-1, 2)
+    found = np.zeros(len(texts), np.uint64)
+    kernel.hash_views(words, *halves(key), found)
+
+    assert found.tolist() == [oracle(text, key) for text in texts]
+
+
 @given(texts=st.lists(st.binary(max_size=40), max_size=20), key=KEYS, before=st.binary(max_size=9))
 def test_texts_anywhere_in_a_buffer(kernel, texts, key, before):
     expected = [oracle(text, key) for text in texts]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,11 +22,14 @@ __all__ = [
     "numbers_of",
     "same_kind",
     "texts_of",
+    "views_of",
     "words_of",
 ]
 
 #: Columns of whole numbers, and of others, are taken for each other.
 _NUMBERS = frozenset({"integer", "float"})
+#: Longer texts lie elsewhere; their views say where.
+_IN_VIEW = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +122,18 @@ def texts_of(array: Any) -> Texts:  # noqa: ANN401 # pyarrow ships no types
     bounds: Any = np.frombuffer(offsets, np.int64 if wide else np.int32)
     bytes_ = np.frombuffer(b"" if data is None else data, np.uint8)
     return Texts(offsets=bounds[array.offset : array.offset + n_rows + 1], data=bytes_)
+
+
+def views_of(array: Any) -> NDArray[np.uint64] | None:  # noqa: ANN401 # pyarrow ships no types
+    """Return short texts as they lie in Arrow's views, (rows, 2); None where any is longer."""
+    if not (pa.types.is_string_view(array.type) or pa.types.is_binary_view(array.type)):
+        return None
+    if not len(array) or sys.byteorder != "little":
+        return None
+    views = np.frombuffer(array.buffers()[1], "<u8").reshape(-1, 2)
+    views = views[array.offset : array.offset + len(array)]
+    longest = int((views[:, 0] & np.uint64(0xFFFFFFFF)).max())
+    return views if longest <= _IN_VIEW else None
 
 
 def words_of(array: Any) -> NDArray[np.uint64]:  # noqa: ANN401 # pyarrow ships no types

@@ -1,4 +1,4 @@
-"""Tables in files as batches of Arrow, with dictionaries where the file has them."""
+"""Tables in files as batches of Arrow, in the layout that is hashed fastest."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from halfmask.hashing._cells import kind_of, same_kind
 
 __all__ = ["Readable", "TableReading", "opened"]
 
-#: Rows of a batch: so many hashed rows of 40 columns are 20 MB.
-BATCH_ROWS = 1 << 17
+#: Rows of a batch: so many hashed rows of 40 columns are 10 MB.
+BATCH_ROWS = 1 << 16
 #: The types of cells that are read as those of the fit were.
 _TYPES: dict[str, pl.DataType] = {
     "text": pl.String(),
@@ -127,7 +127,7 @@ class _Opened:
 
 
 class _Parquet:
-    """Files of Parquet, whose texts stay in the dictionaries that they are written in."""
+    """Files of Parquet. Texts beside columns that only pyarrow reads stay in dictionaries."""
 
     def __init__(self, places: Sequence[Place]) -> None:
         self._places = places
@@ -160,9 +160,32 @@ class _Parquet:
         for place in self._places:
             with reading(place.what, "parquet"), place.local() as local:
                 schema = pq.read_schema(local)
+                if isinstance(local, Path) and all(_is_plain(schema.field(it)) for it in columns):
+                    yield from _plain_batches(local, columns)
+                    continue
                 texts = [it.name for it in schema if _is_text(it.type) and it.name in columns]
                 file = pq.ParquetFile(local, read_dictionary=texts, pre_buffer=True)
                 yield from file.iter_batches(BATCH_ROWS, columns=list(columns))
+
+
+def _plain_batches(path: Path, columns: Sequence[str]) -> Iterator[Any]:
+    """Yield rows of texts, numbers and truth values, which polars reads several times as fast."""
+    frames = pl.scan_parquet(path, glob=False).select(columns)
+    for frame in frames.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True):
+        for piece in frame.iter_slices(BATCH_ROWS):
+            # Short texts lie in views, as they are hashed; the older layout would be a copy.
+            yield piece.to_arrow(compat_level=pl.CompatLevel.newest())
+
+
+def _is_plain(field: Any) -> bool:  # noqa: ANN401 # pyarrow ships no types
+    types = pa.types
+    return any(
+        fits(field.type)
+        for fits in (
+            types.is_string, types.is_large_string, types.is_integer, types.is_float32,
+            types.is_float64, types.is_boolean,
+        )
+    )  # fmt: skip
 
 
 def _is_text(dtype: Any) -> bool:  # noqa: ANN401 # pyarrow ships no types

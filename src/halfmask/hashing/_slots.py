@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from halfmask._errors import DataError
-from halfmask.hashing._cells import absent, kind_of, numbers_of, texts_of, words_of
+from halfmask.hashing._cells import absent, kind_of, numbers_of, texts_of, views_of, words_of
 from halfmask.hashing._loops import siphash
 
 if TYPE_CHECKING:
@@ -57,6 +57,10 @@ def hashes_of(array: Any, key: Key) -> NDArray[np.uint64]:  # noqa: ANN401 # pya
     """Return the hash of each cell of a column; those of missing cells are of no meaning."""
     found = np.empty(len(array), np.uint64)
     if kind_of(array.type, "") in {"text", "bytes", "empty"}:
+        views = views_of(array)
+        if views is not None:
+            siphash().hash_views(_frozen(views), *key, found)
+            return found
         texts = texts_of(array)
         if len(texts) == len(array):
             siphash().hash_texts(texts.offsets, texts.data, *key, found)

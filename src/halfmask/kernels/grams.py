@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halfmask.kernels.lean import lean
-from halfmask.kernels.siphash import Word, hash_bytes
+from halfmask.kernels.siphash_rounds import Word, hash_bytes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

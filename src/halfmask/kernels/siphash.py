@@ -17,110 +17,40 @@ import numpy as np
 from numba import njit
 
 from halfmask.kernels.lean import lean
+from halfmask.kernels.siphash_lanes import LANES, READABLE, ROOM, hash_cells
+from halfmask.kernels.siphash_rounds import (
+    C0,
+    C1,
+    C2,
+    C3,
+    N8,
+    N32,
+    N56,
+    NONE,
+    ONE,
+    SEVEN,
+    Word,
+    absorb,
+    finish,
+    hash_bytes,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["bin_codes", "hash_bytes", "hash_texts", "hash_words", "place", "place_hashes"]
+__all__ = [
+    "bin_codes", "hash_bytes", "hash_texts", "hash_views", "hash_words", "place", "place_hashes",
+]  # fmt: skip
 
 #: Where texts begin: Arrow has both widths.
 Offsets: TypeAlias = "NDArray[np.int32] | NDArray[np.int64]"
-Word: TypeAlias = np.uint64
-State: TypeAlias = tuple[Word, Word, Word, Word]
-
-# Typed once here: numba would make a float of an unsigned and a signed number.
-C0 = np.uint64(0x736F6D6570736575)
-C1 = np.uint64(0x646F72616E646F6D)
-C2 = np.uint64(0x6C7967656E657261)
-C3 = np.uint64(0x7465646279746573)
-N8, N13, N16, N17, N21, N32 = (np.uint64(n) for n in (8, 13, 16, 17, 21, 32))
-N43, N47, N48, N51, N56 = (np.uint64(n) for n in (43, 47, 48, 51, 56))
-END = np.uint64(0xFF)
-SEVEN, ONE, NONE = np.uint64(7), np.uint64(1), np.uint64(0)
-N24, N40 = np.uint64(24), np.uint64(40)
-
+LOW, THREE = np.uint64(0xFFFFFFFF), np.uint64(3)
 #: Up to here it is faster to look at all edges than to search among them.
 MOST_COUNTED = 128
 BLOCK = 2048
 
 
-@lean
-def _round(v0: Word, v1: Word, v2: Word, v3: Word) -> State:
-    v0 += v1
-    v1 = (v1 << N13) | (v1 >> N51)
-    v1 ^= v0
-    v0 = (v0 << N32) | (v0 >> N32)
-    v2 += v3
-    v3 = (v3 << N16) | (v3 >> N48)
-    v3 ^= v2
-    v0 += v3
-    v3 = (v3 << N21) | (v3 >> N43)
-    v3 ^= v0
-    v2 += v1
-    v1 = (v1 << N17) | (v1 >> N47)
-    v1 ^= v2
-    v2 = (v2 << N32) | (v2 >> N32)
-    return v0, v1, v2, v3
-
-
-@lean
-def _absorb(v0: Word, v1: Word, v2: Word, v3: Word, word: Word) -> State:
-    v3 ^= word
-    v0, v1, v2, v3 = _round(v0, v1, v2, v3)
-    v0, v1, v2, v3 = _round(v0, v1, v2, v3)
-    return v0 ^ word, v1, v2, v3
-
-
-@lean
-def _finish(v0: Word, v1: Word, v2: Word, v3: Word) -> Word:
-    v2 ^= END
-    for _ in range(4):
-        v0, v1, v2, v3 = _round(v0, v1, v2, v3)
-    return v0 ^ v1 ^ v2 ^ v3
-
-
-@lean
-def _word(data: NDArray[np.uint8], at: Word) -> Word:
-    # The compiler makes one load of it. Unsigned places spare it the test for negative ones.
-    return (
-        np.uint64(data[at])
-        | np.uint64(data[at + np.uint64(1)]) << N8
-        | np.uint64(data[at + np.uint64(2)]) << N16
-        | np.uint64(data[at + np.uint64(3)]) << N24
-        | np.uint64(data[at + np.uint64(4)]) << N32
-        | np.uint64(data[at + np.uint64(5)]) << N40
-        | np.uint64(data[at + np.uint64(6)]) << N48
-        | np.uint64(data[at + SEVEN]) << N56
-    )
-
-
-# A call for each text would cost as much as a round: the compiler is told to have none.
-@njit(nogil=True, cache=True, inline="always", _nrt=False)  # type: ignore[call-overload, untyped-decorator] # as `lean`
-def hash_bytes(data: NDArray[np.uint8], start: Word, end: Word, key0: Word, key1: Word) -> Word:
-    """Return the hash of a piece of a buffer: for other kernels, inlined into them."""
-    v0, v1, v2, v3 = key0 ^ C0, key1 ^ C1, key0 ^ C2, key1 ^ C3
-    at = start
-    while at + N8 <= end:
-        v0, v1, v2, v3 = _absorb(v0, v1, v2, v3, _word(data, at))
-        at += N8
-    rest = end - at
-    last = (end - start) << N56
-    if rest > NONE:
-        if at + N8 <= np.uint64(len(data)):
-            # A whole word, of which what belongs to the next text is cut off.
-            last |= _word(data, at) & ((ONE << (rest * N8)) - ONE)
-        else:
-            tail = NONE
-            back = end
-            while back > at:
-                back -= ONE
-                tail = (tail << N8) | np.uint64(data[back])
-            last |= tail
-    v0, v1, v2, v3 = _absorb(v0, v1, v2, v3, last)
-    return _finish(v0, v1, v2, v3)
-
-
-@lean
+@njit(nogil=True, cache=True)
 def hash_texts(
     offsets: Offsets,
     data: NDArray[np.uint8],
@@ -141,8 +71,73 @@ def hash_texts(
     hashes
         Written, one for each text.
     """
-    for i in range(len(hashes)):
-        hashes[i] = hash_bytes(data, np.uint64(offsets[i]), np.uint64(offsets[i + 1]), key0, key1)
+    room = np.empty(ROOM, np.uint64)
+    starts, stops = np.empty(LANES, np.int64), np.empty(LANES, np.int64)
+    for first in range(0, len(hashes), LANES):
+        n = min(LANES, len(hashes) - first)
+        for i in range(n):
+            starts[i], stops[i] = offsets[first + i], offsets[first + i + 1]
+        if stops[n - 1] + READABLE <= len(data):
+            hash_cells(data, starts[:n], stops[:n], key0, key1, hashes[first : first + n], room)
+            continue
+        # The last texts of a buffer, behind which there may be nothing.
+        for i in range(n):
+            start, stop = np.uint64(starts[i]), np.uint64(stops[i])
+            hashes[first + i] = hash_bytes(data, start, stop, key0, key1)
+
+
+@njit(nogil=True, cache=True)
+def hash_views(
+    views: NDArray[np.uint64], key0: Word, key1: Word, hashes: NDArray[np.uint64]
+) -> None:
+    """Write the hash of each text of up to twelve bytes that lies in a view.
+
+    Parameters
+    ----------
+    views
+        (texts, 2): as in Arrow, four bytes of length, then the text.
+    key0, key1, hashes
+        As of :func:`hash_texts`.
+    """
+    room = np.empty((4, LANES), np.uint64)
+    firsts, lasts, longs, found = room[0], room[1], room[2], room[3]
+    for start in range(0, len(hashes), LANES):
+        n = min(LANES, len(hashes) - start)
+        for i in range(n):
+            head, rest = views[start + i, 0], views[start + i, 1]
+            length = head & LOW
+            first = (head >> N32) | (rest << N32)
+            # What stands behind a text is of no meaning.
+            kept = (ONE << ((length & SEVEN) * N8)) - ONE
+            # All bits are set of a text of eight bytes or more: vector code has no branches.
+            is_long = NONE - ((length >> THREE) & ONE)
+            firsts[i], longs[i] = first, is_long
+            lasts[i] = (((first & ~is_long) | ((rest >> N32) & is_long)) & kept) | (length << N56)
+        _hash_pairs(firsts, lasts, longs, n, key0, key1, found)
+        for i in range(n):
+            hashes[start + i] = found[i]
+
+
+@lean
+def _hash_pairs(
+    firsts: NDArray[np.uint64],
+    lasts: NDArray[np.uint64],
+    longs: NDArray[np.uint64],
+    n: int,
+    key0: Word,
+    key1: Word,
+    hashes: NDArray[np.uint64],
+) -> None:
+    """Write the hash of each text of one word, or of two where its mask is set."""
+    for i in range(n):
+        v0, v1, v2, v3 = key0 ^ C0, key1 ^ C1, key0 ^ C2, key1 ^ C3
+        w0, w1, w2, w3 = absorb(v0, v1, v2, v3, firsts[i])
+        v0 ^= (v0 ^ w0) & longs[i]
+        v1 ^= (v1 ^ w1) & longs[i]
+        v2 ^= (v2 ^ w2) & longs[i]
+        v3 ^= (v3 ^ w3) & longs[i]
+        v0, v1, v2, v3 = absorb(v0, v1, v2, v3, lasts[i])
+        hashes[i] = finish(v0, v1, v2, v3)
 
 
 @lean
@@ -162,9 +157,9 @@ def hash_words(
     for i in range(words.shape[0]):
         v0, v1, v2, v3 = key0 ^ C0, key1 ^ C1, key0 ^ C2, key1 ^ C3
         for j in range(words.shape[1]):
-            v0, v1, v2, v3 = _absorb(v0, v1, v2, v3, words[i, j])
-        v0, v1, v2, v3 = _absorb(v0, v1, v2, v3, end)
-        hashes[i] = _finish(v0, v1, v2, v3)
+            v0, v1, v2, v3 = absorb(v0, v1, v2, v3, words[i, j])
+        v0, v1, v2, v3 = absorb(v0, v1, v2, v3, end)
+        hashes[i] = finish(v0, v1, v2, v3)
 
 
 @njit(nogil=True, cache=True)

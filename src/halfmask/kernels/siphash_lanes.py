@@ -3,7 +3,7 @@
 One hash is a chain of additions and rotations in which nothing can be done at once; eight hashes
 can. Texts of up to seven bytes are one word and texts of up to fifteen are two, so they are sorted
 into these two lengths and hashed together: several times as fast as one after another. The numbers
-are those of :mod:`halfmask.kernels.siphash`, which longer texts are left to.
+are those of :mod:`halfmask.kernels.siphash_rounds`, which longer texts are left to.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halfmask.kernels.lean import lean
-from halfmask.kernels.siphash import C0, C1, C2, C3, N8, N56, _absorb, _finish, hash_bytes
+from halfmask.kernels.siphash_rounds import C0, C1, C2, C3, N8, N56, absorb, finish, hash_bytes
 from halfmask.kernels.wide_loads import word_at
 
 if TYPE_CHECKING:
@@ -77,14 +77,14 @@ def hash_cells(
         n_long += 1 - is_short
     for i in range(n_short):
         v0, v1, v2, v3 = key0 ^ C0, key1 ^ C1, key0 ^ C2, key1 ^ C3
-        v0, v1, v2, v3 = _absorb(v0, v1, v2, v3, short[i])
-        words[i] = _finish(v0, v1, v2, v3)
+        v0, v1, v2, v3 = absorb(v0, v1, v2, v3, short[i])
+        words[i] = finish(v0, v1, v2, v3)
     for i in range(n_short):
         hashes[np.int64(places[i])] = words[i]
     for i in range(n_long):
         v0, v1, v2, v3 = key0 ^ C0, key1 ^ C1, key0 ^ C2, key1 ^ C3
-        v0, v1, v2, v3 = _absorb(v0, v1, v2, v3, firsts[i])
-        v0, v1, v2, v3 = _absorb(v0, v1, v2, v3, seconds[i])
-        words[i] = _finish(v0, v1, v2, v3)
+        v0, v1, v2, v3 = absorb(v0, v1, v2, v3, firsts[i])
+        v0, v1, v2, v3 = absorb(v0, v1, v2, v3, seconds[i])
+        words[i] = finish(v0, v1, v2, v3)
     for i in range(n_long):
         hashes[np.int64(others[i])] = words[i]

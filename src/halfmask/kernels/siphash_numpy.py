@@ -13,12 +13,13 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["bin_codes", "hash_texts", "hash_words", "place", "place_hashes"]
+__all__ = ["bin_codes", "hash_texts", "hash_views", "hash_words", "place", "place_hashes"]
 
 C0, C1 = np.uint64(0x736F6D6570736575), np.uint64(0x646F72616E646F6D)
 C2, C3 = np.uint64(0x6C7967656E657261), np.uint64(0x7465646279746573)
 #: Texts that are hashed at once: their states and words stay in the cache.
 BLOCK = 1 << 14
+_BEHIND = np.zeros(8, np.uint8)
 
 
 class _States:
@@ -75,7 +76,7 @@ def hash_texts(
     starts = offsets[:-1].astype(np.int64)
     lengths = offsets[1:].astype(np.int64) - starts
     # The last text's last word reaches over its end.
-    padded = np.concatenate([data, np.zeros(8, np.uint8)])
+    padded = np.concatenate([data, _BEHIND])
     # Longest first, so that those which still have words come before the others.
     order = np.argsort(-lengths, kind="stable")
     for first in range(0, len(order), BLOCK):
@@ -106,6 +107,20 @@ def _hashed(
 def _words(data: NDArray[np.uint8], starts: NDArray[np.int64]) -> NDArray[np.uint64]:
     pieces = data[starts[:, None] + np.arange(8)]
     return np.asarray(pieces.view("<u8").reshape(len(starts)), np.uint64)
+
+
+def hash_views(
+    views: NDArray[np.uint64], key0: np.uint64, key1: np.uint64, hashes: NDArray[np.uint64]
+) -> None:
+    """Write the hash of each short text; see `halfmask.kernels.siphash.hash_views`."""
+    lengths = (views[:, 0] & np.uint64(0xFFFFFFFF)).astype(np.int64)
+    starts = 16 * np.arange(len(views), dtype=np.int64) + 4
+    data = np.concatenate([np.ascontiguousarray(views, "<u8").reshape(-1).view(np.uint8), _BEHIND])
+    # Longest first, so that those which still have words come before the others.
+    order = np.argsort(-lengths, kind="stable")
+    for first in range(0, len(order), BLOCK):
+        rows = order[first : first + BLOCK]
+        hashes[rows] = _hashed(data, starts[rows], lengths[rows], key0, key1)
 
 
 def hash_words(

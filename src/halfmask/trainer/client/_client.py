@@ -11,14 +11,13 @@ from urllib.parse import quote
 from halfmask._errors import ParameterError, TrainerError
 from halfmask._progress import silent
 from halfmask._validation import integer_at_least, one_of
-from halfmask.hashing import HashedRows
 from halfmask.trainer.client._address import check_token, checked_url, tls_context
 from halfmask.trainer.client._content_key import work_name
 from halfmask.trainer.client._journal import Journal
 from halfmask.trainer.client._model import RemoteModel
 from halfmask.trainer.client._patience import Patience
 from halfmask.trainer.client._place import placed
-from halfmask.trainer.client._predicting import predict_batches
+from halfmask.trainer.client._predicting import predict_batches, without_labels
 from halfmask.trainer.client._pushing import Pushed, push_batches
 from halfmask.trainer.client._transport import Transport
 
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask._progress import Progress
+    from halfmask.hashing import HashedRows
     from halfmask.trainer.client._body import Compression
 
 __all__ = ["BATCH_ROWS", "TrainerClient"]
@@ -326,7 +326,7 @@ class TrainerClient:
         _check(batch_rows=batch_rows, in_flight=in_flight)
         return self._predictions(
             name,
-            (_without_labels(each) for each in batches),
+            (without_labels(each) for each in batches),
             batch_rows=batch_rows,
             in_flight=in_flight,
             journal=journal,
@@ -396,10 +396,3 @@ def _check(*, batch_rows: int, in_flight: int) -> None:
         raise ParameterError(
             f"The 'in_flight' parameter of TrainerClient must be at most {_MOST_AT_ONCE}."
         )
-
-
-def _without_labels(rows: HashedRows) -> HashedRows:
-    """Return rows as they are asked about: whoever predicts needs neither labels nor weights."""
-    if rows.labels is None and rows.weights is None:
-        return rows
-    return HashedRows(indices=rows.indices, bits=rows.bits, indptr=rows.indptr, values=rows.values)

@@ -62,11 +62,6 @@ class RemoteModel:
                 )
         raise TrainerError("The service doesn't tell of a model in a way that is understood.")
 
-    @property
-    def width(self) -> int:
-        """How many numbers a prediction has: one for each class of a softmax, else one."""
-        return self.classes if self.loss == "softmax" else 1
-
 
 def _plain(told: Mapping[str, Any]) -> bool:
     return isinstance(told.get("settings", {}), dict)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from halfmask._errors import TrainerError
+from halfmask.hashing import HashedRows
 from halfmask.trainer.client._body import ARROW_STREAM, Compression, arrow_body
 from halfmask.trainer.client._flow import flow
 
@@ -17,12 +18,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from halfmask.hashing import HashedRows
     from halfmask.trainer.client._journal import Journal
     from halfmask.trainer.client._place import Place
     from halfmask.trainer.client._transport import Transport
 
-__all__ = ["predict_batches"]
+__all__ = ["predict_batches", "without_labels"]
 
 FIELD = "p"
 #: A longer answer isn't read: 8,192 rows of 8,000 classes.
@@ -83,6 +83,13 @@ def predict_batches(
             data = np.ascontiguousarray(each.found, "<f4").tobytes()
             journal.add(each.place.number, each.key, rows=len(each.found), answer=data)
         yield each.found
+
+
+def without_labels(rows: HashedRows) -> HashedRows:
+    """Return rows as they are asked about: whoever predicts needs neither labels nor weights."""
+    if rows.labels is None and rows.weights is None:
+        return rows
+    return HashedRows(indices=rows.indices, bits=rows.bits, indptr=rows.indptr, values=rows.values)
 
 
 def _numbers(content: bytes) -> NDArray[np.float32]:

@@ -63,7 +63,12 @@ def test_modules_list_only_what_they_hold(modules):
         for node in tree.body:
             if isinstance(node, ast.Assign | ast.AnnAssign):
                 targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-                names = {each.id for each in targets if isinstance(each, ast.Name)}
+                names = {
+                    each.id
+                    for target in targets
+                    for each in ast.walk(target)
+                    if isinstance(each, ast.Name)
+                }
                 held |= names
                 if "__all__" in names and node.value is not None:
                     listed |= set(ast.literal_eval(node.value))

@@ -6,13 +6,12 @@ from queue import Queue
 from threading import Thread
 from typing import TYPE_CHECKING, Protocol
 
-from halfmask.trainer.learner._progress import Progress
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from halfmask.hashing import FileHasher, HashedRows, TableReading
     from halfmask.trainer.learner._learner import OnlineLearner
+    from halfmask.trainer.learner._progress import Progress
 
 __all__ = ["learn_batches", "learn_file"]
 

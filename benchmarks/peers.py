@@ -65,6 +65,16 @@ PEERS = (
         requirements=("diffprivlib==0.6.6", "scikit-learn==1.4.2", "numpy==2.0.2", "scipy==1.13.1"),
     ),
     Peer(
+        name="vowpalwabbit",
+        interpreters=("3.11", "3.12", "3.10"),
+        requirements=("vowpalwabbit==9.11.9",),
+    ),
+    Peer(
+        name="river",
+        interpreters=("3.11", "3.12"),
+        requirements=("river==0.26.1",),
+    ),
+    Peer(
         name="opacus",
         interpreters=("3.11", "3.12", "3.10"),
         requirements=("torch==2.13.0", "opacus==1.6.0"),

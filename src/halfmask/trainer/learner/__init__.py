@@ -7,6 +7,7 @@ reads, hashes and learns a file in one go.
 from __future__ import annotations
 
 from halfmask.trainer.learner._learner import OnlineLearner
+from halfmask.trainer.learner._pipeline import learn_batches, learn_file
 from halfmask.trainer.learner._progress import Progress
 
-__all__ = ["OnlineLearner", "Progress"]
+__all__ = ["OnlineLearner", "Progress", "learn_batches", "learn_file"]

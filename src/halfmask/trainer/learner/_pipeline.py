@@ -6,6 +6,8 @@ from queue import Queue
 from threading import Thread
 from typing import TYPE_CHECKING, Protocol
 
+from halfmask._errors import DataError
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -91,10 +93,12 @@ def learn_batches(learner: Learning, batches: Iterable[HashedRows]) -> Progress:
     learner
         What learns, in order.
     batches
-        At least one; made in the caller's thread, no more than a few ahead.
+        Of rows with labels; made in the caller's thread, no more than a few ahead.
 
     Raises
     ------
+    DataError
+        If there is no batch.
     Exception
         Whatever making or learning them raises; no batch is made after one that wasn't learnt.
     """
@@ -123,4 +127,6 @@ def learn_batches(learner: Learning, batches: Iterable[HashedRows]) -> Progress:
         thread.join()
     if failed:
         raise failed[0]
+    if not done:
+        raise DataError("There are no rows to learn from.")
     return sum(done[1:], done[0])

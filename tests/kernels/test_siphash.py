@@ -56,7 +56,7 @@ def test_every_length(kernel):
 def test_more_texts_than_are_hashed_together(kernel, sizes):
     """Hundreds side by side, of lengths that are sorted apart; the last ones end the buffer."""
     rng = np.random.default_rng(1)
-    texts = [rng.bytes(int(size)) for size in rng.integers(*sizes, 700)]
+    texts = [rng.bytes(int(size)) for size in rng.integers(sizes[0], sizes[1], 700)]
     key = rng.bytes(16)
 
     assert hashed(kernel, texts, key) == [oracle(text, key) for text in texts]

@@ -27,7 +27,7 @@ def loops(request, monkeypatch):
     if request.param == "numpy":
         from halfmask.kernels import grams_numpy, siphash_numpy  # noqa: PLC0415 # only here
 
-        for module in ("_slots", "_assembly"):
+        for module in ("_slots", "_assembly", "_placing"):
             monkeypatch.setattr(f"halfmask.hashing.{module}.siphash", lambda: siphash_numpy)
         monkeypatch.setattr("halfmask.hashing._bags.grams", lambda: grams_numpy)
     return request.param

@@ -19,6 +19,7 @@ from halfmask.engines import map_in_order
 from halfmask.hashing._assembly import dense, flat
 from halfmask.hashing._cells import kind_of, same_kind
 from halfmask.hashing._column import Column
+from halfmask.hashing._placing import placed
 from halfmask.hashing._rows import HashedRows
 from halfmask.hashing._settings import Settings
 from halfmask.hashing._tables import arrow_of, columns_of
@@ -146,8 +147,11 @@ class HashPlan:
     def _hashed(self, table: Any) -> HashedRows:  # noqa: ANN401 # pyarrow ships no types
         bits, signed = self.settings.bits, self.settings.signed
         columns = columns_of(table)
-        coded = [slot.coded(columns) for slot in self._wired.slots]
-        indices, values = dense(coded, table.num_rows, bits=bits, signed=signed)
+        values = None
+        indices = None if signed else placed(self._wired.slots, columns, table.num_rows, bits=bits)
+        if indices is None:
+            coded = [slot.coded(columns) for slot in self._wired.slots]
+            indices, values = dense(coded, table.num_rows, bits=bits, signed=signed)
         if not self._wired.bags:
             return HashedRows(indices=indices, values=values, bits=bits)
         bags = [bag.counted(columns) for bag in self._wired.bags]

@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    "bin_codes", "hash_bytes", "hash_texts", "hash_views", "hash_words", "place", "place_hashes",
+    "bin_codes", "hash_bytes", "hash_pairs", "hash_texts", "hash_views", "hash_words", "place",
+    "place_hashes",
 ]  # fmt: skip
 
 #: Where texts begin: Arrow has both widths.
@@ -113,13 +114,13 @@ def hash_views(
             is_long = NONE - ((length >> THREE) & ONE)
             firsts[i], longs[i] = first, is_long
             lasts[i] = (((first & ~is_long) | ((rest >> N32) & is_long)) & kept) | (length << N56)
-        _hash_pairs(firsts, lasts, longs, n, key0, key1, found)
+        hash_pairs(firsts, lasts, longs, n, key0, key1, found)
         for i in range(n):
             hashes[start + i] = found[i]
 
 
 @lean
-def _hash_pairs(
+def hash_pairs(
     firsts: NDArray[np.uint64],
     lasts: NDArray[np.uint64],
     longs: NDArray[np.uint64],

@@ -1,0 +1,129 @@
+"""Columns straight into rows of indices, where nothing but an index comes of a cell."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from halfmask.hashing._cells import views_of
+from halfmask.hashing._loops import siphash
+from halfmask.hashing._slots import BinSlot, CategorySlot, KeptSlot, LogSlot
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from halfmask.hashing._slots import Slot
+
+__all__ = ["placed"]
+
+#: Rows that are written slot by slot: so many stay in the cache.
+_BLOCK = 8192
+
+
+#: Writes so many rows of a slot: called with the first row, their number, the slot and the indices.
+_Place: TypeAlias = "Callable[[int, int, int, NDArray[np.uint32]], None]"
+
+
+def placed(
+    slots: Sequence[Slot], columns: Mapping[str, Any], n_rows: int, *, bits: int
+) -> NDArray[np.uint32] | None:
+    """Return the indices of rows; None without a compiler, or where numbers are kept."""
+    if not hasattr(siphash(), "hash_pairs"):
+        return None
+    if not n_rows or any(isinstance(slot, KeptSlot) for slot in slots):
+        return None
+    mask = np.uint64((1 << bits) - 1)
+    places = [_place(slot, columns, mask) for slot in slots]
+    indices = np.empty((n_rows, len(slots)), np.uint32)
+    for first in range(0, n_rows, _BLOCK):
+        rows = min(_BLOCK, n_rows - first)
+        for number, place in enumerate(places):
+            place(first, rows, number, indices)
+    return indices
+
+
+def _place(slot: Slot, columns: Mapping[str, Any], mask: np.uint64) -> _Place:
+    if isinstance(slot, CategorySlot):
+        array = columns[slot.column]
+        views = views_of(array)
+        if views is not None:
+            return _place_views(slot, array, views, mask)
+    elif isinstance(slot, BinSlot | LogSlot) and _is_number(columns[slot.column].type):
+        return _place_numbers(slot, columns[slot.column], mask)
+    return _place_coded(slot, columns, mask)
+
+
+def _place_views(
+    slot: CategorySlot,
+    array: Any,  # noqa: ANN401 # pyarrow ships no types
+    views: NDArray[np.uint64],
+    mask: np.uint64,
+) -> _Place:
+    from halfmask.kernels.placing import place_views  # noqa: PLC0415 # numba takes a second
+
+    valid, missing = _valid(array), np.uint32(slot.missing & mask)
+
+    def place(first: int, rows: int, number: int, indices: NDArray[np.uint32]) -> None:
+        place_views(
+            views, valid, array.offset, first, rows, *slot.key, missing, mask, number, indices
+        )
+
+    return place
+
+
+def _place_numbers(slot: BinSlot | LogSlot, array: Any, mask: np.uint64) -> _Place:  # noqa: ANN401 # no types
+    from halfmask.kernels.placing import place_binned, place_logged  # noqa: PLC0415 # numba
+
+    whole = pa.types.is_integer(array.type)
+    array = array.cast(pa.int64() if whole else pa.float64())
+    numbers: Any = np.frombuffer(array.buffers()[1], np.int64 if whole else np.float64)
+    numbers, valid = numbers[array.offset : array.offset + len(array)], _valid(array)
+    table, bits = _frozen((slot.table & mask).astype(np.uint32)), np.empty(1, np.uint64)
+
+    def place(first: int, rows: int, number: int, indices: NDArray[np.uint32]) -> None:
+        cells = (numbers, valid, array.offset, first, rows)
+        if isinstance(slot, LogSlot):
+            place_logged(*cells, slot.bits, table, number, indices, bits)
+        else:
+            place_binned(*cells, _frozen(slot.edges), table, number, indices)
+
+    return place
+
+
+def _place_coded(slot: Slot, columns: Mapping[str, Any], mask: np.uint64) -> _Place:
+    """Write by hashes, or by codes of them, that are in memory."""
+    loops, found = siphash(), slot.coded(columns)
+    table = None if found.codes is None else (found.hashes & mask).astype(np.uint32)
+
+    def place(first: int, rows: int, number: int, indices: NDArray[np.uint32]) -> None:
+        some = slice(first, first + rows)
+        if table is None or found.codes is None:
+            loops.place_hashes(found.hashes[some], mask, first, number, indices)
+        else:
+            loops.place(table, found.codes[some], first, number, indices)
+
+    return place
+
+
+def _is_number(dtype: Any) -> bool:  # noqa: ANN401 # pyarrow ships no types
+    types = pa.types
+    if types.is_integer(dtype):
+        return not types.is_uint64(dtype)
+    return bool(types.is_float32(dtype) or types.is_float64(dtype))
+
+
+def _valid(array: Any) -> NDArray[np.uint8]:  # noqa: ANN401 # pyarrow ships no types
+    """Return Arrow's bits of which cells are there; none if all are."""
+    bits = array.buffers()[0] if array.null_count else None
+    return np.frombuffer(b"" if bits is None else bits, np.uint8)
+
+
+def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+    # Arrow's own arrays can't be written to: without this, loops would be compiled for both.
+    array = array.view()
+    array.flags.writeable = False
+    return array

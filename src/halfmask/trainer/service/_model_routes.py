@@ -69,8 +69,7 @@ async def metrics(name: Name, request: Request) -> Response:
     demand(token, "read")
     model = service.store.model(token.tenant, name)
     summary = await service.run(service.waiting, model.state.summary)
-    numbers = {"logged": model.logged, "learned": model.learned, "skipped": model.state.skipped}
-    return json_of(summary | numbers)
+    return json_of(summary | {"logged": model.logged})
 
 
 @router.post("/{name}/snapshots", status_code=201, response_model=told.SnapshotTold)
@@ -119,6 +118,7 @@ async def rolled_back(name: Name, wish: told.RollbackWish, request: Request) -> 
 
 def _facts(model: Model, digest: bool = False) -> dict[str, Any]:  # noqa: FBT001, FBT002 # a thread's
     settings, state = model.facts.settings, model.state
+    learned = model.learned  # before the rows, so that what is told of is in them
     facts = {
         "name": model.facts.name,
         "loss": settings["loss"],
@@ -128,7 +128,7 @@ def _facts(model: Model, digest: bool = False) -> dict[str, Any]:  # noqa: FBT00
         "settings": settings,
         "created": model.facts.created,
         "logged": model.logged,
-        "learned": model.learned,
+        "learned": learned,
         "stopped": model.stopped,
         "disk_bytes": model.disk_bytes(),
     }

@@ -138,9 +138,10 @@ class State:
             return str(self.learner.digest())
 
     def summary(self) -> dict[str, Any]:
-        """Return how it did, all of it of the same moment."""
+        """Return how it did, all of it of the same moment, and the last record that is in it."""
+        learned = self.seq  # before the rest: a record that is told of has its rows told of
         with self.turns.reading():
-            return self.curve.summary()
+            return self.curve.summary() | {"learned": learned, "skipped": self.skipped}
 
     def told(self) -> dict[str, Any]:
         """Return what a snapshot keeps beside the learner."""

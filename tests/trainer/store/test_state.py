@@ -1,0 +1,30 @@
+"""What a model tells of itself while it goes on learning."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from halfmask.trainer.store._curve import Curve
+from halfmask.trainer.store._state import State, new_learner
+
+
+class Overtaken(Curve):
+    """A curve that is asked, and then the model learns another record."""
+
+    state: State
+
+    def summary(self) -> dict[str, Any]:
+        told = super().summary()
+        self.state.seq += 1
+        return told
+
+
+def test_a_record_that_is_told_of_has_its_rows_told_of():
+    curve = Overtaken()
+    state = State(learner=new_learner({"loss": "logistic", "bits": 1}), seq=7, curve=curve)
+    curve.state = state
+
+    told = state.summary()
+
+    assert told["learned"] == 7
+    assert state.summary()["learned"] == 8

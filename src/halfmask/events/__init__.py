@@ -1,0 +1,11 @@
+"""Nested events: one policy says what of each JSON line may leave, and what no rule names doesn't.
+
+Lines come in blocks of some megabytes. A compiled scanner walks each line once, follows the paths
+that the policy names and leaves columns of tokens; rules work on whole columns; a compiled writer
+puts the output's lines together from the columns alone. So a field that nobody named can't be
+copied: there is no code that could.
+"""
+
+from __future__ import annotations
+
+__all__: list[str] = []

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from halfmask.kernels.lean import lean
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 __all__ = ["LONGEST", "NOT_A_TIME", "NO_ZONE", "ZONED", "parse_times", "write_times"]
@@ -144,14 +143,11 @@ def _offset(data: NDArray[np.uint8], at: int, stop: int) -> tuple[int, int]:
 def _one(data: NDArray[np.uint8], at: int, stop: int) -> tuple[int, int]:
     """Return a text's time and what it is."""
     days, at = _date(data, at, stop)
-    if at < 0:
-        return 0, NOT_A_TIME
     if at == stop:
         return days * _DAY, NO_ZONE
     # Between date and time stands a T, or the space of RFC 3339.
-    if data[at] != 84 and data[at] != 116 and data[at] != 32:
-        return 0, NOT_A_TIME
-    clock, at = _clock(data, at + 1, stop)
+    parted = at > 0 and (data[at] == 84 or data[at] == 116 or data[at] == 32)
+    clock, at = _clock(data, at + 1, stop) if parted else (0, -1)
     if at < 0:
         return 0, NOT_A_TIME
     time = days * _DAY + clock

@@ -18,6 +18,7 @@ import sys
 import time
 import traceback
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # what all benchmarks share
 
@@ -29,12 +30,12 @@ OUT = HERE.parents[2] / "build" / "hashing_attacks"
 SECTIONS = ("reading", "stealing", "poisoning")
 
 
-def measured(section: str, *, quick: bool, seed: int) -> tuple[list[Bar], str]:
+def measured(section: str, **how: Any) -> tuple[list[Bar], str]:  # noqa: ANN401 # the section's
     """Return what a section measured; a failure is a bar that doesn't hold."""
     started = time.perf_counter()
     try:
         module = importlib.import_module(f"quality.hashings.{section}")
-        found: tuple[list[Bar], str] = module.measure(quick=quick, seed=seed)
+        found: tuple[list[Bar], str] = module.measure(**how)
     except Exception as error:  # noqa: BLE001 # the other sections are still measured
         say(traceback.format_exc())
         why = type(error).__name__

@@ -1,1 +1,1 @@
-"""The sections of `hashing_attacks.py`."""
+"""The sections of `hashing_attacks.py` and of `hashing.py`."""

@@ -8,4 +8,24 @@ copied: there is no code that could.
 
 from __future__ import annotations
 
-__all__: list[str] = []
+from halfmask.events._block import BadLine, Block, Reason, scan_block
+from halfmask.events._limits import Limits
+from halfmask.events._path_tree import PathTree
+from halfmask.events._paths import Path, Step
+from halfmask.events._values import Kind, Level, Values, read_text, written_text
+
+__all__ = [
+    "BadLine",
+    "Block",
+    "Kind",
+    "Level",
+    "Limits",
+    "Path",
+    "PathTree",
+    "Reason",
+    "Step",
+    "Values",
+    "read_text",
+    "scan_block",
+    "written_text",
+]

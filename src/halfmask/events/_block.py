@@ -1,0 +1,360 @@
+"""A block of JSON lines as columns: what was found at the named paths, and what was refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from halfmask._errors import DataError, ParameterError
+from halfmask.events._limits import Limits
+from halfmask.events._paths import Path, Step
+from halfmask.events._values import Kind, Level, Values
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from halfmask.events._path_tree import PathTree, Sprout
+
+__all__ = ["BadLine", "Block", "Reason", "scan_block"]
+
+#: How many bytes can be read behind the last line: as many as are looked at at once, and some.
+_PADDING = 128
+#: The tape has places of 32 bits.
+_LARGEST = (1 << 31) - (1 << 16)
+_BOM = b"\xef\xbb\xbf"
+
+
+class Reason(StrEnum):
+    """Why a line was refused; never what was in it."""
+
+    NOT_JSON = "not-json"
+    NOT_UTF8 = "not-utf8"
+    LONE_SURROGATE = "lone-surrogate"
+    TOO_DEEP = "too-deep"
+    TOO_LONG = "too-long"
+    DUPLICATE_KEY = "duplicate-key"
+    NOT_AN_OBJECT = "not-an-object"
+    TOO_MANY_PATHS = "too-many-paths"
+
+
+#: By the numbers that the scanner has for them, which begin at 1.
+_REASONS = tuple(Reason)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BadLine:
+    """A line that was refused.
+
+    Parameters
+    ----------
+    line
+        Its number in the input, from 1 on.
+    reason
+        Why.
+    start, stop
+        Where it stands in the bytes of its block, without its end.
+    """
+
+    line: int
+    reason: Reason
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class _Entries:
+    """What a scan noted, sorted by node."""
+
+    ends: NDArray[np.int64]
+    slots: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    stops: NDArray[np.int64]
+    kinds: NDArray[np.uint8]
+
+    def of(self, node: int) -> slice:
+        """Return where a node's entries are."""
+        return slice(int(self.ends[node - 1]) if node else 0, int(self.ends[node]))
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Block:
+    """Some lines of events, as columns.
+
+    Parameters
+    ----------
+    n_events
+        How many events there are.
+    lines
+        The number in the input of each event's line, from 1 on.
+    n_lines
+        How many lines were read: events, refused and blank ones.
+    bad
+        Lines that were refused; they take no slots.
+    levels
+        The levels that values stand at, by path; ``""`` is that of the events.
+    paths
+        The places that values can be asked for: those that were named, and those that stars were
+        found to mean. An order isn't promised.
+
+    **Guarantees** - Only what the tree of paths names can be asked for. Two blocks of the same
+    lines and tree are the same.
+
+    **Edge cases** - A field that is an array in one event and something else in another: its own
+    values have both kinds; its elements have slots where it is an array, and what is beneath it
+    where it is an object. Beneath what isn't there, or is of another kind, values are MISSING.
+    """
+
+    n_events: int
+    n_lines: int
+    lines: NDArray[np.int64]
+    bad: tuple[BadLine, ...]
+    levels: Mapping[str, Level]
+    paths: tuple[str, ...]
+    _data: NDArray[np.uint8] = field(repr=False)
+    _sprout: Sprout = field(repr=False)
+    _entries: _Entries = field(repr=False)
+    _made: dict[str, Values] = field(repr=False, default_factory=dict)
+
+    def values(self, path: str | Path) -> Values:
+        """Return what a place holds.
+
+        Parameters
+        ----------
+        path
+            One of `paths`, or the same in other quotes.
+
+        Raises
+        ------
+        ParameterError
+            The path isn't one of the places that were followed.
+        """
+        place = path if isinstance(path, Path) else Path.parse(path)
+        node = self._sprout.nodes.get(place.steps)
+        if node is None or not node or not self._sprout.wanted(node):
+            raise ParameterError(
+                "A path was asked for that the scan didn't follow.",
+                hint="Name it in the PathTree.",
+            )
+        if place.place not in self._made:
+            self._made[place.place] = self._values(node, self.levels[place.level])
+        return self._made[place.place]
+
+    def _values(self, node: int, level: Level) -> Values:
+        from halfmask.kernels.json_columns import spread  # noqa: PLC0415 # numba is slow to import
+
+        found = self._entries.of(node)
+        kinds = self._entries.kinds[found]
+        starts, stops = self._entries.starts[found], self._entries.stops[found]
+        if len(kinds) < level.slots or (kinds == Kind.ARRAY).any():
+            columns = (
+                np.zeros(level.slots, dtype=np.int64),
+                np.zeros(level.slots, dtype=np.int64),
+                np.zeros(level.slots, dtype=np.uint8),
+            )
+            spread(self._entries.slots[found], starts, stops, kinds, *columns)
+            starts, stops, kinds = columns
+        return Values(level=level, kinds=kinds, data=self._data, starts=starts, stops=stops)
+
+
+def scan_block(
+    data: bytes | bytearray | memoryview,
+    tree: PathTree,
+    limits: Limits | None = None,
+    *,
+    first_line: int = 1,
+) -> Block:
+    r"""Read lines of JSON, one event each: check them wholly, keep what is named.
+
+    Every line is checked as RFC 8259 says, also where nothing is named: UTF-8, escapes (a lone
+    surrogate is refused: no UTF-8 stands for it), numbers of any size. Lines end in ``\n`` or
+    ``\r\n``; blank ones are skipped; a byte order mark may stand before the first.
+
+    Parameters
+    ----------
+    data
+        Whole lines; the last one needs no end. At most 2 GiB less 64 KiB.
+    tree
+        The paths that are followed.
+    limits
+        What is refused for its size; None: `Limits()`.
+    first_line
+        The number of the first line.
+
+    Returns
+    -------
+    Block
+        Events of the lines that were accepted. The bytes aren't held on to.
+
+    Raises
+    ------
+    DataError
+        The block is too large.
+
+    **Guarantees** - Each byte is read once, however long and whatever it is, but for what finds
+    line ends.
+
+    **Edge cases** - A field that occurs twice in an object is refused where a path goes through
+    that field. What no path goes through is dropped, so it may occur twice.
+
+    Examples
+    --------
+    >>> from halfmask.events import PathTree
+    >>> lines = b'{"who": "a", "lines": [{"n": 1}, {"n": 2.50}]}\n{"who": "\\u0061"}\nno\n'
+    >>> block = scan_block(lines, PathTree(["who", "lines[].n"]))
+    >>> block.values("who").objects(), block.values("lines[].n").objects()
+    (['a', 'a'], [1, 2.5])
+    >>> block.bad[0].line, block.bad[0].reason
+    (3, <Reason.NOT_JSON: 'not-json'>)
+    """
+    return _Scan(data, tree.sprout(), limits or Limits(), first_line).block()
+
+
+class _Scan:
+    """One block's scan: the arrays that the compiled loop fills, and what it asks for."""
+
+    #: Bytes of input for each entry of the tape, before it is known how many there are.
+    SPARSENESS: ClassVar[int] = 24
+
+    def __init__(
+        self, data: bytes | bytearray | memoryview, sprout: Sprout, limits: Limits, first_line: int
+    ) -> None:
+        from halfmask.kernels.json_scan import State, count_lines  # noqa: PLC0415 # as above
+
+        self.sprout, self.limits = sprout, limits
+        given = memoryview(data).cast("B")
+        if len(given) > _LARGEST:
+            raise DataError(
+                f"A block of {len(given)} bytes is too large to be scanned at once.",
+                hint="Split it at line ends into blocks of some megabytes.",
+            )
+        marked = first_line == 1 and bytes(given[: len(_BOM)]) == _BOM
+        self.size = len(given) + (not given or given[-1] != ord("\n"))
+        self.data = np.empty(len(given) + _PADDING, dtype=np.uint8)
+        self.data[: len(given)] = given
+        self.data[len(given) :] = ord("\n")
+        if not given:
+            self.size = 0
+        most = count_lines(self.data, self.size)
+        self.lines = np.empty(most, dtype=np.int64)
+        self.bad = np.empty((most, 4), dtype=np.int64)
+        self.tape = np.empty((64 + self.size // self.SPARSENESS, 4), dtype=np.int32)
+        self.stack = np.zeros((limits.depth, 4), dtype=np.int64)
+        self.state = np.zeros(State.SIZE, dtype=np.int64)
+        self.state[State.AT] = len(_BOM) if marked else 0
+        self.state[State.LINE] = first_line - 1
+        self.first_line = first_line
+
+    def block(self) -> Block:
+        """Scan to the end, and put the columns together."""
+        from halfmask.kernels import json_scan  # noqa: PLC0415 # as above
+
+        while (why := self._run()) != json_scan.DONE:
+            if why == json_scan.FULL:
+                self._lengthen()
+            else:
+                self._grow(element=why == json_scan.NEW_ELEMENT)
+        state, place = self.state, json_scan.State
+        events, refused = int(state[place.EVENTS]), int(state[place.BAD])
+        entries = self._sorted(int(state[place.TAPE]))
+        sprout = self.sprout
+        wanted = (node for node in range(1, sprout.count) if sprout.wanted(node))
+        return Block(
+            n_events=events,
+            n_lines=int(state[place.LINE]) - self.first_line + 1,
+            lines=self.lines[:events].copy(),
+            bad=tuple(
+                BadLine(line=line, reason=_REASONS[reason - 1], start=start, stop=stop)
+                for line, reason, start, stop in self.bad[:refused].tolist()
+            ),
+            levels=MappingProxyType(_levels(events, sprout, entries)),
+            paths=tuple(str(Path(steps=sprout.steps[node])) for node in wanted),
+            _data=self.data,
+            _sprout=sprout,
+            _entries=entries,
+        )
+
+    def _run(self) -> int:
+        from halfmask.kernels.json_scan import scan_lines  # noqa: PLC0415 # as above
+
+        tree, limits = self.sprout, self.limits
+        return scan_lines(
+            self.data,
+            self.size,
+            limits.depth,
+            limits.line_bytes,
+            self.state,
+            self.stack,
+            tree.flags,
+            tree.element,
+            tree.level,
+            tree.parents,
+            tree.spans,
+            tree.names,
+            tree.table,
+            tree.stamps,
+            tree.counts,
+            self.tape,
+            self.lines,
+            self.bad,
+        )
+
+    def _lengthen(self) -> None:
+        """Make room on the tape: as much as the rest needs if it is like what there was."""
+        from halfmask.kernels.json_scan import State  # noqa: PLC0415 # as above
+
+        have, at = len(self.tape), int(self.state[State.AT])
+        length = max(have + have // 2, min(2 * have, have * self.size // max(at, 1)))
+        tape = np.empty((length + 64, 4), dtype=np.int32)
+        tape[:have] = self.tape
+        self.tape = tape
+
+    def _grow(self, *, element: bool) -> None:
+        """Place a field or an array that only a star names, or refuse its line."""
+        from halfmask.kernels.json_scan import TOO_MANY_PATHS, State  # noqa: PLC0415 # as above
+
+        node = int(self.state[State.NODE])
+        if self.sprout.count >= self.limits.paths:
+            self.state[State.REFUSED] = TOO_MANY_PATHS
+            return
+        if element:
+            self.sprout.grow(node, Step.ELEMENT)
+        else:
+            start, stop = self.state[[State.KEY_START, State.KEY_STOP]].tolist()
+            self.sprout.grow(node, str(json.loads(b'"%b"' % self.data[start:stop].tobytes())))
+
+    def _sorted(self, count: int) -> _Entries:
+        from halfmask.kernels.json_columns import untape  # noqa: PLC0415 # as above
+
+        entries = _Entries(
+            ends=np.zeros(self.sprout.count + 1, dtype=np.int64),
+            slots=np.empty(count, dtype=np.int64),
+            starts=np.empty(count, dtype=np.int64),
+            stops=np.empty(count, dtype=np.int64),
+            kinds=np.empty(count, dtype=np.uint8),
+        )
+        columns = entries.slots, entries.starts, entries.stops, entries.kinds
+        untape(self.tape, count, entries.ends, *columns)
+        return entries
+
+
+def _levels(events: int, sprout: Sprout, entries: _Entries) -> dict[str, Level]:
+    from halfmask.kernels.json_columns import sum_of_array  # noqa: PLC0415 # as above
+
+    levels = [Level.of_events(events)]
+    for node in sprout.levels[1:]:
+        array = int(sprout.parents[node])
+        above = levels[int(sprout.level[array])]
+        found = entries.of(array)
+        counts = np.zeros(above.slots, dtype=np.int64)
+        present = np.zeros(above.slots, dtype=np.bool_)
+        columns = entries.slots[found], entries.stops[found], entries.kinds[found]
+        sum_of_array(*columns, counts, present)
+        path = str(Path(steps=sprout.steps[node]))
+        levels.append(Level.under(above, path, counts, present=present))
+    return {level.path: level for level in levels}

@@ -1,4 +1,4 @@
-"""Every loss beside Vowpal Wabbit's of the same name, or beside what comes nearest to it."""
+"""Every loss and optimizer beside Vowpal Wabbit's, or beside what comes nearest to it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FREE = "--min_prediction -1000 --max_prediction 1000"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loss:
-    """A loss: what ours is told, what theirs is, and ours in their unit."""
+    """A loss, maybe an optimizer: what ours is told, what theirs is, and ours in their unit."""
 
     name: str
     said: dict[str, Any]
@@ -41,7 +41,19 @@ class Loss:
     factor: float = 1.0
 
 
-HINGE = (Loss(name="hinge", said={"loss": "hinge"}, told="--loss_function hinge"),)
+_FTRL = "--loss_function logistic --ftrl --ftrl_alpha 0.1 --ftrl_beta 1"
+_SGD = "--loss_function logistic --normalized --invariant --power_t 0 -l 0.5"
+#: What a file with labels 0 and 1 is learnt by; logistic by AdaGrad is the section of bits.
+OF_TWO = (
+    Loss(name="hinge", said={"loss": "hinge"}, told="--loss_function hinge"),
+    Loss(name="logistic by FTRL", said={"optimizer": "ftrl"}, told=_FTRL),
+    Loss(
+        name="logistic by FTRL, L1 of 1",
+        said={"optimizer": "ftrl", "l1": 1.0},
+        told=f"{_FTRL} --l1 1",
+    ),
+    Loss(name="logistic by SGD", said={"optimizer": "sgd"}, told=_SGD),
+)
 OF_NUMBERS = (
     Loss(name="squared", said={"loss": "squared"}, told="--loss_function squared", factor=2.0),
     *(
@@ -135,7 +147,7 @@ def _one_against_all(stream: Stream, folder: Path) -> tuple[float, float]:
 
 
 def measure(*, quick: bool, orders: int) -> tuple[list[Bar], str]:
-    """Hinge, squared and quantile losses, and classes."""
+    """All losses but logistic by AdaGrad, which the section of bits has, and other optimizers."""
     bars = vowpal.missed("losses") if not quick else []
     lines = [
         f"{BITS} bits; numbers are in units of their standard deviation.\n",
@@ -146,7 +158,7 @@ def measure(*, quick: bool, orders: int) -> tuple[list[Bar], str]:
         f"| data | classes | softmax | error | one against all, {BITS_OF_CLASSES} bits | error |",
         "|---|---|---|---|---|---|",
     ]
-    groups = ((BINARY, HINGE), (NUMBERS, OF_NUMBERS))
+    groups = ((BINARY, OF_TWO), (NUMBERS, OF_NUMBERS))
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary) if vowpal.there() and not quick else None
         for makers, losses in groups:

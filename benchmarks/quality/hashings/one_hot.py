@@ -31,6 +31,15 @@ CRITEO_ROWS, CRITEO_BITS, ADULT_BITS = 2_000, 26, 22
 QUICK_ROWS = 5_000
 BINS, RATE, SGD_RATE = 32, 0.5, 0.05
 CLOSE = 1e-6
+KINDS: tuple[dict[str, Any], ...] = (
+    {},
+    {"loss": "hinge"},
+    {"loss": "squared"},
+    {"loss": "quantile"},
+    {"loss": "softmax"},
+    {"optimizer": "sgd"},
+    {"optimizer": "ftrl"},
+)
 MOST_KEYS = 1_000
 
 
@@ -143,11 +152,14 @@ def _beside(subject: Subject, bits: int) -> tuple[list[Bar], str]:
     rows, key = hashed(subject, plain.values, bits)
     plain = in_the_order_of(rows, plain)
     plainly = HashedRows(indices=plain.indices, bits=bits, labels=plain.labels)
-    one, ours = _learnt(rows)
-    other, same = _learnt(plainly)
-    # where each value's weight is, on either side
-    moved = np.count_nonzero(one.weights[rows.indices] != other.weights[plain.indices])
-    differ = int(np.count_nonzero(ours != same)) + int(moved)
+    differ = 0
+    for settings in KINDS:
+        one, ours = _learnt(rows, **settings)
+        other, same = _learnt(plainly, **settings)
+        # where each value's weight is, on either side
+        moved = np.count_nonzero(one.weights[rows.indices] != other.weights[plain.indices])
+        differ += int(np.count_nonzero(ours != same)) + int(moved)
+    _, ours = _learnt(rows)
     loop = float(np.abs(ours - learnt_plainly(plain)).max())
     _, sgd = _learnt(
         rows, optimizer="sgd", rate=SGD_RATE, normalized=False, invariant=False, intercept=False

@@ -42,16 +42,13 @@ class Loss:
 
 
 _FTRL = "--loss_function logistic --ftrl --ftrl_alpha 0.1 --ftrl_beta 1"
+_SPARSE = {"optimizer": "ftrl", "l1": 1.0}
 _SGD = "--loss_function logistic --normalized --invariant --power_t 0 -l 0.5"
 #: What a file with labels 0 and 1 is learnt by; logistic by AdaGrad is the section of bits.
 OF_TWO = (
     Loss(name="hinge", said={"loss": "hinge"}, told="--loss_function hinge"),
     Loss(name="logistic by FTRL", said={"optimizer": "ftrl"}, told=_FTRL),
-    Loss(
-        name="logistic by FTRL, L1 of 1",
-        said={"optimizer": "ftrl", "l1": 1.0},
-        told=f"{_FTRL} --l1 1",
-    ),
+    Loss(name="logistic by FTRL, L1 of 1", said=_SPARSE, told=f"{_FTRL} --l1 1"),
     Loss(name="logistic by SGD", said={"optimizer": "sgd"}, told=_SGD),
 )
 OF_NUMBERS = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from halfmask._errors import IntegrityError, ParameterError
+from halfmask._errors import DivergenceError, IntegrityError, ParameterError
 from halfmask.trainer.defences import ClientCaps, DefendedLearner, Guard, NormClip
 
 GUARD = Guard(tolerance=0.03, drift=0.05, least_rows=200)
@@ -157,8 +157,10 @@ def test_altered_bytes_are_refused(naive, make_rows, stream):
 
 
 def test_a_guard_needs_canaries(naive, make_rows):
+    learner = DefendedLearner(naive(), guard=GUARD)
     with pytest.raises(ParameterError, match="needs canaries"):
-        DefendedLearner(naive(), guard=GUARD)
+        learner.learn(make_rows(20, 0))
+    assert learner.digest() == naive().digest()
     with pytest.raises(ParameterError, match="200 canaries"):
         DefendedLearner(naive(), guard=GUARD, canaries=make_rows(20, 0))
 
@@ -167,3 +169,69 @@ def test_a_guard_needs_canaries(naive, make_rows):
 def test_numbers_out_of_range_are_refused(naive, wrong):
     with pytest.raises(ParameterError):
         DefendedLearner(naive(), **wrong)
+
+
+def test_other_canaries_judge_from_then_on_and_the_same_change_nothing(naive, make_rows):
+    learner = defended(naive, make_rows, caps=None, clip=None, every=240)
+    learner.learn(make_rows(200, 9), client="a")
+    before = learner.to_bytes()
+    assert learner.judge_by(make_rows(400, 77)) is None
+    assert learner.to_bytes() == before
+    with pytest.raises(ParameterError, match="200 canaries"):
+        learner.judge_by(make_rows(20, 77))
+    assert learner.to_bytes() == before
+
+    learner.learn(make_rows(30, 4, flipped=True, weight=90.0), client="x")
+    rollback = learner.judge_by(make_rows(300, 78))
+    assert rollback.clients == (("x", 30),), "what wasn't judged is judged by those before"
+    other = defended(naive, make_rows, caps=None, clip=None, every=240)
+    other.judge_by(make_rows(300, 79, flipped=True))
+    assert other.learn(make_rows(240, 10), client="a").rollback is not None, "another world's"
+    with pytest.raises(ParameterError, match="Canaries are for a guard"):
+        DefendedLearner(naive()).judge_by(make_rows(300, 78))
+
+
+def test_a_tally_counts_what_was_done(naive, make_rows):
+    caps = ClientCaps(share=0.5, free=150.0)
+    learner = defended(naive, make_rows, caps=caps, every=240, pause=500)
+    learner.learn(make_rows(100, 1, weight=5.0), client="a")
+    learner.learn(make_rows(100, 2), client="a")
+    learner.learn(make_rows(100, 3, flipped=True, weight=1.0), client="x")
+    told = learner.tally
+    assert (told.clipped, told.capped, told.rollbacks) == (100, 100, 1)
+    assert told.latest[0]["clients"] == {"x": 100}
+    assert told.taken_back == 100
+    learner.learn(make_rows(7, 4), client="x")
+    assert learner.tally.refused == 7
+    assert DefendedLearner.from_bytes(learner.to_bytes(), kind=naive).tally == learner.tally
+
+
+def test_a_stretch_of_many_small_batches_is_judged_before_it_takes_too_much(
+    naive, make_rows, monkeypatch
+):
+    monkeypatch.setattr("halfmask.trainer.defences._defended.STRETCH_BYTES", 10 * 4_096)
+    learner = defended(naive, make_rows, caps=None, clip=None, every=1_000)
+    clean = make_rows(50, 5)
+    fresh = learner.predict(clean)
+    for turn in range(9):
+        learner.learn(make_rows(1, turn), client="a")
+        assert (learner.predict(clean) == fresh).all()
+    learner.learn(make_rows(1, 9), client="a")
+    assert (learner.predict(clean) != fresh).any()
+
+
+def test_rows_that_diverge_alone_are_taken_back(naive, make_rows, monkeypatch):
+    """Of two clients one can only be learned in the other's company: it goes, the other stays."""
+    learner = defended(naive, make_rows, caps=None, clip=None, every=240)
+    learner.learn(make_rows(240, 9), client="a")
+    learner.learn(make_rows(41, 1, flipped=True, weight=90.0), client="x")
+    together, learn = learner._learner, naive.learn
+
+    def diverge(self, rows):
+        if self is not together and len(rows) == 41:
+            raise DivergenceError("Learning diverged.")
+        return learn(self, rows)
+
+    monkeypatch.setattr(naive, "learn", diverge)
+    rollback = learner.learn(make_rows(240, 2), client="a").rollback
+    assert rollback.clients == (("x", 41),)

@@ -14,7 +14,7 @@ from functools import partial
 import httpx
 import pytest
 
-from halfmask.trainer.store import Limits, Store, open_lists, replay_log
+from halfmask.trainer.store import EXAMPLES, Limits, Store, open_lists, replay_log
 from trainer.service.stage import (  # type: ignore[import-not-found] # beside, no package
     ALL,
     ARROW,
@@ -26,6 +26,16 @@ COMMAND = "import sys; from halfmask.cli import main; sys.exit(main(sys.argv[1:]
 OPTIONS = ("--port", "0", "--json", "--keep-log", "--snapshot-mib", "1")
 #: So many rows that a snapshot comes after some twenty batches, and a kill before and after it.
 CLIENTS, KILLS, ROWS = 4, 2, 2_000
+#: One model is plain, one has all defences; each client sends to both in turns.
+MODELS = {
+    "m": None,
+    "guarded": {
+        "clip": {"weight": 1.0},
+        "caps": {"share": 0.4},
+        "guard": {"tolerance": 0.05, "drift": 0.1},
+        "every": 5_000,
+    },
+}
 
 
 class Process:
@@ -53,7 +63,7 @@ class Load:
     def __init__(self, tokens):
         self.address = ""
         self.stopped = threading.Event()
-        self.acknowledged: dict[str, int] = {}
+        self.acknowledged: dict[tuple[str, str], int] = {}
         self._threads = [
             threading.Thread(target=self._push, args=(number, token), daemon=True)
             for number, token in enumerate(tokens)
@@ -76,14 +86,14 @@ class Load:
         turn = 0
         with httpx.Client(trust_env=False, timeout=30) as client:
             while not self.stopped.is_set():
+                name = list(MODELS)[turn % len(MODELS)]
                 key, turn = f"{number}-{turn}", turn + 1
-                seq = self._until_acknowledged(
-                    client, key, body(ROWS, seed=turn * 97 + number), token
-                )
+                sent = body(ROWS, seed=turn * 97 + number)
+                seq = self._until_acknowledged(client, name, key, sent, token)
                 if seq is not None:
-                    self.acknowledged[key] = seq
+                    self.acknowledged[name, key] = seq
 
-    def _until_acknowledged(self, client, key, sent, token):
+    def _until_acknowledged(self, client, name, key, sent, token):
         headers = {
             "Authorization": f"Bearer {token}",
             "Content-Type": ARROW,
@@ -91,7 +101,7 @@ class Load:
         }
         while not self.stopped.is_set():
             try:
-                path = f"{self.address}/v1/models/m/examples"
+                path = f"{self.address}/v1/models/{name}/examples"
                 answer = client.post(path, content=sent, headers=headers)
             except httpx.TransportError:
                 self.stopped.wait(0.01)
@@ -125,8 +135,12 @@ def test_what_was_acknowledged_is_learned_once_however_the_service_dies(tmp_path
     rng, folder, load = random.Random(3), tmp_path / "t", Load(tokens)
     service = Process(folder)
     header = {"Authorization": f"Bearer {tokens[0]}"}
-    wish = {"name": "m", "bits": BITS}
-    httpx.post(f"{service.address}/v1/models", json=wish, headers=header).raise_for_status()
+    with httpx.Client(base_url=service.address, headers=header, trust_env=False) as client:
+        for name, defences in MODELS.items():
+            wish = {"name": name, "bits": BITS, "defences": defences}
+            client.post("/v1/models", json=wish).raise_for_status()
+        sent = {"content": body(600, seed=1), "headers": {"Content-Type": ARROW}}
+        client.post("/v1/models/guarded/canaries", **sent).raise_for_status()
     load.address = service.address
     load.start()
     for _ in range(KILLS):
@@ -141,17 +155,26 @@ def test_what_was_acknowledged_is_learned_once_however_the_service_dies(tmp_path
 
     store = Store(folder, limits=Limits(keep_log=True))
     store.open_models()
-    model = store.model("acme", "m")
-    keys = {record.entry.key.decode(): record.seq for record in model._log.records()}
-    digest, logged = model.state.digest(), model.logged
-    rows = model.state.curve.rows
+    for model in store.models():
+        check(model, folder, load)
     store.close()
 
-    assert len(keys) == logged, "no key is there twice"
-    assert {key: keys.get(key) for key in load.acknowledged} == load.acknowledged
-    assert rows == ROWS * logged
+
+def check(model, folder, load):
+    """Check that what was acknowledged of a model is in its log, and its log in its weights."""
+    name, records = model.facts.name, list(model._log.records())
+    examples = [each for each in records if each.entry.kind == EXAMPLES]
+    keys = {record.entry.key.decode(): record.seq for record in examples}
+    told = {key: seq for (of, key), seq in load.acknowledged.items() if of == name}
+
+    assert len(keys) == len(examples), "no key is there twice"
+    assert {key: keys.get(key) for key in told} == told
+    if model.defences is None:
+        assert model.state.curve.rows == ROWS * len(examples)
     replayed = replay_log(model.facts.settings, folder / "models" / model.facts.id)
-    assert replayed.digest() == digest
+    assert replayed.digest() == model.state.digest()
+    assert replayed.learner.to_bytes() == model.state.learner.to_bytes()
+    assert replayed.summary() == model.state.summary()
 
 
 def test_a_service_that_is_asked_to_end_finishes_what_it_has(tmp_path, tokens):

@@ -34,9 +34,9 @@ def held(monkeypatch):
     """An event that learning waits for."""
     go, learn = threading.Event(), State.learn
 
-    def held_up(state, parts):
+    def held_up(state, *rows):
         assert go.wait(60)
-        learn(state, parts)
+        learn(state, *rows)
 
     monkeypatch.setattr(State, "learn", held_up)
     yield go

@@ -47,7 +47,7 @@ def test_what_the_openapi_allows_and_forbids_is_answered_as_it_says(walked, mode
     """Schemathesis makes requests of every operation, good ones and bad ones."""
     schema = schemathesis.openapi.from_url(f"{walked.client.base_url}/openapi.json")
     operations = [found.ok() for found in schema.get_all_operations() if isinstance(found, Ok)]
-    assert len(operations) == 14
+    assert len(operations) == 15
     for operation in operations:
 
         @settings(

@@ -5,8 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
-from urllib.parse import quote
+from typing import TYPE_CHECKING, Self
 
 from halfmask._errors import ParameterError, TrainerError
 from halfmask._progress import silent
@@ -14,7 +13,7 @@ from halfmask._validation import integer_at_least, one_of
 from halfmask.trainer.client._address import check_token, checked_url, tls_context
 from halfmask.trainer.client._content_key import work_name
 from halfmask.trainer.client._journal import Journal
-from halfmask.trainer.client._model import RemoteModel
+from halfmask.trainer.client._managed import Managed, path_of
 from halfmask.trainer.client._patience import Patience
 from halfmask.trainer.client._place import placed
 from halfmask.trainer.client._predicting import predict_batches, without_labels
@@ -38,7 +37,7 @@ BATCH_ROWS = 16_384
 _MOST_AT_ONCE = 32
 
 
-class TrainerClient:
+class TrainerClient(Managed):
     """A trainer service, seen from home: models are made, learn from hashed rows, and answer.
 
     Parameters
@@ -144,65 +143,6 @@ class TrainerClient:
         """How many requests had to be sent again so far."""
         return self._transport.again
 
-    def create(self, name: str, *, loss: str, bits: int, **settings: object) -> RemoteModel:
-        """Make a model.
-
-        Parameters
-        ----------
-        name
-            By which it will be asked for.
-        loss, bits, settings
-            As of `halfmask.trainer.learner.OnlineLearner`: ``optimizer``, ``rate``, ``classes``
-            and so on; what isn't given is as the service has it.
-
-        Raises
-        ------
-        TrainerError
-            If there is one of that name, or the service doesn't accept a setting.
-        """
-        told = {"name": name, "loss": loss, "bits": bits, **settings}
-        return RemoteModel.of(
-            self._transport.json("POST", "/v1/models", value=told, harmless=False)
-        )
-
-    def models(self) -> tuple[RemoteModel, ...]:
-        """Return the models that the token may see."""
-        told = self._transport.json("GET", "/v1/models")
-        listed = told.get("models", ()) if isinstance(told, dict) else ()
-        return tuple(RemoteModel.of(each) for each in listed)
-
-    def model(self, name: str) -> RemoteModel:
-        """Return what the service tells of a model."""
-        return RemoteModel.of(self._transport.json("GET", _path(name)))
-
-    def delete(self, name: str) -> None:
-        """Delete a model, with all that it learned."""
-        self._transport.json("DELETE", _path(name))
-
-    def metrics(self, name: str) -> dict[str, Any]:
-        """Return how a model does, on rows before it learned from them."""
-        found: dict[str, Any] = self._transport.json("GET", _path(name, "metrics"))
-        return found
-
-    def snapshot(self, name: str) -> dict[str, Any]:
-        """Keep a model as it is now, to go back to."""
-        found: dict[str, Any] = self._transport.json(
-            "POST", _path(name, "snapshots"), value={}, harmless=False
-        )
-        return found
-
-    def snapshots(self, name: str) -> tuple[dict[str, Any], ...]:
-        """Return the snapshots that a model may go back to."""
-        told = self._transport.json("GET", _path(name, "snapshots"))
-        return tuple(told.get("snapshots", ()) if isinstance(told, dict) else ())
-
-    def rollback(self, name: str, snapshot: object) -> dict[str, Any]:
-        """Make a model what it was at a snapshot. What it learned since is forgotten."""
-        found: dict[str, Any] = self._transport.json(
-            "POST", _path(name, "rollback"), value={"snapshot": snapshot}
-        )
-        return found
-
     def push(
         self,
         name: str,
@@ -270,7 +210,7 @@ class TrainerClient:
             total = Pushed(rows=0, sent=0, resumed=0, known=0)
             for done in push_batches(
                 self._transport,
-                _path(name, "examples"),
+                path_of(name, "examples"),
                 placed(batches, model=name, stream=stream, n_rows=batch_rows),
                 in_flight=in_flight,
                 compression=self._compression,
@@ -350,7 +290,7 @@ class TrainerClient:
             opened = self._journal(stack, journal, "predict", name, "", batch_rows)
             for found in predict_batches(
                 self._transport,
-                _path(name, "predict"),
+                path_of(name, "predict"),
                 placed(bare, model=name, stream="", n_rows=batch_rows),
                 in_flight=in_flight,
                 compression=self._compression,
@@ -384,10 +324,6 @@ class TrainerClient:
                 return None
             raise
         return made if isinstance(made, float | int) else None
-
-
-def _path(name: str, *behind: str) -> str:
-    return "/".join(("/v1/models", quote(name, safe=""), *behind))
 
 
 def _check(*, batch_rows: int, in_flight: int) -> None:

@@ -19,7 +19,7 @@ class Patience:
     ----------
     answer_seconds
         How long a step of a request may take: to send a piece, to answer; to connect, no more
-        than 10 s. More than 0.
+        than 10 s. More than 0. A model that is being made is waited for 300 s at least.
     first_seconds
         The longest wait before the second try; each later one may be twice as long. More than 0.
     most_seconds

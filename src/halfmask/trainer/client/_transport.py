@@ -84,6 +84,7 @@ class Transport:
         harmless: bool = True,
         most_bytes: int = MOST_BYTES,
         stopped: threading.Event | None = None,
+        seconds: float = 0.0,
     ) -> Answer:
         """Return what the service answers.
 
@@ -95,6 +96,8 @@ class Transport:
             An answer that is longer is an error.
         stopped
             Set where waiting for another try is of no use any more.
+        seconds
+            How long an answer is waited for at least, however little patience there is.
 
         Raises
         ------
@@ -103,7 +106,7 @@ class Transport:
         """
         began, tries, stop = 0.0, 0, stopped or self.stopped
         while True:
-            found = self._once(method, path, body, headers or {}, harmless, most_bytes)
+            found = self._once(method, path, body, headers or {}, harmless, most_bytes, seconds)
             if isinstance(found, Answer):
                 return found
             now = time.monotonic()
@@ -115,13 +118,21 @@ class Transport:
             with self._lock:
                 self.again += 1
 
-    def json(self, method: str, path: str, *, value: object = None, harmless: bool = True) -> Any:  # noqa: ANN401 # what JSON holds
+    def json(  # the answer is what JSON holds
+        self,
+        method: str,
+        path: str,
+        *,
+        value: object = None,
+        harmless: bool = True,
+        seconds: float = 0.0,
+    ) -> Any:  # noqa: ANN401 # as said
         """Return the JSON that the service answers."""
         body = None
         if value is not None:
             text = json.dumps(value, allow_nan=False).encode()
             body = Body(buffer=text, kind="application/json")
-        answer = self.request(method, path, body=body, harmless=harmless)
+        answer = self.request(method, path, body=body, harmless=harmless, seconds=seconds)
         return answer.json() if answer.content else None
 
     def _once(
@@ -132,9 +143,12 @@ class Transport:
         headers: Mapping[str, str],
         harmless: bool,  # noqa: FBT001 # ours
         most_bytes: int,
+        seconds: float,
     ) -> Answer | _Failure:
-        httpx = _httpx()
+        httpx, patience = _httpx(), self._patience.answer_seconds
         sent: dict[str, Any] = {"headers": dict(headers)}
+        if seconds > patience:
+            sent["timeout"] = httpx.Timeout(patience, connect=min(patience, 10.0), read=seconds)
         if body is not None:
             sent["content"] = body.pieces()
             sent["headers"] |= {"Content-Type": body.kind, "Content-Length": str(len(body))}

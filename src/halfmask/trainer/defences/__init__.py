@@ -1,7 +1,8 @@
 """Defences of a trainer that learns from several clients: clips, caps, canaries, and rollback.
 
-Start with :class:`DefendedLearner`, which wraps a learner: ``learn(rows, client=...)``. Each of its
-parts also stands alone:
+Start with :class:`DefendedLearner`, which wraps a learner: ``learn(rows, client=...)``, or with
+:class:`Defences`, which says to a service by what a model of its own is defended. Each part also
+stands alone:
 
 - :class:`NormClip`: how far one row may move a model;
 - :class:`ClientCaps`: how much of a model may be one client's;
@@ -13,17 +14,21 @@ What they are worth is measured by :mod:`halfmask.assess.attacks.hashing`.
 from __future__ import annotations
 
 from halfmask.trainer.defences._client_caps import ClientCaps
+from halfmask.trainer.defences._defences import Defences
 from halfmask.trainer.defences._defended import DefendedLearner, Learned, Rollback
 from halfmask.trainer.defences._guard import Guard, Quality, Verdict
 from halfmask.trainer.defences._norm_clip import NormClip
+from halfmask.trainer.defences._tally import Tally
 
 __all__ = [
     "ClientCaps",
+    "Defences",
     "DefendedLearner",
     "Guard",
     "Learned",
     "NormClip",
     "Quality",
     "Rollback",
+    "Tally",
     "Verdict",
 ]

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 
-from halfmask._errors import ParameterError
+from halfmask._errors import HalfmaskError, ParameterError
 from halfmask._validation import integer_at_least
+from halfmask.trainer.defences._defences import Defences
 from halfmask.trainer.defences._memory import Memory
 
 if TYPE_CHECKING:
@@ -16,10 +17,14 @@ if TYPE_CHECKING:
 
     from halfmask.hashing import HashedRows
     from halfmask.trainer.defences._client_caps import ClientCaps
-    from halfmask.trainer.defences._guard import Guard, Verdict
+    from halfmask.trainer.defences._guard import Guard, Quality, Verdict
     from halfmask.trainer.defences._norm_clip import NormClip
+    from halfmask.trainer.defences._tally import Tally
 
 __all__ = ["DefendedLearner", "Learned", "Learner", "Rollback"]
+
+#: A stretch of rows is judged when it takes as much memory, however few rows it has.
+STRETCH_BYTES = 64 << 20
 
 
 class Learner(Protocol):
@@ -75,6 +80,8 @@ class Learned:
         The share predicted rightly before it was learned, where the loss has classes.
     weight
         The part of their weight that was left after clipping and caps, in [0, 1].
+    counted
+        The weight that they were learned with, in all.
     rollback
         What the guard took back with these rows; ``None`` if it took nothing or wasn't asked.
     """
@@ -83,6 +90,7 @@ class Learned:
     loss: float = 0.0
     accuracy: float | None = None
     weight: float = 1.0
+    counted: float = 0.0
     rollback: Rollback | None = None
 
 
@@ -100,10 +108,10 @@ class DefendedLearner:
     guard
         Judges by canaries after each stretch of rows; ``None``: no canaries.
     canaries
-        Labelled rows that no client sends, for the guard.
+        Labelled rows that no client sends, for the guard; ``None``: `judge_by` gives them later.
     every
-        How many rows a stretch has at least, 1 or more. At its start the learner is kept as bytes,
-        and its rows are held in memory: up to `every` rows and one batch.
+        How many rows a stretch has at least, 1 or more. At its start the learner is copied,
+        and its rows are held in memory: up to `every` rows and one batch, or 64 MiB and one batch.
     pause
         For how many rows *of others* a client is refused whose rows were taken back, at least 0;
         with each time it doubles.
@@ -111,7 +119,7 @@ class DefendedLearner:
     Raises
     ------
     ParameterError
-        If there is a guard without canaries, or too few of them, or a number is out of range.
+        If there are too few canaries for the guard, or a number is out of range.
 
     Notes
     -----
@@ -123,8 +131,11 @@ class DefendedLearner:
     was at its start, and learns the stretch again client by client, each judged by itself. Of a
     client that fails nothing of the stretch stays; the others' rows stay, all of them.
 
-    **Edge cases.** Rows of one client alone are kept or taken back together. Several clients who
-    work together share neither cap nor blame: caps bound each, the drift of the guard bounds all.
+    **Edge cases.** A guard without canaries lets nothing in: `learn` raises until it has some.
+    A fresh model knows nothing, and a guard takes whatever is better than that: let it learn from
+    rows that you trust first. Rows of one client alone are kept or taken back together. Several
+    clients who work together share neither cap nor blame: caps bound each, the drift of the guard
+    bounds all.
 
     Examples
     --------
@@ -156,17 +167,14 @@ class DefendedLearner:
     ) -> None:
         integer_at_least(1, owner="DefendedLearner", every=every)
         integer_at_least(0, owner="DefendedLearner", pause=pause)
-        self.clip, self.caps, self.guard, self.canaries = clip, caps, guard, canaries
+        self.clip, self.caps, self.guard = clip, caps, guard
+        self.canaries: HashedRows | None = None
         self.every, self.pause = int(every), int(pause)
         self._learner = learner
         self._answering = learner
         self._memory = Memory()
-        if guard is not None:
-            if canaries is None:
-                raise ParameterError("A guard needs canaries.", hint="Hold labelled rows back.")
-            self._memory.best = guard.judge(learner, learner, canaries).after
-            self._memory.last = self._memory.best
-            self._begin_stretch()
+        if guard is not None and canaries is not None:
+            self.judge_by(canaries)
 
     def learn(self, rows: HashedRows, *, client: str = "") -> Learned:
         """Learn rows of a client, as far as the defences let them.
@@ -174,25 +182,74 @@ class DefendedLearner:
         Raises
         ------
         DataError, ParameterError
-            If the learner refuses the rows; nothing has changed then.
+            If the learner refuses the rows, or the guard has no canaries; nothing has changed then.
         """
-        memory = self._memory
+        memory, tally = self._memory, self._memory.tally
+        if self.guard is not None and self.canaries is None:
+            raise ParameterError("A guard needs canaries.", hint="Hold labelled rows back.")
         if memory.refuses(client):
+            tally.refused += len(rows)
             return Learned(rows=0, weight=0.0)
-        light, left = self._bounded(rows, client)
-        if light is None:
+        clipped = rows if self.clip is None else self.clip.clipped(rows)
+        light = self._capped(clipped, client)
+        claimed, weight = _weight(rows), _weight(light)
+        done = None
+        if not (len(rows) and weight <= 0 < claimed):
+            done = self._learner.learn(light)
+        if self.clip is not None and clipped is not rows:
+            tally.clipped += self.clip.beyond(rows)
+        if light is not clipped:
+            tally.capped += len(rows)
+        if done is None:
             return Learned(rows=0, weight=0.0)
-        done = self._learner.learn(light)
-        memory.ledger.add(client, _weight(light))
+        memory.ledger.add(client, weight)
         memory.count(client, len(light))
         rollback = None
         if self.guard is not None:
-            memory.stretch.append((client, light))
-            if memory.stretch_rows >= self.every:
+            memory.add(client, light)
+            if memory.rows >= self.every or memory.size >= STRETCH_BYTES:
                 rollback = self._judged()
         return Learned(
-            rows=done.rows, loss=done.loss, accuracy=done.accuracy, weight=left, rollback=rollback
+            rows=done.rows,
+            loss=done.loss,
+            accuracy=done.accuracy,
+            weight=weight / claimed if claimed else 1.0,
+            counted=weight,
+            rollback=rollback,
         )
+
+    def judge_by(self, canaries: HashedRows) -> Rollback | None:
+        """Judge by other canaries from now on; what wasn't judged yet is judged by those before.
+
+        Parameters
+        ----------
+        canaries
+            Labelled rows that no client sends. How well they are predicted now is the best that
+            was seen.
+
+        Returns
+        -------
+        Rollback
+            What those before took back; ``None`` if they took nothing. Of the same canaries
+            nothing follows.
+
+        Raises
+        ------
+        ParameterError
+            If there is no guard, or there are too few canaries for it, or ones of other bits or
+            without labels; nothing has changed then.
+        """
+        guard, memory = self.guard, self._memory
+        if guard is None:
+            raise ParameterError("Canaries are for a guard, and this learner has none.")
+        if self.canaries is not None and self.canaries.equals(canaries):
+            return None
+        guard.judge(self._answering, self._answering, canaries)
+        rollback = self._judged() if memory.stretch else None
+        self.canaries = canaries
+        memory.best = memory.last = guard.quality(self._learner, canaries)
+        self._begin_stretch()
+        return rollback
 
     def predict(self, rows: HashedRows) -> NDArray[np.floating]:
         """Predict rows; with a guard, by the learner as it was last judged."""
@@ -210,6 +267,18 @@ class DefendedLearner:
     def refused(self) -> tuple[str, ...]:
         """The clients whose rows are refused now."""
         return tuple(sorted(each for each in self._memory.strikes if self._memory.refuses(each)))
+
+    @property
+    def defences(self) -> Defences:
+        """What it is defended by."""
+        return Defences(
+            clip=self.clip, caps=self.caps, guard=self.guard, every=self.every, pause=self.pause
+        )
+
+    @property
+    def tally(self) -> Tally:
+        """What the defences did so far."""
+        return self._memory.tally
 
     def to_bytes(self) -> bytes:
         """Return the learner, the defences and all that they remember, without pickle."""
@@ -237,19 +306,12 @@ class DefendedLearner:
 
         return restored(cls, data, kind)
 
-    def _bounded(self, rows: HashedRows, client: str) -> tuple[HashedRows | None, float]:
-        """Return rows within clip and caps, and the part of their weight that is left."""
-        claimed = _weight(rows)
-        found = rows if self.clip is None else self.clip.clipped(rows)
-        if self.caps is not None:
-            weight = _weight(found)
-            allowed = self.caps.allowed(self._memory.ledger, client)
-            if weight > allowed:
-                found = _lighter(found, allowed / weight)
-        weight = _weight(found)
-        if len(rows) and weight <= 0 < claimed:
-            return None, 0.0
-        return found, weight / claimed if claimed else 1.0
+    def _capped(self, rows: HashedRows, client: str) -> HashedRows:
+        """Return rows of no more weight than their client may have learned now."""
+        if self.caps is None:
+            return rows
+        weight, allowed = _weight(rows), self.caps.allowed(self._memory.ledger, client)
+        return _lighter(rows, allowed / weight) if weight > allowed else rows
 
     def _judged(self) -> Rollback | None:
         """Judge the stretch, take back what harms, and begin the next one."""
@@ -263,41 +325,55 @@ class DefendedLearner:
         )
         memory.last = now
         memory.best = memory.best.better(now)
+        if rollback is not None:
+            memory.tally.add(rollback)
         self._begin_stretch()
         return rollback
 
     def _begin_stretch(self) -> None:
         """Keep the learner as it was judged, to answer and to go back to."""
-        memory = self._memory
-        memory.stretch.clear()
-        memory.start = self._learner.to_bytes()
-        self._answering = self._again(memory.start)
+        self._memory.begin()
+        self._answering = _twin(self._learner)
 
     def _taken_back(self, verdict: Verdict) -> Rollback:
         """Learn the stretch again client by client, and keep what doesn't harm."""
-        memory, guard, canaries = self._memory, self.guard, self.canaries
-        assert guard is not None  # noqa: S101 # the caller's
-        assert canaries is not None  # noqa: S101 # the same
-        total, start, last = memory.stretch_rows, memory.start, memory.last
+        memory = self._memory
         guilty: list[tuple[str, int]] = []
-        self._learner = self._again(start)
+        start, last = self._answering, memory.last
         for client in dict.fromkeys(who for who, _ in memory.stretch):
             own = [rows for who, rows in memory.stretch if who == client]
-            for rows in own:
-                self._learner.learn(rows)
-            alone = guard.judge(last, self._learner, canaries, best=memory.best)
-            if alone.accepted:
-                last, start = alone.after, self._learner.to_bytes()
+            self._learner = _twin(start)
+            alone = self._learned_alone(own, last)
+            if alone is not None:
+                start, last = self._learner, alone
                 continue
-            self._learner = self._again(start)
             memory.ledger.add(client, -sum(map(_weight, own)))
             guilty.append((client, sum(map(len, own))))
+        self._learner = _twin(start)
         for client, _ in guilty:
             memory.punish(client, self.pause)
-        return Rollback(verdict=verdict, clients=tuple(guilty), rows=total)
+        return Rollback(verdict=verdict, clients=tuple(guilty), rows=memory.rows)
 
-    def _again(self, data: bytes) -> Learner:
-        return type(self._learner).from_bytes(data)
+    def _learned_alone(self, own: list[HashedRows], last: Quality) -> Quality | None:
+        """Learn one client's rows; return how canaries are predicted then, None if they harm."""
+        guard, canaries = self.guard, self.canaries
+        assert guard is not None  # noqa: S101 # the caller's
+        assert canaries is not None  # noqa: S101 # the same
+        try:
+            for rows in own:
+                self._learner.learn(rows)
+        except HalfmaskError:
+            # In another company they could be learned; alone they make learning diverge.
+            return None
+        verdict = guard.judge(last, self._learner, canaries, best=self._memory.best)
+        return verdict.after if verdict.accepted else None
+
+
+def _twin(learner: Learner) -> Learner:
+    """Return a learner that goes on from here by itself."""
+    copy = getattr(learner, "copy", None)
+    twin: Learner = copy() if callable(copy) else type(learner).from_bytes(learner.to_bytes())
+    return twin
 
 
 def _weight(rows: HashedRows) -> float:

@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING
 
 from halfmask.trainer.defences._client_caps import Ledger
 from halfmask.trainer.defences._guard import Quality
+from halfmask.trainer.defences._tally import Tally
 
 if TYPE_CHECKING:
     from halfmask.hashing import HashedRows
 
 __all__ = ["Memory", "Strike"]
+
+#: What a batch of the stretch takes beside its numbers, about.
+_BATCH_BYTES = 4_096
 
 
 @dataclass(slots=True)
@@ -34,23 +38,33 @@ class Memory:
         Clients whose rows were taken back.
     best, last
         The best that canaries were predicted, and as they were at the last judgement.
-    start
-        The learner at the start of the stretch; empty without a guard.
     stretch
-        What was learned since, batch by batch.
+        What was learned since then, batch by batch.
+    rows, size
+        How many rows the stretch has, and about how many bytes.
+    tally
+        What the defences did.
     """
 
     ledger: Ledger = field(default_factory=Ledger)
     strikes: dict[str, Strike] = field(default_factory=dict)
     best: Quality = field(default_factory=lambda: Quality(error=1.0, loss=1.0))
     last: Quality = field(default_factory=lambda: Quality(error=1.0, loss=1.0))
-    start: bytes = b""
     stretch: list[tuple[str, HashedRows]] = field(default_factory=list)
+    rows: int = 0
+    size: int = 0
+    tally: Tally = field(default_factory=Tally)
 
-    @property
-    def stretch_rows(self) -> int:
-        """How many rows the stretch has."""
-        return sum(len(rows) for _, rows in self.stretch)
+    def begin(self) -> None:
+        """Begin another stretch."""
+        self.stretch, self.rows, self.size = [], 0, 0
+
+    def add(self, client: str, rows: HashedRows) -> None:
+        """Add a batch to the stretch."""
+        self.stretch.append((client, rows))
+        self.rows += len(rows)
+        arrays = (rows.indices, rows.indptr, rows.values, rows.labels, rows.weights)
+        self.size += _BATCH_BYTES + sum(each.nbytes for each in arrays if each is not None)
 
     def refuses(self, client: str) -> bool:
         """Return whether a client has to wait for others' rows."""

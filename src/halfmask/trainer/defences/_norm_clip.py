@@ -10,6 +10,8 @@ import numpy as np
 from halfmask._validation import number_between
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from halfmask.hashing import HashedRows
 
 __all__ = ["NormClip"]
@@ -69,17 +71,31 @@ class NormClip:
             found = replace(found, weights=lighter)
         return found if self.norm is None else self._shortened(found, self.norm)
 
+    def beyond(self, rows: HashedRows) -> int:
+        """Return how many rows are beyond a bound."""
+        found = np.zeros(len(rows), dtype=bool)
+        if rows.weights is not None:
+            found |= rows.weights > self.weight
+        if self.norm is not None:
+            found |= _lengths(rows) > self.norm
+        return int(found.sum())
+
     def _shortened(self, rows: HashedRows, norm: float) -> HashedRows:
-        bounds, _, values = rows.flat()
-        lengths = np.diff(bounds)
-        if values is None:
-            size = np.sqrt(lengths.astype(np.float64))
-        else:
-            of_row = np.repeat(np.arange(len(rows)), lengths)
-            squares = values.astype(np.float64) ** 2
-            size = np.sqrt(np.bincount(of_row, weights=squares, minlength=len(rows)))
+        size = _lengths(rows)
         if not (size > norm).any():
             return rows
-        scale = np.repeat(np.minimum(1.0, norm / np.maximum(size, 1e-300)), lengths)
+        bounds, _, values = rows.flat()
+        scale = np.repeat(np.minimum(1.0, norm / np.maximum(size, 1e-300)), np.diff(bounds))
         shorter = scale if values is None else values * scale
         return replace(rows, values=shorter.astype(np.float32).reshape(rows.indices.shape))
+
+
+def _lengths(rows: HashedRows) -> NDArray[np.float64]:
+    """Return the Euclidean length of each row's values."""
+    bounds, _, values = rows.flat()
+    lengths = np.diff(bounds)
+    if values is None:
+        return np.sqrt(lengths.astype(np.float64))
+    of_row = np.repeat(np.arange(len(rows)), lengths)
+    squares = values.astype(np.float64) ** 2
+    return np.sqrt(np.bincount(of_row, weights=squares, minlength=len(rows)))

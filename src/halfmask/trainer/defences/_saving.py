@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from halfmask._errors import DataError, HalfmaskError, IntegrityError
 from halfmask.hashing import HashedRows
-from halfmask.trainer.defences._client_caps import ClientCaps, Ledger
-from halfmask.trainer.defences._guard import Guard, Quality
+from halfmask.trainer.defences._client_caps import Ledger
+from halfmask.trainer.defences._defences import Defences
+from halfmask.trainer.defences._guard import Quality
 from halfmask.trainer.defences._memory import Memory, Strike
-from halfmask.trainer.defences._norm_clip import NormClip
+from halfmask.trainer.defences._tally import Tally
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,9 +33,10 @@ _Kind = TypeVar("_Kind", bound="DefendedLearner")
 def saved(defended: DefendedLearner) -> bytes:
     """Return all of a defended learner; in a stretch, its start and what was learned since."""
     memory = defended._memory  # noqa: SLF001 # this module is its second half
-    learner = memory.start or defended._learner.to_bytes()  # noqa: SLF001 # the same
+    learner = defended._answering.to_bytes()  # noqa: SLF001 # the same
     told = {
-        "settings": _settings(defended),
+        "settings": defended.defences.to_dict(),
+        "tally": memory.tally.to_dict(),
         "learned": memory.ledger.learned,
         "total": memory.ledger.total,
         "strikes": {name: [each.times, each.left] for name, each in memory.strikes.items()},
@@ -64,16 +66,17 @@ def restored(kind: type[_Kind], data: bytes, within: type[Learner] | None) -> _K
     try:
         first, learner, canaries, *stretch = _parts(body)
         told = json.loads(first)
+        defences = Defences.from_dict(told["settings"])
         made = kind(
             within.from_bytes(learner),
             canaries=_rows(canaries) if canaries else None,
-            **_from_settings(told["settings"]),
+            **defences.named(),
         )
-        made._memory = _memory(told, learner if made.guard is not None else b"")  # noqa: SLF001
+        made._memory = _memory(told)  # noqa: SLF001 # this module is its second half
         for client, part in zip(told["clients"], stretch, strict=True):
             rows = _rows(part)
-            made._learner.learn(rows)  # noqa: SLF001 # this module is its second half
-            made._memory.stretch.append((client, rows))  # noqa: SLF001 # the same
+            made._learner.learn(rows)  # noqa: SLF001 # the same
+            made._memory.add(client, rows)  # noqa: SLF001 # the same
     except (DataError, KeyError, TypeError, ValueError, struct.error) as error:
         if isinstance(error, HalfmaskError) and not isinstance(error, DataError):
             raise
@@ -81,39 +84,13 @@ def restored(kind: type[_Kind], data: bytes, within: type[Learner] | None) -> _K
     return made
 
 
-def _settings(defended: DefendedLearner) -> dict[str, Any]:
-    caps = defended.caps
-    return {
-        "every": defended.every,
-        "pause": defended.pause,
-        "clip": None if defended.clip is None else asdict(defended.clip),
-        "guard": None if defended.guard is None else asdict(defended.guard),
-        "caps": None
-        if caps is None
-        else {"share": caps.share, "free": caps.free, "trusted": sorted(caps.trusted)},
-    }
-
-
-def _from_settings(told: dict[str, Any]) -> dict[str, Any]:
-    caps = told["caps"]
-    return {
-        "every": told["every"],
-        "pause": told["pause"],
-        "clip": None if told["clip"] is None else NormClip(**told["clip"]),
-        "guard": None if told["guard"] is None else Guard(**told["guard"]),
-        "caps": None
-        if caps is None
-        else ClientCaps(share=caps["share"], free=caps["free"], trusted=frozenset(caps["trusted"])),
-    }
-
-
-def _memory(told: dict[str, Any], start: bytes) -> Memory:
+def _memory(told: dict[str, Any]) -> Memory:
     return Memory(
         ledger=Ledger(learned=dict(told["learned"]), total=told["total"]),
         strikes={name: Strike(times=t, left=left) for name, (t, left) in told["strikes"].items()},
         best=Quality(**told["best"]),
         last=Quality(**told["last"]),
-        start=start,
+        tally=Tally.from_dict(told["tally"]),
     )
 
 

@@ -58,6 +58,17 @@ class Meters:
             "Batches that are on the disk and not learned yet.",
             registry=self.registry,
         )
+        self.defended = Gauge(
+            "halfmask_rows_defended",
+            "Rows that defences clipped, capped, refused or took back, in models as they are now.",
+            ["how"],
+            registry=self.registry,
+        )
+        self.rollbacks = Gauge(
+            "halfmask_guard_rollbacks",
+            "How often guards took rows back, in models as they are now.",
+            registry=self.registry,
+        )
         self.stopped = Gauge(
             "halfmask_models_stopped",
             "Models that have stopped learning, or can't be opened.",

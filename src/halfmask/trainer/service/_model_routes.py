@@ -24,8 +24,10 @@ async def create(wish: told.NewModel, request: Request) -> Response:
     """Make a model. Scope: admin."""
     service, token = service_of(request), token_of(request)
     demand(token, "admin")
-    settings = wish.model_dump(exclude={"name"}) | {"threads": 1}
+    settings = wish.model_dump(exclude={"name", "defences"}) | {"threads": 1}
     _check_size(settings, service.options.limits.most_bits)
+    if wish.defences is not None:
+        settings["defences"] = _defences(wish.defences, settings["loss"])
     model = await service.run(
         service.waiting, service.store.create, token.tenant, wish.name, settings
     )
@@ -125,7 +127,8 @@ def _facts(model: Model, digest: bool = False) -> dict[str, Any]:  # noqa: FBT00
         "bits": settings["bits"],
         "classes": settings["classes"],
         "rows": state.curve.rows,
-        "settings": settings,
+        "settings": {name: each for name, each in settings.items() if name != "defences"},
+        "defences": model.defences,
         "created": model.facts.created,
         "logged": model.logged,
         "learned": learned,
@@ -145,6 +148,18 @@ def _snapshot(of: Snapshot) -> dict[str, Any]:
         "rows": curve.rows,
         **curve.total.means(classes=curve.classes),
     }
+
+
+def _defences(wish: told.DefencesWish, loss: str) -> dict[str, Any]:
+    """Return defences as a model's settings have them."""
+    if wish.clip is None and wish.caps is None and wish.guard is None:
+        raise RefusedError(
+            "Defences are at least one of clip, caps and guard.", status=422, word="parameter"
+        )
+    found = wish.model_dump()
+    if found["guard"] is not None:
+        found["guard"]["margins"] = loss == "hinge"
+    return found
 
 
 def _check_size(settings: dict[str, Any], most_bits: int) -> None:

@@ -55,6 +55,10 @@ async def metrics(request: Request) -> Response:
     meters.models.set(len(models))
     meters.lag.set(sum(max(0, each.logged - each.learned) for each in models))
     meters.stopped.set(sum(each.stopped for each in models) + len(service.store.broken))
+    tallies = [found for each in models if (found := each.state.defended()) is not None]
+    for how in ("clipped", "capped", "refused", "taken_back"):
+        meters.defended.labels(how).set(sum(each[how] for each in tallies))
+    meters.rollbacks.set(sum(each["rollbacks"] for each in tallies))
     return PlainTextResponse(meters.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 

@@ -90,6 +90,27 @@ async def learn(
     return json_of({"seq": receipt.seq, "rows": receipt.rows, "replayed": replayed})
 
 
+@router.post("/{name}/canaries", response_model=told.Acknowledged, openapi_extra=_ROWS)
+async def judge(name: Name, request: Request) -> Response:
+    """Let the model's guard judge by these rows with labels from now on. Scope: admin."""
+    service, token = service_of(request), token_of(request)
+    demand(token, "admin")
+    model = service.store.model(token.tenant, name)
+    kind = kind_of(request.headers.get("content-type"))
+    lease = service.backlog.lease(client=token.id, tenant=token.tenant)
+    try:
+        pieces = await _body(service, request, lease)
+        batch = await service.run(
+            service.checking, service.canaries, model, pieces, kind, lease, token
+        )
+        future, _ = await service.run(service.checking, model.submit, batch)
+    except BaseException:
+        lease.give_back()
+        raise
+    receipt = await asyncio.wrap_future(future)
+    return json_of({"seq": receipt.seq, "rows": receipt.rows, "replayed": False})
+
+
 @router.post(
     "/{name}/predict",
     response_model=told.Predictions,

@@ -18,6 +18,7 @@ from halfmask.trainer.service._answers import ARROW_STREAM, JSON, arrow_of, json
 from halfmask.trainer.service._json_rows import rows_of_json
 from halfmask.trainer.service._meters import Meters
 from halfmask.trainer.store import (
+    CANARIES,
     EXAMPLES,
     Batch,
     Budget,
@@ -84,7 +85,7 @@ class Service:
         RefusedError
             413 or 429 if it takes too much memory.
         """
-        token, key = owner
+        token, _ = owner
         body, found = self._unpacked(model, pieces, kind, lease)
         wanted = labels_of(model)
         for part in found.parts:
@@ -98,15 +99,32 @@ class Service:
                 and float(weights.max()) > token.max_weight
             ):
                 raise DataError("A weight is larger than this token's may be.")
-        entry = Entry(
-            kind=EXAMPLES,
-            body=body,
-            checksum=zlib.crc32(body),
-            rows=found.rows,
-            client=token.id,
-            key=key,
-        )
-        return Batch(parts=found.parts, entry=entry, lease=lease)
+        return _batch(EXAMPLES, body, found.parts, lease, owner)
+
+    def canaries(
+        self, model: Model, pieces: list[bytes], kind: str, lease: Lease, token: Token
+    ) -> Batch:
+        """Return a body as rows that the model's guard may judge by. Runs in a thread.
+
+        Raises
+        ------
+        DataError
+            If the body isn't rows with labels of the model's kind, or they are too few.
+        RefusedError
+            409 if the model has no guard, 413 or 429 if it takes too much memory.
+        """
+        if model.guard is None:
+            raise RefusedError("This model has no guard.", status=409, word="no-guard")
+        body, found = self._unpacked(model, pieces, kind, lease)
+        wanted, least = labels_of(model), int(model.guard["least_rows"])
+        if any(part.label_kind != wanted for part in found.parts):
+            raise DataError(f"This model's canaries have labels of the kind {wanted!r}.")
+        if any(part.weights is not None for part in found.parts):
+            raise DataError("Canaries have no weights: each of them counts the same.")
+        if found.rows < least:
+            raise DataError(f"This model's guard needs at least {least:,} canaries.")
+        rows = HashedRows.concat(found.parts)
+        return _batch(CANARIES, body, (rows,), lease, (token, b""))
 
     def predicted(
         self, model: Model, pieces: list[bytes], kind: str, lease: Lease, *, arrow: bool
@@ -164,6 +182,25 @@ def outputs_of(model: Model) -> int:
     """Return how many numbers a prediction of a model has."""
     settings: dict[str, Any] = model.facts.settings
     return int(settings["classes"]) if settings["loss"] == "softmax" else 1
+
+
+def _batch(
+    kind: int,
+    body: bytes,
+    parts: tuple[HashedRows, ...],
+    lease: Lease,
+    owner: tuple[Token, bytes],
+) -> Batch:
+    token, key = owner
+    entry = Entry(
+        kind=kind,
+        body=body,
+        checksum=zlib.crc32(body),
+        rows=sum(map(len, parts)),
+        client=token.id,
+        key=key,
+    )
+    return Batch(parts=parts, entry=entry, lease=lease)
 
 
 def labels_of(model: Model) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -30,6 +30,41 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, hide_input_in_errors=True)
 
 
+class ClipWish(_Strict):
+    """Bounds of each row; the fields are those of `NormClip`."""
+
+    weight: Annotated[Finite, Field(gt=0, le=1e15)] = 1.0
+    norm: Annotated[Finite, Field(gt=0, le=1e15)] | None = None
+
+
+class CapsWish(_Strict):
+    """Bounds of each client, which is a token; the fields are those of `ClientCaps`."""
+
+    share: Annotated[Finite, Field(gt=0, le=1)]
+    free: Annotated[Finite, Field(ge=0, le=1e15)] = 1000.0
+    trusted: Annotated[
+        list[Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]], Field(max_length=1000)
+    ] = []
+
+
+class GuardWish(_Strict):
+    """What judges by canaries; the fields are those of `Guard`."""
+
+    tolerance: Annotated[Finite, Field(gt=0, le=1)]
+    drift: Annotated[Finite, Field(gt=0, le=1)]
+    least_rows: Annotated[int, Field(ge=1, le=1_000_000)] = 500
+
+
+class DefencesWish(_Strict):
+    """What defends a model; the fields are those of `Defences`."""
+
+    clip: ClipWish | None = None
+    caps: CapsWish | None = None
+    guard: GuardWish | None = None
+    every: Annotated[int, Field(ge=1, le=1_000_000)] = 10_000
+    pause: Annotated[int, Field(ge=0, le=1_000_000_000)] = 100_000
+
+
 class NewModel(_Strict):
     """A model to be made; the fields but the name are those of `OnlineLearner`."""
 
@@ -48,6 +83,7 @@ class NewModel(_Strict):
     invariant: bool = True
     intercept: bool = True
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0
+    defences: DefencesWish | None = None
 
 
 class RollbackWish(_Strict):
@@ -108,6 +144,7 @@ class ModelTold(Done):
     classes: int
     rows: int
     settings: dict[str, str | int | float | bool]
+    defences: dict[str, Any] | None
     created: float
     logged: int
     learned: int
@@ -130,6 +167,26 @@ class Point(BaseModel):
     accuracy: float | None
 
 
+class TakenBack(BaseModel):
+    """A stretch of `rows` that harmed: how many rows of which clients were taken back, and why."""
+
+    why: str
+    rows: int
+    clients: dict[str, int]
+
+
+class DefencesTold(BaseModel):
+    """How many rows the defences changed or left out; `latest` are the last rollbacks."""
+
+    clipped: int
+    capped: int
+    refused: int
+    taken_back: int
+    rollbacks: int
+    latest: list[TakenBack]
+    canaries: int
+
+
 class Metrics(Done):
     """Progressive validation: each row is predicted before it is learned from."""
 
@@ -140,6 +197,7 @@ class Metrics(Done):
     logged: int
     learned: int
     skipped: int
+    defences: DefencesTold | None
 
 
 class SnapshotTold(Done):

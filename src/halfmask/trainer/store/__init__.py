@@ -14,7 +14,7 @@ from halfmask.trainer.store._job import Batch, Receipt
 from halfmask.trainer.store._limits import Limits
 from halfmask.trainer.store._log import ExampleLog
 from halfmask.trainer.store._model import Model, ModelFacts
-from halfmask.trainer.store._record import EXAMPLES, Entry, Record
+from halfmask.trainer.store._record import CANARIES, EXAMPLES, Entry, Record
 from halfmask.trainer.store._recovery import replay_log
 from halfmask.trainer.store._refusal import RefusedError
 from halfmask.trainer.store._snapshots import Snapshot
@@ -23,6 +23,7 @@ from halfmask.trainer.store._stream import Unpacked, bytes_of, unpack
 from halfmask.trainer.store._tokens import SCOPES, Scope, Token, Tokens, parts_of
 
 __all__ = [
+    "CANARIES",
     "EXAMPLES",
     "SCOPES",
     "Batch",

@@ -122,7 +122,7 @@ class Apprentice:
     def _learn(self, job: Examples, record: Record) -> None:
         try:
             if not self.failed:
-                self.state.learn(job.batch.parts)
+                self.state.take(job.entry, job.batch.parts)
                 self.state.seq = record.seq
         finally:
             job.batch.lease.give_back()

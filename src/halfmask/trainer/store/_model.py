@@ -17,10 +17,11 @@ from halfmask.trainer.store._keys import Keys
 from halfmask.trainer.store._learning import Apprentice
 from halfmask.trainer.store._log import ExampleLog
 from halfmask.trainer.store._queue import BatchQueue
-from halfmask.trainer.store._record import ROLLBACK, Entry, Mark
+from halfmask.trainer.store._record import CANARIES, EXAMPLES, ROLLBACK, Entry, Mark
 from halfmask.trainer.store._recovery import LOG, SNAPSHOTS, recover
 from halfmask.trainer.store._refusal import RefusedError
 from halfmask.trainer.store._snapshots import Snapshot, Snapshots
+from halfmask.trainer.store._state import DEFENCES
 
 if TYPE_CHECKING:
     import numpy as np
@@ -133,11 +134,12 @@ class Model:
             self._log,
             folder,
             self._learned,
-            remember=self._keys.remember,
+            remember=self._remember,
             forget=lambda job: self._keys.forget(job.entry),
             flushed=flushed,
             free_bytes=limits.free_bytes,
         )
+        self._has_canaries = self.state.canaries > 0
         self._apprentice.start(waiting)
         self._committer.start()
         self._closing = threading.Lock()
@@ -158,6 +160,16 @@ class Model:
         """Whether learning has failed; what is acknowledged is learned after a restart."""
         return self._apprentice.failed
 
+    @property
+    def defences(self) -> dict[str, Any] | None:
+        """What it is defended by, as JSON holds it; None where it isn't."""
+        return self.facts.settings.get(DEFENCES)
+
+    @property
+    def guard(self) -> dict[str, Any] | None:
+        """What judges by canaries, as JSON holds it; None without one."""
+        return (self.defences or {}).get("guard")
+
     def disk_bytes(self) -> int:
         """Return how much of the disk its log and snapshots take."""
         return self._log.size + sum(each.size for each in self._snapshots.listed())
@@ -177,11 +189,18 @@ class Model:
         Raises
         ------
         RefusedError
-            422 if another batch came under the same key, 503 if the model is being closed or has
-            stopped learning.
+            409 for examples of a model whose guard has no canaries, 422 if another batch came under
+            the same key, 503 if the model is being closed or has stopped learning.
         """
         if self.stopped:
             raise _closed()
+        if batch.entry.kind == EXAMPLES and self.guard is not None and not self._has_canaries:
+            raise RefusedError(
+                "This model's guard has no canaries yet; nothing is learned without them.",
+                status=409,
+                word="no-canaries",
+                hint="Whoever made the model sends them: POST .../canaries.",
+            )
         job = Examples(batch=batch)
         if batch.entry.key:
             before = self._keys.claim(job)
@@ -252,6 +271,12 @@ class Model:
             self._committer.close()
             self._apprentice.close()
             self._log.close()
+
+    def _remember(self, mark: Mark) -> None:
+        """Know what is in the log now, before its receipt is given."""
+        if mark.kind == CANARIES:
+            self._has_canaries = True
+        self._keys.remember(mark)
 
     def _hand_over(self, job: Job) -> None:
         if not self._committer.queue.put(job):

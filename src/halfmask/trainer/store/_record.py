@@ -6,14 +6,25 @@ import struct
 import zlib
 from dataclasses import dataclass
 
-__all__ = ["EXAMPLES", "HEAD", "MAGIC", "MOST_BODY", "ROLLBACK", "Entry", "Head", "Mark", "Record"]
+__all__ = [
+    "CANARIES",
+    "EXAMPLES",
+    "HEAD",
+    "MAGIC",
+    "MOST_BODY",
+    "ROLLBACK",
+    "Entry",
+    "Head",
+    "Mark",
+    "Record",
+]
 
 #: magic, checksum of the head and key, checksum of the body, sequence number, first sequence
 #: number of the group that was flushed with it, bytes of the body, rows, bytes of the key, kind,
 #: and the id of the token that sent it.
 HEAD = struct.Struct("<4sIIQQIIHH8s")
 MAGIC = b"HMR1"
-EXAMPLES, ROLLBACK = 1, 2
+EXAMPLES, ROLLBACK, CANARIES = 1, 2, 3
 #: Longer ones are none of ours: a torn length doesn't make a reader take all memory.
 MOST_BODY = 1 << 28
 
@@ -25,7 +36,8 @@ class Entry:
     Parameters
     ----------
     kind
-        `EXAMPLES`, or `ROLLBACK`, whose body is the number of a snapshot.
+        `EXAMPLES`; `CANARIES`, by which a guard judges from here on; or `ROLLBACK`, whose body is
+        the number of a snapshot.
     body
         The bytes of an Arrow stream.
     checksum

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from halfmask._errors import IntegrityError
 from halfmask.trainer.store._log import ExampleLog
-from halfmask.trainer.store._record import EXAMPLES, Mark, Record
+from halfmask.trainer.store._record import ROLLBACK, Mark, Record
 from halfmask.trainer.store._state import State, new_learner
 
 if TYPE_CHECKING:
@@ -58,8 +58,8 @@ def recover(
         if record.seq > indexed:
             seen(record.mark())
         if record.seq > state.seq:
-            if record.entry.kind == EXAMPLES:
-                state.replay(record.entry.body)
+            if record.entry.kind != ROLLBACK:
+                state.replay(record.entry)
             else:
                 targets.add(target_of(record))
                 told, learner = snapshots.read(target_of(record))
@@ -92,13 +92,13 @@ def replay_log(settings: dict[str, Any], folder: Path) -> State:
     try:
         if log.first_seq != 1:
             raise IntegrityError("The first records of this log aren't kept any more.")
-        targets = {target_of(each) for each in log.records() if each.entry.kind != EXAMPLES}
+        targets = {target_of(each) for each in log.records() if each.entry.kind == ROLLBACK}
         state, kept = State(learner=new_learner(settings)), {}
         if 0 in targets:
             kept[0] = (state.learner.to_bytes(), state.told())
         for record in log.records():
-            if record.entry.kind == EXAMPLES:
-                state.replay(record.entry.body)
+            if record.entry.kind != ROLLBACK:
+                state.replay(record.entry)
             else:
                 state.set_back(*kept[target_of(record)])
             state.seq = record.seq

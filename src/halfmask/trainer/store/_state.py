@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from halfmask._errors import HalfmaskError
 from halfmask.trainer.store._curve import Curve, Point
-from halfmask.trainer.store._record import MOST_BODY
+from halfmask.trainer.store._record import CANARIES, MOST_BODY
 from halfmask.trainer.store._stream import unpack
 from halfmask.trainer.store._turns import Turns
 
@@ -21,30 +21,56 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.hashing import HashedRows
+    from halfmask.trainer.defences import Defences, DefendedLearner
     from halfmask.trainer.learner import OnlineLearner
+    from halfmask.trainer.store._record import Entry
 
-__all__ = ["State", "new_learner", "warm_up"]
+__all__ = ["State", "new_learner", "warm_up", "whole"]
 
 #: How many rows are learned in one turn: whoever waits, waits for no more.
 TURN_ROWS = 4_096
+#: What a model's settings say beside its learner's.
+DEFENCES = "defences"
 
 
-def new_learner(settings: dict[str, Any]) -> OnlineLearner:
-    """Return a learner that has seen nothing.
+def new_learner(settings: dict[str, Any]) -> OnlineLearner | DefendedLearner:
+    """Return a learner that has seen nothing, defended where the settings say by what.
 
     Raises
     ------
     ParameterError
-        If the settings are none of a learner's.
+        If the settings are none of a learner's, or of defences.
     """
+    learner, defences = _parts(settings)
+    return learner if defences is None else defences.around(learner)
+
+
+def whole(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return settings with those that weren't given, or raise as `new_learner` does."""
+    learner, defences = _parts(settings)
+    return learner.settings | ({} if defences is None else {DEFENCES: defences.to_dict()})
+
+
+def _parts(settings: dict[str, Any]) -> tuple[OnlineLearner, Defences | None]:
+    from halfmask.trainer.defences import Defences  # noqa: PLC0415 # --help needs no numpy
     from halfmask.trainer.learner import OnlineLearner  # noqa: PLC0415 # numba takes a second
 
-    return OnlineLearner(**settings)
+    own, told = dict(settings), settings.get(DEFENCES)
+    own.pop(DEFENCES, None)
+    return OnlineLearner(**own), None if told is None else Defences.from_dict(told)
+
+
+def _defended(learner: OnlineLearner | DefendedLearner) -> DefendedLearner | None:
+    """Return a learner if it is a defended one."""
+    from halfmask.trainer.defences import DefendedLearner  # noqa: PLC0415 # as above
+
+    return learner if isinstance(learner, DefendedLearner) else None
 
 
 def warm_up(settings: dict[str, Any]) -> None:
     """Let a small learner of the same kind learn: the first one waits for a compiler."""
-    told = (each for each in settings.items() if each[0] not in {"bits", "classes", "seed"})
+    special = {"bits", "classes", "seed", DEFENCES}
+    told = (each for each in settings.items() if each[0] not in special)
     _warm(tuple(sorted(told)))
 
 
@@ -90,36 +116,78 @@ class State:
     moment between two turns of learning.
     """
 
-    learner: OnlineLearner
+    learner: OnlineLearner | DefendedLearner
     seq: int = 0
     curve: Curve = field(default_factory=Curve)
     skipped: int = 0
     turns: Turns = field(default_factory=Turns)
 
-    def learn(self, parts: tuple[HashedRows, ...]) -> None:
-        """Learn rows, in turns."""
+    def take(self, entry: Entry, parts: tuple[HashedRows, ...]) -> None:
+        """Do what a record of the log says, whose body these rows are."""
+        if entry.kind == CANARIES:
+            self.judge_by(parts)
+        else:
+            self.learn(parts, entry.client.hex())
+
+    def replay(self, entry: Entry) -> None:
+        """Do what a record of the log says."""
+        self.take(entry, unpack(entry.body, most=MOST_BODY).parts)
+
+    def learn(self, parts: tuple[HashedRows, ...], client: str = "") -> None:
+        """Learn rows of a client, in turns."""
         try:
             for part in parts:
                 for start in range(0, len(part), TURN_ROWS):
                     piece = part.slice(start, start + TURN_ROWS)
                     with self.turns.writing():
-                        done = self.learner.learn(piece)
-                        self.curve.classes = done.right_sum is not None
-                        self.curve.add(
-                            Point(
-                                rows=done.rows,
-                                weight=done.weight,
-                                loss=done.loss_sum,
-                                right=done.right_sum or 0.0,
-                            )
-                        )
+                        self._learn(piece, client)
         except HalfmaskError:
             # It refuses the same rows in the same way when the log is replayed.
             self.skipped += 1
 
-    def replay(self, body: bytes) -> None:
-        """Learn the body of a record of the log."""
-        self.learn(unpack(body, most=MOST_BODY).parts)
+    def _learn(self, piece: HashedRows, client: str) -> None:
+        defended = _defended(self.learner)
+        if defended is None:
+            done = cast("OnlineLearner", self.learner).learn(piece)
+            self.curve.classes = done.right_sum is not None
+            point = Point(
+                rows=done.rows, weight=done.weight, loss=done.loss_sum, right=done.right_sum or 0.0
+            )
+        else:
+            learned = defended.learn(piece, client=client)
+            if not learned.counted:
+                return
+            self.curve.classes = learned.accuracy is not None
+            point = Point(
+                rows=learned.rows,
+                weight=learned.counted,
+                loss=learned.loss * learned.counted,
+                right=(learned.accuracy or 0.0) * learned.counted,
+            )
+        self.curve.add(point)
+
+    def judge_by(self, parts: tuple[HashedRows, ...]) -> None:
+        """Judge by these rows from now on."""
+        from halfmask.hashing import HashedRows  # noqa: PLC0415 # --help needs none
+
+        defended = _defended(self.learner)
+        try:
+            with self.turns.writing():
+                if defended is not None:
+                    defended.judge_by(HashedRows.concat(parts))
+        except HalfmaskError:
+            self.skipped += 1  # as above
+
+    def defended(self) -> dict[str, Any] | None:
+        """Return what the defences did so far; None where there are none."""
+        defended = _defended(self.learner)
+        return None if defended is None else defended.tally.to_dict() | {"canaries": self.canaries}
+
+    @property
+    def canaries(self) -> int:
+        """By how many rows a guard judges; 0 where there is no guard, or it has none yet."""
+        defended = _defended(self.learner)
+        return 0 if defended is None or defended.canaries is None else len(defended.canaries)
 
     def predict(self, rows: HashedRows) -> NDArray[np.float32]:
         """Return what the learner expects of rows."""
@@ -141,15 +209,22 @@ class State:
         """Return how it did, all of it of the same moment, and the last record that is in it."""
         learned = self.seq  # before the rest: a record that is told of has its rows told of
         with self.turns.reading():
-            return self.curve.summary() | {"learned": learned, "skipped": self.skipped}
+            told = {"learned": learned, "skipped": self.skipped, "defences": self.defended()}
+            return self.curve.summary() | told
 
     def told(self) -> dict[str, Any]:
         """Return what a snapshot keeps beside the learner."""
         return {"curve": self.curve.to_dict(), "skipped": self.skipped}
 
     def set_back(self, learner: bytes, told: dict[str, Any]) -> None:
-        """Become what a snapshot kept; the number of the record stays the caller's to say."""
-        before = type(self.learner).from_bytes(learner)
+        """Become what a snapshot kept; the number of the record stays the caller's to say.
+
+        A guard goes on judging by the canaries that it has: newer ones are there for a reason.
+        """
+        before, now = type(self.learner).from_bytes(learner), _defended(self.learner)
+        back = _defended(before)
+        if now is not None and back is not None and now.canaries is not None:
+            back.judge_by(now.canaries)
         with self.turns.writing():
             self.learner = before
             self.curve = Curve.from_dict(told["curve"])

@@ -20,9 +20,10 @@ from halfmask.trainer.store._database import Database
 from halfmask.trainer.store._limits import Limits
 from halfmask.trainer.store._log import sync_folder
 from halfmask.trainer.store._model import Model, ModelFacts
+from halfmask.trainer.store._record import EXAMPLES
 from halfmask.trainer.store._recovery import LOG, SNAPSHOTS
 from halfmask.trainer.store._refusal import RefusedError
-from halfmask.trainer.store._state import new_learner, warm_up
+from halfmask.trainer.store._state import warm_up, whole
 from halfmask.trainer.store._tokens import Tokens
 
 __all__ = ["Store", "open_lists"]
@@ -123,7 +124,8 @@ class Store:
                 self.broken.add((facts.tenant, facts.name))
                 continue
             for mark in model.unindexed:
-                self.count(mark.client, mark.rows)
+                if mark.kind == EXAMPLES:
+                    self.count(mark.client, mark.rows)
             with self._turn:
                 self._models[facts.tenant, facts.name] = model
         self.ready = True
@@ -139,7 +141,7 @@ class Store:
             If the settings are none of a learner's.
         """
         # Whole, so that they stay what they are when defaults of a later version are others.
-        settings = new_learner(settings).settings
+        settings = whole(settings)
         with self._turn:
             self._check_free(tenant, name)
             self._models[tenant, name] = None  # the name is taken while it is being made

@@ -1,0 +1,156 @@
+"""Models of a service: made, shown, judged, kept, set back, deleted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from halfmask._errors import ParameterError
+from halfmask.trainer.client._body import arrow_body
+from halfmask.trainer.client._model import RemoteModel
+
+if TYPE_CHECKING:
+    from halfmask.hashing import HashedRows
+    from halfmask.trainer.client._body import Compression
+    from halfmask.trainer.client._transport import Transport
+    from halfmask.trainer.defences import Defences
+
+__all__ = ["Managed", "path_of"]
+
+#: A machine that never made such a model compiles its loops first.
+_MAKING_SECONDS = 300.0
+
+
+class Managed:
+    """The models of a service, as `TrainerClient` manages them."""
+
+    _transport: Transport
+    _compression: Compression
+
+    def create(
+        self,
+        name: str,
+        *,
+        loss: str,
+        bits: int,
+        defences: Defences | None = None,
+        canaries: HashedRows | None = None,
+        **settings: object,
+    ) -> RemoteModel:
+        """Make a model.
+
+        Parameters
+        ----------
+        name
+            By which it will be asked for.
+        loss, bits, settings
+            As of `halfmask.trainer.learner.OnlineLearner`: ``optimizer``, ``rate``, ``classes``
+            and so on; what isn't given is as the service has it.
+        defences
+            What bounds rows and clients, and what takes back what harms. A client is a token there:
+            `ClientCaps.trusted` are ids of tokens, as ``halfmask serve token list`` shows them.
+            What a `Guard` says of margins follows from the loss.
+        canaries
+            As of `judge_by`; a model with a guard learns nothing before it has some.
+
+        Raises
+        ------
+        TrainerError
+            If there is one of that name, or the service doesn't accept a setting.
+        ParameterError
+            If there are canaries and no guard.
+
+        Notes
+        -----
+        **Edge cases.** The first model of a kind on a new machine waits for a compiler, for some
+        seconds or many: an answer is waited for at least 300 s. If the canaries are refused, the
+        model is there without them.
+        """
+        told = {"name": name, "loss": loss, "bits": bits, **settings}
+        if defences is not None:
+            told["defences"] = _told(defences)
+        if canaries is not None and (defences is None or defences.guard is None):
+            raise ParameterError("Canaries are for a guard, and these defences have none.")
+        made = RemoteModel.of(
+            self._transport.json(
+                "POST", "/v1/models", value=told, harmless=False, seconds=_MAKING_SECONDS
+            )
+        )
+        if canaries is not None:
+            self.judge_by(name, canaries)
+        return made
+
+    def judge_by(self, name: str, canaries: HashedRows) -> None:
+        """Let a model's guard judge by other canaries from now on.
+
+        Parameters
+        ----------
+        name
+            The model's, which was made with a guard.
+        canaries
+            Rows with labels and without weights, hashed as all others, that no client sends or
+            knows; at least as many as the guard needs, and of one body's length.
+
+        Raises
+        ------
+        TrainerError
+            If the model has no guard, or the canaries can't be its own.
+
+        Notes
+        -----
+        **Guarantees.** When it returns, they are on the service's disk, and whatever is pushed from
+        then on is judged by them. They stay there, over restarts and rollbacks, until others come.
+        """
+        body = arrow_body(canaries, self._compression)
+        self._transport.request("POST", path_of(name, "canaries"), body=body)
+
+    def models(self) -> tuple[RemoteModel, ...]:
+        """Return the models that the token may see."""
+        told = self._transport.json("GET", "/v1/models")
+        listed = told.get("models", ()) if isinstance(told, dict) else ()
+        return tuple(RemoteModel.of(each) for each in listed)
+
+    def model(self, name: str) -> RemoteModel:
+        """Return what the service tells of a model."""
+        return RemoteModel.of(self._transport.json("GET", path_of(name)))
+
+    def delete(self, name: str) -> None:
+        """Delete a model, with all that it learned."""
+        self._transport.json("DELETE", path_of(name))
+
+    def metrics(self, name: str) -> dict[str, Any]:
+        """Return how a model does, on rows before it learned from them."""
+        found: dict[str, Any] = self._transport.json("GET", path_of(name, "metrics"))
+        return found
+
+    def snapshot(self, name: str) -> dict[str, Any]:
+        """Keep a model as it is now, to go back to."""
+        found: dict[str, Any] = self._transport.json(
+            "POST", path_of(name, "snapshots"), value={}, harmless=False
+        )
+        return found
+
+    def snapshots(self, name: str) -> tuple[dict[str, Any], ...]:
+        """Return the snapshots that a model may go back to."""
+        told = self._transport.json("GET", path_of(name, "snapshots"))
+        return tuple(told.get("snapshots", ()) if isinstance(told, dict) else ())
+
+    def rollback(self, name: str, snapshot: object) -> dict[str, Any]:
+        """Make a model what it was at a snapshot. What it learned since is forgotten."""
+        found: dict[str, Any] = self._transport.json(
+            "POST", path_of(name, "rollback"), value={"snapshot": snapshot}
+        )
+        return found
+
+
+def path_of(name: str, *behind: str) -> str:
+    """Return the path of a model, or of what is behind it."""
+    return "/".join(("/v1/models", quote(name, safe=""), *behind))
+
+
+def _told(defences: Defences) -> dict[str, Any]:
+    """Return defences as the service takes them."""
+    told = defences.to_dict()
+    if told["guard"] is not None:
+        del told["guard"]["margins"]
+    return told

@@ -12,7 +12,9 @@ from halfmask.events._block import BadLine, Block, Reason, scan_block
 from halfmask.events._limits import Limits
 from halfmask.events._path_tree import PathTree
 from halfmask.events._paths import Path, Step
+from halfmask.events._shape import OutputShape
 from halfmask.events._values import Kind, Level, Values, read_text, written_text
+from halfmask.events._writing import write_block
 
 __all__ = [
     "BadLine",
@@ -20,6 +22,7 @@ __all__ = [
     "Kind",
     "Level",
     "Limits",
+    "OutputShape",
     "Path",
     "PathTree",
     "Reason",
@@ -27,5 +30,6 @@ __all__ = [
     "Values",
     "read_text",
     "scan_block",
+    "write_block",
     "written_text",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from halfmask.hashing import FileHasher, HashedRows
 
 __all__ = ["Rows", "SourceArgument", "WithHasherOption", "WithVaultOption", "rows_of", "unlocked"]
+
+#: What a stream of Arrow begins with: no table of texts does.
+_STREAM = b"\xff\xff\xff\xff"
 
 SourceArgument = Annotated[
     str,
@@ -85,6 +89,12 @@ def rows_of(
         hashed = HashedSource(source)
         yield Rows(batches=hashed, count=hashed.rows)
         return
+    if _hashed_before(source):
+        raise UsageError(
+            "ROWS are hashed already, and --hasher hashes tables.",
+            hint="Leave --vault and --hasher out; halfmask predict --hashed takes them for the "
+            "names of classes.",
+        )
     if labelled and hasher.label is None:
         raise UsageError(
             "The hasher was fitted without a label, so there is nothing to learn.",
@@ -94,3 +104,21 @@ def rows_of(
     with compilation_announced(err):
         batches = hasher.rows(table, labelled=labelled, reading=how, progress=told)
         yield Rows(batches=batches, count=None)
+
+
+def _hashed_before(source: str) -> bool:
+    """Return whether a file holds hashed rows and no table; of anything else, no."""
+    path = Path(source)
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        if file.read(len(_STREAM)) != _STREAM:
+            return False
+        import pyarrow as pa  # noqa: PLC0415 # a fifth of a second
+
+        file.seek(0)
+        try:
+            metadata = pa.ipc.open_stream(file).schema.metadata or {}
+        except (pa.ArrowInvalid, OSError):
+            return False
+    return b"halfmask.format" in metadata

@@ -159,6 +159,20 @@ def test_classes_come_back_under_their_names(service, desk, home, run):
     assert all(each.rows.labels is None for each in asked)
 
 
+@pytest.mark.parametrize("words", [["push"], ["predict"]])
+def test_rows_that_are_hashed_already_are_not_hashed_again(service, desk, home, run, words):
+    _, vault = home
+    out = [desk / "out.csv"] if words == ["predict"] else []
+
+    said = run(*words, desk / "sent.arrows", *out, *service.token_options, *vault)
+
+    assert said.status
+    assert "hashed already" in said.err
+    assert "--hashed" in said.err
+    assert not service.seen
+    _said_nothing_secret(said)
+
+
 def test_a_broken_push_goes_on_with_the_same_command(service, desk, run):
     words = ["push", desk / "sent.arrows", *service.token_options, "--batch-rows=100"]
     service.before = lambda _: len(service.order) == 4 and service.mishaps.append(says(400))

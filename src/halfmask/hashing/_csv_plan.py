@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from halfmask.data._places import Place
     from halfmask.hashing._plan import HashPlan
     from halfmask.hashing._reading import TableReading
-    from halfmask.hashing._slots import Slot
+    from halfmask.hashing._slots import PlainSlot, Slot
 
-__all__ = ["csv_rows"]
+__all__ = ["check_unchanged", "csv_rows", "plain_slots"]
 
 _SAMPLE = 1 << 20
 #: What :mod:`halfmask.kernels.csv_rows` does with a column; it isn't imported without need.
@@ -92,13 +92,14 @@ def _rows(found: list[tuple[Place, CsvRows]]) -> Iterator[tuple[Hashed, float]]:
                 yield hashed, min(1.0, done / max(1, total))
     except NotPlainError:
         # The other way would give rows of another file.
-        _check_unchanged(found, stamps)
+        check_unchanged([place for place, _ in found], stamps)
         raise
-    _check_unchanged(found, stamps)
+    check_unchanged([place for place, _ in found], stamps)
 
 
-def _check_unchanged(found: list[tuple[Place, CsvRows]], stamps: list[Any]) -> None:
-    if stamps != [place.stamp() for place, _ in found]:
+def check_unchanged(places: Sequence[Place], stamps: Sequence[Any]) -> None:
+    """Raise a `DataError` if files aren't those any more that they were."""
+    if list(stamps) != [place.stamp() for place in places]:
         raise DataError("The table to read has changed while it was read.")
 
 
@@ -141,7 +142,7 @@ def _arrays(
     columns = {name: position for position, name in enumerate(dialect.first)}
     there = label is not None and label in columns
     left_out = {*reading.leave_out, *([label] if there else [])}
-    slots = _plain_slots(plan)
+    slots = plain_slots(plan)
     if (
         slots is None
         # An empty line is a missing cell where there is one column, and nothing elsewhere.
@@ -164,12 +165,12 @@ def _arrays(
     return arrays.made(dialect, features=len(slots), log_bits=_log_bits(slots))
 
 
-def _plain_slots(plan: HashPlan) -> dict[str, Slot] | None:
+def plain_slots(plan: HashPlan) -> dict[str, PlainSlot] | None:
     """Return the slot of each column, if each has one and nothing else is asked for."""
     wired = plan._wired  # noqa: SLF001 # of this package
     if wired.bags or plan.settings.signed:
         return None
-    found: dict[str, Slot] = {}
+    found: dict[str, PlainSlot] = {}
     for slot in wired.slots:
         if not isinstance(slot, CategorySlot | BinSlot | LogSlot):
             return None
@@ -177,7 +178,7 @@ def _plain_slots(plan: HashPlan) -> dict[str, Slot] | None:
     return found
 
 
-def _log_bits(slots: Mapping[str, Slot]) -> int:
+def _log_bits(slots: Mapping[str, PlainSlot]) -> int:
     return next((slot.bits for slot in slots.values() if isinstance(slot, LogSlot)), 0)
 
 

@@ -19,6 +19,7 @@ from halfmask.hashing._csv_plan import csv_rows
 from halfmask.hashing._csv_rows import NotPlainError
 from halfmask.hashing._fitting import fitted
 from halfmask.hashing._labels import LabelCodes
+from halfmask.hashing._parquet_plan import parquet_rows
 from halfmask.hashing._plan import HashPlan
 from halfmask.hashing._reading import TableReading, opened
 from halfmask.hashing._rows import HashedRows
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     from halfmask._progress import Progress
     from halfmask.hashing._csv_rows import Hashed
+    from halfmask.hashing._parquet_rows import PlacedRows
     from halfmask.hashing._reading import Readable
     from halfmask.hashing._settings import Settings
     from halfmask.vault import Secret
@@ -154,7 +156,8 @@ class FileHasher:
 
         Guarantees
         ----------
-        Rows keep their order. Two batches for each processor are in memory.
+        Rows keep their order. Two batches for each processor are in memory; of Parquet, up to three
+        row groups as they lie unpacked in the file, of 128 MB each at most.
         """
         reading, told, seen = reading or TableReading(), progress or silent, 0
         plain = self._plain_rows(table, labelled=labelled, reading=reading)
@@ -173,12 +176,26 @@ class FileHasher:
     def _plain_rows(
         self, table: object, *, labelled: bool | None, reading: TableReading
     ) -> Iterator[tuple[HashedRows, float]] | None:
-        """Return the rows of a plain CSV file and how far it is; None if it isn't one."""
+        """Return the rows of plain CSV, or of Parquet, and how far it is; None of other tables."""
         kind = None if self.codes is None else self.codes.kind
-        found = csv_rows(
-            table, self.plan, reading, label=self.label, label_kind=kind, sent=labelled
-        )
-        return None if found is None else ((self._labelled(each), share) for each, share in found)
+        csv = csv_rows(table, self.plan, reading, label=self.label, label_kind=kind, sent=labelled)
+        if csv is not None:
+            return ((self._labelled(each), share) for each, share in csv)
+        parquet = parquet_rows(table, self.plan, reading, label=self.label, sent=labelled)
+        if parquet is not None:
+            return ((self._placed(each), share) for each, share in parquet)
+        return None
+
+    def _placed(self, found: PlacedRows) -> HashedRows:
+        """Return rows with their labels."""
+        bits = self.plan.settings.bits
+        if found.label is None or self.label is None:
+            return HashedRows(indices=found.indices, bits=bits)
+        if self.codes is None:
+            numbers = _numbers(found.label, self.label)
+            return HashedRows(indices=found.indices, bits=bits, labels=numbers)
+        labels, classes = self.codes.encode(found.label), self.codes.classes
+        return HashedRows(indices=found.indices, bits=bits, labels=labels, classes=classes)
 
     def _labelled(self, found: Hashed) -> HashedRows:
         """Return plain rows with their labels."""

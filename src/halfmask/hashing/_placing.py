@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from halfmask.hashing._slots import Slot
 
-__all__ = ["placed"]
+__all__ = ["placed", "placer"]
 
 #: Rows that are written slot by slot: so many stay in the cache.
 _BLOCK = 8192
@@ -37,7 +37,7 @@ def placed(
     if not n_rows or any(isinstance(slot, KeptSlot) for slot in slots):
         return None
     mask = np.uint64((1 << bits) - 1)
-    places = [_place(slot, columns, mask) for slot in slots]
+    places = [placer(slot, columns, mask) for slot in slots]
     indices = np.empty((n_rows, len(slots)), np.uint32)
     for first in range(0, n_rows, _BLOCK):
         rows = min(_BLOCK, n_rows - first)
@@ -46,7 +46,11 @@ def placed(
     return indices
 
 
-def _place(slot: Slot, columns: Mapping[str, Any], mask: np.uint64) -> _Place:
+def placer(slot: Slot, columns: Mapping[str, Any], mask: np.uint64) -> _Place:
+    """Return what writes some rows of one slot, into as many rows as the columns have.
+
+    The mask has the bits of a hash that are an index.
+    """
     if isinstance(slot, CategorySlot):
         array = columns[slot.column]
         views = views_of(array)

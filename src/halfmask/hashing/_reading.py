@@ -20,7 +20,7 @@ from halfmask.data._reading import reading
 from halfmask.data._text import start_of
 from halfmask.hashing._cells import kind_of, same_kind
 
-__all__ = ["Readable", "TableReading", "opened"]
+__all__ = ["Readable", "TableReading", "is_parquet", "opened"]
 
 #: Rows of a batch: so many hashed rows of 40 columns are 10 MB.
 BATCH_ROWS = 1 << 16
@@ -81,7 +81,7 @@ def opened(
     path = isinstance(table, str | Path) and str(table) != "-"
     if isinstance(table, str | Path) and path and options in (None, ReadOptions()):
         places = places_of(table)
-        if all(_is_parquet(place, said) for place in places):
+        if all(is_parquet(place, said) for place in places):
             return _Parquet(places)
     if isinstance(table, Source):
         return _Opened(table)
@@ -94,7 +94,8 @@ def opened(
     return _Opened(source)
 
 
-def _is_parquet(place: Place, said: Format | None) -> bool:
+def is_parquet(place: Place, said: Format | None) -> bool:
+    """Return whether a file is Parquet by its first bytes, and is said to be nothing else."""
     return said in {None, "parquet"} and start_of(place).startswith(b"PAR1")
 
 

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from halfmask.hashing._keys import Key
 
 __all__ = [
-    "BinSlot", "CategorySlot", "Coded", "CrossedSlot", "KeptSlot", "LogSlot", "Slot", "hash_of",
-    "hashes_of", "log_codes", "table_of",
+    "BinSlot", "CategorySlot", "Coded", "CrossedSlot", "KeptSlot", "LogSlot", "PlainSlot", "Slot",
+    "hash_of", "hashes_of", "log_codes", "table_of",
 ]  # fmt: skip
 
 _EXPONENT_AND_SIGN = 12
@@ -185,4 +185,6 @@ class CrossedSlot:
         return Coded(found, None)
 
 
-Slot: TypeAlias = CategorySlot | BinSlot | LogSlot | KeptSlot | CrossedSlot
+#: Those that take one column, and of which nothing but an index comes.
+PlainSlot: TypeAlias = CategorySlot | BinSlot | LogSlot
+Slot: TypeAlias = PlainSlot | KeptSlot | CrossedSlot

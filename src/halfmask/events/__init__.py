@@ -12,13 +12,19 @@ from halfmask.events._block import BadLine, Block, Reason, scan_block
 from halfmask.events._limits import Limits
 from halfmask.events._path_tree import PathTree
 from halfmask.events._paths import Path, Step
+from halfmask.events._policy import EventPolicy
 from halfmask.events._shape import OutputShape
+from halfmask.events._tables import SecretTable
+from halfmask.events._tally import Tally
+from halfmask.events._transforming import Changed, Transform
 from halfmask.events._values import Kind, Level, Values, read_text, written_text
 from halfmask.events._writing import write_block
 
 __all__ = [
     "BadLine",
     "Block",
+    "Changed",
+    "EventPolicy",
     "Kind",
     "Level",
     "Limits",
@@ -26,7 +32,10 @@ __all__ = [
     "Path",
     "PathTree",
     "Reason",
+    "SecretTable",
     "Step",
+    "Tally",
+    "Transform",
     "Values",
     "read_text",
     "scan_block",

@@ -1,0 +1,114 @@
+"""The rules of a policy made ready: with keys, tables and state, for each path that there is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from halfmask._errors import DataError
+from halfmask.events._context import Context
+from halfmask.events._levels import absent, merged, only
+from halfmask.events._paths import Path
+from halfmask.events._values import Kind
+from halfmask.events.actions._sequence import SequenceApplier
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from halfmask.events._conditions import Condition
+    from halfmask.events._context import Applier, Scene
+    from halfmask.events._policy_sections import RuleSection
+    from halfmask.events._values import Values
+    from halfmask.events.actions import Supplies
+
+__all__ = ["PathRules", "RuleAt", "matching"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RuleAt:
+    """A rule at one path.
+
+    Parameters
+    ----------
+    number
+        Of the rule, from 0 on.
+    kinds
+        Of values that it is for.
+    when
+        Its conditions.
+    appliers
+        Its actions, made ready.
+    """
+
+    number: int
+    kinds: frozenset[Kind]
+    when: Sequence[Condition]
+    appliers: Sequence[Applier]
+
+    @classmethod
+    def of(cls, number: int, rule: RuleSection, supplies: Supplies) -> RuleAt:
+        """Make a rule ready."""
+        appliers = [
+            action.prepared(replace(supplies, is_last=not rule.timed(step)))
+            for step, action in enumerate(rule.steps)
+        ]
+        return cls(number=number, kinds=rule.place.kinds, when=rule.when, appliers=appliers)
+
+    def state(self) -> list[Any]:
+        """Return what its actions know, as JSON can hold it."""
+        return [it.state() if isinstance(it, SequenceApplier) else None for it in self.appliers]
+
+    def restore(self, state: Any) -> None:  # noqa: ANN401 # what JSON held
+        """Go on from what `state` returned."""
+        if not isinstance(state, list) or len(state) != len(self.appliers):
+            raise DataError("The state of a transform is damaged.")
+        for applier, told in zip(self.appliers, state, strict=True):
+            if isinstance(applier, SequenceApplier):
+                applier.restore(told)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PathRules:
+    """All rules at one path, in the order of the policy.
+
+    Parameters
+    ----------
+    path
+        A place.
+    rules
+        The first whose conditions hold does the work.
+    """
+
+    path: str
+    rules: Sequence[RuleAt]
+
+    def apply(self, values: Values, scene: Scene, done: Callable[[int, Context], None]) -> Values:
+        """Return what becomes of the values of the path."""
+        left = values.kinds != Kind.MISSING
+        made: list[Values] = []
+        for rule in self.rules:
+            context = Context(scene=scene, path=self.path)
+            here = left
+            if len(rule.kinds) < len(Kind) - 1:
+                here = here & np.isin(values.kinds, np.array(sorted(rule.kinds), np.uint8))
+            for condition in rule.when:
+                here = here & condition.holds(context.values(condition.path, values.level))
+            left = left & ~here
+            found = only(values, here)
+            for applier in rule.appliers:
+                found = applier.apply(found, context)
+            done(rule.number, context)
+            made.append(found)
+        return merged(made) if made else absent(values.level)
+
+
+def matching(rules: Sequence[RuleSection], path: str, skipped: frozenset[int]) -> list[int]:
+    """Return the numbers of the rules with actions that mean a place."""
+    place = Path.parse(path)
+    return [
+        number
+        for number, rule in enumerate(rules)
+        if rule.steps and number not in skipped and rule.place.matches(place)
+    ]

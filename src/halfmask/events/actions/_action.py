@@ -1,0 +1,125 @@
+"""What every action is: options that may be published, and what makes it ready to work."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from halfmask._errors import ParameterError, PolicyError
+from halfmask.events._sections import Section
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from halfmask.events._context import Applier
+    from halfmask.events._keys import EventKeys
+    from halfmask.events._tables import SecretTable, TableKind
+
+__all__ = ["Action", "Supplies"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Supplies:
+    """What an action needs to work, besides its options.
+
+    Parameters
+    ----------
+    keys
+        Of the release.
+    tables
+        Secret tables, by name.
+    path
+        Where it works; no wildcard in it.
+    domain
+        Fields of one domain get the same pseudonyms.
+    zone
+        Of times that don't say theirs; None refuses them.
+    entity
+        The path of whom the event is about; None if the stream names none.
+    scopes
+        The paths of the stream's tenant and session, by these words.
+    folder
+        Where hierarchy files are looked for.
+    is_last
+        Whether no other action of times works on what this one leaves.
+    """
+
+    keys: EventKeys
+    tables: Mapping[str, SecretTable]
+    path: str
+    domain: str
+    zone: str | None = None
+    entity: str | None = None
+    scopes: Mapping[str, str]
+    folder: Path | None = None
+    is_last: bool = True
+
+    def table(self, name: str, kind: TableKind) -> SecretTable:
+        """Return a secret table.
+
+        Raises
+        ------
+        ParameterError
+            If there is none of that name, or it is of another kind.
+        """
+        found = self.tables.get(name)
+        if found is None:
+            raise ParameterError(
+                f"The policy needs the secret table {name!r}, which wasn't given.",
+                hint="Give it by its name in 'tables', or seal it in the vault.",
+            )
+        if found.kind != kind:
+            raise ParameterError(
+                f"The secret table {name!r} must be of kind {kind!r}. Got {found.kind!r}."
+            )
+        return found
+
+    def entity_of(self, by: str | None) -> str:
+        """Return the path of whom a value is about: the rule's own, else the stream's."""
+        found = by or self.entity
+        if found is None:
+            raise PolicyError(
+                "An action needs the path of the entity.",
+                hint='Write entity = "..." in [stream], or by = "..." in the rule.',
+            )
+        return found
+
+
+class Action(Section):
+    """An action of a rule: what is done to the values of a path.
+
+    Its options hold no secret and no data. `weaknesses` says, in words that `WEAKNESSES` explains,
+    what it doesn't hide.
+    """
+
+    do: str
+
+    @property
+    def weaknesses(self) -> tuple[str, ...]:
+        """What it doesn't hide."""
+        raise NotImplementedError
+
+    def reads(self) -> tuple[str, ...]:
+        """Return the paths that it reads besides its own."""
+        return ()
+
+    def needs(self) -> tuple[str, ...]:
+        """Return what `[stream]` must name for it: ``tenant``, ``session``, ``entity``."""
+        return ()
+
+    def tables(self) -> tuple[tuple[str, TableKind], ...]:
+        """Return the secret tables that it needs: names and kinds."""
+        return ()
+
+    def prepared(self, supplies: Supplies) -> Applier:
+        """Return the action ready to work on the values of one path.
+
+        Raises
+        ------
+        ParameterError
+            If a secret table isn't there.
+        PolicyError
+            If it needs something that the policy doesn't say.
+        """
+        raise NotImplementedError

@@ -1,0 +1,144 @@
+"""Coarsen time: to a grid of a zone's clock, with a keyed jitter within it if that is wanted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from halfmask._errors import PolicyError
+from halfmask.events._draws import event_draws
+from halfmask.events._durations import Duration, DurationText
+from halfmask.events._times import Form, Unit, read_times, write_clock
+from halfmask.events._zones import DAY, Zone, ZoneText
+from halfmask.events.actions._action import Action
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from halfmask.events._context import Applier, Context
+    from halfmask.events._values import Values
+    from halfmask.events.actions._action import Supplies
+
+__all__ = ["CoarsenTime"]
+
+#: 1970-01-05 was a Monday.
+_MONDAY = 4 * DAY
+_WEEK = 7 * DAY
+
+
+class CoarsenTime(Action):
+    """Write the cell of a grid that a time lies in, or a time drawn within it.
+
+    Parameters
+    ----------
+    every
+        The grid: such as ``1 minute``, ``15 minutes``, ``1 day``, ``1 week`` (from Monday on),
+        ``1 month``, ``1 year``. Days and what is longer begin at midnight of the zone's clock.
+    zone
+        Whose clock the grid and what is written are of.
+    to
+        ``down``, ``nearest`` or ``up``: which point of the grid is written.
+    jitter
+        Write a point within the cell instead, drawn under the key from points so far apart, such
+        as ``1 second``: with it, what is written looks like a time and is none.
+    zoneless
+        The zone of texts that don't say theirs; by default that of ``[stream]``; without one they
+        are dropped and counted as ``no-zone``.
+    unit
+        What numbers count since 1970; without it numbers are dropped and counted.
+    write
+        ``local``: the zone's clock; ``offset``: with how far that is from UTC; ``date``;
+        ``seconds`` or ``milliseconds`` since 1970.
+
+    Notes
+    -----
+    **Guarantees.** What is written depends on the time's cell alone; with jitter also on a draw
+    that is independent of the time. Repeats of one event don't average out to the time, only to the
+    cell.
+
+    **Edge cases.** It doesn't hide the order of events that are further apart than a cell, how many
+    fall into a cell, nor intervals between them to within a cell. A cell with one event in it says
+    that there was one. Where clocks are put back an hour occurs twice, and ``local`` doesn't say
+    which it was; where they are put forward a cell may be written that the clock skips.
+
+    Examples
+    --------
+    >>> CoarsenTime(every="15 minutes", zone="Europe/Berlin").weaknesses
+    ('order-leaking', 'interval-leaking', 'frequency-leaking')
+    """
+
+    do: Literal["coarsen-time"] = "coarsen-time"
+    every: DurationText
+    zone: ZoneText
+    to: Literal["down", "nearest", "up"] = "down"
+    jitter: DurationText | None = None
+    zoneless: ZoneText | None = None
+    unit: Unit | None = None
+    write: Form = "local"
+
+    def model_post_init(self, context: object, /) -> None:  # noqa: ARG002 # pydantic's
+        """Check that the grid is one, and the jitter within it."""
+        grid = Duration.parse(self.every)
+        if grid.micros <= 0 and grid.months <= 0:
+            raise PolicyError("'every' must be longer than nothing.")
+        if self.jitter is not None:
+            fine = Duration.parse(self.jitter)
+            shortest = grid.micros or grid.months * 28 * DAY
+            if fine.months or not 0 < fine.micros <= shortest:
+                raise PolicyError("'jitter' must be a duration above 0, and at most 'every'.")
+            if self.to != "down":
+                raise PolicyError("'jitter' goes with to = 'down': it is within the cell.")
+
+    @property
+    def weaknesses(self) -> tuple[str, ...]:
+        """What a grid of times tells."""
+        return ("order-leaking", "interval-leaking", "frequency-leaking")
+
+    def prepared(self, supplies: Supplies) -> Applier:
+        """Return the coarsener."""
+        return _Coarsener(self, supplies)
+
+
+class _Coarsener:
+    __slots__ = ("_action", "_form", "_grid", "_jitter", "_key", "_zone", "_zoneless")
+
+    def __init__(self, action: CoarsenTime, supplies: Supplies) -> None:
+        self._action = action
+        self._grid = Duration.parse(action.every)
+        self._jitter = None if action.jitter is None else Duration.parse(action.jitter).micros
+        self._key = supplies.keys.words("jitter", supplies.path)
+        self._zone = Zone(action.zone)
+        zoneless = action.zoneless or supplies.zone
+        self._zoneless = None if zoneless is None else Zone(zoneless)
+        self._form: Form = action.write if supplies.is_last else "offset"
+
+    def apply(self, values: Values, context: Context) -> Values:
+        times = read_times(values, context, zone=self._zoneless, unit=self._action.unit)
+        clock = np.where(times.fits, times.utc + self._zone.ahead(times.utc), 0)
+        start, stop = self._cell(clock)
+        if self._jitter is not None:
+            points = -(-(stop - start) // self._jitter)
+            level = values.level
+            drawn = event_draws(level, first_event=context.first_event, key=self._key)
+            start += (drawn % points.astype(np.uint64)).astype(np.int64) * self._jitter
+        elif self._action.to == "up":
+            start = np.where(clock > start, stop, start)
+        elif self._action.to == "nearest":
+            start = np.where(clock - start >= stop - clock, stop, start)
+        return write_clock(times, start, context, zone=self._zone, form=self._form)
+
+    def _cell(self, clock: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return where the cell of each time begins and ends, on the clock."""
+        if self._grid.months:
+            months = clock.astype("M8[us]").astype("M8[M]").astype(np.int64)
+            first = months // self._grid.months * self._grid.months
+            return _month_start(first), _month_start(first + self._grid.months)
+        every = self._grid.micros
+        origin = _MONDAY if every % _WEEK == 0 else 0
+        start = (clock - origin) // every * every + origin
+        return start, start + every
+
+
+def _month_start(months: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.asarray(months.astype("M8[M]").astype("M8[us]").astype(np.int64))

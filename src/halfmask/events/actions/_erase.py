@@ -1,0 +1,53 @@
+"""Erase: the value isn't there any more."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from halfmask.events._levels import absent
+from halfmask.events.actions._action import Action
+
+if TYPE_CHECKING:
+    from halfmask.events._context import Applier, Context
+    from halfmask.events._values import Values
+    from halfmask.events.actions._action import Supplies
+
+__all__ = ["Erase"]
+
+
+class Erase(Action):
+    """Leave the value out; of elements of an array with a condition: leave the elements out.
+
+    What no rule names is left out anyway. This action says so where another rule of the same path
+    would keep it: the first rule whose condition holds does its work.
+
+    Notes
+    -----
+    **Guarantees.** Nothing of the value is written.
+
+    **Edge cases.** Elements that are left out make an array shorter, so that its length tells how
+    many stayed. That a field is absent tells that the condition held.
+
+    Examples
+    --------
+    >>> Erase().weaknesses
+    ()
+    """
+
+    do: Literal["erase"] = "erase"
+
+    @property
+    def weaknesses(self) -> tuple[str, ...]:
+        """None."""
+        return ()
+
+    def prepared(self, supplies: Supplies) -> Applier:  # noqa: ARG002 # as every action's
+        """Return the eraser."""
+        return _Eraser()
+
+
+class _Eraser:
+    __slots__ = ()
+
+    def apply(self, values: Values, context: Context) -> Values:  # noqa: ARG002 # as every one
+        return absent(values.level)

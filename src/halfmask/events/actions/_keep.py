@@ -1,0 +1,54 @@
+"""Keep: the value leaves as it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from halfmask.events._levels import only
+from halfmask.events._values import Kind
+from halfmask.events.actions._action import Action
+
+if TYPE_CHECKING:
+    from halfmask.events._context import Applier, Context
+    from halfmask.events._values import Values
+    from halfmask.events.actions._action import Supplies
+
+__all__ = ["Keep"]
+
+
+class Keep(Action):
+    """Pass the value on as it is: the only action that does, and it must be asked for.
+
+    Notes
+    -----
+    **Guarantees.** None: it hides nothing. What was written comes out, whether it is what the
+    field's name says or not.
+
+    **Edge cases.** Objects and arrays aren't kept, since what is in them isn't named: they are
+    counted as ``wrong-type``.
+
+    Examples
+    --------
+    >>> Keep().weaknesses
+    ('value-kept',)
+    """
+
+    do: Literal["keep"] = "keep"
+
+    @property
+    def weaknesses(self) -> tuple[str, ...]:
+        """The value itself."""
+        return ("value-kept",)
+
+    def prepared(self, supplies: Supplies) -> Applier:  # noqa: ARG002 # as every action's
+        """Return the keeper."""
+        return _Keeper()
+
+
+class _Keeper:
+    __slots__ = ()
+
+    def apply(self, values: Values, context: Context) -> Values:
+        kinds = (Kind.FALSE, Kind.TRUE, Kind.INTEGER, Kind.NUMBER, Kind.STRING)
+        fits = context.scalars(values, *kinds)
+        return only(values, fits | (values.kinds == Kind.NULL))

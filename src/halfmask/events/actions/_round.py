@@ -1,0 +1,149 @@
+"""Round: fewer digits of a number, exactly."""
+
+from __future__ import annotations
+
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import numpy as np
+from pydantic import Field
+
+from halfmask._errors import PolicyError
+from halfmask.events._quantities import MOST, Quantities, rounded_to, ten_to
+from halfmask.events._sections import Number, Text, Whole
+from halfmask.events.actions._action import Action
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from halfmask.events._context import Applier, Context
+    from halfmask.events._values import Values
+    from halfmask.events.actions._action import Supplies
+
+__all__ = ["Round"]
+
+_MOST_DIGITS = 18
+
+
+class Round(Action):
+    """Round numbers, on their decimal digits: 2.675 to two digits is 2.68 and never 2.67.
+
+    Parameters
+    ----------
+    decimals, step, significant
+        One of them: so many digits behind the point, 0 to 18; multiples of a step, such as 0.05 or
+        100; so many digits in all, 1 to 18.
+    to
+        ``nearest`` (halves to the even digit), ``down`` or ``up``.
+    units
+        Texts that end in one of them are amounts, such as ``" EUR"`` in ``"7.99 EUR"``; they keep
+        it. Without units, texts are dropped and counted as ``wrong-type``.
+
+    Notes
+    -----
+    **Guarantees.** What is written depends on the rounded number and the unit alone; digits behind
+    the point are written alike, whatever was written before.
+
+    **Edge cases.** It doesn't hide the order of numbers that are rounded to different ones, equal
+    ones stay equal, and a rare rounded number is as rare as before: the largest order stays the
+    largest. Numbers of more than 18 digits are dropped and counted as ``out-of-range``.
+
+    Examples
+    --------
+    >>> Round(step=0.05, units=(" EUR",)).weaknesses
+    ('order-leaking', 'equality-leaking', 'frequency-leaking')
+    """
+
+    do: Literal["round"] = "round"
+    decimals: Annotated[Whole, Field(ge=0, le=_MOST_DIGITS)] | None = None
+    step: Number | Text | None = None
+    significant: Annotated[Whole, Field(ge=1, le=_MOST_DIGITS)] | None = None
+    to: Literal["nearest", "down", "up"] = "nearest"
+    units: tuple[Text, ...] = ()
+
+    def model_post_init(self, context: object, /) -> None:  # noqa: ARG002 # pydantic's
+        """Check that it is told in one way how to round."""
+        given = [each for each in (self.decimals, self.step, self.significant) if each is not None]
+        if len(given) != 1:
+            raise PolicyError(
+                f"round must have exactly one of 'decimals', 'step' and 'significant'. "
+                f"Got {len(given)} of them."
+            )
+        if self.step is not None:
+            _exact(self.step)
+
+    @property
+    def weaknesses(self) -> tuple[str, ...]:
+        """What rounded numbers tell."""
+        return ("order-leaking", "equality-leaking", "frequency-leaking")
+
+    def prepared(self, supplies: Supplies) -> Applier:  # noqa: ARG002 # as every action's
+        """Return the rounder."""
+        if self.significant is not None:
+            return _Significant(self, self.significant)
+        units, places = (1, self.decimals or 0) if self.step is None else _exact(self.step)
+        return _Stepping(self, units, places)
+
+
+def _exact(step: float | str) -> tuple[int, int]:
+    """Return a step as units and places."""
+    try:
+        number = Decimal(str(step))
+    except InvalidOperation:
+        number = Decimal(0)
+    if number.is_finite() and number > 0:
+        _, digits, exponent = number.normalize().as_tuple()
+        power = int(exponent)
+        if len(digits) + max(power, 0) <= _MOST_DIGITS and -power <= _MOST_DIGITS:
+            return int(number.scaleb(max(-power, 0))), max(-power, 0)
+    raise PolicyError("'step' must be a number above 0, of up to 18 digits.")
+
+
+class _Stepping:
+    """Rounds to multiples of a step."""
+
+    __slots__ = ("_action", "_places", "_units")
+
+    def __init__(self, action: Round, units: int, places: int) -> None:
+        self._action, self._units, self._places = action, units, places
+
+    def apply(self, values: Values, context: Context) -> Values:
+        read = Quantities.read(values, context, self._action.units)
+        # Both the number and the step are brought to the digits of the finer of them.
+        places = np.maximum(read.places, self._places)
+        units, fits = raised(read.units, places - read.places)
+        # A step that would be too large is larger than twice any number.
+        power = places - self._places
+        step = np.where(self._units <= MOST // ten_to(power), self._units * ten_to(power), MOST)
+        rounded = rounded_to(units, step, self._action.to) // ten_to(power)
+        fits &= (step < MOST) | (rounded == 0)
+        context.fail("out-of-range", values.level, read.fits & ~fits)
+        where = np.full(len(units), self._places)
+        return read.written(np.where(fits, rounded, 0), where, read.fits & fits)
+
+
+class _Significant:
+    """Rounds to so many digits in all."""
+
+    __slots__ = ("_action", "_digits")
+
+    def __init__(self, action: Round, digits: int) -> None:
+        self._action, self._digits = action, digits
+
+    def apply(self, values: Values, context: Context) -> Values:
+        read = Quantities.read(values, context, self._action.units)
+        powers = 10 ** np.arange(1, 19, dtype=np.int64)
+        length = np.searchsorted(powers, np.abs(read.units), side="right") + 1
+        power = np.maximum(length - self._digits, 0)
+        rounded = rounded_to(read.units, ten_to(power), self._action.to)
+        # Zeros that rounding made behind the point aren't written.
+        cut = np.minimum(power, read.places)
+        return read.written(rounded // ten_to(cut), read.places - cut, read.fits)
+
+
+def raised(
+    units: NDArray[np.int64], power: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return units times ten to a power, and where that isn't too large; 0 elsewhere."""
+    fits = np.abs(units) < MOST // ten_to(power)
+    return np.where(fits, units, 0) * ten_to(power), fits

@@ -1,0 +1,202 @@
+"""Sequence: 1, 2, 3, ... by first appearance."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field
+
+from halfmask._errors import DataError
+from halfmask.events._levels import first_of_event
+from halfmask.events._quantities import with_nulls
+from halfmask.events._sections import Whole
+from halfmask.events._values import Kind, Values
+from halfmask.events.actions._action import Action
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from halfmask.events._context import Context
+    from halfmask.events._words import Token
+    from halfmask.events.actions._action import Supplies
+
+__all__ = ["Sequence", "SequenceApplier"]
+
+#: The one group of a sequence over the whole stream.
+_STREAM = ""
+
+
+class Sequence(Action):
+    """Number values by first appearance: 1, 2, 3, ... within an event, session, tenant or stream.
+
+    Parameters
+    ----------
+    scope
+        ``event``: numbers begin anew in each event; ``session``, ``tenant``: in each of those that
+        ``[stream]`` names; ``stream``: never.
+    open
+        How many sessions or tenants are remembered at once. Of more, those that were seen longest
+        ago are forgotten, and begin anew if they come back.
+
+    Notes
+    -----
+    **Guarantees.** A number tells nothing of the value but which of them are equal within the
+    scope, and in which order they first appeared. It holds no key: across scopes numbers mean
+    nothing, across releases they are of different streams.
+
+    **Edge cases.** Within the scope it doesn't hide equality, how often a value occurs, nor the
+    order of first appearance: who knows who came first knows number 1, and the largest number
+    tells how many there were. A value without the session or tenant that it needs is dropped and
+    counted as ``no-scope``. NULL isn't numbered. The numbers that were given are the transform's
+    state, which holds the values: it belongs in the vault.
+
+    Examples
+    --------
+    >>> Sequence(scope="event").weaknesses
+    ('equality-leaking', 'frequency-leaking', 'order-leaking')
+    """
+
+    do: Literal["sequence"] = "sequence"
+    scope: Literal["stream", "tenant", "session", "event"] = Field()
+    open: Annotated[Whole, Field(ge=1, le=100_000_000)] = 65_536
+
+    @property
+    def weaknesses(self) -> tuple[str, ...]:
+        """What numbers by first appearance tell."""
+        return ("equality-leaking", "frequency-leaking", "order-leaking")
+
+    def needs(self) -> tuple[str, ...]:
+        """Return what the scope is called in `[stream]`."""
+        return (self.scope,) if self.scope in {"tenant", "session"} else ()
+
+    def prepared(self, supplies: Supplies) -> SequenceApplier:
+        """Return the numberer."""
+        scope = supplies.scopes[self.scope] if self.needs() else None
+        return SequenceApplier(scope=scope, within_event=self.scope == "event", most=self.open)
+
+
+class SequenceApplier:
+    """Numbers values, and knows those that it numbered before.
+
+    Parameters
+    ----------
+    scope
+        The path of what numbers begin anew for; None for one sequence, or one in each event.
+    within_event
+        Whether numbers begin anew in each event.
+    most
+        How many scopes are remembered.
+    """
+
+    __slots__ = ("_most", "_numbers", "_scope", "_within_event")
+
+    def __init__(self, *, scope: str | None, within_event: bool, most: int) -> None:
+        self._scope = scope
+        self._within_event = within_event
+        self._most = most
+        #: Of each scope, the one seen longest ago first: the number of each value.
+        self._numbers: dict[str, dict[str, int]] = {}
+
+    def apply(self, values: Values, context: Context) -> Values:
+        """Return the number of each value."""
+        scalars = (Kind.FALSE, Kind.TRUE, Kind.INTEGER, Kind.NUMBER, Kind.STRING)
+        fits = context.scalars(values, *scalars)
+        codes, tokens = values.distinct()
+        codes = np.where(fits, codes, np.int32(-1))
+        level = values.level
+        if self._within_event:
+            numbers = _within_events(codes, first_of_event(level), len(tokens))
+        elif self._scope is None:
+            numbers = self._over_stream(codes, tokens)
+        else:
+            scopes = context.values(self._scope, level)
+            named = (scopes.kinds > Kind.NULL) & (scopes.kinds < Kind.OBJECT)
+            context.fail("no-scope", level, fits & ~named)
+            fits = fits & named
+            numbers = self._over_scopes(np.where(fits, codes, np.int32(-1)), tokens, scopes)
+        return with_nulls(Values.from_integers(level, numbers, fits), values)
+
+    def _over_stream(self, codes: NDArray[np.int32], tokens: list[Token]) -> NDArray[np.int64]:
+        known = self._numbers.setdefault(_STREAM, {})
+        # Tokens come by first appearance, and those that aren't numbered are never met.
+        there = np.zeros(len(tokens) + 1, np.bool_)
+        there[codes] = True
+        given = [
+            known.setdefault(_word(token), len(known) + 1) if there[code] else 0
+            for code, token in enumerate(tokens)
+        ]
+        return np.array([*given, 0], np.int64)[codes]
+
+    def _over_scopes(
+        self, codes: NDArray[np.int32], tokens: list[Token], scopes: Values
+    ) -> NDArray[np.int64]:
+        scope_codes, scope_tokens = scopes.distinct()
+        used = np.flatnonzero(codes >= 0)
+        numbers = np.zeros(len(codes), np.int64)
+        if not len(used):
+            return numbers
+        words = [_word(token) for token in tokens]
+        names = [_word(token) for token in scope_tokens]
+        pairs = scope_codes[used].astype(np.int64) * len(tokens) + codes[used]
+        if len(self._numbers) + len(set(names) - set(self._numbers)) > self._most:
+            # One by one, so that what is forgotten doesn't depend on where blocks end.
+            split = (divmod(pair, len(tokens)) for pair in pairs.tolist())
+            numbers[used] = [self._one(names[scope], words[code]) for scope, code in split]
+            return numbers
+        distinct, first, where = np.unique(pairs, return_index=True, return_inverse=True)
+        given = np.zeros(len(distinct), np.int64)
+        for at in np.argsort(first).tolist():
+            scope, code = divmod(int(distinct[at]), len(tokens))
+            known = self._numbers.setdefault(names[scope], {})
+            given[at] = known.setdefault(words[code], len(known) + 1)
+        numbers[used] = given[where]
+        for scope in _by_last(scope_codes[used]):
+            self._numbers[names[scope]] = self._numbers.pop(names[scope])
+        return numbers
+
+    def _one(self, scope: str, word: str) -> int:
+        known = self._numbers[scope] = self._numbers.pop(scope, {})
+        if len(self._numbers) > self._most:
+            del self._numbers[next(iter(self._numbers))]
+        return known.setdefault(word, len(known) + 1)
+
+    def state(self) -> list[Any]:
+        """Return what was numbered, as JSON can hold it; secret."""
+        return [[scope, list(known)] for scope, known in self._numbers.items()]
+
+    def restore(self, state: Any) -> None:  # noqa: ANN401 # what JSON held
+        """Go on from what `state` returned.
+
+        Raises
+        ------
+        DataError
+            If it is no such thing.
+        """
+        try:
+            self._numbers = {
+                scope: {word: number for number, word in enumerate(words, start=1)}
+                for scope, words in state
+            }
+        except (TypeError, ValueError):
+            raise DataError("The state of a sequence is damaged.") from None
+
+
+def _word(token: Token) -> str:
+    return f"{int(token[0])}{token[1].decode()}"
+
+
+def _by_last(codes: NDArray[np.int32]) -> list[int]:
+    """Return codes in the order of their last appearance."""
+    distinct, from_end = np.unique(codes[::-1], return_index=True)
+    return [int(code) for code in distinct[np.argsort(-from_end)]]
+
+
+def _within_events(
+    codes: NDArray[np.int32], firsts: NDArray[np.int64], count: int
+) -> NDArray[np.int64]:
+    from halfmask.kernels.first_appearance import number_within  # noqa: PLC0415 # numba is slow to import
+
+    numbers = np.zeros(len(codes), np.int64)
+    number_within(codes, firsts, np.full(count + 1, -1), np.zeros(count + 1, np.int64), numbers)
+    return numbers

@@ -1,0 +1,90 @@
+"""Stage: what stands between the rules and the output, and may hold events back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from halfmask._errors import DataError
+
+if TYPE_CHECKING:
+    from halfmask.events._block import Block
+    from halfmask.events._transforming import Changed
+
+__all__ = ["Stage", "Straight"]
+
+
+class Stage(Protocol):
+    """Gets every block after its rules, in order, and says which lines may leave.
+
+    One stage works on one stream; a run calls it from one thread at a time, which needn't be the
+    thread that called `Transform.change`.
+
+    **Guarantees** that a run relies on: what a stage returns depends only on the events that it
+    took since its beginning, not on where blocks end; after ``restore(state())`` it goes on as if
+    nothing had been between. Lines are whole: what is returned is empty or ends in a line feed.
+    """
+
+    def take(self, changed: Changed, block: Block) -> bytes:
+        """Take a block in, and return the lines that may leave now.
+
+        Parameters
+        ----------
+        changed
+            The block after its rules: what may be written at all.
+        block
+            The block as it was read, with the original values of the paths that are followed.
+        """
+        ...
+
+    def finish(self) -> bytes:
+        """Return what may leave of what was held back, now that the stream is at its end."""
+        ...
+
+    def state(self) -> bytes:
+        """Return all that the stage knows of the stream so far; it is sealed in the vault."""
+        ...
+
+    def restore(self, state: bytes) -> None:
+        """Go on where a stage with the same settings was.
+
+        Raises
+        ------
+        DataError
+            If the bytes aren't the state of such a stage.
+        """
+        ...
+
+    def summary(self) -> dict[str, int]:
+        """Return counts for the run's summary, by name."""
+        ...
+
+
+class Straight:
+    """Writes what comes: the stage of a run that has no other."""
+
+    def take(self, changed: Changed, block: Block) -> bytes:  # noqa: ARG002 # a Stage's
+        """Return all lines of the block that the rules let out."""
+        return changed.written()
+
+    def finish(self) -> bytes:
+        """Return nothing: nothing was held back."""
+        return b""
+
+    def state(self) -> bytes:
+        """Return no bytes: it knows nothing."""
+        return b""
+
+    def restore(self, state: bytes) -> None:
+        """Take the state that `state` gave.
+
+        Raises
+        ------
+        DataError
+            If there is more in it than nothing.
+        """
+        if state:
+            raise DataError("The state is that of another stage.")
+
+    def summary(self) -> dict[str, int]:
+        """Return no counts."""
+        return {}

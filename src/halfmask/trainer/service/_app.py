@@ -34,9 +34,10 @@ def application(folder: str | Path, options: ServiceOptions) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        opening = asyncio.ensure_future(service.run(service.waiting, _opened, service))
+        opening = asyncio.ensure_future(service.run(service.making, _opened, service))
         watching = asyncio.ensure_future(service.access.keep_up())
         yield
+        service.store.stop_warming()
         watching.cancel()
         with suppress(asyncio.CancelledError):
             await watching
@@ -68,9 +69,10 @@ def application(folder: str | Path, options: ServiceOptions) -> FastAPI:
 
 
 def _opened(service: Service) -> None:
-    """Bring the models back; whatever fails, the service goes on to say so."""
+    """Bring the models back, then compile; whatever fails, the service goes on to say so."""
     try:
         service.store.open_models()
+        service.store.warm_up()
     except HalfmaskError as error:
         log.error("The models can't be brought back: %s", error.code)  # noqa: TRY400 # its words may not be logged
 

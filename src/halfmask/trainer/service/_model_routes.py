@@ -29,7 +29,7 @@ async def create(wish: told.NewModel, request: Request) -> Response:
     if wish.defences is not None:
         settings["defences"] = _defences(wish.defences, settings["loss"])
     model = await service.run(
-        service.waiting, service.store.create, token.tenant, wish.name, settings
+        service.making, service.store.create, token.tenant, wish.name, settings
     )
     facts = await service.run(service.waiting, _facts, model)
     return json_of(facts, status=201)
@@ -60,7 +60,7 @@ async def deleted(name: Name, request: Request) -> Response:
     """Delete a model, with its log and its snapshots. Scope: admin."""
     service, token = service_of(request), token_of(request)
     demand(token, "admin")
-    await service.run(service.waiting, service.store.delete, token.tenant, name)
+    await service.run(service.making, service.store.delete, token.tenant, name)
     return json_of({})
 
 

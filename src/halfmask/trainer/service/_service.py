@@ -47,7 +47,8 @@ class Service:
     """One service over one folder.
 
     The event loop only moves bytes. Bodies are checked in one pool of threads, predictions are
-    made in another, and what waits for the disk waits in a third, so that none holds up another.
+    made in another, what waits for the disk waits in a third, and models are opened, made and
+    deleted in a fourth, where a compiler may take its time: so none holds up another.
     """
 
     def __init__(self, folder: str | Path, options: ServiceOptions) -> None:
@@ -59,6 +60,7 @@ class Service:
         self.checking = ThreadPoolExecutor(options.threads, "check")
         self.predictors = ThreadPoolExecutor(options.threads, "predict")
         self.waiting = ThreadPoolExecutor(4, "disk")
+        self.making = ThreadPoolExecutor(4, "make")
         self.access = Access(self.store.tokens, self.waiting)
 
     async def run(
@@ -69,7 +71,7 @@ class Service:
 
     def close(self) -> None:
         """Finish what was begun, then close the store."""
-        for pool in (self.checking, self.predictors, self.waiting):
+        for pool in (self.checking, self.predictors, self.making, self.waiting):
             pool.shutdown(wait=True)
         self.store.close()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cache
+from threading import Lock
 from typing import TYPE_CHECKING, Any, cast
 
 from halfmask._errors import HalfmaskError
@@ -17,6 +18,8 @@ from halfmask.trainer.store._stream import unpack
 from halfmask.trainer.store._turns import Turns
 
 if TYPE_CHECKING:
+    from threading import Event
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -25,10 +28,12 @@ if TYPE_CHECKING:
     from halfmask.trainer.learner import OnlineLearner
     from halfmask.trainer.store._record import Entry
 
-__all__ = ["State", "new_learner", "warm_up", "whole"]
+__all__ = ["State", "new_learner", "warm_up", "warm_up_all", "whole"]
 
 #: How many rows are learned in one turn: whoever waits, waits for no more.
 TURN_ROWS = 4_096
+#: The compiler has one turn at a time anyhow: whoever waits for one kind mustn't wait for all.
+_COMPILING = Lock()
 #: What a model's settings say beside its learner's.
 DEFENCES = "defences"
 
@@ -69,22 +74,31 @@ def _defended(learner: OnlineLearner | DefendedLearner) -> DefendedLearner | Non
 
 def warm_up(settings: dict[str, Any]) -> None:
     """Let a small learner of the same kind learn: the first one waits for a compiler."""
-    special = {"bits", "classes", "seed", DEFENCES}
-    told = (each for each in settings.items() if each[0] not in special)
-    _warm(tuple(sorted(told)))
+    softmax, optimizer = settings["loss"] == "softmax", settings["optimizer"]
+    # One loop has all losses of numbers, one all optimizers of classes.
+    kind = ("softmax", "sgd") if softmax else ("logistic", optimizer)
+    with _COMPILING:
+        _warm(*kind, bool(settings["normalized"]))
+
+
+def warm_up_all(stopped: Event) -> None:
+    """Do so for each kind of model, until somebody says stop; whoever waits for one goes first."""
+    for told in ({}, {"optimizer": "sgd"}, {"optimizer": "ftrl"}, {"loss": "softmax"}):
+        if stopped.wait(0.01):
+            return
+        warm_up(whole({"bits": 1, **told}))
 
 
 @cache
-def _warm(told: tuple[tuple[str, Any], ...]) -> None:
+def _warm(loss: str, optimizer: str, normalized: bool) -> None:  # noqa: FBT001 # as it is cached by
     import numpy as np  # noqa: PLC0415 # --help needs none
 
     from halfmask.hashing import HashedRows  # noqa: PLC0415 # the same
 
-    settings = dict(told)
-    learner = new_learner({**settings, "bits": 1})
+    settings = {"loss": loss, "optimizer": optimizer, "normalized": normalized, "bits": 1}
+    learner = new_learner(settings)
     indices = np.array([[0], [1]], np.uint32)
-    numbers = settings["loss"] in {"squared", "quantile"}
-    labels = np.array([0, 1], np.float32) if numbers else np.array([0, 1], np.int32)
+    labels = np.array([0, 1], np.int32)
     for values in (None, np.ones((2, 1), np.float32)):
         rows = HashedRows(indices=indices, bits=1, values=values, labels=labels)
         learner.learn(rows)

@@ -23,7 +23,7 @@ from halfmask.trainer.store._model import Model, ModelFacts
 from halfmask.trainer.store._record import EXAMPLES
 from halfmask.trainer.store._recovery import LOG, SNAPSHOTS
 from halfmask.trainer.store._refusal import RefusedError
-from halfmask.trainer.store._state import warm_up, whole
+from halfmask.trainer.store._state import warm_up, warm_up_all, whole
 from halfmask.trainer.store._tokens import Tokens
 
 __all__ = ["Store", "open_lists"]
@@ -99,7 +99,7 @@ class Store:
         self._turn = threading.Lock()
         self._models: dict[tuple[str, str], Model | None] = {}
         self.broken: set[tuple[str, str]] = set()
-        self.ready = False
+        self.ready, self._closing = False, threading.Event()
         self.database, self.tokens = open_lists(folder, create=True)
         try:
             self._lock = _locked(self.folder / LOCK)
@@ -129,6 +129,14 @@ class Store:
             with self._turn:
                 self._models[facts.tenant, facts.name] = model
         self.ready = True
+
+    def warm_up(self) -> None:
+        """Compile what models of all kinds need, so that the first one needn't wait for it."""
+        warm_up_all(self._closing)
+
+    def stop_warming(self) -> None:
+        """Compile no more than what is being compiled now."""
+        self._closing.set()
 
     def create(self, tenant: str, name: str, settings: dict[str, Any]) -> Model:
         """Make a model.

@@ -27,7 +27,7 @@ def _event_values(objects):
     return Values.of(Level.of_events(len(objects)), objects)
 
 
-@given(st.lists(LEAVES, max_size=40))
+@given(st.lists(LEAVES, max_size=12))
 def test_objects_come_back(objects):
     values = _event_values(objects)
 
@@ -37,7 +37,7 @@ def test_objects_come_back(objects):
     assert [type(value) for value in objects] == [type(value) for value in found]
 
 
-@given(st.lists(LEAVES, max_size=60))
+@given(st.lists(LEAVES, max_size=12))
 def test_distinct_numbers_tokens_by_first_appearance(objects):
     values = _event_values(objects)
     expected: dict[tuple[Kind, bytes], int] = {}
@@ -66,7 +66,7 @@ def test_many_distinct_tokens_outgrow_every_table():
     assert tokens[0] == values.token(0)
 
 
-@given(st.lists(LEAVES, max_size=30))
+@given(st.lists(LEAVES, max_size=12))
 def test_codes_and_tokens_make_the_same_values(objects):
     values = _event_values(objects)
 

@@ -52,8 +52,8 @@ class PathTree:
 class Sprout:
     """A tree of paths while a block is scanned: arrays for the scanner, and how they grow.
 
-    A node is a place; its state is how far along which pattern it is. Nodes that no star leads to
-    are there from the start; where a star is met, an event's own field makes the node.
+    A node is a place; its state is how far along which pattern it is. Nodes that a path without
+    stars names are there from the start; where a star is met, an event's own field makes the node.
     """
 
     def __init__(self, patterns: Sequence[tuple[str | Step, ...]]) -> None:
@@ -116,16 +116,18 @@ class Sprout:
             found.update((p, then) for then in advance(self.patterns[p], {at}, step))
         return frozenset(found)
 
-    def _next_steps(self, node: int) -> list[str | Step]:
-        steps = (
-            self.patterns[p][at]
-            for p, at in sorted(self._states[node])
-            if at < len(self.patterns[p])
+    def _next_steps(self, node: int, *, named: bool = False) -> list[str | Step]:
+        """Return the steps that patterns take from a node; only of those without stars."""
+        patterns = ((self.patterns[p], at) for p, at in sorted(self._states[node]))
+        found = (
+            steps[at]
+            for steps, at in patterns
+            if at < len(steps) and not (named and {Step.FIELD, Step.BENEATH} & set(steps))
         )
-        return list(dict.fromkeys(steps))
+        return list(dict.fromkeys(found))
 
     def _add(self, parent: int, steps: tuple[str | Step, ...], state: _State) -> None:
-        """Add a node, and those beneath it that no star leads to."""
+        """Add a node, and those beneath it that are there whatever events have."""
         from halfmask.kernels.json_scan import OPEN_ELEMENTS, OPEN_KEYS, RECORDED  # noqa: PLC0415 # numba is slow to import
 
         node = self.count
@@ -145,14 +147,15 @@ class Sprout:
                 self.levels.append(node)
         following = self._next_steps(node)
         beneath = Step.BENEATH in following
-        fields_open = beneath or Step.FIELD in following
+        is_open = beneath or Step.FIELD in following
         if node and self.wanted(node):
             self.flags[node] |= RECORDED
-        self.flags[node] |= OPEN_KEYS * fields_open | OPEN_ELEMENTS * beneath
-        for step in following:
-            here = not fields_open if isinstance(step, str) else step is Step.ELEMENT
-            if here and not beneath:
-                self._add(node, (*steps, step), self._after(node, step))
+        if is_open:
+            self.flags[node] |= OPEN_KEYS
+            if beneath or Step.ELEMENT in following:
+                self.flags[node] |= OPEN_ELEMENTS
+        for step in self._next_steps(node, named=True) if is_open else following:
+            self._add(node, (*steps, step), self._after(node, step))
 
     def _named(self, name: bytes) -> tuple[int, int]:
         """Write a field's name down; return where it stands."""

@@ -17,6 +17,7 @@ __all__ = ["Path", "Step"]
 #: Of a name that needs no quotes.
 _NAME = re.compile(r'[^\s.\[\]"*:\\]+')
 _QUOTED = re.compile(r'\["(?:[^"\\]|\\.)*"\]')
+_MOST_STEPS = 128
 _KINDS: dict[str, frozenset[Kind]] = {
     "null": frozenset({Kind.NULL}),
     "boolean": frozenset({Kind.FALSE, Kind.TRUE}),
@@ -91,6 +92,8 @@ class Path:
                     hint=f"Types are {', '.join(_KINDS)}; a name with a colon needs quotes.",
                 )
         steps = tuple(_steps(place, text))
+        if len(steps) > _MOST_STEPS:
+            raise PolicyError(f"A path has {len(steps)} steps; {_MOST_STEPS} are the most.")
         if steps and steps[0] is Step.ELEMENT:
             raise PolicyError(
                 f"The path {text!r} begins with an element.",

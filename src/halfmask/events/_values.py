@@ -47,6 +47,9 @@ class Kind(IntEnum):
     ARRAY = 8
 
 
+_KINDS = tuple(Kind)
+
+
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Level:
     """Where values stand: one slot for each event, or for each element of an array.
@@ -198,10 +201,7 @@ class Values:
         """
         from halfmask.kernels.json_tokens import enter_again, number_distinct  # noqa: PLC0415 # numba is slow to import
 
-        kinds = self.kinds
-        bare = (kinds >= Kind.INTEGER) & (kinds <= Kind.STRING)
-        starts = np.where(bare, self.starts, 0)
-        stops = np.where(bare, self.stops, 0)
+        kinds, starts, stops = self.kinds, self.starts, self.stops
         codes = np.empty(len(kinds), dtype=np.int32)
         size, at, count = _LEAST_TABLE, 0, 0
         hashes, slots = np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.int64)
@@ -215,7 +215,16 @@ class Values:
             if at == len(kinds):
                 break
             size *= 4
-        return codes, [self.token(slot) for slot in slots[:count].tolist()]
+        return codes, self._tokens(slots[:count])
+
+    def _tokens(self, slots: NDArray[np.int64]) -> list[tuple[Kind, bytes]]:
+        kinds = self.kinds[slots].tolist()
+        spans = zip(kinds, self.starts[slots].tolist(), self.stops[slots].tolist(), strict=True)
+        data = memoryview(self.data)  # type: ignore[arg-type] # an array is a buffer
+        return [
+            (_KINDS[kind], _WORDS[kind] if kind in _WORDS else bytes(data[start:stop]))
+            for kind, start, stop in spans
+        ]
 
     def token(self, slot: int) -> tuple[Kind, bytes]:
         """Return the kind and the token of a slot."""

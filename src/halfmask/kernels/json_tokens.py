@@ -18,6 +18,8 @@ _NONE, _ALL, _EIGHT = np.uint64(0), np.uint64(0xFFFFFFFFFFFFFFFF), np.uint64(8)
 #: Odd, half of its bits set: from W. Press et al., "Numerical Recipes" (2007), section 7.1.4.
 _SPREAD = np.uint64(0x9FB21C651E98DF25)
 _FOLD = np.uint64(32)
+#: The first and last of the kinds of `halfmask.events` that have bytes of their own.
+_INTEGER, _STRING = 4, 6
 
 
 @swift
@@ -133,7 +135,7 @@ def number_distinct(
     Parameters
     ----------
     data, kinds, starts, stops
-        The tokens; a kind of 0 is no token.
+        The tokens; a kind of 0 is no token, and only numbers and strings have bytes.
     first
         Where to go on.
     count
@@ -160,7 +162,11 @@ def number_distinct(
         if kind == 0:
             codes[i] = -1
             continue
-        start, stop = starts[i], stops[i]
+        # What is neither number nor string is told by its kind alone.
+        bare = kind < _INTEGER or kind > _STRING
+        start = stop = 0
+        if not bare:
+            start, stop = starts[i], stops[i]
         value = hash_of(data, start, stop, seed ^ np.uint64(kind))
         place = value & mask
         code = int(table[place])
@@ -169,8 +175,13 @@ def number_distinct(
             if (
                 hashes[code] == value
                 and kinds[other] == kind
-                and stops[other] - starts[other] == stop - start
-                and same_bytes(data, starts[other], data, start, stop - start)
+                and (
+                    bare
+                    or (
+                        stops[other] - starts[other] == stop - start
+                        and same_bytes(data, starts[other], data, start, stop - start)
+                    )
+                )
             ):
                 break
             place = (place + np.uint64(1)) & mask

@@ -1,4 +1,4 @@
-"""Whatever is sent, the answer is a 4xx in under a second, and the weights stay what they were."""
+"""Whatever is sent, the answer is a 4xx, no timeout, and the weights stay what they were."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ BAD_ARROW["300 batches"] = many_batches()
 
 
 class Unchanged:
-    """Fails where the weights change, or an answer takes a second."""
+    """Fails where the weights change, or an answer comes by a timeout."""
 
     def __init__(self, model):
         self.model = model
@@ -136,8 +136,11 @@ class Unchanged:
 
     def __exit__(self, kind, *_):
         if kind is None:
-            # The machine of the tests may be busy: an answer that waits for something takes more.
-            assert time.monotonic() - self.start < 5
+            # Before the first of the service's own timeouts: nothing was waited for. How long it
+            # takes on a quiet machine is a bar of benchmarks/reliability/trainer.py.
+            options = self.model.service.options
+            own = (options.stall_seconds, options.head_seconds, options.body_seconds)
+            assert time.monotonic() - self.start < min(own)
             assert self.model.digest() == self.before
             assert self.model.ask("GET", "/v1/models/m").json()["logged"] == 1
 

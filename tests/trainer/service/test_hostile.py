@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from halfmask.trainer.service._bodies import Pace
 from halfmask.trainer.store import RefusedError
 from halfmask.trainer.store._state import State
 from trainer.service.stage import (  # type: ignore[import-not-found] # beside, no package
@@ -80,6 +81,47 @@ def test_slow_clients_are_sent_away_and_hold_nobody_up(tmp_path):
         trainer.until(lambda: trainer.service.backlog.taken == 0)
         for connection in slow + late:
             connection.close()
+
+
+def test_a_body_that_stalls_or_trickles_is_refused_long_before_its_time(tmp_path):
+    """Pieces without an end: of one nothing more comes, of the other too little."""
+    options = dataclasses.replace(
+        OPTIONS, stall_seconds=0.3, body_bytes_per_second=1 << 20, body_seconds=600.0
+    )
+    chunked = "Transfer-Encoding: chunked"
+    with Trainer(tmp_path / "t", options) as trainer:
+        trainer.create()
+        before = trainer.digest()
+        with (
+            opened(trainer, head(trainer, chunked) + b"5\r\nhello\r\n") as stalled,
+            opened(trainer, head(trainer, chunked)) as trickling,
+        ):
+            ended = threading.Event()
+
+            def trickle():
+                with suppress(OSError):
+                    while not ended.wait(0.02):
+                        trickling.sendall(b"1\r\nx\r\n")
+
+            sender = threading.Thread(target=trickle)
+            sender.start()
+            assert b" 408 " in stalled.recv(1_000).split(b"\r\n")[0]
+            answer = trickling.recv(1_000)
+            ended.set()
+            sender.join()
+            assert b" 408 " in answer.split(b"\r\n")[0]
+        trainer.until(lambda: trainer.service.backlog.taken == 0)
+        assert trainer.digest() == before
+
+
+@pytest.mark.parametrize(
+    ("now", "size", "deadline"),
+    [(100.0, 0, 105.0), (104.0, 10, 105.1), (110.0, 1_000, 115.0), (129.0, 10**9, 130.0)],
+)
+def test_when_more_of_a_body_has_to_come(now, size, deadline):
+    pace = Pace(seconds=30.0, stall_seconds=5.0, bytes_per_second=100)
+
+    assert pace.deadline(100.0, now, size) == pytest.approx(deadline)
 
 
 def test_a_client_that_never_ends_a_refused_body_is_sent_away(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import zlib
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from halfmask.trainer.store import RefusedError
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
     from halfmask.trainer.store import Lease
 
-__all__ = ["read_body"]
+__all__ = ["Pace", "read_body"]
 
 #: How many times longer a body may be when it is unpacked.
 MOST_RATIO = 32
@@ -21,7 +22,31 @@ MOST_RATIO = 32
 SMALL = 1 << 16
 
 
-async def read_body(request: Request, lease: Lease, *, most: int, seconds: float) -> list[bytes]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """How fast a body has to come.
+
+    Parameters
+    ----------
+    seconds
+        How long it may take in all.
+    stall_seconds
+        How long nothing may come.
+    bytes_per_second
+        How much has to come each second, on an average that begins after `stall_seconds`.
+    """
+
+    seconds: float
+    stall_seconds: float
+    bytes_per_second: int
+
+    def deadline(self, start: float, now: float, size: int) -> float:
+        """Return when more has to come, of a body that began at a time and has so many bytes."""
+        late = start + self.stall_seconds + size / self.bytes_per_second
+        return min(start + self.seconds, now + self.stall_seconds, late)
+
+
+async def read_body(request: Request, lease: Lease, *, most: int, pace: Pace) -> list[bytes]:
     """Return the pieces of a body.
 
     Parameters
@@ -32,13 +57,13 @@ async def read_body(request: Request, lease: Lease, *, most: int, seconds: float
         Grows with what is read.
     most
         The most bytes, packed or unpacked.
-    seconds
-        How long it may take in all.
+    pace
+        How fast it has to come.
 
     Raises
     ------
     RefusedError
-        413 if it is too long, 408 if it takes too long, 415 if it is packed in a way that isn't
+        413 if it is too long, 408 if it comes too slowly, 415 if it is packed in a way that isn't
         known, 429 if the trainer has too much to do.
     """
     said = request.headers.get("content-length", "")
@@ -53,12 +78,15 @@ async def read_body(request: Request, lease: Lease, *, most: int, seconds: float
             hint="Content-Encoding may be gzip.",
         )
     pieces = _Gunzipped(most) if packing == "gzip" else _Plain(most)
+    clock, received = asyncio.get_running_loop().time, 0
+    start = clock()
     try:
-        async with asyncio.timeout(seconds):
+        async with asyncio.timeout_at(pace.deadline(start, start, 0)) as limit:
             async for piece in request.stream():
-                before = pieces.size
+                before, received = pieces.size, received + len(piece)
                 pieces.add(piece)
                 lease.take(pieces.size - before)
+                limit.reschedule(pace.deadline(start, clock(), received))
     except TimeoutError:
         raise RefusedError(
             "The body didn't come in time.",

@@ -23,6 +23,10 @@ class ServiceOptions:
         The most bytes of bodies that are being predicted, in all, beside the backlog.
     body_seconds
         How long a body may take to come.
+    stall_seconds
+        How long nothing of a body may come.
+    body_bytes_per_second
+        How much of a body has to come each second, on an average that begins after `stall_seconds`.
     answer_seconds
         How long a client may take to read a piece of an answer.
     head_seconds
@@ -37,6 +41,8 @@ class ServiceOptions:
     json_bytes: int = 1 << 20
     predict_bytes: int = 128 << 20
     body_seconds: float = 30.0
+    stall_seconds: float = 5.0
+    body_bytes_per_second: int = 16_384
     answer_seconds: float = 30.0
     head_seconds: float = 10.0
     connections: int = 1_000

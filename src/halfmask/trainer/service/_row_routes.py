@@ -13,7 +13,7 @@ from halfmask.trainer.service import _told as told
 from halfmask.trainer.service._access import demand
 from halfmask.trainer.service._answers import ARROW_STREAM, JSON, json_of
 from halfmask.trainer.service._asking import BODY_FAILURES, FAILURES, service_of, token_of
-from halfmask.trainer.service._bodies import read_body
+from halfmask.trainer.service._bodies import Pace, read_body
 from halfmask.trainer.service._service import Service, kind_of, outputs_of
 from halfmask.trainer.store import Batch, Lease, Model, RefusedError, Token
 
@@ -141,13 +141,14 @@ async def predict(name: Name, request: Request) -> Response:
 
 
 async def _body(service: Service, request: Request, lease: Lease) -> list[bytes]:
+    options = service.options
+    pace = Pace(
+        seconds=options.body_seconds,
+        stall_seconds=options.stall_seconds,
+        bytes_per_second=options.body_bytes_per_second,
+    )
     try:
-        return await read_body(
-            request,
-            lease,
-            most=service.options.limits.body_bytes,
-            seconds=service.options.body_seconds,
-        )
+        return await read_body(request, lease, most=options.limits.body_bytes, pace=pace)
     except ClientDisconnect:
         raise RefusedError(
             "The connection ended before the body did.", status=400, word="bad-request"

@@ -27,6 +27,7 @@ ROOMS = (
     "assess.attacks.classes",
     "assess.attacks.encodings",
     "assess.attacks.hashing",
+    "assess.attacks.events",
     "encode",
     "hashing",
     "release",

@@ -12,6 +12,7 @@ from halfmask.assess.attacks import (
     ATTACKS,
     Attack,
     EncodingTarget,
+    EventsTarget,
     HashingTarget,
     ModelTarget,
     TableTarget,
@@ -19,6 +20,7 @@ from halfmask.assess.attacks import (
     attributes,
     classes,
     encodings,
+    events,
     hashing,
     membership,
     structure,
@@ -26,7 +28,7 @@ from halfmask.assess.attacks import (
 )
 from halfmask.assess.attacks._registry import named
 
-TARGETS = (ModelTarget, TableTarget, EncodingTarget, HashingTarget, TrainerTarget)
+TARGETS = (ModelTarget, TableTarget, EncodingTarget, HashingTarget, TrainerTarget, EventsTarget)
 FAMILIES = {
     "membership": membership,
     "attributes": attributes,
@@ -35,6 +37,7 @@ FAMILIES = {
     "classes": classes,
     "encodings": encodings,
     "hashing": hashing,
+    "events": events,
 }
 
 

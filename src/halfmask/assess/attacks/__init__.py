@@ -5,7 +5,7 @@ Start with :func:`attack`: it runs a battery on what is protected and on what is
 and a verdict that is INVALID, never a pass, where the attack has no power or too few trials.
 
 - :class:`ModelTarget`, :class:`TableTarget`, :class:`EncodingTarget`, :class:`HashingTarget`,
-  :class:`TrainerTarget`: what is attacked;
+  :class:`TrainerTarget`, :class:`EventsTarget`: what is attacked;
 - :class:`Attack`: what an attack is; ``ATTACKS`` lists those that there are.
 """
 
@@ -15,6 +15,7 @@ from halfmask.assess.attacks._arms import Arm, Certain, Combined, Counted, Resam
 from halfmask.assess.attacks._attack import Attack
 from halfmask.assess.attacks._battery import attack
 from halfmask.assess.attacks._encoding_target import EncodingTarget
+from halfmask.assess.attacks._events_target import EventsTarget
 from halfmask.assess.attacks._finding import Finding
 from halfmask.assess.attacks._hashing_target import HashingTarget
 from halfmask.assess.attacks._outcome import EVERYONE, Outcome
@@ -33,6 +34,7 @@ __all__ = [
     "Combined",
     "Counted",
     "EncodingTarget",
+    "EventsTarget",
     "Finding",
     "HashingTarget",
     "ModelTarget",

@@ -21,11 +21,14 @@ if TYPE_CHECKING:
     from halfmask._progress import Progress
     from halfmask.assess.attacks._attack import Attack
     from halfmask.assess.attacks._encoding_target import EncodingTarget
+    from halfmask.assess.attacks._events_target import EventsTarget
     from halfmask.assess.attacks._hashing_target import HashingTarget
     from halfmask.assess.attacks._targets import ModelTarget, TableTarget
     from halfmask.assess.attacks._trainer_target import TrainerTarget
 
-    Target: TypeAlias = ModelTarget | TableTarget | EncodingTarget | HashingTarget | TrainerTarget
+    Target: TypeAlias = (
+        ModelTarget | TableTarget | EncodingTarget | HashingTarget | TrainerTarget | EventsTarget
+    )
 
 __all__ = ["attack"]
 

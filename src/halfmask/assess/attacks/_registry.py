@@ -10,6 +10,7 @@ from halfmask.assess.attacks import (
     attributes,
     classes,
     encodings,
+    events,
     hashing,
     membership,
     structure,
@@ -24,7 +25,7 @@ __all__ = ["ATTACKS", "named"]
 #: Every attack by its name, in the order in which a battery runs them.
 ATTACKS: dict[str, type[Attack]] = {
     attack.name: attack
-    for family in (membership, attributes, structure, tables, classes, encodings, hashing)
+    for family in (membership, attributes, structure, tables, classes, encodings, hashing, events)
     for attack in family.ATTACKS
 }
 

@@ -1,0 +1,250 @@
+"""EventsTarget: events as they left, the events that they were made of, and whose they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["EventsTarget"]
+
+#: Rows as polars or as a list of flat dicts.
+Rows: TypeAlias = "pl.DataFrame | Sequence[Mapping[str, object]]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class EventsTarget:
+    """Released events, the original ones, and the roles of their columns.
+
+    Both are flat: a row for each event, or for each item of a nested one, such as the products of
+    an order; :meth:`of_events` flattens dicts. Names of columns are those of the original.
+
+    Parameters
+    ----------
+    released
+        What left: polars, or a list of flat dicts.
+    original
+        The rows it was made of, and any others that are known at home.
+    entity
+        Whose an event is. Attacks are judged by it and never see it. Rows without an entity are in
+        the way of attackers, and aren't attacked.
+    event
+        What joins the rows of one event, which is one entity's; empty: each row is one.
+    time
+        When it was: dates, times, ISO 8601 text, or seconds. Empty if there is none.
+    items
+        What an intruder may know of a row that is no number: a product, a page, a place. A column
+        of public generalizations may be added to the original to be compared with released ones.
+    numbers
+        What he may know that is one.
+    pseudonym
+        The *released* column whose equal values join events; empty: nothing joins them, and an
+        attacker looks for single events.
+    names
+        The released name of each original column that was renamed. What isn't in the released
+        columns was dropped.
+    owners
+        For each released row the number of its original row, or of any row of the same event where
+        they can't be told apart. ``None``: rows are in the same order.
+    control
+        Rows of entities that had no part in the release, with the original's columns.
+    later
+        A second release with the columns of the first, and its owners: attacks that join two need
+        it.
+    time_bounds
+        The least and the most seconds by which a released time lies behind the true one, which a
+        public policy tells: a grid of an hour (-3600, 0). ``None``: read off both.
+
+    Raises
+    ------
+    ParameterError
+        If owners are missing, out of range, or too few.
+    ColumnNotFoundError
+        If a column isn't where its role says.
+    DataError
+        If a time can't be read.
+
+    Examples
+    --------
+    >>> told = [{"who": "ann", "at": 0.0, "page": "a"}, {"who": "bob", "at": 5.0, "page": "b"}]
+    >>> left = [{"nr": 2, "at": 0.0, "page": "a"}, {"nr": 1, "at": 5.0, "page": "b"}]
+    >>> EventsTarget(
+    ...     released=left, original=told, entity="who", time="at", items=("page",), pseudonym="nr"
+    ... )
+    EventsTarget(2 released of 2 rows, joined by a pseudonym)
+    """
+
+    released: pl.DataFrame
+    original: pl.DataFrame
+    entity: str
+    event: str = ""
+    time: str = ""
+    items: tuple[str, ...] = ()
+    numbers: tuple[str, ...] = ()
+    pseudonym: str = ""
+    names: Mapping[str, str] = field(default_factory=dict)
+    owners: NDArray[np.int64] | None = None
+    control: pl.DataFrame | None = None
+    later: tuple[pl.DataFrame, NDArray[np.int64] | None] | None = None
+    time_bounds: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        for which in ("released", "original", "control"):
+            rows = getattr(self, which)
+            object.__setattr__(self, which, None if rows is None else _frame(rows))
+        if self.later is not None:
+            object.__setattr__(self, "later", (_frame(self.later[0]), self.later[1]))
+        _require(self.columns, self.original, "the original")
+        if self.control is not None:
+            _require(self.columns, self.control, "the control rows")
+        for frame, _ in self.releases:
+            _require([*self.names.values()], frame, "the released rows")
+            _require([self.pseudonym] if self.pseudonym else [], frame, "the released rows")
+        _require([*self.names], self.original.select(self.columns), "the roles")
+        for frame, owners in self.releases:
+            self._check_owners(frame, owners)
+        if self.time_bounds is not None and not self.time_bounds[0] <= self.time_bounds[1]:
+            raise ParameterError("time_bounds must be the least and the most seconds.")
+
+    def _check_owners(self, frame: pl.DataFrame, owners: NDArray[np.int64] | None) -> None:
+        if owners is None and frame.height != self.original.height:
+            raise ParameterError(
+                f"There are {frame.height} released rows and {self.original.height} original "
+                "ones: owners must say which is whose."
+            )
+        if owners is None:
+            return
+        if len(owners) != frame.height:
+            raise ParameterError("owners must have a number for each released row.")
+        if len(owners) and not 0 <= np.min(owners) <= np.max(owners) < self.original.height:
+            raise ParameterError(
+                f"owners must be numbers of the {self.original.height} original rows."
+            )
+
+    @classmethod
+    def of_events(
+        cls,
+        released: Sequence[Mapping[str, Any]],
+        original: Sequence[Mapping[str, Any]],
+        *,
+        entity: str,
+        control: Sequence[Mapping[str, Any]] | None = None,
+        owners: Sequence[int] | None = None,
+        **roles: Any,  # noqa: ANN401 # those of the class
+    ) -> Self:
+        """Make one of nested events, as they are read from JSON lines.
+
+        Parameters
+        ----------
+        released, original, control
+            Events as dicts. Fields of objects are named ``a.b``, of objects in an array
+            ``products[].id``; of two arrays one is followed, the first that a role names.
+        entity
+            As of the class.
+        owners
+            For each released event the number of its original one; ``None``: in the same order.
+        **roles
+            As of the class, but for ``event``, which is the event itself.
+        """
+        from halfmask.assess.attacks.events._flattening import flattened  # noqa: PLC0415 # imports this
+
+        wanted = [entity, *(it for it in (roles.get("time", ""),) if it)]
+        wanted += [*roles.get("items", ()), *roles.get("numbers", ())]
+        names = dict(roles.get("names", {}))
+        left = [names.get(it, it) for it in wanted if it != entity]
+        left += [roles["pseudonym"]] if roles.get("pseudonym") else []
+        inner, rows = flattened(original, wanted)
+        outer, made = flattened(released, left)
+        kept = {name: cells for name, cells in made.items() if any(it is not None for it in cells)}
+        events = np.arange(len(released)) if owners is None else np.asarray(owners, dtype=np.int64)
+        whose = events[outer]
+        first = np.searchsorted(inner, whose)
+        counts = np.bincount(inner, minlength=len(original))
+        place = np.arange(len(outer)) - np.searchsorted(outer, outer)
+        return cls(
+            released=_with_event(outer, kept),
+            original=_with_event(inner, rows),
+            control=None if control is None else _with_event(*flattened(control, wanted)),
+            entity=entity,
+            event="_EVENT",
+            owners=first + np.minimum(place, np.maximum(counts[whose] - 1, 0)),
+            **roles,
+        )
+
+    def unprotected(self) -> Self:
+        """Return the same events with pseudonyms and nothing else: the positive control."""
+        name = "pseudonym"
+        while name in self.original.columns:
+            name += "_"
+        number = self.original.select(pl.col(self.entity).cast(pl.String).rank("dense"))
+        told = self.original.select([c for c in self.columns if c != self.entity]).with_columns(
+            number.to_series().alias(name)
+        )
+        owners = [_owners(frame, given) for frame, given in self.releases]
+        return replace(
+            self,
+            released=told[owners[0]],
+            owners=owners[0],
+            pseudonym=name,
+            names={},
+            later=(told[owners[1]], owners[1]) if self.later is not None else None,
+            time_bounds=(0.0, 0.0),
+        )
+
+    def __repr__(self) -> str:
+        joined = "joined by a pseudonym" if self.pseudonym else "not joined"
+        return (
+            f"EventsTarget({self.released.height} released of {self.original.height} rows, "
+            f"{joined})"
+        )
+
+    @property
+    def columns(self) -> list[str]:
+        """The original's columns that have a role, each once."""
+        one = [self.entity, *([self.event] if self.event else []), *([self.time] * bool(self.time))]
+        return list(dict.fromkeys([*one, *self.items, *self.numbers]))
+
+    @property
+    def releases(self) -> list[tuple[pl.DataFrame, NDArray[np.int64] | None]]:
+        """The release, and the later one where there is one, with their owners."""
+        return [(self.released, self.owners), *([] if self.later is None else [self.later])]
+
+    @property
+    def owner_of_row(self) -> NDArray[np.int64]:
+        """The number of each released row's original row."""
+        return _owners(self.released, self.owners)
+
+    def released_name(self, column: str) -> str:
+        """Return what an original column is called in the release; empty where it was dropped."""
+        name = self.names.get(column, column)
+        return name if name in self.released.columns else ""
+
+
+def _owners(frame: pl.DataFrame, owners: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    return np.arange(frame.height, dtype=np.int64) if owners is None else np.asarray(owners)
+
+
+def _frame(rows: Rows) -> pl.DataFrame:
+    if isinstance(rows, pl.DataFrame):
+        return rows
+    if not rows or not all(isinstance(row, Mapping) for row in rows):
+        raise DataError("Events must be a polars frame, or a list of dicts with some in it.")
+    return pl.DataFrame([dict(row) for row in rows], infer_schema_length=None)
+
+
+def _with_event(number: NDArray[np.int64], cells: dict[str, list[object]]) -> pl.DataFrame:
+    return pl.DataFrame({"_EVENT": number, **cells}, strict=False)
+
+
+def _require(names: Sequence[str], frame: pl.DataFrame, where: str) -> None:
+    absent = [name for name in names if name not in frame.columns]
+    if absent:
+        raise ColumnNotFoundError.of(absent, frame.columns, where=where)

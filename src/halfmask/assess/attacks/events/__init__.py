@@ -1,0 +1,40 @@
+"""Events: who is found in a released stream, and what a second look at it tells.
+
+Attack an :class:`~halfmask.assess.attacks.EventsTarget`:
+
+- :class:`KnownEvents`: a person's trace, by a few of their events;
+- :class:`TrajectoryUniqueness`: traces of which a few points are nobody else's;
+- :class:`IntervalFingerprint`: people whose times are shifted, by the time between;
+- :class:`Averaging`: numbers under noise, by the mean of their repeats;
+- :class:`JoinedReleases`: the same people in two releases.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from halfmask.assess.attacks.events._averaging import Averaging
+from halfmask.assess.attacks.events._intervals import IntervalFingerprint
+from halfmask.assess.attacks.events._joined_releases import JoinedReleases
+from halfmask.assess.attacks.events._known_events import KnownEvents
+from halfmask.assess.attacks.events._uniqueness import TrajectoryUniqueness
+
+if TYPE_CHECKING:
+    from halfmask.assess.attacks._attack import Attack
+
+__all__ = [
+    "ATTACKS",
+    "Averaging",
+    "IntervalFingerprint",
+    "JoinedReleases",
+    "KnownEvents",
+    "TrajectoryUniqueness",
+]
+
+ATTACKS: tuple[type[Attack], ...] = (
+    KnownEvents,
+    TrajectoryUniqueness,
+    IntervalFingerprint,
+    Averaging,
+    JoinedReleases,
+)

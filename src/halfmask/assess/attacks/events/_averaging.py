@@ -1,0 +1,236 @@
+"""Averaging: noise that is drawn anew for each repeat of a value goes away in the mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import polars as pl
+
+from halfmask._validation import integer_at_least, number_between
+from halfmask.assess.attacks._arms import Certain, Resampled
+from halfmask.assess.attacks._events_target import EventsTarget
+from halfmask.assess.attacks._outcome import Outcome
+from halfmask.assess.attacks.events._codes import merged_codes
+from halfmask.assess.attacks.tables._expected import Expected
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+__all__ = ["Averaging"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Averaging:
+    """Read a number that somebody has again and again off the mean of its released values.
+
+    Parameters
+    ----------
+    repeats
+        How many rows of one person, or of one item, must have the number.
+    within
+        How near counts as read: this share of the spread between the quartiles of the true values,
+        above 0.
+    n_groups
+        How many repeated values are drawn at most.
+    n_resamples
+        How many bootstrap resamples bound the error that is taken off.
+
+    Notes
+    -----
+    Cassa, Wieland and Mandl, "Re-identification of home addresses from spatial locations anonymized
+    by Gaussian skew" (IJHG 2008): ten noisy copies of a place average out to a third of the error.
+    Rows are grouped by what was released: pseudonym, items, or both. Groups count in which the true
+    number never changes; the grouping and the column are told of which the worst is seen. Two
+    measures:
+
+    - *values read by their mean*: the share of groups whose mean lies `within`. Control: the same
+      means held against another group's value. Baseline: one value for all, the median of the true
+      ones;
+    - *error taken off by averaging*: 1 - (mean error of the means) / (mean error of one draw), 0
+      where noise is keyed per entity and 1 - 1/sqrt(n) where n draws are independent. Without noise
+      it isn't measured, and power is shown by the first measure.
+
+    Examples
+    --------
+    >>> Averaging(repeats=10).name
+    'events/averaging'
+    """
+
+    name: ClassVar[str] = "events/averaging"
+    attacks: ClassVar[type] = EventsTarget
+
+    repeats: int = 4
+    within: float = 0.05
+    n_groups: int = 2000
+    n_resamples: int = 400
+
+    def __post_init__(self) -> None:
+        owner = "Averaging"
+        integer_at_least(2, owner=owner, repeats=self.repeats)
+        integer_at_least(1, owner=owner, n_groups=self.n_groups, n_resamples=self.n_resamples)
+        number_between(0, 1e9, owner=owner, low_open=True, within=self.within)
+
+    def lacks(self, target: EventsTarget) -> str:
+        """Return what is missing: released numbers, or what joins their repeats."""
+        if not any(target.released_name(name) for name in target.numbers):
+            return "released numbers"
+        if not _groupings(target):
+            return "a pseudonym or items that join repeats of a number"
+        return (
+            ""
+            if any(True for _ in self._repeated(target))
+            else (f"numbers that stay the same over {self.repeats} rows")
+        )
+
+    def run(self, target: EventsTarget, *, seed: int) -> tuple[Outcome, ...]:
+        """Average, and return what is read and how much of the noise is gone."""
+        rng = np.random.default_rng(seed)
+        found = [repeated.drawn(self.n_groups, rng) for repeated in self._repeated(target)]
+        read = [self._read(each, rng) for each in found]
+        less = [it for it in (self._less(each, rng) for each in found) if it is not None]
+        outcomes = [max(read, key=_excess_low)] if read else []
+        return (*outcomes, *([max(less, key=_excess_low)] if less else []))
+
+    def _repeated(self, target: EventsTarget) -> Iterator[Repeated]:
+        owners = target.owner_of_row
+        for columns in _groupings(target):
+            group = merged_codes([(target.released, columns)])[0]
+            for name in target.numbers:
+                left = target.released_name(name)
+                if left:
+                    true = _number(target.original[name])[owners]
+                    made = Repeated.of(group, _number(target.released[left]), true, self.repeats)
+                    if len(made.truth):
+                        yield made
+
+    def _read(self, these: Repeated, rng: np.random.Generator) -> Outcome:
+        near = self.within * these.spread
+        means = these.means
+
+        def share(guess: NDArray[np.float64], truth: NDArray[np.float64]) -> Expected:
+            return Expected(float((np.abs(guess - truth) <= near).sum()), len(truth))
+
+        n = len(these.truth)
+        other = these.truth[(np.arange(n) + rng.integers(1, max(2, n))) % n]
+        return Outcome(
+            attack=self.name,
+            measure="values read by their mean",
+            success=share(means, these.truth),
+            control=share(means, other),
+            baseline=share(np.full(n, np.median(these.truth)), these.truth),
+            needed=100,
+            needed_of="repeated values",
+            details={
+                "read off one draw": share(these.one_draw, these.truth).value,
+                "repeats, median": float(np.median(these.counts)),
+            },
+        )
+
+    def _less(self, these: Repeated, rng: np.random.Generator) -> Outcome | None:
+        alone, together = np.abs(these.one_draw - these.truth), np.abs(these.means - these.truth)
+        # A mean of equal numbers differs from them by its rounding.
+        together[together <= 1e-9 * np.abs(these.truth)] = 0.0
+        if not alone.sum() > 1e-9 * np.abs(these.truth).sum():
+            return None
+        n = len(alone)
+        drawn = rng.multinomial(n, np.full(n, 1 / n), size=self.n_resamples).astype(np.float64)
+        whole = drawn @ alone
+        some = whole > 0
+        replicates = 1 - (drawn @ together)[some] / whole[some]
+        value = 1 - float(together.sum() / alone.sum())
+        return Outcome(
+            attack=self.name,
+            measure="error taken off by averaging",
+            success=Resampled.of(value, replicates, n),
+            control=Certain(0.0),
+            baseline=Certain(0.0),
+            needed=100,
+            needed_of="repeated values",
+            power_measure="values read by their mean",
+            details={
+                "error of one draw": float(alone.mean()),
+                "error of the mean": float(together.mean()),
+                "repeats, median": float(np.median(these.counts)),
+            },
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Repeated:
+    """Numbers that stay the same over the rows of a group.
+
+    Attributes
+    ----------
+    truth, means, one_draw, counts
+        Of each group: the number, the mean of what was released, one released value, and how many
+        there are.
+    spread
+        Between the quartiles of all such numbers; of all, where quartiles are alike.
+    """
+
+    truth: NDArray[np.float64]
+    means: NDArray[np.float64]
+    one_draw: NDArray[np.float64]
+    counts: NDArray[np.int64]
+    spread: float
+
+    @classmethod
+    def of(
+        cls,
+        group: NDArray[np.int64],
+        told: NDArray[np.float64],
+        true: NDArray[np.float64],
+        repeats: int,
+    ) -> Repeated:
+        """Keep groups of so many rows in which the true number never changes."""
+        kept = (
+            pl.DataFrame({"group": group, "told": told, "true": true})
+            .filter(pl.col("told").is_finite() & pl.col("true").is_finite())
+            .group_by("group", maintain_order=True)
+            .agg(
+                pl.col("true").first(),
+                (pl.col("true").max() - pl.col("true").min()).alias("change"),
+                pl.col("told").mean(),
+                pl.col("told").first().alias("one"),
+                pl.len().alias("n"),
+            )
+            .filter((pl.col("change") == 0) & (pl.col("n") >= repeats))
+        )
+        truth = kept["true"].to_numpy()
+        spread = 0.0
+        if len(truth):
+            low, high = np.quantile(truth, [0.25, 0.75])
+            spread = float(high - low) or float(np.std(truth))
+        return cls(
+            truth=truth, means=kept["told"].to_numpy(), one_draw=kept["one"].to_numpy(),
+            counts=kept["n"].to_numpy(), spread=spread,
+        )  # fmt: skip
+
+    def drawn(self, most: int, rng: np.random.Generator) -> Repeated:
+        """Return so many of the groups at most."""
+        some = rng.permutation(len(self.truth))[:most]
+        return Repeated(
+            truth=self.truth[some], means=self.means[some], one_draw=self.one_draw[some],
+            counts=self.counts[some], spread=self.spread,
+        )  # fmt: skip
+
+
+def _excess_low(outcome: Outcome) -> float:
+    """Return the excess that is sure: few groups of a large excess aren't the worst."""
+    return outcome.excess.bounds(0.05)[0]
+
+
+def _groupings(target: EventsTarget) -> list[list[str]]:
+    """Return the released columns by which repeats may be joined."""
+    items = [target.released_name(name) for name in target.items if target.released_name(name)]
+    pseudonym = [target.pseudonym] if target.pseudonym else []
+    both = [pseudonym + items] if pseudonym and items else []
+    return [them for them in (pseudonym, items, *both) if them]
+
+
+def _number(column: pl.Series) -> NDArray[np.float64]:
+    return column.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()

@@ -1,0 +1,226 @@
+"""Interval fingerprints: a shift of all times of a person leaves the time between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from halfmask._validation import integer_at_least
+from halfmask.assess.attacks._events_target import EventsTarget
+from halfmask.assess.attacks.events._links import doubles, link_outcome
+from halfmask.assess.attacks.events._pairs import blocks_of, laid_out
+from halfmask.assess.attacks.events._scene import Scene
+from halfmask.assess.attacks.events._times import seconds
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from halfmask.assess.attacks._outcome import Outcome
+
+__all__ = ["IntervalFingerprint"]
+
+#: Times are numbers of floating point: gaps that differ by less are the same.
+_ROUNDING = 1e-3
+#: Up to this quantile of its errors a released gap still fits.
+_MOST = 0.99
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntervalFingerprint:
+    """Link people to traces by the time between consecutive events alone.
+
+    Parameters
+    ----------
+    intervals
+        How many consecutive intervals are known of each person.
+    n_attacks
+        How many people are attacked at most, of the release and of the control each.
+
+    Notes
+    -----
+    When all dates of a person are shifted by one secret number of days, differences stay: of 5,000
+    people with six dates in two years two intervals were unique for 91 % (measured here). What a
+    public policy tells of the error of a released interval, by a grid for example, is granted. Of m
+    traces that fit, the right one is told with probability 1/m. Intervals are those of events that
+    follow each other in one released trace; the control is strangers' intervals, held against the
+    trace of somebody drawn for each.
+
+    Examples
+    --------
+    >>> IntervalFingerprint(intervals=(3,)).name
+    'events/intervals'
+    """
+
+    name: ClassVar[str] = "events/intervals"
+    attacks: ClassVar[type] = EventsTarget
+
+    intervals: tuple[int, ...] = (2, 3, 7)
+    n_attacks: int = 1000
+
+    def __post_init__(self) -> None:
+        for each in self.intervals:
+            integer_at_least(1, owner="IntervalFingerprint", intervals=each)
+        integer_at_least(1, owner="IntervalFingerprint", n_attacks=self.n_attacks)
+
+    def lacks(self, target: EventsTarget) -> str:
+        """Return what is missing: released times, or a pseudonym that joins them."""
+        if not (target.time and target.released_name(target.time)):
+            return "released times"
+        return "" if target.pseudonym else "a pseudonym that joins events"
+
+    def run(self, target: EventsTarget, *, seed: int) -> tuple[Outcome, ...]:
+        """Match intervals, and count links that are right."""
+        rng = np.random.default_rng(seed)
+        scene = Scene.of(target, rng)
+        left, others = scene.released.owned, scene.strangers
+        truth = seconds(target.original[target.time])[target.owner_of_row]
+        told = Gaps.of(left.trace, left.event, scene.released.time)
+        known = Gaps.of(left.trace, left.event, truth, beside=scene.released.time)
+        strangers = None
+        if others is not None:
+            strangers = Gaps.of(others.entity, others.event, others.time)
+        outcomes = []
+        for n in self.intervals:
+            runs, whose = known.runs(n, self.n_attacks, rng)
+            hits = told.matches(runs, known.low, known.high)
+            held, double = hits, np.roll(whose, 1)
+            details = {"people that fit something": float((hits.counts > 0).mean())}
+            if strangers is not None:
+                others_runs, _ = strangers.runs(n, self.n_attacks, rng)
+                held = told.matches(others_runs, known.low, known.high)
+                double = doubles(whose, len(others_runs), rng)
+                details["strangers that fit one trace"] = float((held.counts == 1).mean())
+            outcomes.append(
+                link_outcome(
+                    self.name,
+                    f"right links by {n} interval{'s' * (n > 1)}",
+                    released=left,
+                    right=hits.right(whose),
+                    by_chance=held.right(double),
+                    needed=100,
+                    needed_of="people",
+                    details=details if len(whose) else {},
+                )
+            )
+        return tuple(outcomes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Hits:
+    """Which traces fit which targets.
+
+    Attributes
+    ----------
+    of, trace
+        Pairs of a target and a trace, each once.
+    counts
+        How many traces fit each target.
+    """
+
+    of: NDArray[np.int64]
+    trace: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+    def right(self, truth: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return how probably the link of each target hits a trace, ties broken at random."""
+        hit = np.zeros(len(self.counts), dtype=np.bool_)
+        hit[self.of[self.trace == truth[self.of]]] = True
+        return np.where(hit, 1.0 / np.maximum(self.counts, 1), 0.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Gaps:
+    """The time from each event of somebody to the next one; NaN after the last.
+
+    Attributes
+    ----------
+    who, gap
+        Of each event, by person and time.
+    low, high
+        By how much released gaps lie above these at least and at most.
+    """
+
+    who: NDArray[np.int64]
+    gap: NDArray[np.float64]
+    low: float
+    high: float
+
+    @classmethod
+    def of(
+        cls,
+        who: NDArray[np.int64],
+        event: NDArray[np.int64],
+        time: NDArray[np.float64],
+        *,
+        beside: NDArray[np.float64] | None = None,
+    ) -> Gaps:
+        """Take each event of each person once, in the order of time.
+
+        Parameters
+        ----------
+        who, event, time
+            Of each row; without a person or a time it is left out.
+        beside
+            The released time of each row, to learn by how much released gaps differ.
+        """
+        kept = np.flatnonzero((who >= 0) & np.isfinite(time))
+        order = kept[np.lexsort((event[kept], time[kept], who[kept]))]
+        same = (who[order][1:] == who[order][:-1]) & (event[order][1:] == event[order][:-1])
+        order = order[np.concatenate([[True], ~same])] if len(order) else order
+        low = high = 0.0
+        if beside is not None:
+            off = _steps(who[order], beside[order]) - _steps(who[order], time[order])
+            off = off[np.isfinite(off)]
+            low, high = np.quantile(off, [1 - _MOST, _MOST]) if len(off) else (0.0, 0.0)
+        return cls(
+            who=who[order], gap=_steps(who[order], time[order]), low=float(low), high=float(high)
+        )
+
+    def runs(
+        self, n: int, most: int, rng: np.random.Generator
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Return n consecutive gaps of people who have so many, drawn at random, and who."""
+        starts = np.flatnonzero(self.who[n:] == self.who[: max(0, len(self.who) - n)])
+        starts = rng.permutation(starts)
+        _, first = np.unique(self.who[starts], return_index=True)
+        starts = starts[rng.permutation(first)][:most]
+        return self.gap[starts[:, None] + np.arange(n)], self.who[starts]
+
+    def matches(self, runs: NDArray[np.float64], low: float, high: float) -> Hits:
+        """Return which people have a run of gaps somewhere."""
+        order = np.argsort(self.gap, kind="stable")  # NaN is last
+        gaps = self.gap[order]
+        least, most = runs + (low - _ROUNDING), runs + (high + _ROUNDING)
+        first = np.searchsorted(gaps, least)
+        sizes = np.searchsorted(gaps, most, side="right") - first
+        anchor = np.argmin(sizes, axis=1) if len(runs) else np.zeros(0, np.int64)
+        row = np.arange(len(runs))
+        pairs = [np.zeros(0, dtype=np.int64)]
+        n_people = int(self.who.max(initial=0)) + 1
+        for some in blocks_of(sizes[row, anchor]):
+            of, at = laid_out(first[row, anchor][some], sizes[row, anchor][some])
+            begin = order[at] - anchor[some][of]
+            of, begin = of[begin >= 0], begin[begin >= 0]
+            for k in range(runs.shape[1]):
+                place = np.minimum(begin + k, len(self.gap) - 1)
+                fits = (self.gap[place] >= least[some][of, k]) & (
+                    self.gap[place] <= most[some][of, k]
+                )
+                of, begin = of[fits], begin[fits]
+            pairs.append(np.unique((of + some.start) * n_people + self.who[begin]))
+        pair = np.concatenate(pairs)
+        return Hits(
+            of=pair // n_people,
+            trace=pair % n_people,
+            counts=np.bincount(pair // n_people, minlength=len(runs)),
+        )
+
+
+def _steps(who: NDArray[np.int64], time: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the time to the next event of the same person; NaN after the last."""
+    steps = np.full(len(time), np.nan)
+    if len(time) > 1:
+        steps[:-1] = np.where(who[1:] == who[:-1], np.diff(time), np.nan)
+    return steps

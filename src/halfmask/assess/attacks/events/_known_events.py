@@ -1,0 +1,198 @@
+"""Known events: whose trace it is, by a few events that somebody knows of a person."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from halfmask._validation import fraction, integer_at_least, number_between
+from halfmask.assess.attacks._events_target import EventsTarget
+from halfmask.assess.attacks.events._facts import drawn_facts
+from halfmask.assess.attacks.events._links import doubles, link_outcome
+from halfmask.assess.attacks.events._scene import Scene
+from halfmask.assess.attacks.events._scoring import Board
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from halfmask.assess.attacks._outcome import Outcome
+    from halfmask.assess.attacks.events._facts import Facts
+    from halfmask.assess.attacks.events._scene import Known
+    from halfmask.assess.attacks.events._scoring import Scores
+
+__all__ = ["KnownEvents"]
+
+#: One hundredth of the stream: two weeks of four years, as in the paper.
+_SHARE_OF_SPAN = 0.01
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownEvents:
+    """Find a person's trace by 2, 4 or 8 of their events.
+
+    Parameters
+    ----------
+    known
+        How many events are known of each person.
+    rows
+        How many rows of each of them, drawn at random; ``None``: all, and how many there are.
+    consecutive
+        Whether known events follow each other in time.
+    time_noise
+        For noisy knowledge, up to how many seconds a known time is wrong; ``None``: a hundredth of
+        the time between the first and the last hundredth of the events.
+    wrong
+        For noisy knowledge, the share of known events that are in truth somebody else's, in [0, 1],
+        rounded down: of 8 events 2.
+    eccentricity
+        By how many standard deviations of all scores the best trace must lead to be claimed.
+    fewest
+        So many claims are made at least: those that are surest, where too few reach the
+        eccentricity.
+    n_attacks
+        How many people are attacked at most, of the release and of the control each.
+
+    Notes
+    -----
+    Scoreboard-RH of Narayanan and Shmatikov, "Robust de-anonymization of large sparse datasets"
+    (S&P 2008), section 4: a trace's score adds up how well its best row agrees with each fact,
+    weighted by 1/log(1 + traces that agree by half). Rows are compared within the same item; their
+    agreement is the mean over time and numbers of 1 within the errors that a public policy tells,
+    and falls exponentially beyond. Knowledge is exact, and noisy. For each two measures:
+
+    - *right among claims*: a trace is claimed that leads by at least `eccentricity`;
+    - *unique matches*: exactly one trace fits all that is truly known, and it is the right one.
+
+    Control: the same claims about strangers, held against the trace of somebody drawn for each;
+    without control rows, the claims themselves, held against somebody else's. A promise of k bears
+    a tolerance of 1/k.
+
+    Examples
+    --------
+    >>> KnownEvents(known=(2,)).name
+    'events/known-events'
+    """
+
+    name: ClassVar[str] = "events/known-events"
+    attacks: ClassVar[type] = EventsTarget
+
+    known: tuple[int, ...] = (2, 4, 8)
+    rows: int | None = 1
+    consecutive: bool = False
+    time_noise: float | None = None
+    wrong: float = 0.25
+    eccentricity: float = 1.5
+    fewest: int = 100
+    n_attacks: int = 1000
+
+    def __post_init__(self) -> None:
+        owner = "KnownEvents"
+        for each in self.known:
+            integer_at_least(1, owner=owner, known=each)
+        integer_at_least(1, owner=owner, fewest=self.fewest, n_attacks=self.n_attacks)
+        if self.rows is not None:
+            integer_at_least(1, owner=owner, rows=self.rows)
+        if self.time_noise is not None:
+            number_between(0, 1e12, owner=owner, time_noise=self.time_noise)
+        fraction(owner=owner, wrong=self.wrong)
+        number_between(0, 1e9, owner=owner, eccentricity=self.eccentricity)
+
+    def lacks(self, target: EventsTarget) -> str:  # noqa: ARG002 # an attack's
+        """Return nothing: whatever was released can be compared."""
+        return ""
+
+    def run(self, target: EventsTarget, *, seed: int) -> tuple[Outcome, ...]:
+        """Score all traces by what is known, and count claims that are right."""
+        rng = np.random.default_rng(seed)
+        scene = Scene.of(target, rng, sizes=self.rows is None)
+        board = Board.of(scene)
+        noise = _span(scene) * _SHARE_OF_SPAN if self.time_noise is None else self.time_noise
+        outcomes: list[Outcome] = []
+        for n_events in self.known:
+            for noisy in (False, True):
+                off = noise if noisy and scene.timed else 0.0
+                n_wrong = int(n_events * self.wrong) if noisy else 0
+                outcomes += self._outcomes(scene, board, n_events, noisy, off, n_wrong, rng)
+        return tuple(outcomes)
+
+    def _outcomes(
+        self,
+        scene: Scene,
+        board: Board,
+        n_events: int,
+        noisy: bool,  # noqa: FBT001 # private
+        off: float,
+        n_wrong: int,
+        rng: np.random.Generator,
+    ) -> list[Outcome]:
+        """Return both measures for a number of known events."""
+
+        def scored(known: Known) -> tuple[Facts, Scores]:
+            facts = drawn_facts(
+                known, n_events=n_events, n_wrong=n_wrong, rows=self.rows,
+                consecutive=self.consecutive, time_noise=off, most=self.n_attacks, rng=rng,
+            )  # fmt: skip
+            return facts, board.scores(facts, time_noise=off)
+
+        facts, scores = scored(scene.people)
+        others = scores
+        details = self._details(scores, facts, scene)
+        truth = doubles(facts.entity, len(facts.entity), rng)
+        if scene.strangers is not None:
+            _, others = scored(scene.strangers)
+            truth = doubles(facts.entity, len(others.top), rng)
+            details["strangers claimed"] = _share(others.lead >= self.eccentricity)
+            details["strangers matched"] = _share(others.n_fit == 1)
+        elif len(truth):
+            truth = np.roll(facts.entity, 1)
+        right = scene.released.owned.right
+        told = f"{n_events} events known{' roughly' if noisy else ''}"
+        chosen, chance = self._claimed(scores), self._claimed(others)
+        sole, other = np.where(scores.n_fit == 1, scores.sole, -1), others
+        return [
+            link_outcome(
+                self.name, f"right among claims, {told}", released=scene.released.owned,
+                right=right(scores.top, facts.entity)[chosen],
+                by_chance=right(others.top, truth)[chance],
+                needed=self.fewest, needed_of="claims", details=details,
+            ),
+            link_outcome(
+                self.name, f"unique matches, {told}", released=scene.released.owned,
+                right=right(sole, facts.entity),
+                by_chance=right(np.where(other.n_fit == 1, other.sole, -1), truth),
+                needed=self.fewest, needed_of="people", details=details,
+            ),
+        ]  # fmt: skip
+
+    def _claimed(self, scores: Scores) -> NDArray[np.int64]:
+        """Return the targets whose trace is claimed: those that are sure, or the surest."""
+        sure = np.flatnonzero(scores.lead >= self.eccentricity)
+        if len(sure) >= self.fewest:
+            return sure
+        return np.argsort(-scores.lead, kind="stable")[: self.fewest]
+
+    def _details(self, scores: Scores, facts: Facts, scene: Scene) -> dict[str, float]:
+        right = scene.released.owned.right(scores.top, facts.entity)
+        return {
+            "claimed": _share(scores.lead >= self.eccentricity),
+            "best trace right": float(right.mean()) if len(right) else 0.0,
+            "claimed and right": float((right * (scores.lead >= self.eccentricity)).mean())
+            if len(right)
+            else 0.0,
+            "traces that fit, median": float(np.median(scores.n_fit)) if len(right) else 0.0,
+            "traces": float(scene.released.owned.n),
+        }
+
+
+def _share(which: NDArray[np.bool_]) -> float:
+    return float(which.mean()) if len(which) else 0.0
+
+
+def _span(scene: Scene) -> float:
+    time = scene.people.time[np.isfinite(scene.people.time)]
+    if not len(time):
+        return 0.0
+    low, high = np.quantile(time, [0.01, 0.99])
+    return float(high - low)

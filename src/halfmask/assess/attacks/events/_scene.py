@@ -1,0 +1,207 @@
+"""Scene: released events as an attacker sees them, and what may be known, in the same codes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from halfmask.assess.attacks.events._codes import merged_codes
+from halfmask.assess.attacks.events._owned import Owned, Who
+from halfmask.assess.attacks.events._times import seconds
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from halfmask.assess.attacks._events_target import EventsTarget
+
+__all__ = ["Known", "Released", "Scene"]
+
+#: Released cells are compared with original ones where so many of them stayed as they are; what
+#: became tokens or other names says nothing by its value.
+_STAYED = 0.1
+#: Up to this quantile of its errors a released number still fits.
+_MOST = 0.99
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Known:
+    """Rows of people as an intruder may know them.
+
+    Attributes
+    ----------
+    entity, event
+        Whose each row is (-1: nobody's), and of which event.
+    time, item, numbers
+        What is known of it; an item of -1 is in no released row.
+    """
+
+    entity: NDArray[np.int64]
+    event: NDArray[np.int64]
+    time: NDArray[np.float64]
+    item: NDArray[np.int64]
+    numbers: NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Released:
+    """Released rows in the codes of what may be known.
+
+    Attributes
+    ----------
+    owned
+        Which trace each row belongs to, and whose it is.
+    time, item, numbers
+        As of `Known`.
+    """
+
+    owned: Owned
+    time: NDArray[np.float64]
+    item: NDArray[np.int64]
+    numbers: NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Scene:
+    """All that a linking attack needs of a target.
+
+    Attributes
+    ----------
+    released
+        What left.
+    people, strangers
+        What may be known of people who are in it, and of those who aren't, if there are any.
+    low, high
+        By how many seconds a released time lies behind the true one.
+    scales, reaches
+        Of each number, how far released ones usually lie from true ones, and at most.
+    timed
+        Whether times were released.
+    """
+
+    released: Released
+    people: Known
+    strangers: Known | None
+    low: float
+    high: float
+    scales: NDArray[np.float64]
+    reaches: NDArray[np.float64]
+    timed: bool
+
+    @classmethod
+    def of(cls, target: EventsTarget, rng: np.random.Generator, *, sizes: bool = False) -> Scene:
+        """Bring a target's rows into codes.
+
+        Parameters
+        ----------
+        target
+            Released and original events.
+        rng
+            Draws the traces' numbers.
+        sizes
+            Whether how many rows an event has is one more number of each.
+        """
+        owners, original, left = target.owner_of_row, target.original, target.released
+        who = Who.of(target)
+        items = _comparable_items(target)
+        others = [] if target.control is None else [(target.control, items)]
+        names = [target.released_name(item) for item in items]
+        codes = merged_codes([(left, names), (original, items), *others])
+        timed = bool(target.time and target.released_name(target.time))
+        names = [name for name in target.numbers if target.released_name(name)]
+
+        def known(
+            frame: pl.DataFrame,
+            entity: NDArray[np.int64],
+            event: NDArray[np.int64],
+            code: NDArray[np.int64],
+        ) -> Known:
+            return Known(
+                entity=entity,
+                event=event,
+                time=_times(frame, target.time, timed=timed),
+                item=code,
+                numbers=_numbers(frame, names, event, sizes=sizes),
+            )
+
+        people = known(original, who.entity, who.event, codes[1])
+        strangers = None
+        if target.control is not None and who.others is not None:
+            strangers = known(target.control, *who.others, codes[2])
+        event = who.event[owners]
+        told = [target.released_name(name) for name in names]
+        released = Released(
+            owned=Owned.of(left, target.pseudonym, who.entity[owners], event, who.n, rng),
+            time=_times(left, target.released_name(target.time) if timed else "", timed=timed),
+            item=codes[0],
+            numbers=_numbers(left, told, event, sizes=sizes),
+        )
+        low, high = _bounds(released.time - people.time[owners], target.time_bounds)
+        scales, reaches = _errors(np.abs(released.numbers - people.numbers[owners]))
+        return cls(
+            released=released,
+            people=_some(people, np.isin(who.event, event)),
+            strangers=strangers,
+            low=low,
+            high=high,
+            scales=scales,
+            reaches=reaches,
+            timed=timed,
+        )
+
+
+def _comparable_items(target: EventsTarget) -> list[str]:
+    """Return the items whose released cells can be compared with original ones by value."""
+    owners, found = target.owner_of_row, []
+    for name in target.items:
+        left = target.released_name(name)
+        if left:
+            told = target.released[left].cast(pl.String)
+            true = target.original[name].cast(pl.String)[owners]
+            if (told == true).sum() >= _STAYED * max(1, len(told)):
+                found.append(name)
+    return found
+
+
+def _some(known: Known, rows: NDArray[np.bool_]) -> Known:
+    return Known(
+        entity=known.entity[rows],
+        event=known.event[rows],
+        time=known.time[rows],
+        item=known.item[rows],
+        numbers=known.numbers[rows],
+    )
+
+
+def _times(frame: pl.DataFrame, name: str, *, timed: bool) -> NDArray[np.float64]:
+    return seconds(frame[name]) if timed else np.zeros(frame.height)
+
+
+def _numbers(
+    frame: pl.DataFrame, names: list[str], event: NDArray[np.int64], *, sizes: bool
+) -> NDArray[np.float64]:
+    columns = [
+        frame[name].cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy() for name in names
+    ]
+    if sizes:
+        columns.append(np.bincount(event, minlength=1)[event].astype(np.float64))
+    return np.column_stack(columns) if columns else np.zeros((frame.height, 0))
+
+
+def _bounds(behind: NDArray[np.float64], told: tuple[float, float] | None) -> tuple[float, float]:
+    if told is not None:
+        return told
+    behind = behind[np.isfinite(behind)]
+    return (float(behind.min()), float(behind.max())) if len(behind) else (0.0, 0.0)
+
+
+def _errors(gaps: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the usual error of each number, and one that hardly any exceeds."""
+    scales, reaches = np.zeros(gaps.shape[1]), np.zeros(gaps.shape[1])
+    for k in range(gaps.shape[1]):
+        seen = gaps[:, k][np.isfinite(gaps[:, k])]
+        if len(seen):
+            scales[k], reaches[k] = np.median(seen), np.quantile(seen, _MOST)
+    return scales, reaches

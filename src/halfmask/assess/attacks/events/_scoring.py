@@ -1,0 +1,96 @@
+"""The scoreboard: released rows in the order in which the compiled loop wants them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from halfmask.assess.attacks.events._facts import Facts
+    from halfmask.assess.attacks.events._scene import Scene
+
+__all__ = ["Board", "Scores"]
+
+#: An agreement in time falls off within a second at least: what is exact is written in fractions.
+_LEAST_DECAY = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Scores:
+    """What the scoreboard says of each target.
+
+    Attributes
+    ----------
+    top
+        The trace with the highest score; -1 where none agrees in anything.
+    lead
+        How far it leads, in standard deviations of all scores: the eccentricity.
+    n_fit, sole
+        How many traces fit all that is truly known, and one of them.
+    """
+
+    top: NDArray[np.int64]
+    lead: NDArray[np.float64]
+    n_fit: NDArray[np.int64]
+    sole: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Board:
+    """Released rows by item and time."""
+
+    scene: Scene
+    trace: NDArray[np.int32]
+    time: NDArray[np.float64]
+    numbers: NDArray[np.float64]
+    item_of: NDArray[np.int64]
+    starts: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, scene: Scene) -> Self:
+        """Sort the released rows."""
+        left = scene.released
+        time = np.where(np.isnan(left.time), np.inf, left.time)
+        order = np.lexsort((time, left.item))
+        items, starts = np.unique(left.item[order], return_index=True)
+        return cls(
+            scene=scene,
+            trace=left.owned.trace[order].astype(np.int32),
+            time=time[order],
+            numbers=np.ascontiguousarray(left.numbers[order]),
+            item_of=items,
+            starts=np.append(starts, len(order)).astype(np.int64),
+        )
+
+    def scores(self, facts: Facts, *, time_noise: float) -> Scores:
+        """Score all traces by the facts about each target.
+
+        Parameters
+        ----------
+        facts
+            What is known.
+        time_noise
+            Up to how many seconds known times are wrong.
+        """
+        from halfmask.kernels.scoreboard import scoreboard  # noqa: PLC0415 # numba loads late
+
+        scene, n, m = self.scene, self.scene.released.owned.n, len(facts.entity)
+        at = np.minimum(np.searchsorted(self.item_of, facts.item), max(len(self.item_of) - 1, 0))
+        item = np.where(self.item_of[at] == facts.item, at, -1) if len(self.item_of) else at - 1
+        found = Scores(
+            top=np.full(m, -1), lead=np.zeros(m), n_fit=np.zeros(m, np.int64), sole=np.full(m, -1)
+        )
+        scoreboard(
+            self.trace, self.time, self.numbers, self.starts,
+            facts.offsets, item.astype(np.int64), facts.time, facts.numbers, facts.weight,
+            facts.needed, scene.timed, scene.low - time_noise, scene.high + time_noise,
+            max(time_noise, _LEAST_DECAY), scene.scales, scene.reaches,
+            np.full(n, -1.0), np.zeros(n, np.bool_), np.zeros(n, np.int32),
+            np.zeros(n), np.zeros(n, np.int64), np.zeros(n, np.int32),
+            found.top, found.lead, found.n_fit, found.sole,
+        )  # fmt: skip
+        return found

@@ -1,0 +1,178 @@
+"""Uniqueness of trajectories: how many points of a trace are nobody else's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from halfmask._validation import integer_at_least, number_between
+from halfmask.assess.attacks._arms import Certain, Counted
+from halfmask.assess.attacks._events_target import EventsTarget
+from halfmask.assess.attacks._outcome import Outcome
+from halfmask.assess.attacks.events._codes import merged_codes
+from halfmask.assess.attacks.events._owned import ownerships
+from halfmask.assess.attacks.events._pairs import blocks_of, laid_out
+from halfmask.assess.attacks.events._times import seconds
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["TrajectoryUniqueness"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrajectoryUniqueness:
+    """Count traces of which some points, drawn at random, are in no other trace.
+
+    Parameters
+    ----------
+    points
+        How many points are drawn of each trace; of a shorter one, all.
+    resolutions
+        Further steps of seconds, above 0, to which times are coarsened for the details.
+    n_traces
+        How many traces are drawn at most.
+
+    Notes
+    -----
+    Unicity of de Montjoye et al., "Unique in the crowd: the privacy bounds of human mobility"
+    (Scientific Reports 2013). A point is all items of a row *as they were released* and its
+    released time: an intruder is granted what tokens stand for, so that this bounds what linking by
+    points can reach. Numbers aren't part of a point. The details tell the same at coarser times:
+    how much resolution would have to go. Without a release nothing is unique: the control is 0, and
+    the baseline is a point drawn of anybody.
+
+    Examples
+    --------
+    >>> TrajectoryUniqueness(points=(4,)).name
+    'events/uniqueness'
+    """
+
+    name: ClassVar[str] = "events/uniqueness"
+    attacks: ClassVar[type] = EventsTarget
+
+    points: tuple[int, ...] = (1, 2, 4)
+    resolutions: tuple[float, ...] = (60.0, 3600.0, 86_400.0)
+    n_traces: int = 2000
+
+    def __post_init__(self) -> None:
+        owner = "TrajectoryUniqueness"
+        for each in self.points:
+            integer_at_least(1, owner=owner, points=each)
+        for step in self.resolutions:
+            number_between(0, 1e12, owner=owner, low_open=True, resolutions=step)
+        integer_at_least(1, owner=owner, n_traces=self.n_traces)
+
+    def lacks(self, target: EventsTarget) -> str:
+        """Return what is missing: released times or items."""
+        names = [target.time, *target.items] if target.time else [*target.items]
+        if any(target.released_name(name) for name in names):
+            return ""
+        return "released times or items"
+
+    def run(self, target: EventsTarget, *, seed: int) -> tuple[Outcome, ...]:
+        """Draw points, and count traces that alone have them."""
+        rng = np.random.default_rng(seed)
+        left = target.released
+        owned = ownerships(target, rng)[0]
+        trace, n = owned.trace, owned.n
+        items = [target.released_name(it) for it in target.items if target.released_name(it)]
+        item = merged_codes([(left, items)])[0]
+        timed = target.time and target.released_name(target.time)
+        time = seconds(left[timed]) if timed else np.zeros(left.height)
+        chosen = rng.permutation(n)[: self.n_traces]
+        curves: dict[float, list[NDArray[np.bool_]]] = {}
+        for step in (0.0, *self.resolutions) if timed else (0.0,):
+            kept = Points.of(trace, n, item, np.floor(time / step) if step else time)
+            curves[step] = [kept.unique(chosen, each, rng) for each in self.points]
+        outcomes = []
+        for place, each in enumerate(self.points):
+            found = curves[0.0][place]
+            outcomes.append(
+                Outcome(
+                    attack=self.name,
+                    measure=f"traces unique by {each} point{'s' * (each > 1)}",
+                    success=Counted(int(found.sum()), len(found)),
+                    control=Certain(0.0),
+                    baseline=Certain(0.0),
+                    needed=100,
+                    needed_of="traces",
+                    details={
+                        f"at steps of {step:g} s": float(curve[place].mean())
+                        for step, curve in curves.items()
+                        if step and len(chosen)
+                    },
+                )
+            )
+        return tuple(outcomes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Points:
+    """Which traces have which points.
+
+    Attributes
+    ----------
+    point, starts
+        The points of each trace, each once, and where those of a trace begin.
+    trace, first
+        The traces of each point, and where those of a point begin.
+    keys
+        Pairs of a trace and a point as sorted numbers.
+    """
+
+    point: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    trace: NDArray[np.int64]
+    first: NDArray[np.int64]
+    keys: NDArray[np.int64]
+    n_points: int
+
+    @classmethod
+    def of(
+        cls, trace: NDArray[np.int64], n: int, item: NDArray[np.int64], time: NDArray[np.float64]
+    ) -> Points:
+        """Give numbers to points: alike where items and times are."""
+        when = np.unique(time, return_inverse=True)[1].ravel()
+        merged = item * (int(when.max(initial=0)) + 1) + when
+        distinct, point = np.unique(merged, return_inverse=True)
+        n_points = max(1, len(distinct))
+        keys = np.unique(trace * n_points + point.ravel())
+        by_point = np.sort(keys % n_points * max(1, n) + keys // n_points)
+        return cls(
+            point=keys % n_points,
+            starts=np.searchsorted(keys // n_points, np.arange(n + 1)),
+            trace=by_point % max(1, n),
+            first=np.searchsorted(by_point // max(1, n), np.arange(n_points + 1)),
+            keys=keys,
+            n_points=n_points,
+        )
+
+    def unique(
+        self, chosen: NDArray[np.int64], n_drawn: int, rng: np.random.Generator
+    ) -> NDArray[np.bool_]:
+        """Return of which of some traces the points that are drawn are in no other one."""
+        counts = self.starts[chosen + 1] - self.starts[chosen]
+        which, place = laid_out(self.starts[chosen], counts)
+        order = np.lexsort((rng.random(len(which)), which))
+        begin = np.cumsum(counts) - counts
+        # A trace with fewer points names its first one again, which asks nothing new.
+        turn = np.arange(n_drawn) % np.maximum(counts, 1)[:, None]
+        drawn = self.point[place[order[begin[:, None] + turn]]]
+        crowd = self.first[drawn + 1] - self.first[drawn]
+        rarest = np.argmin(crowd, axis=1)
+        rare = drawn[np.arange(len(drawn)), rarest]
+        sizes = crowd[np.arange(len(drawn)), rarest]
+        alone = np.zeros(len(chosen), dtype=np.bool_)
+        for some in blocks_of(sizes):
+            of, at = laid_out(self.first[rare[some]], sizes[some])
+            other = self.trace[at]
+            for k in range(n_drawn):
+                key = other * self.n_points + drawn[some][of, k]
+                found = np.minimum(np.searchsorted(self.keys, key), len(self.keys) - 1)
+                kept = self.keys[found] == key
+                of, other = of[kept], other[kept]
+            alone[some] = np.bincount(of, minlength=len(sizes[some])) == 1
+        return alone

@@ -1,0 +1,187 @@
+"""Known events: pseudonyms alone are undone by two events, what is unrelated by none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+
+from halfmask._errors import ParameterError
+from halfmask.assess.attacks import attack
+from halfmask.assess.attacks.events import KnownEvents
+from halfmask.assess.attacks.events._facts import drawn_facts
+from halfmask.assess.attacks.events._scene import Scene
+from halfmask.assess.attacks.events._scoring import Board
+
+TOLERANCE = 0.1
+
+
+def board_of(target, seed=0, **settings):
+    scene = Scene.of(target, np.random.default_rng(seed), **settings)
+    return scene, Board.of(scene)
+
+
+def naive(scene, facts, noise):
+    """Return top trace, lead, matches of each target, by loops that share nothing."""
+    left, answers = scene.released, []
+    decay = max(noise, 1.0)
+    for target in range(len(facts.entity)):
+        score, fits = np.zeros(left.owned.n), np.zeros(left.owned.n, dtype=int)
+        for fact in range(facts.offsets[target], facts.offsets[target + 1]):
+            best, fit = {}, set()
+            for row in range(len(left.item)):
+                behind = left.time[row] - facts.time[fact]
+                off = max(scene.low - noise - behind, behind - scene.high - noise, 0.0)
+                if left.item[row] != facts.item[fact] or off > 5 * decay:
+                    continue
+                terms, inside = [np.exp(-off / decay)], off == 0
+                gaps = np.abs(left.numbers[row] - facts.numbers[fact])
+                for gap, scale, reach in zip(gaps, scene.scales, scene.reaches, strict=True):
+                    terms.append(1.0 if gap == 0 else np.exp(-gap / scale) if scale else 0.0)
+                    inside = inside and gap <= reach
+                which = left.owned.trace[row]
+                best[which] = max(best.get(which, 0.0), float(np.mean(terms)))
+                fit |= {which} if inside else set()
+            support = sum(value >= 0.5 for value in best.values())
+            for which, value in best.items():
+                score[which] += facts.weight[fact] / np.log(1 + max(support, 1)) * value
+            for which in fit:
+                fits[which] += 1
+        first, second = np.sort(score)[::-1][:2]
+        matching = np.flatnonzero(fits >= facts.needed[target])
+        answers.append(
+            (int(score.argmax()), (first - second) / score.std(), len(matching), matching)
+        )
+    return answers
+
+
+@pytest.mark.parametrize(
+    ("noise", "wrong", "rows"), [(0.0, 0, 1), (40_000.0, 1, 1), (9e6, 1, None)]
+)
+def test_scores_are_those_of_plain_loops(unprotected, noise, wrong, rows):
+    rng = np.random.default_rng(5)
+    month = (pl.col("at") / 3e6).floor().cast(pl.String)
+    original = unprotected.original.head(600).with_columns(visit=pl.col("user") + month)
+    told = unprotected.released.head(600).with_columns(
+        pl.col("at") // 40_000 * 40_000, pl.col("size") + pl.Series(rng.normal(0, 30, 600))
+    )
+    target = replace(
+        unprotected, released=told, original=original, event="visit", control=None,
+        owners=None, time_bounds=None,
+    )  # fmt: skip
+    scene, board = board_of(target, sizes=rows is None)
+    facts = drawn_facts(
+        scene.people, n_events=3, n_wrong=wrong, rows=rows, consecutive=False,
+        time_noise=noise, most=20, rng=rng,
+    )  # fmt: skip
+    got = board.scores(facts, time_noise=noise)
+    for k, (top, lead, n_fit, matching) in enumerate(naive(scene, facts, noise)):
+        assert got.lead[k] == pytest.approx(lead, abs=1e-9)
+        assert got.n_fit[k] == n_fit
+        if lead > 1e-9:
+            assert got.top[k] == top
+        if n_fit == 1:
+            assert got.sole[k] == matching[0]
+
+
+def test_pseudonyms_are_undone_and_noise_is_not(unprotected, unrelated):
+    report = attack(
+        unrelated, unprotected=unprotected, attacks=[KnownEvents()],
+        tolerance=TOLERANCE, least_power=TOLERANCE,
+    )  # fmt: skip
+    assert {finding.verdict for finding in report.findings} == {"resisted"}
+    assert len(report.findings) == 12
+    for finding in report.findings:
+        assert finding.power is not None
+        assert finding.power.success.value > 0.97
+        assert finding.outcome.success.value < 0.03
+
+
+def test_what_is_not_protected_is_broken(unprotected):
+    report = attack(unprotected, unprotected=unprotected, attacks=[KnownEvents(known=(2,))])
+    assert {finding.verdict for finding in report.findings} == {"broken"}
+
+
+def test_too_few_people_prove_nothing(unprotected, unrelated):
+    report = attack(
+        unrelated, unprotected=unprotected, attacks=[KnownEvents(known=(2,), n_attacks=60)]
+    )
+    assert {finding.verdict for finding in report.findings} == {"INVALID"}
+
+
+def test_an_attack_without_power_is_invalid(unrelated):
+    report = attack(unrelated, unprotected=unrelated, attacks=[KnownEvents(known=(2,))])
+    assert {finding.verdict for finding in report.findings} == {"INVALID"}
+
+
+def test_strangers_are_the_control_and_hit_nobody(unprotected):
+    for outcome in KnownEvents(known=(4,)).run(unprotected, seed=0):
+        assert outcome.control.value < 0.03
+        assert outcome.details["strangers matched"] == 0.0
+
+
+def test_tokens_are_not_compared_with_what_they_stand_for(unprotected):
+    tokens = unprotected.released.with_columns(pl.col("page").rank("dense"))
+    scene, _ = board_of(replace(unprotected, released=tokens))
+    assert len(np.unique(scene.people.item)) == 1
+    assert len(np.unique(board_of(unprotected)[0].people.item)) > 100
+    outcomes = KnownEvents(known=(2,)).run(replace(unprotected, released=tokens), seed=0)
+    assert outcomes[0].success.value > 0.9, "times and numbers are left"
+
+
+def test_rows_of_nobody_are_in_the_way_and_not_attacked(unprotected):
+    some = pl.Series(np.arange(unprotected.original.height) % 2 == 0)
+    nobody = unprotected.original.with_columns(
+        pl.when(some).then("user").otherwise(None).alias("user")
+    )
+    target = replace(unprotected, original=nobody)
+    scene, _ = board_of(target)
+    assert (scene.people.entity == -1).sum() == unprotected.original.height // 2
+    facts = drawn_facts(
+        scene.people, n_events=2, n_wrong=0, rows=1, consecutive=False, time_noise=0.0,
+        most=10_000, rng=np.random.default_rng(0),
+    )  # fmt: skip
+    assert (facts.entity >= 0).all()
+    assert KnownEvents(known=(2,)).run(target, seed=0)[0].success.value > 0.97
+
+
+def test_without_a_pseudonym_single_events_are_looked_for(unprotected):
+    scene, _ = board_of(replace(unprotected, pseudonym=""))
+    assert scene.released.owned.n == unprotected.released.height
+    outcomes = KnownEvents(known=(2,)).run(replace(unprotected, pseudonym=""), seed=0)
+    unique = [o for o in outcomes if o.measure == "unique matches, 2 events known"]
+    assert unique[0].success.value == 0.0, "two events never are one"
+
+
+def test_a_trace_of_two_people_is_right_by_half(unprotected):
+    pairs = unprotected.released.with_columns(pl.Series("pseudonym", np.arange(4800) // 12 // 2))
+    outcomes = KnownEvents(known=(4,)).run(replace(unprotected, released=pairs), seed=0)
+    assert outcomes[0].success.value == pytest.approx(0.5, abs=0.01)
+
+
+def test_consecutive_events_follow_each_other(unprotected):
+    scene, _ = board_of(unprotected)
+    facts = drawn_facts(
+        scene.people, n_events=4, n_wrong=0, rows=1, consecutive=True, time_noise=0.0,
+        most=50, rng=np.random.default_rng(0),
+    )  # fmt: skip
+    for k, who in enumerate(facts.entity):
+        own = np.sort(scene.people.time[scene.people.entity == who])
+        told = facts.time[facts.offsets[k] : facts.offsets[k + 1]]
+        start = np.searchsorted(own, told[0])
+        assert told.tolist() == own[start : start + 4].tolist()
+
+
+def test_the_same_seed_gives_the_same(unprotected):
+    each = KnownEvents(known=(2,))
+    assert repr(each.run(unprotected, seed=1)) == repr(each.run(unprotected, seed=1))
+
+
+@pytest.mark.parametrize(
+    "settings", [{"known": (0,)}, {"wrong": 1.5}, {"rows": 0}, {"time_noise": -1.0}, {"fewest": 0}]
+)
+def test_settings_are_checked(settings):
+    with pytest.raises(ParameterError):
+        KnownEvents(**settings)

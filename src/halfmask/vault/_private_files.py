@@ -191,7 +191,7 @@ def _check_owner(found: os.stat_result, *, what: str, mode: str) -> None:
         raise VaultError(
             f"{what} may be read or written by others: its mode is "
             f"{stat.S_IMODE(found.st_mode):04o}.",
-            hint=f"If nobody else has seen it, give it the mode {mode}; else take new keys.",
+            hint=f"If nobody else has seen it, give it the mode {mode}; else make a new one.",
         )
 
 

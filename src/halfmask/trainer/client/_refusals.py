@@ -20,7 +20,7 @@ _SAID = {
     403: ("The token doesn't allow this", "Ask for a token with the scope that it takes."),
     404: (
         "The service has no such model, for this token",
-        "Ask which there are.",
+        "Ask whoever runs it for the model's name; a token reaches those of its tenant alone.",
     ),
     408: ("The service had no time to wait for the rows", "Send fewer rows in a batch."),
     409: ("The service has something else under that name", None),

@@ -215,6 +215,7 @@ def _steps(place: str, text: str) -> list[str | Step]:
             steps.append(name[0])
             at = name.end()
         else:
+            at -= dotted
             break
     if at < len(place):
         raise PolicyError(

@@ -16,8 +16,10 @@ from halfmask.data import atomic_file
 from halfmask.events._faults import toml_error
 from halfmask.events._paths import Path, Step
 from halfmask.events._policy_sections import RuleSection, StreamSection
-from halfmask.events._sections import Section, Text
+from halfmask.events._sections import Section, Text, said_of
 from halfmask.events._shape import OutputShape
+from halfmask.events._stage_sections import AggregateSection, GuaranteeSection, WindowSection
+from halfmask.events._together import check_together, original_paths
 from halfmask.events.actions import Erase, RecodeMany
 
 if TYPE_CHECKING:
@@ -43,6 +45,11 @@ class EventPolicy(Section):
     rules
         ``[[rule]]`` in the file, one at least. Of several rules of one path, the first whose
         conditions hold does the work.
+    window
+        Windows of time, for aggregates and guarantees.
+    aggregates, guarantees
+        ``[[aggregate]]``: lines for many events together; ``[[guarantee]]``: what must hold of the
+        events that leave. One of both kinds at most.
 
     Raises
     ------
@@ -78,7 +85,10 @@ class EventPolicy(Section):
     version: Literal[1] = Field(alias="halfmask-events")
     release: Text
     stream: StreamSection = Field(default_factory=StreamSection)
-    rules: tuple[RuleSection, ...] = Field(alias="rule", min_length=1)
+    rules: tuple[RuleSection, ...] = Field(alias="rule")
+    window: WindowSection | None = None
+    aggregates: tuple[AggregateSection, ...] = Field(default=(), alias="aggregate")
+    guarantees: tuple[GuaranteeSection, ...] = Field(default=(), alias="guarantee")
 
     _folder: FilePath | None = PrivateAttr(None)
 
@@ -150,6 +160,7 @@ class EventPolicy(Section):
         texts += [path for rule in self.rules for path in rule.reads()]
         needs = {need for rule in self.rules for it in rule.steps for need in it.needs()}
         texts += [path for name, path in self.stream.paths().items() if name in needs]
+        texts += original_paths(self)
         return tuple(dict.fromkeys(Path.parse(text) for text in texts))
 
     def tables(self) -> dict[str, TableKind]:
@@ -181,6 +192,11 @@ class EventPolicy(Section):
     def model_post_init(self, context: object, /) -> None:
         """Check that the rules go together."""
         super().model_post_init(context)
+        if not self.rules:
+            raise PolicyError(
+                "The policy has no [[rule]]: nothing would leave.",
+                hint="Write one for each path that may.",
+            )
         for number, rule in enumerate(self.rules, start=1):
             try:
                 self._check(rule)
@@ -189,6 +205,7 @@ class EventPolicy(Section):
                 raise PolicyError(where + error.what, hint=error.hint) from None
         OutputShape(self.names())  # raises where two fields have one name
         self._check_tables()
+        check_together(self)
 
     def _check(self, rule: RuleSection) -> None:
         beneath = any(_beneath(other.place, rule.place) for other in self.rules)
@@ -228,6 +245,9 @@ class EventPolicy(Section):
             "release": self.release,
             **({"stream": stream} if stream else {}),
             "rule": [rule.table() for rule in self.rules],
+            **({} if self.window is None else {"window": said_of(self.window)}),
+            **({"aggregate": list(map(said_of, self.aggregates))} if self.aggregates else {}),
+            **({"guarantee": list(map(said_of, self.guarantees))} if self.guarantees else {}),
         }
 
     def __eq__(self, other: object) -> bool:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from halfmask.events._faults import policy_error
 
-__all__ = ["Number", "Section", "Text", "Whole"]
+__all__ = ["Number", "Section", "Text", "Whole", "said_of"]
 
 Number: TypeAlias = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Whole: TypeAlias = Annotated[int, Field(strict=True)]
@@ -33,3 +33,8 @@ class Section(BaseModel):
             super().__init__(**said)
         except ValidationError as error:
             raise policy_error(error, type(self)) from None
+
+
+def said_of(section: Section) -> dict[str, Any]:
+    """Return a section as TOML has it, without what is the default."""
+    return section.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude_none=True)

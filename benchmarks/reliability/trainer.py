@@ -1,7 +1,7 @@
 """What a trainer withstands: kills, too much at once, bad input, a compiler.
 
     python benchmarks/reliability/trainer.py                  # all of it; half an hour
-    python benchmarks/reliability/trainer.py --quick          # two minutes
+    python benchmarks/reliability/trainer.py --quick          # a few minutes
     python benchmarks/reliability/trainer.py --only overload
     python benchmarks/reliability/trainer.py --only kills --kills 10
 

@@ -14,7 +14,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["absent", "brought", "first_of_event", "merged", "only", "ordinals", "repeated"]
+__all__ = [
+    "absent",
+    "brought",
+    "enclosing",
+    "first_of_event",
+    "merged",
+    "only",
+    "ordinals",
+    "repeated",
+]
 
 
 def brought(values: Values, level: Level) -> Values:
@@ -25,14 +34,27 @@ def brought(values: Values, level: Level) -> Values:
     ParameterError
         If their level doesn't enclose it.
     """
+    if level.path == values.level.path:
+        return values
+    return values.take(enclosing(level, values.level.path), level)
+
+
+def enclosing(level: Level, path: str) -> NDArray[np.int64]:
+    """Return, for each slot of a level, the slot that it lies in of the level of a path.
+
+    Raises
+    ------
+    ParameterError
+        If that level doesn't enclose it.
+    """
     index: NDArray[np.int64] = np.arange(level.slots)
     at: Level | None = level
-    while at is not None and at.path != values.level.path:
+    while at is not None and at.path != path:
         index = at.parents()[index]
         at = at.above
     if at is None:
         raise ParameterError("A rule reads a field of another array than its own.")
-    return values if at is level else values.take(index, level)
+    return index
 
 
 def first_of_event(level: Level) -> NDArray[np.int64]:

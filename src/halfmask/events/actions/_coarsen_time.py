@@ -9,22 +9,17 @@ import numpy as np
 from halfmask._errors import PolicyError
 from halfmask.events._draws import event_draws
 from halfmask.events._durations import Duration, DurationText
+from halfmask.events._grid import cell_of
 from halfmask.events._times import Form, Unit, read_times, write_clock
 from halfmask.events._zones import DAY, Zone, ZoneText
 from halfmask.events.actions._action import Action
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from halfmask.events._context import Applier, Context
     from halfmask.events._values import Values
     from halfmask.events.actions._action import Supplies
 
 __all__ = ["CoarsenTime"]
-
-#: 1970-01-05 was a Monday.
-_MONDAY = 4 * DAY
-_WEEK = 7 * DAY
 
 
 class CoarsenTime(Action):
@@ -116,7 +111,7 @@ class _Coarsener:
     def apply(self, values: Values, context: Context) -> Values:
         times = read_times(values, context, zone=self._zoneless, unit=self._action.unit)
         clock = np.where(times.fits, times.utc + self._zone.ahead(times.utc), 0)
-        start, stop = self._cell(clock)
+        start, stop = cell_of(clock, self._grid)
         if self._jitter is not None:
             points = -(-(stop - start) // self._jitter)
             level = values.level
@@ -127,18 +122,3 @@ class _Coarsener:
         elif self._action.to == "nearest":
             start = np.where(clock - start >= stop - clock, stop, start)
         return write_clock(times, start, context, zone=self._zone, form=self._form)
-
-    def _cell(self, clock: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return where the cell of each time begins and ends, on the clock."""
-        if self._grid.months:
-            months = clock.astype("M8[us]").astype("M8[M]").astype(np.int64)
-            first = months // self._grid.months * self._grid.months
-            return _month_start(first), _month_start(first + self._grid.months)
-        every = self._grid.micros
-        origin = _MONDAY if every % _WEEK == 0 else 0
-        start = (clock - origin) // every * every + origin
-        return start, start + every
-
-
-def _month_start(months: NDArray[np.int64]) -> NDArray[np.int64]:
-    return np.asarray(months.astype("M8[M]").astype("M8[us]").astype(np.int64))

@@ -1,0 +1,219 @@
+"""EventClock: which pane each event belongs to, by its time, and when each pane is whole."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from halfmask._errors import DataError
+from halfmask.events._context import Context, Scene
+from halfmask.events._durations import Duration
+from halfmask.events._grid import Grid
+from halfmask.events._times import read_times
+from halfmask.events._zones import EARLIEST, Zone
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from halfmask.events._block import Block
+    from halfmask.events._policy import EventPolicy
+
+__all__ = ["Closing", "EventClock", "Pane", "Placed", "pane_of"]
+
+#: When a pane is whole, its window, and for late events the window in which they came, else None.
+Pane: TypeAlias = tuple[int, int, int | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Closing:
+    """A pane that is whole.
+
+    Parameters
+    ----------
+    at
+        The event of the block with which it is.
+    pane
+        Which.
+    """
+
+    at: int
+    pane: Pane
+
+    @property
+    def order(self) -> tuple[int, int, int, int]:
+        """What closings are sorted by: the event, then the panes' own order."""
+        end, window, late = self.pane
+        return self.at, end, window, EARLIEST - 1 if late is None else late
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Placed:
+    """The events of a block, by pane.
+
+    Parameters
+    ----------
+    panes
+        Which panes the block has events of.
+    number
+        For each event the number of its pane in `panes`, -1 for none.
+    closings
+        Panes that are whole within the block, in order; those of earlier blocks, too.
+    """
+
+    panes: tuple[Pane, ...]
+    number: NDArray[np.int64]
+    closings: tuple[Closing, ...]
+
+
+class EventClock:
+    """Tells time by the events: the latest time that was met, less the allowed lateness.
+
+    Parameters
+    ----------
+    policy
+        With a window, and the path of the time.
+
+    Notes
+    -----
+    The watermark of Akidau et al., "The dataflow model" (VLDB 2015), with a fixed bound of delay.
+
+    **Guarantees.** The pane of an event, and with which event a pane is whole, depend on the events
+    up to it alone, not on where blocks end. An event never comes to a pane that was whole. Nothing
+    depends on the clock of a machine.
+
+    **Edge cases.** A time that goes back is behind the latest, and the watermark stays. One time
+    far ahead moves it for good: what follows is late, and counted. Windows of a stream without
+    events stay open until it ends.
+    """
+
+    def __init__(self, policy: EventPolicy) -> None:
+        if policy.window is None or policy.stream.time is None:
+            raise DataError("The policy has no window.")
+        window = policy.window
+        self._path = policy.stream.time
+        self._zone = None if policy.stream.zone is None else Zone(policy.stream.zone)
+        self._unit = window.unit
+        self._grid = Grid(Duration.parse(window.every), zone=Zone(window.zone))
+        self._lateness = Duration.parse(window.lateness).micros
+        self._updates = window.late == "update"
+        self._latest: int | None = None
+        self._open: set[Pane] = set()
+        self.dropped: Counter[str] = Counter()
+
+    def place(self, block: Block, wanted: NDArray[np.bool_], *, first_event: int) -> Placed:
+        """Place the events of a block that are wanted.
+
+        Parameters
+        ----------
+        block
+            As it was read.
+        wanted
+            Which events a rule didn't refuse.
+        first_event
+            The number in the stream of the block's first event.
+        """
+        scene = Scene(read=block.values, events=block.n_events, first_event=first_event)
+        context = Context(scene=scene, path=self._path)
+        values = block.values(self._path)
+        times = read_times(values, context, zone=self._zone, unit=self._unit)
+        self.dropped["no-time"] += int(np.count_nonzero(wanted & ~times.fits))
+        used = np.flatnonzero(wanted & times.fits)
+        number = np.full(block.n_events, -1, np.int64)
+        if not len(used):
+            return Placed(panes=(), number=number, closings=())
+        utc = times.utc[used]
+        before = int(utc[0]) if self._latest is None else self._latest
+        latest = np.maximum(np.maximum.accumulate(utc), before)
+        self._latest = int(latest[-1])
+        marks = np.maximum(latest - self._lateness, EARLIEST)
+        panes, of = self._panes(utc, marks)
+        number[used] = of
+        met = tuple(panes[each] for each in range(len(panes)))
+        self._open |= set(met)
+        return Placed(panes=met, number=number, closings=self._closings(marks, used))
+
+    def _panes(
+        self, utc: NDArray[np.int64], marks: NDArray[np.int64]
+    ) -> tuple[list[Pane], NDArray[np.int64]]:
+        """Return the panes that there are, and which of them each time belongs to."""
+        windows, which = np.unique(self._grid.keys(utc), return_inverse=True)
+        ends = self._grid.ends(windows)
+        late = ends[which] <= marks
+        of = np.where(late, -1, which)
+        panes: list[Pane] = [
+            (end, window, None) for end, window in zip(ends.tolist(), windows.tolist(), strict=True)
+        ]
+        if not late.any():
+            return panes, of
+        if self._updates:
+            came = self._grid.keys(marks[late])
+            pairs, where = np.unique(
+                np.stack([windows[which[late]], came]), axis=1, return_inverse=True
+            )
+            of[late] = len(panes) + where.reshape(-1)
+            until = self._grid.ends(pairs[1]).tolist()
+            panes += list(zip(until, *pairs.tolist(), strict=True))
+        else:
+            self.dropped["late"] += int(np.count_nonzero(late))
+        there = np.unique(of[of >= 0])
+        again = np.full(len(panes) + 1, -1, np.int64)
+        again[there] = np.arange(len(there))
+        return [panes[each] for each in there.tolist()], again[of]
+
+    def _closings(self, marks: NDArray[np.int64], used: NDArray[np.int64]) -> tuple[Closing, ...]:
+        over = [pane for pane in self._open if pane[0] <= marks[-1]]
+        self._open -= set(over)
+        at = np.searchsorted(marks, np.array([pane[0] for pane in over], np.int64))
+        found = [
+            Closing(at=int(used[event]), pane=pane) for event, pane in zip(at, over, strict=True)
+        ]
+        return tuple(sorted(found, key=lambda closing: closing.order))
+
+    def finish(self, *, events: int) -> tuple[Closing, ...]:
+        """Return the panes that were still open, in order: the stream is at its end.
+
+        Parameters
+        ----------
+        events
+            Where they are said to close: behind so many events.
+        """
+        found = [Closing(at=events, pane=pane) for pane in self._open]
+        self._open.clear()
+        return tuple(sorted(found, key=lambda closing: closing.order))
+
+    def written(self, pane: Pane) -> str:
+        """Return how a pane's window is written."""
+        return self._grid.written(pane[1])
+
+    def state(self) -> dict[str, Any]:
+        """Return what the clock knows, as JSON can hold it."""
+        return {
+            "latest": self._latest,
+            "open": sorted(self._open, key=lambda pane: Closing(at=0, pane=pane).order),
+            "dropped": dict(sorted(self.dropped.items())),
+        }
+
+    def restore(self, state: Any) -> None:  # noqa: ANN401 # what JSON held
+        """Go on from what `state` returned.
+
+        Raises
+        ------
+        DataError
+            If it is no such thing.
+        """
+        try:
+            latest = state["latest"]
+            self._latest = None if latest is None else int(latest)
+            self._open = {pane_of(told) for told in state["open"]}
+            self.dropped = Counter(state["dropped"])
+        except (KeyError, TypeError, ValueError):
+            raise DataError("The state of a stream's windows is damaged.") from None
+
+
+def pane_of(told: Any) -> Pane:  # noqa: ANN401 # what JSON held
+    """Return the pane that JSON holds as a list."""
+    end, window, late = told
+    return int(end), int(window), None if late is None else int(late)

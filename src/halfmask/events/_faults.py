@@ -104,9 +104,10 @@ def _sentence(fault: ErrorDetails, model: type[BaseModel]) -> tuple[str, str | N
 
 def _place(loc: Sequence[int | str]) -> str:
     """Return where something stands below its section, to be put before what is wrong."""
+    where = ""
     match list(loc):
         case [] | ["do", 0, *_]:
-            where = ""
+            pass
         case ["rule", int(number), *_]:
             where = f"[[rule]] number {number + 1}: "
         case ["do", int(number), *_]:

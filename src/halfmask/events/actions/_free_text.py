@@ -50,7 +50,7 @@ class FreeText(Action):
     find
         What is looked for: ``email``, ``url``, ``iban``, ``card`` (with a right check digit),
         ``ip`` (of both versions), ``phone``. By default all of them.
-    names
+    people
         The name of a secret table of kind ``names``: they are found as whole words, whatever their
         case.
     found
@@ -75,14 +75,14 @@ class FreeText(Action):
 
     do: Literal["free-text"] = "free-text"
     find: tuple[What, ...] = Field(default=_ALL)
-    names: Text | None = None
+    people: Text | None = None
     found: Literal["replace", "drop"] = "replace"
 
     def model_post_init(self, context: object, /) -> None:  # noqa: ARG002 # pydantic's
         """Check that something is looked for."""
-        if not self.find and self.names is None:
+        if not self.find and self.people is None:
             raise PolicyError(
-                "free-text looks for nothing: 'find' is empty, and there's no 'names'."
+                "free-text looks for nothing: 'find' is empty, and there's no 'people'."
             )
 
     @property
@@ -92,11 +92,11 @@ class FreeText(Action):
 
     def tables(self) -> tuple[tuple[str, TableKind], ...]:
         """Return the table's name."""
-        return () if self.names is None else ((self.names, "names"),)
+        return () if self.people is None else ((self.people, "names"),)
 
     def prepared(self, supplies: Supplies) -> Applier:
         """Return the cleaner."""
-        named = () if self.names is None else supplies.table(self.names, "names").said
+        named = () if self.people is None else supplies.table(self.people, "names").said
         search = _names_pattern(named) if named else None
         drops = self.found == "drop"
 

@@ -163,7 +163,7 @@ class _Ruled:
         self._rule = rule
         self._level = level
         self._numeric = isinstance(rule, Intervals)
-        tried = self._tree(0.0 if self._numeric else "")
+        tried = self._tree(0.0 if self._numeric else "x")
         if level >= tried.height:
             raise HierarchyError(
                 f"A hierarchy has levels 0 to {tried.height - 1}; there is no level {level}."

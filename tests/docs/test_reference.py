@@ -29,6 +29,7 @@ ROOMS = (
     "assess.attacks.hashing",
     "assess.attacks.events",
     "encode",
+    "events",
     "hashing",
     "release",
     "trainer.client",

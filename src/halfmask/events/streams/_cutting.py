@@ -1,0 +1,160 @@
+"""Cutting bytes into chunks of whole lines."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from halfmask._errors import DataError
+from halfmask.events.streams._chunk import Chunk
+from halfmask.events.streams._readers import skip
+
+if TYPE_CHECKING:
+    from halfmask.events.streams._chunk import Position
+    from halfmask.events.streams._readers import Reader
+
+__all__ = ["Cutter", "begin_at"]
+
+_TAIL = 4096
+
+
+class Cutter:
+    """Cuts the bytes of one file into chunks of whole lines.
+
+    Parameters
+    ----------
+    block_bytes
+        About how many bytes a chunk has.
+    line_bytes
+        Beyond what a line is skipped rather than held.
+    position
+        Where the first byte is that is fed; None: the beginning.
+    file
+        The number of the file.
+    more
+        What else positions hold.
+    """
+
+    def __init__(
+        self,
+        *,
+        block_bytes: int,
+        line_bytes: int,
+        position: Position | None = None,
+        file: int = 1,
+        more: Position | None = None,
+    ) -> None:
+        self.block_bytes = block_bytes
+        # A line's end may have two bytes; the scanner judges what is near the limit.
+        self._most = line_bytes + 2
+        self._file = file
+        self._more = dict(more or {})
+        self._offset = int(position["offset"]) if position else 0
+        self._line = int(position["line"]) if position else 0
+        self._parts: list[bytes] = []
+        self._held = 0
+        self._skipping = False
+
+    def of(self, reader: Reader) -> Iterator[Chunk]:
+        """Yield the chunks of all that a reader has; the last line needs no end."""
+        while data := reader.read(self.block_bytes):
+            yield from self.feed(data)
+        yield from self.end()
+
+    def feed(self, data: bytes) -> Iterator[Chunk]:
+        """Yield the chunks that bytes complete."""
+        if self._skipping:
+            at = data.find(b"\n") + 1
+            if not at:
+                self._held += len(data)
+                return
+            self._held += at
+            data = data[at:]
+            yield self._oversized()
+        cut = data.rfind(b"\n") + 1
+        if cut and self._held:
+            # The first line is judged by itself: whatever the bytes came in, it's skipped or not.
+            yield self._chunk(b"".join([*self._parts, data[:cut]]))
+        elif cut:
+            yield self._chunk(data[:cut])
+        if cut < len(data):
+            self._parts.append(data[cut:])
+            self._held += len(data) - cut
+        if self._held > self._most:
+            self._parts.clear()
+            self._skipping = True
+
+    def end(self) -> Iterator[Chunk]:
+        """Yield the last line, if it had no end."""
+        if self._skipping:
+            yield self._oversized()
+        elif self._held:
+            yield self._chunk(b"".join(self._parts))
+
+    def position(self, tail: bytes = b"") -> dict[str, Any]:
+        """Return where the next line begins, and what is before it, to be known again."""
+        tail = tail[-_TAIL:]
+        told = [len(tail), hashlib.sha256(tail).hexdigest()]
+        return {**self._more, "offset": self._offset, "line": self._line, "tail": told}
+
+    def _chunk(self, data: bytes) -> Chunk:
+        lines = data.count(b"\n") + (not data.endswith(b"\n"))
+        first = self._line + 1
+        self._offset += len(data)
+        self._line += lines
+        self._parts.clear()
+        self._held = 0
+        return Chunk(
+            data=data,
+            lines=lines,
+            first_line=first,
+            file=self._file,
+            position=self.position(data),
+        )
+
+    def _oversized(self) -> Chunk:
+        self._offset += self._held
+        self._line += 1
+        self._held = 0
+        self._skipping = False
+        return Chunk(
+            data=b"",
+            lines=1,
+            first_line=self._line,
+            file=self._file,
+            position=self.position(),
+            oversized=True,
+        )
+
+
+def begin_at(reader: Reader, position: Position | None, *, read: int = 0) -> None:
+    """Read up to a position, and check that what is before it is what was before it.
+
+    Parameters
+    ----------
+    reader
+        Of the whole input, from byte `read` on.
+    position
+        Where to begin; None: where the reader is.
+    read
+        Where the reader is; not behind the tail of the position.
+
+    Raises
+    ------
+    DataError
+        If it isn't.
+    """
+    if position is None:
+        return
+    (size, wanted), offset = position["tail"], int(position["offset"])
+    found = bytearray()
+    there = skip(reader, offset - size - read)
+    while there and len(found) < size and (piece := reader.read(size - len(found))):
+        found += piece
+    if not there or hashlib.sha256(found).hexdigest() != wanted:
+        raise DataError(
+            "The input isn't the one that the run was begun with: what was worked on already "
+            "isn't in it.",
+            hint="Give the same input. To begin anew, forget what was done: --afresh.",
+        )

@@ -1,0 +1,151 @@
+"""A file of lines, plain or packed, that can be cut back to a checkpoint."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeAlias
+
+from halfmask._errors import ReleaseError
+from halfmask.events.streams._places import (
+    beside,
+    check_free,
+    lock,
+    not_ours,
+    sync_folder,
+    writing_out,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["FileSink", "Packing"]
+
+Packing: TypeAlias = Literal["gzip", "zstd"]
+
+_MEMBER_BYTES = 1 << 22
+_TAIL = 4096
+_LEVEL = 6
+
+
+class FileSink:
+    """A file of JSON lines, or of lines packed by gzip or zstd.
+
+    Parameters
+    ----------
+    path
+        The file. Until all is written it is ``.partial`` behind its name.
+    packing
+        How it is packed: in members of 4 MiB of lines, one behind the other, which any reader
+        takes for one. None: not at all.
+    appending
+        Whether it has its name from the start, since it never ends.
+    overwrite
+        Whether what is there may be replaced.
+
+    **Guarantees** - The bytes depend on the lines alone, not on breaks between.
+    """
+
+    lasting = True
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        packing: Packing | None = None,
+        appending: bool = False,
+        overwrite: bool = False,
+    ) -> None:
+        self.target: Path = Path(path)
+        self._packing = packing
+        self._overwrite = overwrite
+        self._work = self.target if appending else beside(self.target)
+        self._file: BinaryIO | None = None
+        self._length = 0
+        self._tail = b""
+        self._pending = bytearray()
+
+    def begin(self, state: Mapping[str, Any] | None, pending: bytes, *, again: bool) -> None:
+        """Open the file, and cut it back."""
+        with writing_out():
+            if again and state is not None and not self._work.exists() and self.target.exists():
+                self.target.rename(self._work)  # the run ended right after it gave the name
+            if not again:
+                for path in {self._work, self.target}:
+                    check_free(path, overwrite=self._overwrite)
+            flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+            self._file = os.fdopen(os.open(self._work, flags, 0o666), "r+b", buffering=0)
+            lock(self._file)
+            self._length = int(state["length"]) if state else 0
+            if state:
+                self._check(*state["tail"])
+            self._file.truncate(self._length)
+            self._file.seek(self._length)
+            self._pending = bytearray(pending)
+
+    def write(self, data: bytes) -> None:
+        """Write lines, packed if so many are together."""
+        if self._packing is None:
+            self._put(data)
+            return
+        self._pending += data
+        while len(self._pending) >= _MEMBER_BYTES:
+            self._put(_packed(bytes(self._pending[:_MEMBER_BYTES]), self._packing))
+            del self._pending[:_MEMBER_BYTES]
+
+    def sync(self) -> tuple[dict[str, Any], bytes]:
+        """Bring what is written to the disk."""
+        with writing_out():
+            os.fsync(self._open().fileno())
+        told = [len(self._tail), hashlib.sha256(self._tail).hexdigest()]
+        return {"length": self._length, "tail": told}, bytes(self._pending)
+
+    def finish(self) -> None:
+        """Write what is left; rename the file."""
+        if self._packing is not None and (self._pending or not self._length):
+            self._put(_packed(bytes(self._pending), self._packing))
+            self._pending.clear()
+        with writing_out():
+            os.fsync(self._open().fileno())
+            if self._work != self.target:
+                self._work.replace(self.target)
+            sync_folder(self.target.parent)
+
+    def close(self, *, done: bool) -> None:  # noqa: ARG002 # a Sink's
+        """Close the file."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def _put(self, data: bytes) -> None:
+        file, left = self._open(), memoryview(data)
+        with writing_out():
+            while left:
+                left = left[file.write(left) or 0 :]
+        self._length += len(data)
+        self._tail = (self._tail + data[-_TAIL:])[-_TAIL:]
+
+    def _check(self, size: int, wanted: str) -> None:
+        """Check that what was written before the checkpoint is there still."""
+        file = self._open()
+        file.seek(max(self._length - size, 0))
+        self._tail = file.read(size)
+        if len(self._tail) < size or hashlib.sha256(self._tail).hexdigest() != wanted:
+            raise not_ours()
+
+    def _open(self) -> BinaryIO:
+        if self._file is None:
+            raise ReleaseError("The output was closed.", hint="This is a fault of halfmask.")
+        return self._file
+
+
+def _packed(data: bytes, packing: Packing) -> bytes:
+    """Return a member of gzip or a frame of zstd; the same bytes give the same."""
+    if packing == "gzip":
+        member = zlib.compressobj(_LEVEL, wbits=31)
+        return member.compress(data) + member.flush()
+    import pyarrow as pa  # noqa: PLC0415 # 0.2 s, for zstd alone
+
+    return bytes(pa.compress(data, codec="zstd", asbytes=True))

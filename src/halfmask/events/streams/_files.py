@@ -1,0 +1,261 @@
+"""Files of JSON lines: one, or all of a folder; plain, or compressed by gzip or zstd."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from halfmask._errors import DataError
+from halfmask.events._limits import Limits
+from halfmask.events.streams._columnar import ColumnarFile
+from halfmask.events.streams._cutting import Cutter, begin_at
+from halfmask.events.streams._readers import Descriptor, reader_of
+
+if TYPE_CHECKING:
+    import threading
+
+    from halfmask.events.streams._chunk import Chunk, Position
+
+__all__ = ["BLOCK_BYTES", "COLUMNAR", "FileSource", "FolderSource", "PipeSource", "opened"]
+
+BLOCK_BYTES = 1 << 22
+LINES = (".jsonl", ".ndjson", ".json", ".log")
+COLUMNAR = (".parquet", ".arrow", ".arrows", ".feather")
+_PACKED = (".gz", ".zst", ".zstd")
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[int]:
+    """Open a file for reading; errors name no path."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        raise DataError(
+            f"The input can't be opened: {error.strerror or 'the system refused'}."
+        ) from None
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+class FileSource:
+    """One file of JSON lines; plain, gzip or zstd by what it begins with.
+
+    Parameters
+    ----------
+    path
+        The file.
+    limits
+        Beyond what a line is refused.
+    block_bytes
+        About how many bytes a chunk has.
+
+    **Guarantees** - A run that is begun again with the file goes on at the line where it was, and
+    only if the lines before are the same.
+
+    **Edge cases** - Compressed input is unpacked from its beginning to get there. Members of gzip
+    and frames of zstd may follow each other. A torn archive is an error once all whole lines before
+    have been yielded.
+    """
+
+    endless = False
+
+    def __init__(
+        self, path: str | Path, *, limits: Limits | None = None, block_bytes: int = BLOCK_BYTES
+    ) -> None:
+        self._path = Path(path)
+        self._limits = limits or Limits()
+        self._block_bytes = block_bytes
+        self._compressed = False
+        self._size = 0
+
+    def chunks(
+        self, position: Position | None, stop: threading.Event, *, file: int = 1
+    ) -> Iterator[Chunk]:
+        """Yield the file's lines from a position on."""
+        with opened(self._path) as descriptor:
+            self._size = os.fstat(descriptor).st_size
+            reader, self._compressed = reader_of(Descriptor(descriptor))
+            read = 0
+            if position and not self._compressed and stat.S_ISREG(os.fstat(descriptor).st_mode):
+                # What was read to find that out is in front of the reader: begin anew behind it.
+                read = max(int(position["offset"]) - int(position["tail"][0]), 0)
+                os.lseek(descriptor, read, os.SEEK_SET)
+                reader = Descriptor(descriptor)
+            begin_at(reader, position, read=read)
+            cutter = Cutter(
+                block_bytes=self._block_bytes,
+                line_bytes=self._limits.line_bytes,
+                position=position,
+                file=file,
+            )
+            for chunk in cutter.of(reader):
+                if stop.is_set():
+                    return
+                yield chunk
+
+    def share(self, position: Position) -> float | None:
+        """Return which share of a plain file is before a position."""
+        if self._compressed or not self._size:
+            return None
+        return min(int(position["offset"]) / self._size, 1.0)
+
+    def saved(self, position: Position) -> None:
+        """Do nothing: a checkpoint is all that is needed."""
+
+    def counts(self) -> dict[str, int]:
+        """Return no counts."""
+        return {}
+
+
+class FolderSource:
+    """All files of a folder, in the order of their names.
+
+    Parameters
+    ----------
+    path
+        The folder. Its files are JSON lines (``.jsonl``, ``.ndjson``, ``.json``, ``.log``; also
+        ``.gz``, ``.zst`` behind), Parquet or Arrow, by their names; those that begin with a dot are
+        left alone.
+    limits, block_bytes
+        As of `FileSource`.
+    roots
+        As of `ColumnarFile`.
+
+    Raises
+    ------
+    DataError
+        If it can't be read, or a file's name doesn't say what it is.
+    """
+
+    endless = False
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        limits: Limits | None = None,
+        block_bytes: int = BLOCK_BYTES,
+        roots: frozenset[str] | None = None,
+    ) -> None:
+        try:
+            found = sorted(each for each in Path(path).iterdir() if not each.name.startswith("."))
+        except OSError as error:
+            raise DataError(
+                f"The folder can't be read: {error.strerror or 'the system refused'}."
+            ) from None
+        self._files: list[tuple[str, FileSource | ColumnarFile]] = []
+        for number, each in enumerate(found, start=1):
+            ending = each.with_suffix("").suffix if each.suffix in _PACKED else each.suffix
+            if not each.is_file() or ending not in {*LINES, *COLUMNAR}:
+                raise DataError(
+                    f"File {number} of the folder, by name, isn't JSON lines, Parquet or Arrow.",
+                    hint="Names end in .jsonl, .ndjson, .json, .log (and .gz, .zst), .parquet or "
+                    ".arrow; those that begin with a dot are left alone.",
+                )
+            one: FileSource | ColumnarFile = (
+                ColumnarFile(each, roots=roots)
+                if ending in COLUMNAR
+                else FileSource(each, limits=limits, block_bytes=block_bytes)
+            )
+            self._files.append((each.name, one))
+
+    def chunks(self, position: Position | None, stop: threading.Event) -> Iterator[Chunk]:
+        """Yield the lines of each file from a position on."""
+        first = self._first(position)
+        for number, (_, source) in enumerate(self._files[first:], start=first + 1):
+            within = position["within"] if position and number == first + 1 else None
+            names = [name for name, _ in self._files[:number]]
+            try:
+                for chunk in source.chunks(within, stop, file=number):
+                    told = {"names": names, "within": chunk.position}
+                    yield replace(chunk, position=told)
+            except DataError as error:
+                raise DataError(
+                    f"File {number} of the folder: {error.what}", hint=error.hint
+                ) from None
+            if stop.is_set():
+                return
+
+    def _first(self, position: Position | None) -> int:
+        """Return which file a position is in."""
+        if position is None:
+            return 0
+        names = list(position["names"])
+        if [name for name, _ in self._files[: len(names)]] != names:
+            raise DataError(
+                "The folder's files, up to the one that was worked on, aren't those that the run "
+                "was begun with.",
+                hint="Later files may come, but not before that one in the order of names.",
+            )
+        return len(names) - 1
+
+    def share(self, position: Position) -> float | None:
+        """Return which share of the files is before a position."""
+        return (len(position["names"]) - 1) / max(len(self._files), 1)
+
+    def saved(self, position: Position) -> None:
+        """Do nothing: a checkpoint is all that is needed."""
+
+    def counts(self) -> dict[str, int]:
+        """Return how many files there are."""
+        return {"files": len(self._files)}
+
+
+class PipeSource:
+    """Lines that come through a pipe, such as standard input; plain, gzip or zstd.
+
+    Parameters
+    ----------
+    descriptor
+        Of the pipe.
+    limits, block_bytes
+        As of `FileSource`.
+
+    **Edge cases** - A pipe can't be wound back: to go on after a break, give the same stream from
+    its beginning. What was worked on already is read again, checked to be the same, and skipped.
+    """
+
+    endless = False
+
+    def __init__(
+        self,
+        descriptor: int,
+        *,
+        limits: Limits | None = None,
+        block_bytes: int = BLOCK_BYTES,
+    ) -> None:
+        self._descriptor = descriptor
+        self._limits = limits or Limits()
+        self._block_bytes = block_bytes
+
+    def chunks(self, position: Position | None, stop: threading.Event) -> Iterator[Chunk]:
+        """Yield the lines behind a position."""
+        reader, _ = reader_of(Descriptor(self._descriptor, stop))
+        begin_at(reader, position)
+        cutter = Cutter(
+            block_bytes=self._block_bytes,
+            line_bytes=self._limits.line_bytes,
+            position=position,
+        )
+        while data := reader.read(self._block_bytes):
+            yield from cutter.feed(data)
+        if not stop.is_set():  # else the rest of the last line may yet come
+            yield from cutter.end()
+
+    def share(self, position: Position) -> float | None:  # noqa: ARG002 # a Source's
+        """Return None: nobody knows how much will come."""
+        return None
+
+    def saved(self, position: Position) -> None:
+        """Do nothing: a checkpoint is all that is needed."""
+
+    def counts(self) -> dict[str, int]:
+        """Return no counts."""
+        return {}

@@ -1,0 +1,129 @@
+"""A folder of numbered parts that can be cut back to a checkpoint."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from halfmask._errors import ReleaseError
+from halfmask.events.streams._file_sink import FileSink
+from halfmask.events.streams._places import beside, check_free, sync_folder, writing_out
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from halfmask.events.streams._file_sink import Packing
+
+__all__ = ["FolderSink"]
+
+_ENDINGS = {None: "", "gzip": ".gz", "zstd": ".zst"}
+_PART_BYTES = 1 << 28
+
+
+class FolderSink:
+    """A folder of numbered parts: ``part-00001.jsonl``, and so on.
+
+    Parameters
+    ----------
+    path
+        The folder. Until all is written it is ``.partial`` behind its name.
+    packing
+        As of `FileSink`.
+    part_bytes
+        A part ends with the first line at or behind so many bytes of lines.
+    appending, overwrite
+        As of `FileSink`.
+    """
+
+    lasting = True
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        packing: Packing | None = None,
+        part_bytes: int = _PART_BYTES,
+        appending: bool = False,
+        overwrite: bool = False,
+    ) -> None:
+        self.target: Path = Path(path)
+        self._packing = packing
+        self._part_bytes = part_bytes
+        self._overwrite = overwrite
+        self._work = self.target if appending else beside(self.target)
+        self._number = 1
+        self._filled = 0
+        self._part: FileSink | None = None
+
+    def begin(self, state: Mapping[str, Any] | None, pending: bytes, *, again: bool) -> None:
+        """Make the folder, or remove the parts behind the checkpoint."""
+        with writing_out():
+            if again and state is not None and not self._work.exists() and self.target.exists():
+                self.target.rename(self._work)
+            if not again:
+                for path in {self._work, self.target}:
+                    check_free(path, overwrite=self._overwrite)
+                if self._work.is_dir() and self._work != self.target:
+                    shutil.rmtree(self._work)
+            self._work.mkdir(exist_ok=True)
+            self._number = int(state["part"]) if state else 1
+            self._filled = int(state["filled"]) if state else 0
+            for path in self._work.iterdir():
+                if path.name.startswith("part-") and path.name > self._name(self._number):
+                    path.unlink()
+            self._part = self._opened(None if state is None else state["file"], pending, again)
+
+    def write(self, data: bytes) -> None:
+        """Write lines, to the next part where one is full."""
+        while data:
+            cut = len(data)
+            if self._filled + len(data) >= self._part_bytes:
+                cut = data.index(b"\n", max(self._part_bytes - self._filled - 1, 0)) + 1
+            self._current().write(data[:cut])
+            self._filled += cut
+            data = data[cut:]
+            if self._filled >= self._part_bytes:
+                self._current().finish()
+                self._current().close(done=True)
+                self._number, self._filled = self._number + 1, 0
+                self._part = self._opened(None, b"", again=True)
+
+    def sync(self) -> tuple[dict[str, Any], bytes]:
+        """Bring what is written to the disk."""
+        told, pending = self._current().sync()
+        with writing_out():
+            sync_folder(self._work)
+        return {"part": self._number, "filled": self._filled, "file": told}, pending
+
+    def finish(self) -> None:
+        """Finish the last part; rename the folder."""
+        self._current().finish()
+        with writing_out():
+            if not self._filled and self._number > 1:
+                (self._work / self._name(self._number)).unlink()
+            sync_folder(self._work)
+            if self._work != self.target:
+                if self._overwrite and self.target.is_dir():
+                    shutil.rmtree(self.target)
+                self._work.rename(self.target)
+            sync_folder(self.target.parent)
+
+    def close(self, *, done: bool) -> None:
+        """Close the last part."""
+        if self._part is not None:
+            self._part.close(done=done)
+
+    def _name(self, number: int) -> str:
+        return f"part-{number:05}.jsonl{_ENDINGS[self._packing]}"
+
+    def _opened(self, state: Mapping[str, Any] | None, pending: bytes, again: bool) -> FileSink:  # noqa: FBT001 # as begin has it
+        path = self._work / self._name(self._number)
+        part = FileSink(path, packing=self._packing, appending=True, overwrite=self._overwrite)
+        part.begin(state, pending, again=again)
+        return part
+
+    def _current(self) -> FileSink:
+        if self._part is None:
+            raise ReleaseError("The output was closed.", hint="This is a fault of halfmask.")
+        return self._part

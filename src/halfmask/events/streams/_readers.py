@@ -1,0 +1,197 @@
+"""Readers: the bytes of a file, out of gzip or zstd where it is compressed."""
+
+from __future__ import annotations
+
+import os
+import select
+import zlib
+from contextlib import suppress
+from typing import TYPE_CHECKING, Protocol
+
+from halfmask._errors import DataError
+
+if TYPE_CHECKING:
+    import threading
+
+    import pyarrow as pa
+
+__all__ = ["Bytes", "Descriptor", "Reader", "reader_of", "skip"]
+
+#: No event begins with these, so that nobody has to say how an input is compressed.
+_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+_PIECE = 1 << 18
+_WAIT_SECONDS = 0.1
+
+
+class Reader(Protocol):
+    """Bytes in their order."""
+
+    def read(self, size: int) -> bytes:
+        """Return up to so many bytes, at least one; none at the end.
+
+        Raises
+        ------
+        DataError
+            If it can't be read, or is torn; all bytes before have been returned.
+        """
+        ...
+
+
+class Descriptor:
+    """An open file or pipe.
+
+    Parameters
+    ----------
+    descriptor
+        Is read from where it is.
+    stop
+        When it is set, waiting for a pipe ends as the pipe's end would.
+    """
+
+    def __init__(self, descriptor: int, stop: threading.Event | None = None) -> None:
+        self._descriptor = descriptor
+        self._stop = stop
+
+    def read(self, size: int) -> bytes:
+        """Return what is there, or wait for it."""
+        try:
+            while self._stop is not None and not self._ready():
+                if self._stop.is_set():
+                    return b""
+            return os.read(self._descriptor, size)
+        except OSError as error:
+            raise DataError(
+                f"The input can't be read: {error.strerror or 'the system refused'}."
+            ) from None
+
+    def _ready(self) -> bool:
+        return bool(select.select([self._descriptor], [], [], _WAIT_SECONDS)[0])
+
+
+class Bytes:
+    """Bytes that were read already, then those of another reader."""
+
+    def __init__(self, head: bytes, rest: Reader) -> None:
+        self._head = head
+        self._rest = rest
+
+    def read(self, size: int) -> bytes:
+        """Return what was read already first."""
+        if not self._head:
+            return self._rest.read(size)
+        found, self._head = self._head[:size], self._head[size:]
+        return found
+
+
+class _Gzip:
+    """Members of gzip, one behind the other."""
+
+    def __init__(self, packed: Reader) -> None:
+        self._packed = packed
+        self._left = b""
+        self._member = zlib.decompressobj(wbits=31)
+        self._begun = False
+
+    def read(self, size: int) -> bytes:
+        while True:
+            if not self._left:
+                self._left = self._packed.read(_PIECE)
+            if not self._left:
+                if self._begun:
+                    raise _torn()
+                return b""
+            if not self._begun and not self._left.strip(b"\0"):
+                self._left = b""  # padding behind the last member, as tapes have it
+                continue
+            self._begun = True
+            try:
+                found = self._member.decompress(self._left, size)
+            except zlib.error:
+                raise _torn() from None
+            self._left = self._member.unconsumed_tail
+            if self._member.eof:
+                self._left = self._member.unused_data
+                self._member = zlib.decompressobj(wbits=31)
+                self._begun = False
+            if found:
+                return found
+
+
+class _Zstd:
+    """Frames of zstd, one behind the other."""
+
+    def __init__(self, packed: Reader) -> None:
+        self._stream = _arrow_stream(packed)
+        self._failed = False
+
+    def read(self, size: int) -> bytes:
+        # Arrow gives nothing of a read that it can't finish; one byte at a time gives them all.
+        # It reads on through what it had read before the place that is torn.
+        size = 1 if self._failed else min(size, _PIECE)
+        try:
+            return bytes(self._stream.read(size))
+        except OSError:
+            if self._failed:
+                raise _torn() from None
+            self._failed = True
+            return self.read(size)
+
+
+def _arrow_stream(packed: Reader) -> pa.NativeFile:
+    import pyarrow as pa  # noqa: PLC0415 # 0.2 s, for zstd alone
+
+    return pa.CompressedInputStream(pa.PythonFile(_Filelike(packed), mode="r"), "zstd")
+
+
+class _Filelike:
+    """What Arrow wants of a file."""
+
+    closed = False
+
+    def __init__(self, packed: Reader) -> None:
+        self._packed = packed
+
+    def read(self, size: int) -> bytes:
+        return self._packed.read(size)
+
+    def readable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def reader_of(raw: Reader) -> tuple[Reader, bool]:
+    """Return a reader of what is in a file or pipe, and whether it was compressed."""
+    head = b""
+    while len(head) < len(_ZSTD):
+        found = raw.read(len(_ZSTD) - len(head))
+        if not found:
+            break
+        head += found
+    whole = Bytes(head, raw)
+    if head.startswith(_GZIP):
+        return _Gzip(whole), True
+    if head == _ZSTD:
+        return _Zstd(whole), True
+    return whole, False
+
+
+def skip(reader: Reader, size: int) -> bool:
+    """Read so many bytes and forget them; return whether there were as many."""
+    with suppress(DataError):
+        while size:
+            found = reader.read(min(size, 1 << 20))
+            if not found:
+                return False
+            size -= len(found)
+        return True
+    return False
+
+
+def _torn() -> DataError:
+    return DataError(
+        "The compressed input ends before its end, or is damaged.",
+        hint="What was whole before that place was worked on. Put the whole input in its place and "
+        "run again: it goes on from there.",
+    )

@@ -1,0 +1,139 @@
+"""Tables out of JSON lines: Parquet or Arrow, made when all lines are there."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from halfmask._errors import DataError
+from halfmask.data import atomic_file
+from halfmask.events.streams._file_sink import FileSink
+from halfmask.events.streams._places import beside, check_free, writing_out
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pyarrow as pa
+
+__all__ = ["TableSink"]
+
+_GROUP_BYTES = 1 << 24
+
+
+class TableSink:
+    """A Parquet or Arrow file with a row for each line.
+
+    Parameters
+    ----------
+    path
+        Ends in ``.parquet`` or ``.arrow``. Until all lines are there, they are ``.partial`` behind
+        its name, as JSON.
+    overwrite
+        Whether what is there may be replaced.
+
+    **Guarantees** - Texts stay texts, whatever they look like. A field that some lines lack is null
+    there; whole numbers become fractions where others of the field are.
+
+    **Edge cases** - A field that is text in one line and a number or an object in another can't be
+    a column: then it is an error, and the lines stay in the ``.partial`` file. Whole numbers beyond
+    64 bits can't, either. Without any line there are no columns.
+    """
+
+    lasting = True
+
+    def __init__(self, path: str | Path, *, overwrite: bool = False) -> None:
+        self.target: Path = Path(path)
+        self._overwrite = overwrite
+        self._lines = FileSink(beside(self.target), appending=True, overwrite=overwrite)
+        self._again = False
+
+    def begin(self, state: Mapping[str, Any] | None, pending: bytes, *, again: bool) -> None:
+        """Open the file of lines."""
+        if not again:
+            check_free(self.target, overwrite=self._overwrite)
+        self._again = again
+        self._lines.begin(state, pending, again=again)
+
+    def write(self, data: bytes) -> None:
+        """Write lines."""
+        self._lines.write(data)
+
+    def sync(self) -> tuple[dict[str, Any], bytes]:
+        """Bring the lines to the disk."""
+        return self._lines.sync()
+
+    def finish(self) -> None:
+        """Make the table."""
+        import pyarrow as pa  # noqa: PLC0415 # 0.2 s
+        import pyarrow.parquet as pq  # noqa: PLC0415 # the same
+
+        schema = pa.schema([])
+        for group in self._groups():
+            schema = self._unified(schema, group.schema)
+        with atomic_file(self.target, overwrite=self._overwrite or self._again) as file:
+            writer = (
+                pq.ParquetWriter(file, schema, compression="zstd")
+                if self.target.suffix == ".parquet"
+                else pa.ipc.new_file(file, schema)
+            )
+            with writer:
+                for group in self._groups(schema):
+                    writer.write_table(group)
+
+    def close(self, *, done: bool) -> None:
+        """Close the file of lines; remove it when the table is there."""
+        self._lines.close(done=done)
+        if done:
+            with writing_out():
+                self._lines.target.unlink(missing_ok=True)
+
+    def _groups(self, schema: pa.Schema | None = None) -> Iterator[pa.Table]:
+        import pyarrow as pa  # noqa: PLC0415 # 0.2 s
+        import pyarrow.json as pj  # noqa: PLC0415 # the same
+
+        how = pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="infer")
+        for data in self._blocks():
+            reading = pj.ReadOptions(block_size=len(data) + 1, use_threads=False)
+            try:
+                yield pj.read_json(io.BytesIO(data), read_options=reading, parse_options=how)
+            except pa.ArrowException:
+                raise _mixed() from None
+
+    def _blocks(self) -> Iterator[bytes]:
+        """Yield the lines in blocks of some megabytes."""
+        with writing_out(), self._lines.target.open("rb") as file:
+            while data := file.read(_GROUP_BYTES):
+                yield data + file.readline()
+
+    def _unified(self, schema: pa.Schema, other: pa.Schema) -> pa.Schema:
+        import pyarrow as pa  # noqa: PLC0415 # 0.2 s
+
+        read = pa.schema([field.with_type(_as_text(field.type)) for field in other])
+        try:
+            return pa.unify_schemas([schema, read], promote_options="permissive")
+        except pa.ArrowException:
+            raise _mixed() from None
+
+
+def _as_text(kind: Any) -> Any:  # noqa: ANN401 # Arrow's types have no common stubs
+    """Return the type with text where Arrow guessed a time."""
+    import pyarrow as pa  # noqa: PLC0415 # 0.2 s
+
+    if pa.types.is_temporal(kind):
+        return pa.string()
+    if pa.types.is_list(kind):
+        return pa.list_(_as_text(kind.value_type))
+    if pa.types.is_struct(kind):
+        fields = (kind.field(i) for i in range(kind.num_fields))
+        return pa.struct([field.with_type(_as_text(field.type)) for field in fields])
+    return kind
+
+
+def _mixed() -> DataError:
+    return DataError(
+        "A field holds values that can't be one column: text in one line, and a number, an object "
+        "or a very large number in another.",
+        hint="Write JSON lines, or let the policy give the field one type.",
+    )

@@ -183,7 +183,7 @@ def test_a_byte_order_mark_stands_only_before_the_first_line():
 def test_nothing_gives_no_events(data):
     block = scan_block(data, PathTree(["a", "b[].c"]))
 
-    assert (block.n_events, block.bad) == (0, ())
+    assert (block.n_events, len(block.bad)) == (0, 0)
     assert block.values("b[].c").objects() == []
 
 
@@ -251,7 +251,7 @@ def test_whatever_a_line_is_full_of_it_is_refused_at_once(piece, reason, size):
 def test_more_places_than_stars_may_mean_are_refused():
     lines = b"".join(b'{"k%d": 1}\n' % (n % 30) for n in range(60))
 
-    block = scan_block(lines, PathTree(["*"]), Limits(paths=21))
+    block = scan_block(lines, PathTree(["*"]), Limits(paths=20))
 
     assert len(block.paths) == 20
     assert list(range(1, 21)) == [n for n in block.lines.tolist() if n <= 30]
@@ -279,3 +279,13 @@ def test_no_content_is_in_what_is_said_of_a_block():
     block = scan_block(b'{"canary": "canary"}\n{"canary": canary\n', PathTree(["a"]))
 
     assert "canary" not in repr(block)
+
+
+def test_bad_lines_are_counted_cut_and_looked_at_alike():
+    block = scan_block(b'x\n{"a":1}\n[]\n' * 2000, PathTree(["a"]))
+
+    assert 4000 == len(block.bad) == len(list(block.bad))
+    assert block.bad.counts() == {Reason.NOT_JSON: 2000, Reason.NOT_AN_OBJECT: 2000}
+    assert list(block.bad)[1030:1040] == list(block.bad[1030:1040])
+    assert block.bad[-1].line == 6000
+    assert repr(block.bad) == "<4000 bad lines>"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 from random import Random
 
 import pytest
@@ -116,7 +117,7 @@ def test_mutated_bytes_are_refused_exactly_where_a_strict_reader_refuses(event, 
 
     value = accepted(text)
     if not text.strip(b" \t\r"):
-        assert (block.n_events, block.bad) == (0, ())
+        assert (block.n_events, len(block.bad)) == (0, 0)
     elif block.bad and block.bad[0].reason == "duplicate-key":
         assert value is not MISSING
     else:
@@ -164,3 +165,20 @@ def test_a_block_is_the_same_whatever_room_there_is_at_first(size, monkeypatch):
     assert block.values("a[]").objects() == [1, 2, {}] * 200
     assert block.values("a[].b").objects() == [..., ..., "A"] * 200
     assert block.values("cA").objects() == [None] * 200
+
+
+def test_threads_that_share_a_tree_find_the_same():
+    lines = [
+        b"".join(b'{"k%d": {"x": [%d]}, "t": "%d"}\n' % (n % 40 + k, n, k) for n in range(500))
+        for k in range(8)
+    ]
+    tree = PathTree(["t", "*.x[]"])
+
+    with ThreadPoolExecutor(4) as threads:
+        blocks = list(threads.map(lambda data: scan_block(data, tree), lines))
+
+    for data, found in zip(lines, blocks, strict=True):
+        alone = scan_block(data, tree)
+        assert alone.paths == found.paths
+        for path in alone.paths:
+            assert alone.values(path).objects() == found.values(path).objects()

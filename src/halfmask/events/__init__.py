@@ -8,7 +8,8 @@ copied: there is no code that could.
 
 from __future__ import annotations
 
-from halfmask.events._block import BadLine, Block, Reason, scan_block
+from halfmask.events._bad_lines import BadLine, BadLines, Reason
+from halfmask.events._block import Block, scan_block
 from halfmask.events._limits import Limits
 from halfmask.events._path_tree import PathTree
 from halfmask.events._paths import Path, Step
@@ -22,6 +23,7 @@ from halfmask.events._writing import write_block
 
 __all__ = [
     "BadLine",
+    "BadLines",
     "Block",
     "Changed",
     "EventPolicy",

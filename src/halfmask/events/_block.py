@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from halfmask._errors import DataError, ParameterError
+from halfmask.events._bad_lines import BadLines
 from halfmask.events._limits import Limits
 from halfmask.events._paths import Path, Step
 from halfmask.events._values import Kind, Level, Values
@@ -21,50 +21,13 @@ if TYPE_CHECKING:
 
     from halfmask.events._path_tree import PathTree, Sprout
 
-__all__ = ["BadLine", "Block", "Reason", "scan_block"]
+__all__ = ["Block", "scan_block"]
 
 #: How many bytes can be read behind the last line: as many as are looked at at once, and some.
 _PADDING = 128
 #: The tape has places of 32 bits.
 _LARGEST = (1 << 31) - (1 << 16)
 _BOM = b"\xef\xbb\xbf"
-
-
-class Reason(StrEnum):
-    """Why a line was refused; never what was in it."""
-
-    NOT_JSON = "not-json"
-    NOT_UTF8 = "not-utf8"
-    LONE_SURROGATE = "lone-surrogate"
-    TOO_DEEP = "too-deep"
-    TOO_LONG = "too-long"
-    DUPLICATE_KEY = "duplicate-key"
-    NOT_AN_OBJECT = "not-an-object"
-    TOO_MANY_PATHS = "too-many-paths"
-
-
-#: By the numbers that the scanner has for them, which begin at 1.
-_REASONS = tuple(Reason)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BadLine:
-    """A line that was refused.
-
-    Parameters
-    ----------
-    line
-        Its number in the input, from 1 on.
-    reason
-        Why.
-    start, stop
-        Where it stands in the bytes of its block, without its end.
-    """
-
-    line: int
-    reason: Reason
-    start: int
-    stop: int
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -95,7 +58,7 @@ class Block:
     n_lines
         How many lines were read: events, refused and blank ones.
     bad
-        Lines that were refused; they take no slots.
+        Lines that were refused, in their order; they take no slots.
     levels
         The levels that values stand at, by path; ``""`` is that of the events.
     paths
@@ -113,7 +76,7 @@ class Block:
     n_events: int
     n_lines: int
     lines: NDArray[np.int64]
-    bad: tuple[BadLine, ...]
+    bad: BadLines
     levels: Mapping[str, Level]
     paths: tuple[str, ...]
     _data: NDArray[np.uint8] = field(repr=False)
@@ -227,6 +190,7 @@ class _Scan:
         from halfmask.kernels.json_scan import State, count_lines  # noqa: PLC0415 # as above
 
         self.sprout, self.limits = sprout, limits
+        self.named = sprout.count
         given = memoryview(data).cast("B")
         if len(given) > _LARGEST:
             raise DataError(
@@ -268,10 +232,7 @@ class _Scan:
             n_events=events,
             n_lines=int(state[place.LINE]) - self.first_line + 1,
             lines=self.lines[:events].copy(),
-            bad=tuple(
-                BadLine(line=line, reason=_REASONS[reason - 1], start=start, stop=stop)
-                for line, reason, start, stop in self.bad[:refused].tolist()
-            ),
+            bad=BadLines(self.bad[:refused].copy()),
             levels=MappingProxyType(_levels(events, sprout, entries)),
             paths=tuple(str(Path(steps=sprout.steps[node])) for node in wanted),
             _data=self.data,
@@ -319,7 +280,7 @@ class _Scan:
         from halfmask.kernels.json_scan import TOO_MANY_PATHS, State  # noqa: PLC0415 # as above
 
         node = int(self.state[State.NODE])
-        if self.sprout.count >= self.limits.paths:
+        if self.sprout.count - self.named >= self.limits.paths:
             self.state[State.REFUSED] = TOO_MANY_PATHS
             return
         if element:

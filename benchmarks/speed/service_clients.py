@@ -1,7 +1,7 @@
 """The clients of `service.py`, processes of their own: one pushes, one asks for predictions.
 
-Each says that it is ready, waits for `go MODEL` on standard input, works, and answers by one line
-of JSON. Nothing is compiled, fitted or made while the time runs.
+Each says that it is ready, waits for `go MODEL`, or `go MODEL RATE`, on standard input, works, and
+answers by one line of JSON. Nothing is compiled, fitted or made while the time runs.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import json
 import sys
 import threading
 import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -28,8 +29,20 @@ def tell(**told: object) -> None:
     print(json.dumps(told), flush=True)
 
 
+def paced(batches: Iterable[HashedRows], rows: int, rate: float) -> Iterator[HashedRows]:
+    """Yield so many rows at a time, no more of them a second than the rate; 0 is any rate."""
+    began, done = time.perf_counter(), 0
+    for batch in batches:
+        for first in range(0, len(batch), rows):
+            part = batch.slice(first, first + rows)
+            done += len(part)
+            if rate:
+                time.sleep(max(0.0, began + done / rate - time.perf_counter()))
+            yield part
+
+
 def push(client: TrainerClient, table: str, bits: int, *, in_flight: int, batch_rows: int) -> None:
-    """Hash and push the table whenever it is asked for."""
+    """Hash and push the table whenever it is asked for, at the rate that is said."""
     sample = pl.scan_parquet(table).head(FITTED_ROWS).collect()
     hasher = FileHasher.fit(
         sample, settings=Settings(bits=bits), secret=Secret.fresh(), label="clicked"
@@ -39,9 +52,10 @@ def push(client: TrainerClient, table: str, bits: int, *, in_flight: int, batch_
     list(client.predict("warm", hasher.rows(sample.head(100))))
     tell(ready=True)
     for line in sys.stdin:
-        name = line.split()[1]
+        _, name, rate = line.split()
         began, spent = time.perf_counter(), time.process_time()
-        done = client.push(name, hasher.rows(table), in_flight=in_flight, batch_rows=batch_rows)
+        rows = paced(hasher.rows(table), batch_rows, float(rate))
+        done = client.push(name, rows, in_flight=in_flight, batch_rows=batch_rows)
         acknowledged = time.perf_counter() - began
         while (told := client.metrics(name))["learned"] < told["logged"]:
             time.sleep(0.002)

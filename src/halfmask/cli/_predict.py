@@ -91,7 +91,7 @@ def predict(
         bool,
         typer.Option("--probabilities", help="Write a column of probabilities for each class."),
     ] = False,
-    batch_rows: BatchRowsOption = 16_384,
+    batch_rows: BatchRowsOption = 4096,
     in_flight: InFlightOption = 2,
     journal: JournalOption = None,
     overwrite: OverwriteOption = False,

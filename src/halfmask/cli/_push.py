@@ -72,7 +72,7 @@ def push(
             "once. Another word learns from them again. Don't let it tell a secret.",
         ),
     ] = "",
-    batch_rows: BatchRowsOption = 16_384,
+    batch_rows: BatchRowsOption = 4096,
     in_flight: InFlightOption = 1,
     journal: JournalOption = None,
     compression: CompressionOption = "none",

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["BATCH_ROWS", "TrainerClient"]
 
 #: Two or three megabytes of 39 features.
-BATCH_ROWS = 16_384
+BATCH_ROWS = 4096
 _MOST_AT_ONCE = 32
 
 

@@ -30,6 +30,7 @@ ROOMS = (
     "assess.attacks.events",
     "encode",
     "events",
+    "events.actions",
     "hashing",
     "release",
     "trainer.client",

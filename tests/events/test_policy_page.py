@@ -1,4 +1,4 @@
-"""The reference of the policy tells every key, choice, reason and weakness; no more and no fewer."""
+"""The reference of the policy tells every key, choice, reason and weakness, and no others."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Learning online: beside bare loops, and from a file of texts beside Vowpal Wabbit.
 
     python benchmarks/peers.py --only vowpalwabbit river
-    python benchmarks/speed/trainer.py            # 2 million records, 5 turns; six minutes
-    python benchmarks/speed/trainer.py --quick    # 500,000 records, 3 turns; a minute and a half
+    python benchmarks/speed/trainer.py            # 2 million records, 5 turns; two to six minutes
+    python benchmarks/speed/trainer.py --quick    # 500,000 records, 3 turns; half a minute
 
 In memory: records of 39 features learnt by `OnlineLearner` at its defaults (normalized, invariant,
 measured as it learns, whole batches or nothing) beside loops of a dozen lines that do nothing but

@@ -92,9 +92,13 @@ class Context:
 
     def scalars(self, values: Values, *kinds: Kind) -> NDArray[np.bool_]:
         """Return where values are of some kinds; others but NULL and MISSING are failures."""
-        fits = np.isin(values.kinds, np.array(kinds, np.uint8))
-        wrong = ~fits & (values.kinds > Kind.NULL)
-        self.fail("wrong-type", values.level, wrong)
+        table = np.zeros(len(Kind), np.bool_)
+        table[list(kinds)] = True
+        fits = np.asarray(table[values.kinds], np.bool_)
+        table[: Kind.NULL + 1] = True
+        right = table[values.kinds]
+        if not right.all():
+            self.fail("wrong-type", values.level, ~right)
         return fits
 
 

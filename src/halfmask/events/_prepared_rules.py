@@ -56,6 +56,11 @@ class RuleAt:
         ]
         return cls(number=number, kinds=rule.place.kinds, when=rule.when, appliers=appliers)
 
+    @property
+    def picks(self) -> bool:
+        """Whether it is for some values alone."""
+        return bool(self.when) or len(self.kinds) < len(Kind) - 1
+
     def state(self) -> list[Any]:
         """Return what its actions know, as JSON can hold it."""
         return [it.state() if isinstance(it, SequenceApplier) else None for it in self.appliers]
@@ -86,22 +91,27 @@ class PathRules:
 
     def apply(self, values: Values, scene: Scene, done: Callable[[int, Context], None]) -> Values:
         """Return what becomes of the values of the path."""
+        if len(self.rules) == 1 and not self.rules[0].picks:
+            return self._by(self.rules[0], values, scene, done)
         left = values.kinds != Kind.MISSING
         made: list[Values] = []
         for rule in self.rules:
             context = Context(scene=scene, path=self.path)
-            here = left
-            if len(rule.kinds) < len(Kind) - 1:
-                here = here & np.isin(values.kinds, np.array(sorted(rule.kinds), np.uint8))
+            here = left & np.isin(values.kinds, np.array(sorted(rule.kinds), np.uint8))
             for condition in rule.when:
                 here = here & condition.holds(context.values(condition.path, values.level))
             left = left & ~here
-            found = only(values, here)
-            for applier in rule.appliers:
-                found = applier.apply(found, context)
-            done(rule.number, context)
-            made.append(found)
+            made.append(self._by(rule, only(values, here), scene, done))
         return merged(made) if made else absent(values.level)
+
+    def _by(
+        self, rule: RuleAt, values: Values, scene: Scene, done: Callable[[int, Context], None]
+    ) -> Values:
+        context = Context(scene=scene, path=self.path)
+        for applier in rule.appliers:
+            values = applier.apply(values, context)
+        done(rule.number, context)
+        return values
 
 
 def matching(rules: Sequence[RuleSection], path: str, skipped: frozenset[int]) -> list[int]:

@@ -93,7 +93,7 @@ class Quantities:
         """Return numbers in place of those that were read, with the units that those had."""
         level = self.source.level
         columns = []
-        for each in np.unique(places[fits]).tolist():
+        for each in np.flatnonzero(np.bincount(places[fits])).tolist():
             there = fits & (places == each)
             columns.append(Values.from_decimals(level, units, each, there))
         numbers = merged(columns) if columns else absent(level)

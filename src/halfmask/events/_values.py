@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import IntEnum
 from functools import partial
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from halfmask._errors import ParameterError
 from halfmask._validation import integer_at_least
+from halfmask.events._level import Level
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,100 +49,6 @@ class Kind(IntEnum):
 
 
 _KINDS = tuple(Kind)
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Level:
-    """Where values stand: one slot for each event, or for each element of an array.
-
-    Parameters
-    ----------
-    path
-        The path of the elements, such as ``"products[]"``; ``""`` is the level of the events.
-    event
-        Number in the block of each slot's event, ascending.
-    offsets
-        Slots ``offsets[i]`` to ``offsets[i + 1]`` belong to slot i of the level above; empty for
-        the level of events.
-    present
-        Whether slot i of the level above holds an array at all: an empty one has no slots either.
-        Empty for the level of events.
-    above
-        The level that encloses it; None for the level of events.
-
-    **Guarantees** - Slots are in the order of the input.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> orders = Level.of_events(2)
-    >>> lines = Level.under(orders, "products[]", np.array([2, 1]))
-    >>> lines.slots, lines.event.tolist(), lines.offsets.tolist()
-    (3, [0, 0, 1], [0, 2, 3])
-    """
-
-    path: str
-    event: NDArray[np.int64]
-    offsets: NDArray[np.int64]
-    present: NDArray[np.bool_]
-    above: Level | None
-
-    @property
-    def slots(self) -> int:
-        """How many slots there are."""
-        return len(self.event)
-
-    @classmethod
-    def of_events(cls, count: int) -> Self:
-        """Return the level of so many events."""
-        return cls(
-            path="",
-            event=np.arange(count, dtype=np.int64),
-            offsets=np.zeros(0, dtype=np.int64),
-            present=np.zeros(0, dtype=np.bool_),
-            above=None,
-        )
-
-    @classmethod
-    def under(
-        cls,
-        above: Level,
-        path: str,
-        counts: NDArray[np.integer],
-        *,
-        present: NDArray[np.bool_] | None = None,
-    ) -> Self:
-        """Return the level of the elements of an array that stands at another level.
-
-        Parameters
-        ----------
-        above
-            The level of the array.
-        path
-            The path of the elements.
-        counts
-            How many elements the array has in each slot of `above`.
-        present
-            Whether there is an array in each slot of `above`; None: where it has elements.
-        """
-        offsets = np.zeros(above.slots + 1, dtype=np.int64)
-        np.cumsum(counts, out=offsets[1:])
-        return cls(
-            path=path,
-            event=np.repeat(above.event, counts),
-            offsets=offsets,
-            present=np.asarray(counts) > 0 if present is None else present,
-            above=above,
-        )
-
-    def parents(self) -> NDArray[np.int64]:
-        """Return which slot of the level above each slot belongs to.
-
-        For the level of events: each event itself.
-        """
-        if self.above is None:
-            return self.event
-        return np.repeat(np.arange(self.above.slots), np.diff(self.offsets))
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -199,6 +106,17 @@ class Values:
             FALSE and containers are one token each, with the word or brackets that JSON has for
             them.
         """
+        codes, slots = self.numbered()
+        return codes, self._tokens(slots)
+
+    def numbered(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Give each distinct token a number, as `distinct` does, without taking it out.
+
+        Returns
+        -------
+        tuple
+            The number of each slot's token, -1 where it is MISSING; and the first slot of each.
+        """
         from halfmask.kernels.json_tokens import enter_again, number_distinct  # noqa: PLC0415 # numba is slow to import
 
         kinds, starts, stops = self.kinds, self.starts, self.stops
@@ -215,7 +133,7 @@ class Values:
             if at == len(kinds):
                 break
             size *= 4
-        return codes, self._tokens(slots[:count])
+        return codes, slots[:count]
 
     def _tokens(self, slots: NDArray[np.int64]) -> list[tuple[Kind, bytes]]:
         kinds = self.kinds[slots].tolist()

@@ -13,6 +13,7 @@ from halfmask.events._grid import cell_of
 from halfmask.events._times import Form, Unit, read_times, write_clock
 from halfmask.events._zones import DAY, Zone, ZoneText
 from halfmask.events.actions._action import Action
+from halfmask.events.actions._once_each import OnceEach
 
 if TYPE_CHECKING:
     from halfmask.events._context import Applier, Context
@@ -92,7 +93,8 @@ class CoarsenTime(Action):
 
     def prepared(self, supplies: Supplies) -> Applier:
         """Return the coarsener."""
-        return _Coarsener(self, supplies)
+        coarsener = _Coarsener(self, supplies)
+        return coarsener if self.jitter is not None else OnceEach(coarsener)
 
 
 class _Coarsener:

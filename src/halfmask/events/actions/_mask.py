@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
+import numpy as np
 from pydantic import Field
 
 from halfmask._errors import PolicyError
+from halfmask.events._levels import merged, only
+from halfmask.events._quantities import with_nulls
 from halfmask.events._sections import Whole
-from halfmask.events._values import Kind, written_text
-from halfmask.events._words import lookup_word
+from halfmask.events._values import Kind, Values, read_text, written_text
 from halfmask.events.actions._action import Action
 from halfmask.events.actions._memo import Memo
 
 if TYPE_CHECKING:
-    from halfmask.events._context import Applier
+    from halfmask.events._context import Applier, Context
     from halfmask.events._words import Token
     from halfmask.events.actions._action import Supplies
 
@@ -72,20 +74,50 @@ class Mask(Action):
 
     def prepared(self, supplies: Supplies) -> Applier:  # noqa: ARG002 # as every action's
         """Return the masker."""
-        return Memo(self._masked)
+        return _Masker(self)
 
-    def _masked(self, kind: Kind, token: bytes) -> Token | str:
-        if kind in {Kind.TRUE, Kind.FALSE}:
-            return "wrong-type"
-        text = lookup_word(kind, token) if kind == Kind.STRING else token.decode()
-        if text is None:
-            return "wrong-type"
-        hidden = len(text) - self.first - self.last
-        whole = hidden <= 0
-        marks = self.mark * (
-            self.length if self.length is not None else len(text) if whole else hidden
-        )
-        if whole:
-            return Kind.STRING, written_text(marks)
-        kept = text[len(text) - self.last :]
-        return Kind.STRING, written_text(text[: self.first] + marks + kept)
+
+class _Masker:
+    """Masks texts by the column, and those with escapes one by one."""
+
+    __slots__ = ("_action", "_escaped", "_mark")
+
+    def __init__(self, action: Mask) -> None:
+        self._action = action
+        self._mark = np.frombuffer(written_text(action.mark), np.uint8)
+        self._escaped = Memo(self._masked)
+
+    def apply(self, values: Values, context: Context) -> Values:
+        from halfmask.kernels.masking import mask_texts  # noqa: PLC0415 # numba is slow to import
+
+        action, level = self._action, values.level
+        wanted = context.scalars(values, Kind.STRING, Kind.INTEGER, Kind.NUMBER)
+        lengths = np.where(wanted, values.stops - values.starts, 0)
+        marks = lengths if action.length is None else np.where(wanted, action.length, 0)
+        out = np.empty(int(lengths.sum() + marks.sum() * len(self._mark)), np.uint8)
+        begins, ends = np.empty(level.slots, np.int64), np.empty(level.slots, np.int64)
+        done = np.empty(level.slots, np.bool_)
+        length = -1 if action.length is None else action.length
+        mask_texts(
+            values.data, values.starts, values.stops, wanted, action.first, action.last, length,
+            self._mark, out, begins, ends, done,
+        )  # fmt: skip
+        kinds = np.where(done, np.uint8(Kind.STRING), np.uint8(Kind.MISSING))
+        masked = Values(level=level, kinds=kinds, data=out, starts=begins, stops=ends)
+        masked = with_nulls(masked, values)
+        rest = wanted & ~done
+        if not rest.any():
+            return masked
+        return merged([masked, self._escaped.apply(only(values, rest), context)])
+
+    def _masked(self, kind: Kind, token: bytes) -> Token:
+        text = read_text(token) if kind == Kind.STRING else token.decode()
+        action = self._action
+        hidden = len(text) - action.first - action.last
+        head, tail = ("", "") if hidden <= 0 else (
+            text[: action.first], text[len(text) - action.last :]
+        )  # fmt: skip
+        marks = action.length
+        if marks is None:
+            marks = hidden if hidden > 0 else len(text)
+        return Kind.STRING, written_text(head + action.mark * marks + tail)

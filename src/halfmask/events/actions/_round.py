@@ -12,6 +12,7 @@ from halfmask._errors import PolicyError
 from halfmask.events._quantities import MOST, Quantities, rounded_to, ten_to
 from halfmask.events._sections import Number, Text, Whole
 from halfmask.events.actions._action import Action
+from halfmask.events.actions._once_each import OnceEach
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -80,9 +81,9 @@ class Round(Action):
     def prepared(self, supplies: Supplies) -> Applier:  # noqa: ARG002 # as every action's
         """Return the rounder."""
         if self.significant is not None:
-            return _Significant(self, self.significant)
+            return OnceEach(_Significant(self, self.significant))
         units, places = (1, self.decimals or 0) if self.step is None else _exact(self.step)
-        return _Stepping(self, units, places)
+        return OnceEach(_Stepping(self, units, places))
 
 
 def _exact(step: float | str) -> tuple[int, int]:

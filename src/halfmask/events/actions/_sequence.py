@@ -102,12 +102,15 @@ class SequenceApplier:
         """Return the number of each value."""
         scalars = (Kind.FALSE, Kind.TRUE, Kind.INTEGER, Kind.NUMBER, Kind.STRING)
         fits = context.scalars(values, *scalars)
-        codes, tokens = values.distinct()
-        codes = np.where(fits, codes, np.int32(-1))
         level = values.level
         if self._within_event:
-            numbers = _within_events(codes, first_of_event(level), len(tokens))
-        elif self._scope is None:
+            codes, slots = values.numbered()
+            codes = np.where(fits, codes, np.int32(-1))
+            numbers = _within_events(codes, first_of_event(level), len(slots))
+            return with_nulls(Values.from_integers(level, numbers, fits), values)
+        codes, tokens = values.distinct()
+        codes = np.where(fits, codes, np.int32(-1))
+        if self._scope is None:
             numbers = self._over_stream(codes, tokens)
         else:
             scopes = context.values(self._scope, level)

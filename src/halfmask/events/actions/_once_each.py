@@ -1,0 +1,61 @@
+"""Work on each distinct value once, by a whole column of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from halfmask.events._context import Context, Scene
+from halfmask.events._values import Level
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from halfmask.events._context import Applier
+    from halfmask.events._values import Values
+
+__all__ = ["OnceEach"]
+
+#: With fewer repeats it is faster to work on all of them.
+_LEAST_REPEATS = 4
+
+
+class OnceEach:
+    """An applier of another one, which must look at nothing but the values.
+
+    Parameters
+    ----------
+    applier
+        Gives the same for the same value, wherever that stands.
+    """
+
+    __slots__ = ("_applier",)
+
+    def __init__(self, applier: Applier) -> None:
+        self._applier = applier
+
+    def apply(self, values: Values, context: Context) -> Values:
+        """Return what becomes of values."""
+        codes, slots = values.numbered()
+        if _LEAST_REPEATS * len(slots) > len(codes):
+            return self._applier.apply(values, context)
+        few = Level.of_events(len(slots))
+        scene = Scene(read=context.scene.read, events=len(slots), first_event=0)
+        inner = _Noted(scene=scene, path=context.path)
+        made = self._applier.apply(values.take(slots, few), inner)
+        for reason, failed in inner.reasons:
+            context.fail(reason, values.level, np.append(failed, False)[codes])  # a cell
+        return made.take(codes, values.level)
+
+
+class _Noted(Context):
+    """A context that keeps which values couldn't be worked on, for each reason."""
+
+    def __init__(self, *, scene: Scene, path: str) -> None:
+        super().__init__(scene=scene, path=path)
+        self.reasons: list[tuple[str, NDArray[np.bool_]]] = []
+
+    def fail(self, reason: str, level: Level, slots: NDArray[np.bool_]) -> None:  # noqa: ARG002 # as of all contexts
+        if slots.any():
+            self.reasons.append((reason, slots))

@@ -24,7 +24,14 @@ from events.json_documents import (  # type: ignore[import-not-found] # beside, 
     written,
 )
 from halfmask.events import Limits, OutputShape, PathTree, Values, scan_block, write_block
-from halfmask.kernels import json_columns, json_keys, json_scan, json_strings, json_tokens
+from halfmask.kernels import (
+    json_columns,
+    json_keys,
+    json_scalars,
+    json_scan,
+    json_strings,
+    json_tokens,
+)
 
 from halfmask.kernels import json_numbers, json_write  # isort: skip # by what they are of
 
@@ -78,7 +85,7 @@ def copy_piece(source, at, target, to):
 def install():
     """Put plain functions where the compiler's own instructions are, and check all arrays."""
     plain = {f.__name__: f for f in (word_at, lowest, matches, specials, copy_piece)}
-    for module in (json_strings, json_keys, json_scan, json_tokens, json_write):
+    for module in (json_strings, json_scalars, json_keys, json_scan, json_tokens, json_write):
         for name, function in plain.items():
             if hasattr(module, name):
                 setattr(module, name, function)

@@ -62,7 +62,8 @@ def write_block(
 
     **Edge cases** - A value that is MISSING isn't written, nor is a container's own: OBJECT and
     ARRAY have no content. An object is written where something is in it; an array where the level
-    has one, with all of its elements: an element that may have fields is ``{}`` where it has none,
+    has one, with all of its elements: one that may have fields, or whose own value is an OBJECT,
+    is ``{}`` where it has none,
     any other that is MISSING is left out. Where nothing is left of an event, its line is ``{}``.
     Where a field has a value and things beneath it, the value is written.
 

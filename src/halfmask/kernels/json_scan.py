@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halfmask.kernels.json_keys import child_of
+from halfmask.kernels.json_scalars import FALSE, INTEGER, NUMBER, after_space, number_end, word_kind
 from halfmask.kernels.json_strings import NOT_JSON, shorten, string_end
 from halfmask.kernels.lean import swift
-from halfmask.kernels.wide_loads import WIDTH, lowest, matches, word_at
+from halfmask.kernels.wide_loads import WIDTH, lowest, matches
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -65,18 +66,14 @@ class State:
     KEY_START, KEY_STOP, SIZE = _KEY_START, _KEY_STOP, 16
 
 
-#: The kinds that `halfmask.events` has for values.
-_NULL, _FALSE, _TRUE, _INTEGER, _NUMBER, _STRING, _OBJECT, _ARRAY = 1, 2, 3, 4, 5, 6, 7, 8
+#: The kinds that `halfmask.events` has for other values than those of `json_scalars`.
+_STRING, _OBJECT, _ARRAY = 6, 7, 8
 #: What the stack has instead of an entry of the tape: an object; an array that isn't noted.
 _IN_OBJECT, _IN_ARRAY = -2, -1
 _NONE, _ONE = np.uint64(0), np.uint64(1)
 _NEWLINE = np.uint8(10)
-_QUOTE, _COMMA, _COLON, _MINUS, _PLUS, _POINT = 34, 44, 58, 45, 43, 46
+_QUOTE, _COMMA, _COLON, _MINUS = 34, 44, 58, 45
 _SQUARE, _END_SQUARE, _CURLY, _END_CURLY = 91, 93, 123, 125
-_FOUR_BYTES, _FIVE_BYTES = np.uint64(0xFFFFFFFF), np.uint64(0xFFFFFFFFFF)
-_NULL_WORD = np.uint64(int.from_bytes(b"null", "little"))
-_TRUE_WORD = np.uint64(int.from_bytes(b"true", "little"))
-_FALSE_WORD = np.uint64(int.from_bytes(b"false", "little"))
 
 
 @swift
@@ -107,62 +104,6 @@ def _line_end(data: NDArray[np.uint8], at: int) -> int:
         at += WIDTH
         found = matches(data, at, _NEWLINE)
     return at + lowest(found)
-
-
-@swift
-def _after_space(data: NDArray[np.uint8], at: int) -> int:
-    """Return the place of the next byte that isn't a space, tab or return; a line end isn't."""
-    while data[at] == 32 or data[at] == 9 or data[at] == 13:
-        at += 1
-    return at
-
-
-@swift
-def _digits_end(data: NDArray[np.uint8], at: int) -> int:
-    """Return where digits end, of which there must be one; else -1."""
-    first = at
-    while 48 <= data[at] <= 57:
-        at += 1
-    return at if at > first else -1
-
-
-@swift
-def _number_end(data: NDArray[np.uint8], at: int) -> int:
-    """Return twice the place behind a number, plus one if it has a point or exponent; else -1."""
-    if data[at] == _MINUS:
-        at += 1
-    if data[at] == 48:
-        at += 1
-    else:
-        at = _digits_end(data, at)
-        if at < 0:
-            return -1
-    broken = 0
-    if data[at] == _POINT:
-        broken = 1
-        at = _digits_end(data, at + 1)
-        if at < 0:
-            return -1
-    if data[at] == 101 or data[at] == 69:
-        broken = 1
-        at += 1
-        if data[at] == _PLUS or data[at] == _MINUS:
-            at += 1
-        at = _digits_end(data, at)
-        if at < 0:
-            return -1
-    return 2 * at + broken
-
-
-@swift
-def _word_kind(data: NDArray[np.uint8], at: int) -> int:
-    """Return the kind of a value that is a word: null, false or true; 0 if it is none."""
-    word = word_at(data, at)
-    if word & _FOUR_BYTES == _TRUE_WORD:
-        return _TRUE
-    if word & _FOUR_BYTES == _NULL_WORD:
-        return _NULL
-    return _FALSE if word & _FIVE_BYTES == _FALSE_WORD else 0
 
 
 @swift
@@ -264,7 +205,7 @@ def scan_lines(
         phase = _REFUSE
     while result < 0:
         if phase == _VALUE:
-            at = _after_space(data, at)
+            at = after_space(data, at)
             byte = data[at]
             if node >= 0 and count == len(tape):
                 result = FULL
@@ -291,7 +232,7 @@ def scan_lines(
                         tape[count, 0], tape[count, 1], tape[count, 2] = slot, 0, 0
                         tape[count, 3] = node << 4 | _OBJECT
                         count += 1
-                    at = _after_space(data, at + 1)
+                    at = after_space(data, at + 1)
                     if data[at] == _END_CURLY:
                         at += 1
                         phase = _AFTER
@@ -316,7 +257,7 @@ def scan_lines(
                             tape[count, 3] = node << 4 | _ARRAY
                             entry = count
                             count += 1
-                    at = _after_space(data, at + 1)
+                    at = after_space(data, at + 1)
                     if data[at] == _END_SQUARE:
                         at += 1
                         phase = _AFTER
@@ -329,14 +270,14 @@ def scan_lines(
                         counts[level[child]] = first + 1
                     continue
             elif byte == _MINUS or 48 <= byte <= 57:
-                found = _number_end(data, at)
+                found = number_end(data, at)
                 if found >= 0:
                     stop = found >> 1
                     at = stop
-                    kind = _NUMBER if found & 1 else _INTEGER
+                    kind = NUMBER if found & 1 else INTEGER
             else:
-                kind = _word_kind(data, at)
-                at += 5 if kind == _FALSE else 4
+                kind = word_kind(data, at)
+                at += 5 if kind == FALSE else 4
                 stop = at
             if kind == 0:
                 if error == 0:
@@ -349,7 +290,7 @@ def scan_lines(
                 count += 1
             phase = _AFTER
         if phase == _AFTER and depth > 0:
-            at = _after_space(data, at)
+            at = after_space(data, at)
             byte = data[at]
             entry = stack[depth - 1, 3]
             if byte == _COMMA:
@@ -377,7 +318,7 @@ def scan_lines(
                 error = NOT_JSON
                 phase = _REFUSE
         if phase == _KEY:
-            at = _after_space(data, at)
+            at = after_space(data, at)
             if data[at] != _QUOTE:
                 error = NOT_JSON
                 phase = _REFUSE
@@ -405,7 +346,7 @@ def scan_lines(
                     state[_KEY_START], state[_KEY_STOP] = start, stop
                     result = NEW_KEY
                     break
-            at = _after_space(data, stop + 1)
+            at = after_space(data, stop + 1)
             if data[at] != _COLON:
                 error = NOT_JSON
                 phase = _REFUSE
@@ -416,7 +357,7 @@ def scan_lines(
             phase = _VALUE
             continue
         if phase == _AFTER:
-            at = _after_space(data, at)
+            at = after_space(data, at)
             if at != end:
                 error = NOT_JSON
                 phase = _REFUSE
@@ -447,7 +388,7 @@ def scan_lines(
                 break
             number += 1
             begin, end = at, _line_end(data, at)
-            at = _after_space(data, at)
+            at = after_space(data, at)
             if at == end:
                 at += 1
                 continue

@@ -155,7 +155,8 @@ def write_lines(
             kind = int(kinds[place]) if nodes[node, 5] >= 0 else 0
             is_value = 0 < kind < _OBJECT
             is_array = not is_value and nodes[node, 4] >= 0 and present[nodes[node, 7] + slot]
-            if not (is_value or is_array) and nodes[node, 2] < 0:
+            is_bare = among and kind == _OBJECT
+            if not (is_value or is_array or is_bare) and nodes[node, 2] < 0:
                 continue
             began = at
             if frames[depth, 4]:

@@ -10,11 +10,15 @@ from __future__ import annotations
 
 from halfmask.events._bad_lines import BadLine, BadLines, Reason
 from halfmask.events._block import Block, scan_block
+from halfmask.events._dead_letters import DeadLetters
+from halfmask.events._event_run import run_events, sealed_tables, table_entry
 from halfmask.events._limits import Limits
 from halfmask.events._path_tree import PathTree
 from halfmask.events._paths import Path, Step
 from halfmask.events._policy import EventPolicy
+from halfmask.events._run_summary import RunSummary
 from halfmask.events._shape import OutputShape
+from halfmask.events._stage import Stage, Straight
 from halfmask.events._tables import SecretTable
 from halfmask.events._tally import Tally
 from halfmask.events._transforming import Changed, Transform
@@ -26,6 +30,7 @@ __all__ = [
     "BadLines",
     "Block",
     "Changed",
+    "DeadLetters",
     "EventPolicy",
     "Kind",
     "Level",
@@ -34,13 +39,19 @@ __all__ = [
     "Path",
     "PathTree",
     "Reason",
+    "RunSummary",
     "SecretTable",
+    "Stage",
     "Step",
+    "Straight",
     "Tally",
     "Transform",
     "Values",
     "read_text",
+    "run_events",
     "scan_block",
+    "sealed_tables",
+    "table_entry",
     "write_block",
     "written_text",
 ]

@@ -67,14 +67,17 @@ class FileSink:
         self._tail = b""
         self._pending = bytearray()
 
+    def check(self) -> None:
+        """Refuse to write over what is there."""
+        with writing_out():
+            check_free(self._work, overwrite=self._overwrite)
+            check_free(self.target, overwrite=self._overwrite)
+
     def begin(self, state: Mapping[str, Any] | None, pending: bytes, *, again: bool) -> None:
         """Open the file, and cut it back."""
         with writing_out():
             if again and state is not None and not self._work.exists() and self.target.exists():
                 self.target.rename(self._work)  # the run ended right after it gave the name
-            if not again:
-                for path in {self._work, self.target}:
-                    check_free(path, overwrite=self._overwrite)
             flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
             self._file = os.fdopen(os.open(self._work, flags, 0o666), "r+b", buffering=0)
             lock(self._file)
@@ -110,6 +113,7 @@ class FileSink:
         with writing_out():
             os.fsync(self._open().fileno())
             if self._work != self.target:
+                check_free(self.target, overwrite=self._overwrite)
                 self._work.replace(self.target)
             sync_folder(self.target.parent)
 

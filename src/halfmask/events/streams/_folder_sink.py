@@ -56,16 +56,19 @@ class FolderSink:
         self._filled = 0
         self._part: FileSink | None = None
 
+    def check(self) -> None:
+        """Refuse to write over what is there."""
+        with writing_out():
+            check_free(self._work, overwrite=self._overwrite)
+            check_free(self.target, overwrite=self._overwrite)
+
     def begin(self, state: Mapping[str, Any] | None, pending: bytes, *, again: bool) -> None:
         """Make the folder, or remove the parts behind the checkpoint."""
         with writing_out():
             if again and state is not None and not self._work.exists() and self.target.exists():
                 self.target.rename(self._work)
-            if not again:
-                for path in {self._work, self.target}:
-                    check_free(path, overwrite=self._overwrite)
-                if self._work.is_dir() and self._work != self.target:
-                    shutil.rmtree(self._work)
+            if not again and self._work.is_dir():
+                shutil.rmtree(self._work)
             self._work.mkdir(exist_ok=True)
             self._number = int(state["part"]) if state else 1
             self._filled = int(state["filled"]) if state else 0

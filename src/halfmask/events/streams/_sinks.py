@@ -40,6 +40,16 @@ class Sink(Protocol):
         """What is there at the end; None for a pipe."""
         ...
 
+    def check(self) -> None:
+        """Raise if something is there that may not be replaced.
+
+        Raises
+        ------
+        ReleaseError
+            If there is.
+        """
+        ...
+
     def begin(self, state: Mapping[str, Any] | None, pending: bytes, *, again: bool) -> None:
         """Make the output, or cut back what is there.
 
@@ -48,12 +58,12 @@ class Sink(Protocol):
         state, pending
             What `sync` returned; None if there was no checkpoint.
         again
-            Whether a run goes on that was begun before.
+            Whether a run goes on that was begun before; else `check` was called.
 
         Raises
         ------
         ReleaseError
-            If something is there that isn't the run's, or it can't be written.
+            If what is there isn't the run's, or it can't be written.
         """
         ...
 
@@ -84,10 +94,13 @@ class PipeSink:
     """
 
     lasting = False
-    target = None
+    target: Path | None = None
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
+
+    def check(self) -> None:
+        """Do nothing: a pipe is where it is."""
 
     def begin(self, state: Mapping[str, Any] | None, pending: bytes, *, again: bool) -> None:
         """Do nothing: a pipe begins where it is."""

@@ -49,10 +49,14 @@ class TableSink:
         self._lines = FileSink(beside(self.target), appending=True, overwrite=overwrite)
         self._again = False
 
+    def check(self) -> None:
+        """Refuse to write over what is there."""
+        with writing_out():
+            check_free(self.target, overwrite=self._overwrite)
+        self._lines.check()
+
     def begin(self, state: Mapping[str, Any] | None, pending: bytes, *, again: bool) -> None:
         """Open the file of lines."""
-        if not again:
-            check_free(self.target, overwrite=self._overwrite)
         self._again = again
         self._lines.begin(state, pending, again=again)
 

@@ -1,0 +1,94 @@
+"""Notices: what a run sees of its stream that no rule can see."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from halfmask._errors import DataError
+from halfmask.events._context import Context, Scene
+from halfmask.events._times import read_times
+from halfmask.events._values import Kind
+from halfmask.events._zones import Zone
+
+if TYPE_CHECKING:
+    from halfmask.events._block import Block
+    from halfmask.events._policy import EventPolicy
+
+__all__ = ["Notices"]
+
+
+class Notices:
+    """Notices clocks that go back, and rules whose path no event has.
+
+    Parameters
+    ----------
+    policy
+        Whose.
+
+    **Guarantees** - What is noticed depends on the events, not on where blocks end.
+
+    **Edge cases** - The clock is watched where ``[stream]`` names the time and a rule or a window
+    reads it. An event without a time that can be read is left out of that.
+    """
+
+    def __init__(self, policy: EventPolicy) -> None:
+        self._rules = {
+            number: rule.place.place
+            for number, rule in enumerate(policy.rules, start=1)
+            if rule.steps and rule.names is None
+        }
+        self._time = policy.stream.time
+        self._zone = None if policy.stream.zone is None else Zone(policy.stream.zone)
+        self._unit = None if policy.window is None else policy.window.unit
+        self._unmet = set(self._rules)
+        self._last: int | None = None
+        self.clock_went_back = 0
+
+    def see(self, block: Block) -> None:
+        """Look at the next block."""
+        followed = frozenset(block.paths)
+        for number in sorted(self._unmet):
+            path = self._rules[number]
+            if path in followed and (block.values(path).kinds != Kind.MISSING).any():
+                self._unmet.discard(number)
+        if self._time in followed:
+            self._watch(block, self._time)
+
+    def _watch(self, block: Block, path: str) -> None:
+        scene = Scene(read=block.values, events=block.n_events, first_event=0)
+        values = block.values(path)
+        times = read_times(
+            values, Context(scene=scene, path=path), zone=self._zone, unit=self._unit
+        )
+        utc = times.utc[times.fits]
+        if not len(utc):
+            return
+        before = utc[0] if self._last is None else np.int64(self._last)
+        self.clock_went_back += int(np.count_nonzero(np.diff(utc, prepend=before) < 0))
+        self._last = int(utc[-1])
+
+    @property
+    def unmet(self) -> tuple[int, ...]:
+        """Rules, by number from 1 on, whose path no event had."""
+        return tuple(sorted(self._unmet))
+
+    def state(self) -> dict[str, Any]:
+        """Return what is known, as JSON can hold it."""
+        return {"unmet": self.unmet, "last": self._last, "back": self.clock_went_back}
+
+    def restore(self, state: Any) -> None:  # noqa: ANN401 # what JSON held
+        """Go on from what `state` returned.
+
+        Raises
+        ------
+        DataError
+            If it is no such thing.
+        """
+        try:
+            self._unmet = {int(number) for number in state["unmet"]} & set(self._rules)
+            self._last = None if state["last"] is None else int(state["last"])
+            self.clock_went_back = int(state["back"])
+        except (KeyError, TypeError, ValueError):
+            raise DataError("The checkpoint of the stream is damaged.") from None

@@ -1,0 +1,108 @@
+"""Reading and scanning ahead of the rules, in threads of their own, in order."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Generator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from halfmask.events._block import Block
+    from halfmask.events._transforming import Transform
+    from halfmask.events.streams import Chunk, Position, Source
+
+__all__ = ["scanned_ahead"]
+
+_POLL_SECONDS = 0.1
+_AHEAD = 4
+
+
+class _Ahead:
+    """Fills a queue with chunks, each with the block that it is scanned into."""
+
+    def __init__(
+        self, source: Source, transform: Transform, position: Position | None, *, threads: int
+    ) -> None:
+        self._source = source
+        self._transform = transform
+        self._position = position
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="events-scan")
+        self._queue: queue.Queue[tuple[Chunk, Future[Block]] | BaseException | None] = queue.Queue(
+            _AHEAD
+        )
+        self._halt = threading.Event()
+        self._thread = threading.Thread(target=self._fill, name="events-read", daemon=True)
+
+    def items(self, stop: threading.Event) -> Generator[tuple[Chunk, Block]]:
+        """Yield chunks and blocks until the source ends, or somebody stops it."""
+        self._thread.start()
+        try:
+            while not stop.is_set():
+                try:
+                    found = self._queue.get(timeout=_POLL_SECONDS)
+                except queue.Empty:
+                    continue
+                if found is None:
+                    return
+                if isinstance(found, BaseException):
+                    raise found
+                chunk, future = found
+                yield chunk, future.result()
+        finally:
+            self._halt.set()
+            self._pool.shutdown(wait=True, cancel_futures=True)
+            self._thread.join()
+
+    def _fill(self) -> None:
+        last: BaseException | None = None
+        try:
+            for chunk in self._source.chunks(self._position, self._halt):
+                future = self._pool.submit(
+                    self._transform.scan, chunk.data, first_line=chunk.first_line
+                )
+                self._put((chunk, future))
+                if self._halt.is_set():
+                    return
+        except BaseException as error:  # noqa: BLE001 # it is raised where the blocks are taken
+            last = error
+        self._put(last)
+
+    def _put(self, item: tuple[Chunk, Future[Block]] | BaseException | None) -> None:
+        while not self._halt.is_set():
+            with suppress(queue.Full):
+                self._queue.put(item, timeout=_POLL_SECONDS)
+                return
+
+
+def scanned_ahead(
+    source: Source,
+    transform: Transform,
+    position: Position | None,
+    *,
+    stop: threading.Event,
+    threads: int,
+) -> Generator[tuple[Chunk, Block]]:
+    """Yield the chunks of a source from a position on, each with its block, in order.
+
+    Parameters
+    ----------
+    source
+        Is read in a thread.
+    transform
+        Scans in others; its state isn't touched.
+    position
+        Where to begin.
+    stop
+        Ends it between two blocks.
+    threads
+        How many blocks are scanned at once.
+
+    Raises
+    ------
+    DataError
+        What the source raises, once all blocks before have been yielded.
+    """
+    return _Ahead(source, transform, position, threads=threads).items(stop)

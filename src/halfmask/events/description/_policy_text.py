@@ -1,0 +1,153 @@
+"""A description of events as a commented policy, for the owner to edit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+import tomlkit
+
+from halfmask.data._policy_text import _comment
+from halfmask.events.actions import WEAKNESSES
+
+if TYPE_CHECKING:
+    from halfmask.events.description._field_proposal import EventsDescription, FieldProposal
+
+__all__ = ["policy_text"]
+
+HEAD: Final = """\
+A policy of events that halfmask proposes. It is yours now: read each line, and change what isn't
+so. It holds names of fields and no value. Names of fields leave as they are where a rule keeps
+the field: write name = "..." in the rule to give it another.
+
+What no rule names is dropped, also a field that comes later. The proposals rest on names,
+on forms of values and on counting: false negatives are possible, so look at each rule."""
+STREAM: Final = """\
+Where the time, tenant, session and entity of an event stand: guarantees and aggregates go by it."""
+ZONE: Final = "Times that don't say their zone are of this one: write which it is."
+GUARANTEE: Final = """\
+What must hold of the events that leave together. Uncomment it, and choose k: each value of the
+path is then of events of at least k distinct entities, or it is left out.
+[window]
+every = "1 day"
+zone = "UTC"
+[[guarantee]]
+kind = "distinct"
+paths = [{path}]
+k = 10
+fails = "field\""""
+NOTHING: Final = """\
+Nothing was found that may leave with a safe mind. A policy needs a rule: this lets nothing out."""
+
+
+def policy_text(found: EventsDescription, *, release: str) -> str:
+    """Return the commented TOML of a description; it is a valid policy as it stands."""
+    rules = [it for it in found.fields if it.rule is not None]
+    parts = [
+        _comment(HEAD),
+        _comment("\n".join(_findings(found))),
+        f"halfmask-events = 1\nrelease = {_value(release)}",
+        *_stream(found),
+        *(_field(it) for it in found.fields),
+        *([] if rules else [_nothing(found)]),
+        *_guarantee(found),
+    ]
+    return _printable("\n\n".join(parts)) + "\n"
+
+
+def _findings(found: EventsDescription) -> Iterator[str]:
+    first = "" if found.whole else " (the first of the stream)"
+    yield f"{found.events:,} events{first} were looked at, {len(found.fields):,} paths were met."
+    if found.refused:
+        told = ", ".join(f"{count:,} {reason}" for reason, count in found.refused.items())
+        yield f"Lines that are no events: {told}."
+    yield (
+        f"In all fields together but identifiers and free text, {found.share_unique:.1%} of the "
+        "events are unique."
+    )
+    if found.singling_out:
+        yield "These single events out (share of unique events on them alone; of [] all together):"
+    for it in found.singling_out:
+        yield f"  {it.share_unique:6.1%}  {', '.join(it.columns)}"
+
+
+def _stream(found: EventsDescription) -> Iterator[str]:
+    named = found.stream
+    lines = [
+        f"{role} = {_value(named[role])}"
+        for role in ("time", "tenant", "session", "entity")
+        if role in named
+    ]
+    if found.zone_lacking:
+        lines += [_comment(ZONE), 'zone = "UTC"']
+    if lines:
+        yield "\n".join((_comment(STREAM), "[stream]", *lines))
+
+
+def _field(proposal: FieldProposal) -> str:
+    """Return the rule of a field under the reasons for it; of one that is left out, these alone."""
+    kind = proposal.kind if proposal.certain else f"{proposal.kind}, perhaps"
+    said = [f"{proposal.path} - {kind}. {' '.join(proposal.reasons)}", _counted(proposal)]
+    if proposal.rule is None:
+        if proposal.otherwise is not None:
+            said.append(f"Or: {proposal.otherwise}")
+        return _comment("\n".join(said))
+    return "\n".join((_comment("\n".join(said)), *_rule(proposal.path, proposal.rule)))
+
+
+def _rule(path: str, rule: Mapping[str, Any]) -> Iterator[str]:
+    yield "[[rule]]"
+    yield f"path = {_value(path)}"
+    # What an action is comes before how it does it, and the treatment of names first of all.
+    for key in sorted(rule, key=lambda it: (it != "names", it != "do")):
+        yield f"{key} = {_value(rule[key])}"
+
+
+def _counted(proposal: FieldProposal) -> str:
+    types = ", ".join(f"{count:,} {word}" for word, count in proposal.types.items())
+    said = f"In {proposal.events:,} events: {types}."
+    if proposal.values:
+        said += (
+            f" {proposal.distinct:,} different; {proposal.share_unique:.1%} of its values are "
+            "met once"
+        )
+        if proposal.one_entity is not None and proposal.role != "entity":
+            said += f", {proposal.one_entity:.1%} of the different ones with one entity alone"
+        said += "."
+    weak = _weaknesses(proposal.rule)
+    return said + (f" Not hidden: {', '.join(weak)}." if weak else "")
+
+
+def _weaknesses(rule: Mapping[str, Any] | None) -> tuple[str, ...]:
+    from halfmask.events._policy_sections import RuleSection  # noqa: PLC0415 # pydantic, 0.1 s
+
+    if rule is None:
+        return ()
+    path = "a.*" if "names" in rule else "a"
+    return tuple(it for it in RuleSection(path=path, **rule).weaknesses if it in WEAKNESSES)
+
+
+def _guarantee(found: EventsDescription) -> Iterator[str]:
+    kept = [it for it in found.fields if it.rule is not None and it.rule["do"] == "keep"]
+    texts = [it for it in kept if it.kind == "category" and "names" not in (it.rule or {})]
+    if texts and {"time", "entity"} <= set(found.stream):
+        yield _comment(GUARANTEE.replace("{path}", _value(texts[0].path)))
+
+
+def _nothing(found: EventsDescription) -> str:
+    path = found.fields[0].path if found.fields else "nothing"
+    names = ['names = "hash"'] if "*" in path else []
+    erased = ["[[rule]]", f"path = {_value(path)}", *names, 'do = "erase"']
+    return "\n".join((_comment(NOTHING), *erased))
+
+
+def _value(value: object) -> str:
+    return tomlkit.item(value).as_string()
+
+
+def _printable(text: str) -> str:
+    """Return text with what TOML doesn't allow in comments escaped; strings have it escaped."""
+    return "".join(
+        it if it.isprintable() or it == "\n" else it.encode("unicode_escape").decode("ascii")
+        for it in text
+    )

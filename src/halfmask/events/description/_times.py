@@ -1,0 +1,96 @@
+"""Times of a sample: whether rules can read them, and the grid in which events have company."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from halfmask.events._context import Context, Scene
+from halfmask.events._durations import Duration
+from halfmask.events._grid import cell_of
+from halfmask.events._times import read_times
+from halfmask.events._values import Level, Values
+from halfmask.events._zones import Zone
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from halfmask.events._times import Unit
+    from halfmask.events.description._facts import FieldFacts
+
+__all__ = ["GRIDS", "company_in_time", "grid_of", "zoneless"]
+
+#: From the finest on.
+GRIDS: Final = ("1 hour", "1 day", "1 week", "1 month")
+#: In a cell of so many others, nearly all events have company.
+LEAST: Final = 10
+NEARLY_ALL: Final = 0.95
+
+
+def zoneless(facts: FieldFacts) -> bool:
+    """Return whether times as text lack their zone."""
+    return facts.profile.date_format is not None and "no-zone" in _failures(facts, None, None)
+
+
+def grid_of(
+    facts: FieldFacts, unit: Unit | None, entities: NDArray[np.int64] | None
+) -> tuple[str, str]:
+    """Return the finest grid in whose cells nearly all events have company, and why.
+
+    Parameters
+    ----------
+    facts
+        The time of the event.
+    unit
+        What its numbers count, if it is a number.
+    entities
+        The number of each event's entity, -1 for none; None where the stream has none.
+    """
+    who = np.arange(int(facts.event.max()) + 1) if entities is None else entities
+    word = "events" if entities is None else "entities"
+    for grid in GRIDS:
+        share = company_in_time(facts, unit, who[facts.event], grid)
+        if share >= NEARLY_ALL:
+            return grid, (
+                f"In cells of {grid}, {share:.0%} of the events looked at are among those of "
+                f"{LEAST} {word} or more; a denser stream has more company."
+            )
+    return GRIDS[-1], (
+        f"Even in cells of {GRIDS[-1]} not all events looked at are among those of {LEAST} {word}."
+    )
+
+
+def company_in_time(
+    facts: FieldFacts, unit: Unit | None, who: NDArray[np.int64], grid: str
+) -> float:
+    """Return the share of events whose cell has events of enough others."""
+    values = Values.of(Level.of_events(facts.series.len()), facts.series.to_list())
+    times = read_times(values, _context(len(who)), zone=Zone("UTC"), unit=unit)
+    if not times.fits.any():
+        return 0.0
+    cells = cell_of(times.utc[times.fits], Duration.parse(grid))[0]
+    whose = who[times.fits]
+    codes = np.unique(cells, return_inverse=True)[1]
+    known = whose >= 0
+    pairs = np.unique(np.stack([codes[known], whose[known]]), axis=1)[0]
+    each = np.bincount(pairs, minlength=int(codes.max()) + 1)
+    return float(np.mean(each[codes] >= LEAST))
+
+
+def _failures(facts: FieldFacts, zone: Zone | None, unit: Unit | None) -> set[str]:
+    some = facts.series.unique()
+    context = _context(some.len())
+    read_times(
+        Values.of(Level.of_events(some.len()), some.to_list()), context, zone=zone, unit=unit
+    )
+    return set(context.failures)
+
+
+def _context(events: int) -> Context:
+    return Context(scene=Scene(read=_nothing, events=events, first_event=0), path="")
+
+
+_nothing: Callable[[str], Values] = {}.__getitem__

@@ -93,8 +93,11 @@ def _sentence(fault: ErrorDetails, model: type[BaseModel]) -> tuple[str, str | N
     elif kind == "union_tag_not_found":
         what = f"{where}the key 'do' is lacking."
     elif kind == "union_tag_invalid":
-        tag = context["tag"]
-        what = f"{where}there is no action {_word(tag)}."
+        given = fault["input"]
+        tag = given.get("do") if isinstance(given, Mapping) else None
+        # Anything but text isn't a misspelt word of ours.
+        shown = f"action {_word(tag)}" if isinstance(tag, str) else "such action"
+        what = f"{where}there is no {shown}."
         hint = near(tag, _quoted(context["expected_tags"]))
     else:
         hint = near(fault["input"], _quoted(context.get("expected", "")))

@@ -20,7 +20,7 @@ __all__ = ["scoreboard"]
 #: A fact fits a trace where its best row agrees by at least a half; supports are counted by it.
 _HALF = 0.5
 #: Beyond so many decays an agreement in time is next to nothing.
-_DECAYS = 5.0
+_DECAYS = 3.0
 #: Scores that differ by less are equal: they were added up in the same order.
 _TIE = 1e-12
 
@@ -57,6 +57,7 @@ def _meet(
 ) -> int:
     """Note of each trace how well its best row agrees with one fact; return how many were met."""
     n_met = 0
+    seen, shared = -np.inf, 0.0
     width = len(scales)
     terms = width + 1 if timed else width
     for row in range(start, stop):
@@ -65,11 +66,11 @@ def _meet(
             if time[row] > latest + _DECAYS * decay:
                 break
             off = max(earliest - time[row], time[row] - latest)
-            if off > 0.0:
-                fits = False
-                total += np.exp(-off / decay)
-            else:
-                total += 1.0
+            if time[row] != seen:  # rows of one time follow each other
+                seen = time[row]
+                shared = np.exp(-off / decay) if off > 0.0 else 1.0
+            fits = off <= 0.0
+            total += shared
         for k in range(width):
             off = abs(numbers[row, k] - fact[k])
             if not off <= reaches[k]:

@@ -4,33 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import polars as pl
 
-from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
+from halfmask._errors import ColumnNotFoundError, ParameterError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["EventsTarget"]
 
-#: Rows as polars or as a list of flat dicts.
-Rows: TypeAlias = "pl.DataFrame | Sequence[Mapping[str, object]]"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class EventsTarget:
     """Released events, the original ones, and the roles of their columns.
 
-    Both are flat: a row for each event, or for each item of a nested one, such as the products of
-    an order; :meth:`of_events` flattens dicts. Names of columns are those of the original.
+    Both are flat frames of polars: a row for each event, or for each item of a nested one, such as
+    the products of an order; :meth:`of_events` makes them of dicts. Names of columns are those of
+    the original.
 
     Parameters
     ----------
     released
-        What left: polars, or a list of flat dicts.
+        What left.
     original
         The rows it was made of, and any others that are known at home.
     entity
@@ -47,7 +45,7 @@ class EventsTarget:
         What he may know that is one.
     pseudonym
         The *released* column whose equal values join events; empty: nothing joins them, and an
-        attacker looks for single events.
+        attacker looks for single events. Where it is missing in a row, its event is alone.
     names
         The released name of each original column that was renamed. What isn't in the released
         columns was dropped.
@@ -69,15 +67,13 @@ class EventsTarget:
         If owners are missing, out of range, or too few.
     ColumnNotFoundError
         If a column isn't where its role says.
-    DataError
-        If a time can't be read.
 
     Examples
     --------
     >>> told = [{"who": "ann", "at": 0.0, "page": "a"}, {"who": "bob", "at": 5.0, "page": "b"}]
     >>> left = [{"nr": 2, "at": 0.0, "page": "a"}, {"nr": 1, "at": 5.0, "page": "b"}]
-    >>> EventsTarget(
-    ...     released=left, original=told, entity="who", time="at", items=("page",), pseudonym="nr"
+    >>> EventsTarget.of_events(
+    ...     left, told, entity="who", time="at", items=("page",), pseudonym="nr"
     ... )
     EventsTarget(2 released of 2 rows, joined by a pseudonym)
     """
@@ -97,11 +93,6 @@ class EventsTarget:
     time_bounds: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
-        for which in ("released", "original", "control"):
-            rows = getattr(self, which)
-            object.__setattr__(self, which, None if rows is None else _frame(rows))
-        if self.later is not None:
-            object.__setattr__(self, "later", (_frame(self.later[0]), self.later[1]))
         _require(self.columns, self.original, "the original")
         if self.control is not None:
             _require(self.columns, self.control, "the control rows")
@@ -161,6 +152,9 @@ class EventsTarget:
         names = dict(roles.get("names", {}))
         left = [names.get(it, it) for it in wanted if it != entity]
         left += [roles["pseudonym"]] if roles.get("pseudonym") else []
+        arrays = {name.split("[]")[0] for name in names.values() if "[]" in name}
+        if arrays:  # what isn't in the array under its new name was dropped
+            left = [name for name in left if "[]" not in name or name.split("[]")[0] in arrays]
         inner, rows = flattened(original, wanted)
         outer, made = flattened(released, left)
         kept = {name: cells for name, cells in made.items() if any(it is not None for it in cells)}
@@ -230,14 +224,6 @@ class EventsTarget:
 
 def _owners(frame: pl.DataFrame, owners: NDArray[np.int64] | None) -> NDArray[np.int64]:
     return np.arange(frame.height, dtype=np.int64) if owners is None else np.asarray(owners)
-
-
-def _frame(rows: Rows) -> pl.DataFrame:
-    if isinstance(rows, pl.DataFrame):
-        return rows
-    if not rows or not all(isinstance(row, Mapping) for row in rows):
-        raise DataError("Events must be a polars frame, or a list of dicts with some in it.")
-    return pl.DataFrame([dict(row) for row in rows], infer_schema_length=None)
 
 
 def _with_event(number: NDArray[np.int64], cells: dict[str, list[object]]) -> pl.DataFrame:

@@ -30,11 +30,12 @@ def naive(scene, facts, noise):
     for target in range(len(facts.entity)):
         score, fits = np.zeros(left.owned.n), np.zeros(left.owned.n, dtype=int)
         for fact in range(facts.offsets[target], facts.offsets[target + 1]):
-            best, fit = {}, set()
+            best: dict[int, float] = {}
+            fit: set[int] = set()
             for row in range(len(left.item)):
                 behind = left.time[row] - facts.time[fact]
                 off = max(scene.low - noise - behind, behind - scene.high - noise, 0.0)
-                if left.item[row] != facts.item[fact] or off > 5 * decay:
+                if left.item[row] != facts.item[fact] or off > 3 * decay:
                     continue
                 terms, inside = [np.exp(-off / decay)], off == 0
                 gaps = np.abs(left.numbers[row] - facts.numbers[fact])
@@ -145,6 +146,9 @@ def test_rows_of_nobody_are_in_the_way_and_not_attacked(unprotected):
     )  # fmt: skip
     assert (facts.entity >= 0).all()
     assert KnownEvents(known=(2,)).run(target, seed=0)[0].success.value > 0.97
+    alone, _ = board_of(target.unprotected())
+    people = unprotected.original.filter(some)["user"].n_unique()
+    assert alone.released.owned.n == people + unprotected.original.height // 2
 
 
 def test_without_a_pseudonym_single_events_are_looked_for(unprotected):

@@ -17,11 +17,11 @@ from halfmask.assess.attacks.events import (
     TrajectoryUniqueness,
 )
 
-BAR = {"tolerance": 0.1, "least_power": 0.1}
+BAR = 0.1
 
 
 def verdicts(target, unprotected, each):
-    report = attack(target, unprotected=unprotected, attacks=[each], **BAR)
+    report = attack(target, unprotected=unprotected, attacks=[each], tolerance=BAR, least_power=BAR)
     return {finding.outcome.measure: finding.verdict for finding in report.findings}
 
 

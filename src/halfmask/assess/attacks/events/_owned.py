@@ -25,7 +25,7 @@ class Owned:
     Attributes
     ----------
     trace
-        Of each row, what a pseudonym joins; without pseudonyms each event is a trace. Their numbers
+        Of each row, what a pseudonym joins; without one each event is a trace. Their numbers
         are drawn at random, so that the lower of two is as good as either.
     event
         Of each row, its event.
@@ -55,7 +55,11 @@ class Owned:
         rng: np.random.Generator,
     ) -> Self:
         """Give numbers to the traces of released rows, whose entity and event are told."""
-        number = merged_codes([(left, [pseudonym])])[0] if pseudonym else event
+        number = event
+        if pseudonym:
+            joined = merged_codes([(left, [pseudonym])])[0]
+            alone = left[pseudonym].is_null().to_numpy()
+            number = np.where(alone, len(joined) + 1 + event, joined)
         distinct, trace = np.unique(number, return_inverse=True)
         trace = rng.permutation(len(distinct))[trace.ravel()].astype(np.int64)
         some = entity >= 0

@@ -55,7 +55,8 @@ class Board:
         """Sort the released rows."""
         left = scene.released
         time = np.where(np.isnan(left.time), np.inf, left.time)
-        order = np.lexsort((time, left.item))
+        order = np.lexsort((*left.numbers.T, left.owned.trace, time, left.item))
+        order = order[_first_of_its_kind(left.owned.trace, time, left.item, left.numbers, order)]
         items, starts = np.unique(left.item[order], return_index=True)
         return cls(
             scene=scene,
@@ -94,3 +95,18 @@ class Board:
             found.top, found.lead, found.n_fit, found.sole,
         )  # fmt: skip
         return found
+
+
+def _first_of_its_kind(
+    trace: NDArray[np.int64],
+    time: NDArray[np.float64],
+    item: NDArray[np.int64],
+    numbers: NDArray[np.float64],
+    order: NDArray[np.int64],
+) -> NDArray[np.bool_]:
+    """Return which sorted rows say anything that the one before doesn't: coarse rows repeat."""
+    said = (trace, time, item, *numbers.T)
+    differs = np.ones(len(order), dtype=np.bool_)
+    if len(order):
+        differs[1:] = np.any([it[order][1:] != it[order][:-1] for it in said], axis=0)
+    return differs

@@ -33,7 +33,7 @@ class TrajectoryUniqueness:
     resolutions
         Further steps of seconds, above 0, to which times are coarsened for the details.
     n_traces
-        How many traces are drawn at most.
+        How many traces of somebody are drawn at most.
 
     Notes
     -----
@@ -82,7 +82,7 @@ class TrajectoryUniqueness:
         item = merged_codes([(left, items)])[0]
         timed = target.time and target.released_name(target.time)
         time = seconds(left[timed]) if timed else np.zeros(left.height)
-        chosen = rng.permutation(n)[: self.n_traces]
+        chosen = rng.permutation(np.flatnonzero(owned.crowd))[: self.n_traces]
         curves: dict[float, list[NDArray[np.bool_]]] = {}
         for step in (0.0, *self.resolutions) if timed else (0.0,):
             kept = Points.of(trace, n, item, np.floor(time / step) if step else time)

@@ -12,7 +12,7 @@ from trainer.client.stand_in import (  # type: ignore[import-not-found] # beside
 )
 from trainer.client.trainer import Trainer  # type: ignore[import-not-found] # as above
 
-ROWS, BATCH = 4_000, 50
+ROWS, BATCH = 2_000, 50
 
 
 def test_a_push_outlives_its_trainer(tmp_path, unused_port):

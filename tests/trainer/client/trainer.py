@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Self
 
+from halfmask.trainer.store import open_lists
+from halfmask.vault._private_files import write_private
+
 COMMAND = [sys.executable, "-c", "import sys; from halfmask.cli import main; sys.exit(main())"]
 SCOPES = ("read", "predict", "learn", "admin")
 
@@ -47,10 +50,11 @@ class Trainer:
     def token_file(self, *scopes: str) -> Path:
         """Return the file of a new token."""
         file = self.folder / f"token{secrets.token_hex(4)}"
-        may = [f"--scope={each}" for each in scopes or SCOPES]
-        who = ("--client", "a", "--tenant", "a", "--out", str(file))
-        words = ["serve", "token", "create", str(self.folder / "store"), *who, *may]
-        subprocess.run([*COMMAND, *words], check=True, capture_output=True)
+        # As halfmask serve token create does it, without a process for each.
+        database, tokens = open_lists(self.folder / "store", create=False)
+        made = tokens.create(client="a", tenant="a", scopes=frozenset(scopes or SCOPES))[1]
+        database.close()
+        write_private(file, made.encode("ascii"))
         return file
 
     def token(self, *scopes: str) -> str:

@@ -103,7 +103,7 @@ class Trainer(Guest):
         )
         app: Any = self.server.config.app
         self.service = app.state.service
-        self._client = {"trust_env": False, "timeout": 20, **client}
+        self._client = {"trust_env": False, "timeout": 120, **client}
         self._scheme = "https" if tls else "http"
         self._listening = threading.Event()
         self._thread = threading.Thread(target=self.server.run, daemon=True)

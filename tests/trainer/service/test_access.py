@@ -27,6 +27,7 @@ ROUTES = {
     ("DELETE", "/v1/models/m/snapshots/1"): "admin",
     ("POST", "/v1/models/m/rollback"): "admin",
     ("POST", "/v1/models/m/examples"): "learn",
+    ("POST", "/v1/models/m/canaries"): "admin",
     ("POST", "/v1/models/m/predict"): "predict",
     ("GET", "/metrics"): "metrics",
 }
@@ -35,6 +36,7 @@ SENT: dict[str, dict[str, Any]] = {
     "/v1/models": {"json": {"name": "other", "bits": 4}},
     "/v1/models/m/rollback": {"json": {"snapshot": 1}},
     "/v1/models/m/examples": {"content": body(), "headers": {"Content-Type": ARROW}},
+    "/v1/models/m/canaries": {"content": body(), "headers": {"Content-Type": ARROW}},
     "/v1/models/m/predict": {"content": body(labels=False), "headers": {"Content-Type": ARROW}},
 }
 
@@ -71,13 +73,14 @@ def test_without_a_token_that_is_of_use_nothing_is_told(model, route, header):
 
 
 @pytest.mark.parametrize("route", ROUTES)
-def test_each_route_needs_its_scope(model, route):
-    model.learn(body())
-    model.ask("POST", "/v1/models/m/snapshots")
+def test_each_route_needs_its_scope(trainer, route):
+    trainer.create(defences={"guard": {"tolerance": 0.1, "drift": 0.1, "least_rows": 20}})
+    ask(trainer, ("POST", "/v1/models/m/canaries"), trainer.everything)
+    trainer.ask("POST", "/v1/models/m/snapshots")
     others = {"read", "predict", "learn", "admin", "metrics"} - {ROUTES[route]}
 
-    refused(ask(model, route, model.header(*others)), 403, "forbidden")
-    assert ask(model, route, model.header(ROUTES[route])).status_code < 300
+    refused(ask(trainer, route, trainer.header(*others)), 403, "forbidden")
+    assert ask(trainer, route, trainer.header(ROUTES[route])).status_code < 300
 
 
 @pytest.mark.parametrize("route", [each for each in ROUTES if each[1].startswith("/v1/models/m")])

@@ -24,8 +24,9 @@ from trainer.service.stage import (  # type: ignore[import-not-found] # beside, 
 
 COMMAND = "import sys; from halfmask.cli import main; sys.exit(main(sys.argv[1:]))"
 OPTIONS = ("--port", "0", "--json", "--keep-log", "--snapshot-mib", "1")
-#: So many rows that a snapshot comes after some twenty batches, and a kill before and after it.
-CLIENTS, KILLS, ROWS = 4, 2, 2_000
+#: So many rows that a snapshot comes after some twenty batches of a model. The service is killed
+#: twice here; benchmarks/reliability/trainer.py does it 200 times.
+CLIENTS, ROWS = 4, 2_000
 #: One model is plain, one has all defences; each client sends to both in turns.
 MODELS = {
     "m": None,
@@ -113,6 +114,11 @@ class Load:
         return None
 
 
+def client_of(service, headers):
+    """A client that waits while loops are compiled for the first model."""
+    return httpx.Client(base_url=service.address, headers=headers, trust_env=False, timeout=300)
+
+
 def until(told):
     end = time.monotonic() + 60
     while not told():
@@ -135,7 +141,7 @@ def test_what_was_acknowledged_is_learned_once_however_the_service_dies(tmp_path
     rng, folder, load = random.Random(3), tmp_path / "t", Load(tokens)
     service = Process(folder)
     header = {"Authorization": f"Bearer {tokens[0]}"}
-    with httpx.Client(base_url=service.address, headers=header, trust_env=False) as client:
+    with client_of(service, header) as client:
         for name, defences in MODELS.items():
             wish = {"name": name, "bits": BITS, "defences": defences}
             client.post("/v1/models", json=wish).raise_for_status()
@@ -143,13 +149,11 @@ def test_what_was_acknowledged_is_learned_once_however_the_service_dies(tmp_path
         client.post("/v1/models/guarded/canaries", **sent).raise_for_status()
     load.address = service.address
     load.start()
-    for _ in range(KILLS):
-        wanted = len(load.acknowledged) + rng.randint(5, 40)
-        until(partial(load.has, wanted))
-        service.kill()
-        service = Process(folder)
-        load.address = service.address
-    until(partial(load.has, len(load.acknowledged) + 4))
+    until(partial(load.has, rng.randint(5, 40)))
+    service.kill()
+    service = Process(folder)
+    load.address = service.address
+    until(partial(load.has, len(load.acknowledged) + rng.randint(5, 40)))
     service.kill()
     load.stop()
 
@@ -180,7 +184,7 @@ def check(model, folder, load):
 def test_a_service_that_is_asked_to_end_finishes_what_it_has(tmp_path, tokens):
     service = Process(tmp_path / "t")
     header = {"Authorization": f"Bearer {tokens[0]}"}
-    with httpx.Client(base_url=service.address, headers=header, trust_env=False) as client:
+    with client_of(service, header) as client:
         client.post("/v1/models", json={"name": "m", "bits": BITS}).raise_for_status()
         for seed in range(5):
             sent = {"Content-Type": ARROW}
@@ -197,14 +201,14 @@ def test_a_service_that_is_asked_to_end_finishes_what_it_has(tmp_path, tokens):
 
 
 def test_two_services_dont_share_a_folder(tmp_path, tokens):
-    service = Process(tmp_path / "t")
+    store = Store(tmp_path / "t")
     second = subprocess.run(
         [sys.executable, "-c", COMMAND, "serve", tmp_path / "t", "--port", "0", "--json"],
         check=False,
         capture_output=True,
         timeout=60,
     )
-    service.kill()
+    store.close()
 
     told = json.loads(second.stdout)
     assert second.returncode == 1

@@ -19,6 +19,7 @@ from halfmask.cli._console import say_failure, use_careful_streams
 from halfmask.cli._decode import decode
 from halfmask.cli._describe import describe
 from halfmask.cli._encode import encode
+from halfmask.cli._events import events
 from halfmask.cli._failures import INTERRUPTED, failure_of
 from halfmask.cli._hash import hash_
 from halfmask.cli._predict import predict
@@ -52,6 +53,7 @@ for command in (describe, protect, verify, schema, decode, push, predict):
 app.command(name="hash")(hash_)
 app.add_typer(assess)
 app.add_typer(encode)
+app.add_typer(events)
 app.add_typer(vault)
 app.add_typer(serve)
 

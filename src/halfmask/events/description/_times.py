@@ -14,8 +14,6 @@ from halfmask.events._values import Level, Values
 from halfmask.events._zones import Zone
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from halfmask.events._times import Unit
@@ -90,7 +88,5 @@ def _failures(facts: FieldFacts, zone: Zone | None, unit: Unit | None) -> set[st
 
 
 def _context(events: int) -> Context:
-    return Context(scene=Scene(read=_nothing, events=events, first_event=0), path="")
-
-
-_nothing: Callable[[str], Values] = {}.__getitem__
+    nothing: dict[str, Values] = {}
+    return Context(scene=Scene(read=nothing.__getitem__, events=events, first_event=0), path="")

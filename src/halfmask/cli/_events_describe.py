@@ -1,0 +1,192 @@
+"""``halfmask events describe``: propose a policy for a stream of events, and say why."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from halfmask._errors import ReleaseError
+from halfmask.cli._console import console, listing, printable, say_json
+from halfmask.cli._failures import UsageError
+from halfmask.cli._options import (  # noqa: TC001 # typer reads annotations
+    DebugOption,
+    JsonOption,
+    VerboseOption,
+)
+from halfmask.cli._progress import compilation_announced
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.console import Console
+    from rich.text import Text
+
+    from halfmask.events.description import EventsDescription, FieldProposal
+
+__all__ = ["describe"]
+
+KIND_STYLES = {
+    "identifier": "red",
+    "quasi-identifier": "yellow",
+    "free-text": "red",
+    "mixed": "yellow",
+    "time": "magenta",
+}
+RELEASE = "name-this-release"
+MOST_EVENTS = 100_000
+#: Sets of paths that are shown unless more is asked for.
+FEW_SETS = 5
+
+
+def describe(
+    where: Annotated[
+        str,
+        typer.Argument(
+            metavar="INPUT",
+            show_default=False,
+            help="Events: a file of JSON lines (plain, gzip, zstd), Parquet or Arrow, a folder of "
+            "them, or - for standard input.",
+        ),
+    ],
+    *,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="POLICY",
+            help="Write the proposed policy here, with comments, for you to edit; - shows it.",
+        ),
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace POLICY if it exists.")
+    ] = False,
+    rows: Annotated[
+        int,
+        typer.Option("--rows", min=1, metavar="N", help="Look at so many events: the first ones."),
+    ] = MOST_EVENTS,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = False,
+    debug: DebugOption = False,  # noqa: ARG001 # main looks for it
+) -> int:
+    """Propose what may leave of each field, with the reason.
+
+    Shows what each path of INPUT seems to hold, which fields say when, whose and of whom an event
+    is, and what singles events out. It shows no value. With --out the proposal becomes a policy:
+    edit it, then give it to halfmask events run. What no rule of it names doesn't leave.
+    """
+    _check_out(out, as_json=as_json, overwrite=overwrite)
+    from halfmask.events.description import describe_events  # noqa: PLC0415 # numba is slow
+
+    with compilation_announced(console(stderr=True)):
+        found = describe_events(_lines(where), most=rows)
+    if out is not None:
+        _write_policy(found.policy_toml(release=RELEASE), out, overwrite=overwrite)
+    if as_json:
+        say_json({"ok": True, "policy": out, **found.to_dict()})
+    elif out != "-":
+        screen = console()
+        _show(found, screen, verbose=verbose)
+        _show_next(out, screen)
+    return 0
+
+
+def _check_out(out: str | None, *, as_json: bool, overwrite: bool) -> None:
+    if out == "-" and as_json:
+        raise UsageError("--json and --out - both want standard output.", hint="Choose one.")
+    if out not in {None, "-"} and os.path.lexists(str(out)) and not overwrite:
+        # Whoever has edited a policy must not lose it to a second look at the events.
+        raise ReleaseError(
+            "The file for the policy exists already.",
+            hint="Give another name, or --overwrite if what is in it may go.",
+        )
+
+
+def _lines(where: str) -> Iterator[bytes]:
+    from halfmask.events.streams import open_source  # noqa: PLC0415 # numba is slow
+
+    for chunk in open_source(where).chunks(None, threading.Event()):
+        if not chunk.oversized:
+            yield chunk.data
+
+
+def _write_policy(text: str, out: str, *, overwrite: bool) -> None:
+    if out == "-":
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        return
+    from halfmask.data import atomic_file  # noqa: PLC0415 # polars takes half a second
+
+    with atomic_file(Path(out), overwrite=overwrite) as file:
+        file.write(text.encode("utf-8"))
+
+
+def _show(found: EventsDescription, out: Console, *, verbose: bool) -> None:
+    first = "" if found.whole else ", the first ones"
+    out.print(f"{found.events:,} events{first}; {len(found.fields)} paths\n", style="bold")
+    table = listing("path", "kind", "proposed", "why")
+    table.columns[0].overflow = table.columns[3].overflow = "fold"
+    for each in found.fields:
+        table.add_row(printable(each.path), _kind(each), _rule(each), _why(each, verbose=verbose))
+    out.print(table)
+    for role, path in found.stream.items():
+        out.print(f"The {role} is taken from {printable(path)}.", soft_wrap=True)
+    for reason, count in found.refused.items():
+        out.print(f"{count:,} lines are no events: {reason}.")
+    out.print(
+        f"\nIn all fields but identifiers and free text, {found.share_unique:.1%} of the events "
+        "are unique.",
+        style="bold",
+    )
+    _show_sets(found, out, most=None if verbose else FEW_SETS)
+
+
+def _kind(proposal: FieldProposal) -> Text:
+    from rich.text import Text  # noqa: PLC0415 # --help needs none
+
+    doubt = "" if proposal.certain else " ?"
+    return Text(proposal.kind + doubt, style=KIND_STYLES.get(proposal.kind, ""))
+
+
+def _rule(proposal: FieldProposal) -> str:
+    if proposal.rule is None:
+        return "left out"
+    more = (proposal.rule.get(key) for key in ("every", "scope"))
+    return " ".join([str(proposal.rule["do"]), *(str(it) for it in more if it)])
+
+
+def _why(proposal: FieldProposal, *, verbose: bool) -> str:
+    return printable(" ".join(proposal.reasons) if verbose else proposal.reasons[0])
+
+
+def _show_sets(found: EventsDescription, out: Console, *, most: int | None) -> None:
+    if not found.singling_out:
+        return
+    out.print("So many are unique on these alone (of [] all values of an event together):")
+    table = listing("", "")
+    table.columns[0].justify = "right"
+    for each in found.singling_out[:most]:
+        table.add_row(f"  {each.share_unique:.1%}", printable(", ".join(each.columns)))
+    out.print(table)
+    left = len(found.singling_out) - len(found.singling_out[:most])
+    if left:
+        out.print(f"  and {left} more sets of paths, with --verbose", style="dim")
+
+
+def _show_next(out: str | None, screen: Console) -> None:
+    screen.print(
+        "\nA ? is a guess on the careful side. A field that points at people may have been missed: "
+        "look at each."
+    )
+    if out is None:
+        screen.print("Next: halfmask events describe INPUT --out policy.toml, and edit it.")
+    else:
+        screen.print(
+            f"The policy is in {printable(out)}: edit it, then halfmask events run.",
+            soft_wrap=True,
+        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -58,7 +59,7 @@ FIXTURES = [HealthCheck.function_scoped_fixture]
 
 
 def hasher(*, label="pays", frame=ROWS, task=None, **more):
-    told = Settings(**({"bits": 18, "numbers": "log", "categorical": ("zip",)} | more))
+    told = replace(Settings(bits=18, numbers="log", categorical=("zip",)), **more)
     return FileHasher.fit(frame, settings=told, secret=SECRET, label=label, task=task)
 
 
@@ -113,7 +114,7 @@ def test_any_table_gives_the_same_rows(
     made = table(rows, seed=seed, distinct=distinct, gone=gone)
     path = tmp_path_factory.mktemp("any") / "a.parquet"
     if by_polars:
-        pl.from_arrow(made).write_parquet(path, row_group_size=group, data_page_size=page)
+        pl.DataFrame(made).write_parquet(path, row_group_size=group, data_page_size=page)
     else:
         pq.write_table(
             made, path, use_dictionary=sorted(coded), row_group_size=group, data_page_size=page,

@@ -59,7 +59,9 @@ class Aggregation:
             )
             for section in policy.aggregates
         ]
-        self._writers = [CellLines(section) for section in policy.aggregates]
+        self._writers = [
+            CellLines(section, entity=policy.stream.entity) for section in policy.aggregates
+        ]
         self._counts: Counter[str] = Counter()
         self._events = 0
 

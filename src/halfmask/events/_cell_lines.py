@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from halfmask.events._cells import Cell
+from halfmask.events._policy_sections import place
 from halfmask.events._values import Kind
 
 if TYPE_CHECKING:
@@ -26,12 +27,15 @@ class CellLines:
     ----------
     section
         What a cell must have, and how its fields are called.
+    entity
+        The path of the entities; None if there is none.
     """
 
-    __slots__ = ("_section",)
+    __slots__ = ("_entity", "_section")
 
-    def __init__(self, section: AggregateSection) -> None:
+    def __init__(self, section: AggregateSection, *, entity: str | None) -> None:
         self._section = section
+        self._entity = None if entity is None else place(entity).place
 
     def lines(
         self,
@@ -125,13 +129,19 @@ class CellLines:
     def claim(self) -> dict[str, Any]:
         """Return what is claimed of the lines, and in which fields the numbers stand."""
         section = self._section
-        sums = [measure.name for measure in section.measures if measure.do in {"sum", "count"}]
+        entities = [
+            measure.name
+            for measure in section.measures
+            if measure.do == "distinct"
+            and measure.of == "original"
+            and place(measure.path).place == self._entity
+        ]
         return {
             "name": section.name,
             "window": section.window,
             "by": list(section.by),
             "count": section.count,
-            "sums": sums,
+            "entities": entities[0] if entities else None,
             "least-events": section.least_events,
             "least-entities": section.least_entities,
             "totals": section.totals,

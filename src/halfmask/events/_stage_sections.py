@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -14,9 +14,6 @@ from halfmask.events._sections import Section, Text, Whole
 from halfmask.events._times import Unit
 from halfmask.events._zones import ZoneText
 from halfmask.events.actions import HierarchySection
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 __all__ = ["AggregateSection", "GuaranteeSection", "MeasureSection", "WindowSection"]
 
@@ -218,17 +215,5 @@ class GuaranteeSection(Section):
             raise PolicyError("'paths' names a path twice.")
         if any(place(path).place not in places for path in self.hierarchies):
             raise PolicyError("'hierarchies' has a path that isn't in 'paths'.")
-        check_nested(self.paths)
-
-
-def check_nested(paths: Iterable[str]) -> None:
-    """Check that paths stand in arrays that enclose each other.
-
-    Raises
-    ------
-    PolicyError
-        If two are in different arrays.
-    """
-    levels = sorted((Path.parse(place(it).level).steps for it in paths), key=len)
-    if any(levels[-1][: len(level)] != level for level in levels):
-        raise PolicyError("'paths' are in different arrays.")
+        if len({place(path).level for path in self.paths}) > 1:
+            raise PolicyError("'paths' must be fields of the event, or of one array's elements.")

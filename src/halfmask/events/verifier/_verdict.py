@@ -1,0 +1,57 @@
+"""What a recount says: of each claim, whether it holds and what could be counted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = ["Check", "EventsVerdict"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One claim, recounted.
+
+    Parameters
+    ----------
+    claim
+        Which: its kind, and number or name.
+    holds
+        Whether nothing speaks against it.
+    counted
+        What was counted. ``entities``: the claim itself, since the lines tell entities apart.
+        ``sessions`` or ``events``: of what there must be as many, since an entity has one at
+        least; that it holds of entities is the run's word. ``cells``: the numbers in the lines.
+        ``nothing``: the lines don't say what would be needed; it is the run's word alone.
+    least
+        The smallest count that was found; None where there was nothing to count.
+    failures
+        How many classes, sets or cells had fewer than claimed.
+    """
+
+    claim: str
+    holds: bool
+    counted: Literal["entities", "sessions", "events", "cells", "nothing"]
+    least: int | None
+    failures: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventsVerdict:
+    """All claims of a file, recounted.
+
+    Parameters
+    ----------
+    checks
+        One for each claim.
+    lines
+        How many lines were read.
+    """
+
+    checks: tuple[Check, ...]
+    lines: int
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing speaks against any claim."""
+        return all(check.holds for check in self.checks)

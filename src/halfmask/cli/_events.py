@@ -5,6 +5,9 @@ from __future__ import annotations
 import typer
 
 from halfmask.cli._events_describe import describe
+from halfmask.cli._events_reverse import reverse
+from halfmask.cli._events_run import run
+from halfmask.cli._events_table import table
 
 __all__ = ["events"]
 
@@ -14,7 +17,9 @@ events = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-events.command()(describe)
+for command in (describe, run, reverse):
+    events.command()(command)
+events.add_typer(table)
 
 
 @events.callback(invoke_without_command=True)

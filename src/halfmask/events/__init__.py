@@ -11,11 +11,12 @@ from __future__ import annotations
 from halfmask.events._bad_lines import BadLine, BadLines, Reason
 from halfmask.events._block import Block, scan_block
 from halfmask.events._dead_letters import DeadLetters
-from halfmask.events._event_run import run_events, sealed_tables, table_entry
+from halfmask.events._event_run import run_events, sealed_tables, stage_of, table_entry
 from halfmask.events._limits import Limits
 from halfmask.events._path_tree import PathTree
 from halfmask.events._paths import Path, Step
 from halfmask.events._policy import EventPolicy
+from halfmask.events._reversal import Reversed, reverse_events
 from halfmask.events._run_summary import RunSummary
 from halfmask.events._shape import OutputShape
 from halfmask.events._stage import Stage, Straight
@@ -39,6 +40,7 @@ __all__ = [
     "Path",
     "PathTree",
     "Reason",
+    "Reversed",
     "RunSummary",
     "SecretTable",
     "Stage",
@@ -48,9 +50,11 @@ __all__ = [
     "Transform",
     "Values",
     "read_text",
+    "reverse_events",
     "run_events",
     "scan_block",
     "sealed_tables",
+    "stage_of",
     "table_entry",
     "write_block",
     "written_text",

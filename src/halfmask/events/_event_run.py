@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from halfmask._errors import ParameterError
 from halfmask._progress import silent
 from halfmask._validation import integer_at_least
+from halfmask.events._aggregation import Aggregation
 from halfmask.events._checkpoint import CheckpointStore
 from halfmask.events._notices import Notices
 from halfmask.events._running import OnBad, Running
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from halfmask.events.streams import Sink, Source
     from halfmask.vault import Vault
 
-__all__ = ["run_events", "sealed_tables", "table_entry"]
+__all__ = ["run_events", "sealed_tables", "stage_of", "table_entry"]
 
 CHECKPOINT_SECONDS = 10.0
 
@@ -55,6 +56,17 @@ def sealed_tables(policy: EventPolicy, vault: Vault) -> dict[str, SecretTable]:
                 hint="halfmask events table set keeps one there.",
             )
     return {name: SecretTable.unseal(vault, table_entry(name)) for name in policy.tables()}
+
+
+def stage_of(policy: EventPolicy) -> Stage:
+    """Return what a policy wants between its rules and the output."""
+    if policy.aggregates:
+        return Aggregation(policy)
+    if policy.guarantees:
+        from halfmask.events._holding import Holding  # noqa: PLC0415 # only some policies need it
+
+        return Holding(policy)
+    return Straight()
 
 
 def run_events(  # noqa: PLR0913 # each says one thing, by its name
@@ -90,7 +102,7 @@ def run_events(  # noqa: PLR0913 # each says one thing, by its name
     tables
         Secret tables; by default those of the vault.
     stage
-        What stands between the rules and the output; None: nothing.
+        What stands between the rules and the output; None: what the policy says.
     on_bad
         What a line that is no event does: ``stop`` the run there, or ``go-on`` without it; it is
         counted.
@@ -128,7 +140,7 @@ def run_events(  # noqa: PLR0913 # each says one thing, by its name
     VaultError
         If another run works on the stream.
     ParameterError
-        If the vault lacks a table, or the policy's stages aren't given.
+        If the vault lacks a table.
 
     Notes
     -----
@@ -177,10 +189,6 @@ def run_events(  # noqa: PLR0913 # each says one thing, by its name
             "The 'checkpoint_seconds' parameter of run_events must be a number of 0 or more. "
             f"Got {checkpoint_seconds} instead."
         )
-    if stage is None and policy.window is not None:
-        raise ParameterError(
-            "The policy has aggregates or guarantees, and no stage that does them was given."
-        )
     transform = Transform(
         policy,
         secret=vault.secret("events"),
@@ -191,7 +199,7 @@ def run_events(  # noqa: PLR0913 # each says one thing, by its name
         source=source,
         sink=sink,
         transform=transform,
-        stage=Straight() if stage is None else stage,
+        stage=stage_of(policy) if stage is None else stage,
         store=CheckpointStore(vault, policy.release if stream is None else stream),
         notices=Notices(policy),
         letters=dead_letters,

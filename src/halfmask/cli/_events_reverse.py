@@ -1,0 +1,106 @@
+"""``halfmask events reverse``: turn pseudonyms of released events back."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from halfmask.cli._codecs import OverwriteOption, check_streams, open_vault
+from halfmask.cli._console import console, say_json
+from halfmask.cli._events_options import (  # noqa: TC001 # typer reads annotations
+    PolicyArgument,
+    StreamOption,
+    VaultOption,
+)
+from halfmask.cli._options import (  # noqa: TC001 # as above
+    DebugOption,
+    JsonOption,
+    VerboseOption,
+)
+from halfmask.cli._progress import Stages, compilation_announced
+from halfmask.cli._vault_lock import (  # noqa: TC001 # as above
+    KeyFileOption,
+    KeyringOption,
+    PassphraseFileOption,
+)
+
+if TYPE_CHECKING:
+    from halfmask.events import Reversed
+
+__all__ = ["reverse"]
+
+
+def reverse(
+    policy: PolicyArgument,
+    released: Annotated[
+        str,
+        typer.Argument(
+            metavar="RELEASED",
+            show_default=False,
+            help="Released events: a file or folder of JSON lines, or - for standard input.",
+        ),
+    ],
+    out: Annotated[
+        str,
+        typer.Argument(
+            metavar="OUT",
+            show_default=False,
+            help="The events with original values, which must not leave; - for standard output.",
+        ),
+    ],
+    *,
+    vault: VaultOption,
+    stream: StreamOption = None,
+    overwrite: OverwriteOption = False,
+    key_file: KeyFileOption = None,
+    passphrase_file: PassphraseFileOption = None,
+    keyring: KeyringOption = False,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = False,
+    debug: DebugOption = False,  # noqa: ARG001 # main looks for it
+) -> int:
+    """Turn pseudonyms of RELEASED back into what they stand for.
+
+    Tokens, numbers of sequences over the stream, and values of one-to-one secret tables; what can't
+    be turned back stays as it was released. OUT has the mode 0600.
+    """
+    check_streams(released, out, passphrase_file, as_json=as_json)
+    opened = open_vault(vault, key_file, passphrase_file, keyring=keyring)
+    from halfmask.events import EventPolicy, reverse_events  # noqa: PLC0415 # half a second
+    from halfmask.events.streams import open_sink, open_source  # noqa: PLC0415 # the same
+
+    err = console(stderr=True)
+    before = os.umask(0o077)
+    try:
+        with compilation_announced(err), Stages(err, verbose=verbose) as stages:
+            done = reverse_events(
+                EventPolicy.load(policy),
+                open_source(released),
+                open_sink(out, overwrite=overwrite),
+                vault=opened,
+                stream=stream,
+                progress=stages,
+            )
+    finally:
+        os.umask(before)
+    if as_json:
+        say_json({"ok": True, **_reversed(done)})
+    else:
+        turned, unknown = sum(done.values.values()), sum(done.unknown.values())
+        err.print(
+            f"Turned back {turned:,} values of {done.events:,} events; "
+            f"{unknown:,} aren't known to the vault.",
+            soft_wrap=True,
+        )
+    return 0
+
+
+def _reversed(done: Reversed) -> dict[str, object]:
+    return {
+        "events": done.events,
+        "rules": list(done.rules),
+        "values": {str(rule): count for rule, count in done.values.items()},
+        "unknown": {str(rule): count for rule, count in done.unknown.items()},
+    }

@@ -1,0 +1,250 @@
+"""``halfmask events run``: a stream of events through a policy, that goes on after a break."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+
+import typer
+
+from halfmask.cli._codecs import OverwriteOption, check_streams, open_vault
+from halfmask.cli._console import console, listing, say_json
+from halfmask.cli._events_options import (  # noqa: TC001 # typer reads annotations
+    PolicyArgument,
+    StreamOption,
+    VaultOption,
+)
+from halfmask.cli._failures import UsageError
+from halfmask.cli._options import (  # noqa: TC001 # as above
+    DebugOption,
+    JsonOption,
+    VerboseOption,
+)
+from halfmask.cli._progress import Stages, compilation_announced
+from halfmask.cli._vault_lock import (  # noqa: TC001 # as above
+    KeyFileOption,
+    KeyringOption,
+    PassphraseFileOption,
+)
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+    from rich.console import Console
+
+    from halfmask.events import EventPolicy, RunSummary
+    from halfmask.events.streams import Source
+
+__all__ = ["run"]
+
+OnBadWord: TypeAlias = Literal["stop", "go-on"]
+
+
+def run(
+    policy: PolicyArgument,
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="INPUT",
+            show_default=False,
+            help="A file of JSON lines (plain, gzip, zstd), Parquet or Arrow, a folder of them, or "
+            "- for standard input; with --topic, the name of a topic.",
+        ),
+    ],
+    out: Annotated[
+        str,
+        typer.Argument(
+            metavar="OUT",
+            show_default=False,
+            help="What is written and may leave: JSON lines; packed if it ends in .gz or .zst; a "
+            "table if in .parquet or .arrow; a folder of parts if in /; - for standard output.",
+        ),
+    ],
+    *,
+    vault: VaultOption,
+    stream: StreamOption = None,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Wait for what is appended to INPUT, until stopped.")
+    ] = False,
+    topic: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--topic",
+            metavar="KEY=VALUE",
+            help="INPUT is a topic of Kafka; a setting of its client, such as "
+            "bootstrap.servers=HOST:PORT; may be given more than once. Until stopped.",
+        ),
+    ] = None,
+    on_bad: Annotated[
+        OnBadWord,
+        typer.Option(
+            "--on-bad", help="What a line that is no event does; with go-on it is counted."
+        ),
+    ] = "stop",
+    dead_letters: Annotated[
+        str | None,
+        typer.Option(
+            "--dead-letters",
+            metavar="FILE",
+            help="Note number and reason of such lines here, in a file of mode 0600.",
+        ),
+    ] = None,
+    dead_letter_content: Annotated[
+        bool,
+        typer.Option("--dead-letter-content", help="Note the lines there, too; it must not leave."),
+    ] = False,
+    afresh: Annotated[
+        bool,
+        typer.Option(
+            "--afresh",
+            help="Forget what is known of the stream: numbers begin anew, and what was broken off "
+            "isn't gone on with.",
+        ),
+    ] = False,
+    checkpoint_seconds: Annotated[
+        float,
+        typer.Option(
+            "--checkpoint-seconds", min=0, metavar="SECONDS", help="Between two checkpoints."
+        ),
+    ] = 10.0,
+    overwrite: OverwriteOption = False,
+    key_file: KeyFileOption = None,
+    passphrase_file: PassphraseFileOption = None,
+    keyring: KeyringOption = False,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = False,
+    debug: DebugOption = False,  # noqa: ARG001 # main looks for it
+) -> int:
+    """Run the events of INPUT through POLICY, into OUT.
+
+    What no rule names doesn't leave. However a run is broken off, the same command goes on where it
+    was, and OUT is what it would be without the break: until it is whole, it is OUT.partial. Secret
+    tables come from the vault. Numbers of sequences go on in the stream's next run.
+    """
+    _check(source, out, passphrase_file, follow=follow, topic=topic, as_json=as_json)
+    if dead_letter_content and dead_letters is None:
+        raise UsageError("--dead-letter-content goes with --dead-letters.")
+    opened = open_vault(vault, key_file, passphrase_file, keyring=keyring)
+    from halfmask.events import DeadLetters, EventPolicy, run_events  # noqa: PLC0415 # half a second
+    from halfmask.events.streams import open_sink  # noqa: PLC0415 # the same
+
+    said = EventPolicy.load(policy)
+    err = console(stderr=True)
+    letters = (
+        None
+        if dead_letters is None
+        else DeadLetters(dead_letters, with_content=dead_letter_content, overwrite=overwrite)
+    )
+    came = _source_of(said, source, topic, follow=follow)
+    with (
+        compilation_announced(err),
+        Stages(err, verbose=verbose) as stages,
+        _stopped_by_signals() as stop,
+    ):
+        summary = run_events(
+            said,
+            came,
+            open_sink(out, appending=came.endless, overwrite=overwrite),
+            vault=opened,
+            stream=stream,
+            on_bad=on_bad,
+            dead_letters=letters,
+            afresh=afresh,
+            checkpoint_seconds=checkpoint_seconds,
+            stop=stop,
+            progress=stages,
+        )
+    if not summary.complete and not came.endless:
+        raise KeyboardInterrupt  # said as of every command; the checkpoint is made
+    if as_json:
+        say_json({"ok": True, **summary.to_dict()})
+    else:
+        _show(summary, err)
+    return 0
+
+
+def _check(
+    source: str,
+    out: str,
+    passphrase_file: str | None,
+    *,
+    follow: bool,
+    topic: list[str] | None,
+    as_json: bool,
+) -> None:
+    check_streams(source, out, passphrase_file, as_json=as_json)
+    if follow and topic:
+        raise UsageError("--follow is for a file: a topic is followed anyway.")
+    if any("=" not in setting for setting in topic or ()):
+        raise UsageError("--topic wants KEY=VALUE, such as bootstrap.servers=HOST:PORT.")
+
+
+def _source_of(
+    policy: EventPolicy, source: str, topic: list[str] | None, *, follow: bool
+) -> Source:
+    from halfmask.events.streams import TopicSource, open_source  # noqa: PLC0415 # half a second
+
+    if topic:
+        settings = dict(setting.split("=", 1) for setting in topic)
+        return TopicSource.connect(source, settings)
+    firsts = [path.steps[0] for path in policy.paths()]
+    named = frozenset(step for step in firsts if isinstance(step, str))
+    return open_source(
+        source, follow=follow, roots=named if len(named) == len(set(firsts)) else None
+    )
+
+
+@contextmanager
+def _stopped_by_signals() -> Iterator[threading.Event]:
+    """Let a first interrupt or request to end finish the block at work; a second one is felt."""
+    stop = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+
+    def asked(_number: int, _frame: FrameType | None) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+
+    before = [(which, signal.signal(which, asked)) for which in (signal.SIGINT, signal.SIGTERM)]
+    try:
+        yield stop
+    finally:
+        for which, handler in before:
+            signal.signal(which, handler)
+
+
+def _show(summary: RunSummary, err: Console) -> None:
+    """Say in counts what was done."""
+    bad = sum(summary.bad.values())
+    again = ", going on from a checkpoint" if summary.resumed else ""
+    err.print(
+        f"Read {summary.events:,} events{again}; {summary.passed:,} passed the rules, "
+        f"{summary.held:,} were held back, {bad:,} lines were no events.",
+        soft_wrap=True,
+    )
+    for reason, count in summary.bad.items():
+        places = ", ".join(
+            f"{line:,}" if file == 1 else f"{line:,} of file {file}"
+            for file, line in summary.bad_lines.get(reason, ())
+        )
+        err.print(f"- {reason}: {count:,}, the first in line {places}", soft_wrap=True)
+    if summary.failures:
+        err.print("\nValues that a rule couldn't work on", style="bold")
+        shown = listing("rule", "reason", "values", right=("rule", "values"))
+        for rule, reason, count in summary.failures:
+            shown.add_row(str(rule), reason, f"{count:,}")
+        err.print(shown)
+    if summary.unmet and summary.events:
+        rules = ", ".join(map(str, summary.unmet))
+        err.print(f"No event had the path of rule {rules}.", soft_wrap=True)
+    if summary.clock_went_back:
+        err.print(
+            f"{summary.clock_went_back:,} events are earlier than the one before.", soft_wrap=True
+        )
+    for name, count in {**summary.source, **summary.stage}.items():
+        err.print(f"{name}: {count:,}", soft_wrap=True)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,7 +40,7 @@ table = "amounts"
 path = "mail"
 do = "hash"
 """
-EVENTS = [
+EVENTS: list[dict[str, Any]] = [
     {"who": "Ann", "place": "Ufa", "amounts": [{"n": 1}, {"n": 10}], "mail": "a@b"},
     {"who": 'B "ö"', "place": 7, "amounts": [], "x": 1},
     {"who": 12.50, "place": "Ufa", "amounts": [{"n": 10}, {}], "mail": None},
@@ -65,8 +66,9 @@ def people(tmp_path, lock, capsys):
     return [str(tmp_path / "people.toml"), str(tmp_path / "in.jsonl"), str(tmp_path / "out.jsonl")]
 
 
-def told(capsys):
-    return json.loads(capsys.readouterr().out)
+def told(capsys) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
 
 
 def test_the_source_order_is_run_with_tables_of_the_vault(tmp_path, lock, capsys):

@@ -165,6 +165,15 @@ def test_a_trace_of_two_people_is_right_by_half(unprotected):
     assert outcomes[0].success.value == pytest.approx(0.5, abs=0.01)
 
 
+def test_how_many_rows_are_left_is_no_fact_where_rows_were_held_back(unprotected):
+    original = unprotected.original.with_columns(visit=pl.Series(np.arange(4800) // 4))
+    target = replace(unprotected, original=original, event="visit", control=None)
+    assert board_of(target, sizes=True)[0].people.numbers.shape[1] == 3
+    kept = np.flatnonzero(np.arange(4800) % 4 != 1)
+    fewer = replace(target, released=target.released[kept], owners=kept)
+    assert board_of(fewer, sizes=True)[0].people.numbers.shape[1] == 2
+
+
 def test_consecutive_events_follow_each_other(unprotected):
     scene, _ = board_of(unprotected)
     facts = drawn_facts(

@@ -151,6 +151,20 @@ def test_a_value_without_noise_is_read(unprotected):
     }
 
 
+def test_the_worst_grouping_has_groups_enough(unprotected):
+    """A few people whose noise went away aren't told where many are whose noise stayed."""
+    keyed = noisy(unprotected, keyed=True)
+    number = keyed.released["pseudonym"].to_numpy()
+    original = keyed.original.with_columns(home=pl.Series(number * 2.0), size=pl.lit(0))
+    rng = np.random.default_rng(0)
+    some = number < 20
+    size = pl.Series("size", np.where(some, rng.normal(0, 9, len(number)), np.nan))
+    told = keyed.released.with_columns(size, pl.Series("home", number * 2.0 + number % 7))
+    outcomes = Averaging().run(replace(keyed, original=original, released=told), seed=0)
+    assert [each.success.trials for each in outcomes] == [400, 400]
+    assert outcomes[1].success.value == 0.0
+
+
 def test_numbers_that_change_are_no_repeats(unprotected):
     assert "stay the same" in Averaging().lacks(replace(unprotected, numbers=("size",)))
     assert Averaging().lacks(unprotected) == ""

@@ -44,7 +44,7 @@ class Averaging:
     Cassa, Wieland and Mandl, "Re-identification of home addresses from spatial locations anonymized
     by Gaussian skew" (IJHG 2008): ten noisy copies of a place average out to a third of the error.
     Rows are grouped by what was released: pseudonym, items, or both. Groups count in which the true
-    number never changes; the grouping and the column are told of which the worst is seen. Two
+    number never changes; of all groupings and columns the worst is told. Two
     measures:
 
     - *values read by their mean*: the share of groups whose mean lies `within`. Control: the same
@@ -92,8 +92,8 @@ class Averaging:
         found = [repeated.drawn(self.n_groups, rng) for repeated in self._repeated(target)]
         read = [self._read(each, rng) for each in found]
         less = [it for it in (self._less(each, rng) for each in found) if it is not None]
-        outcomes = [max(read, key=_excess_low)] if read else []
-        return (*outcomes, *([max(less, key=_excess_low)] if less else []))
+        outcomes = [max(read, key=_worse)] if read else []
+        return (*outcomes, *([max(less, key=_worse)] if less else []))
 
     def _repeated(self, target: EventsTarget) -> Iterator[Repeated]:
         owners = target.owner_of_row
@@ -219,9 +219,9 @@ class Repeated:
         )  # fmt: skip
 
 
-def _excess_low(outcome: Outcome) -> float:
-    """Return the excess that is sure: few groups of a large excess aren't the worst."""
-    return outcome.excess.bounds(0.05)[0]
+def _worse(outcome: Outcome) -> tuple[bool, float]:
+    """Return whether there are groups enough, and the excess that is sure."""
+    return outcome.trials >= outcome.needed, outcome.excess.bounds(0.05)[0]
 
 
 def _groupings(target: EventsTarget) -> list[list[str]]:

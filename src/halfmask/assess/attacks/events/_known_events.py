@@ -26,6 +26,7 @@ __all__ = ["KnownEvents"]
 
 #: One hundredth of the stream: two weeks of four years, as in the paper.
 _SHARE_OF_SPAN = 0.01
+_NEEDED = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +38,8 @@ class KnownEvents:
     known
         How many events are known of each person.
     rows
-        How many rows of each of them, drawn at random; ``None``: all, and how many there are.
+        How many rows of each of them, drawn at random; ``None``: all, and how many there are, which
+        is compared where most events kept theirs.
     consecutive
         Whether known events follow each other in time.
     time_noise
@@ -49,8 +51,8 @@ class KnownEvents:
     eccentricity
         By how many standard deviations of all scores the best trace must lead to be claimed.
     fewest
-        So many claims are made at least: those that are surest, where too few reach the
-        eccentricity.
+        So many claims are made at least, those that are surest, where too few reach the
+        eccentricity: an intruder who is never sure guesses, and no bound rests on a handful.
     n_attacks
         How many people are attacked at most, of the release and of the control each.
 
@@ -84,7 +86,7 @@ class KnownEvents:
     time_noise: float | None = None
     wrong: float = 0.25
     eccentricity: float = 1.5
-    fewest: int = 100
+    fewest: int = 300
     n_attacks: int = 1000
 
     def __post_init__(self) -> None:
@@ -156,13 +158,13 @@ class KnownEvents:
                 self.name, f"right among claims, {told}", released=scene.released.owned,
                 right=right(scores.top, facts.entity)[chosen],
                 by_chance=right(others.top, truth)[chance],
-                needed=self.fewest, needed_of="claims", details=details,
+                needed=_NEEDED, needed_of="claims", details=details,
             ),
             link_outcome(
                 self.name, f"unique matches, {told}", released=scene.released.owned,
                 right=right(sole, facts.entity),
                 by_chance=right(np.where(other.n_fit == 1, other.sole, -1), truth),
-                needed=self.fewest, needed_of="people", details=details,
+                needed=_NEEDED, needed_of="people", details=details,
             ),
         ]  # fmt: skip
 

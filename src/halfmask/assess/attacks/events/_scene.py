@@ -101,7 +101,8 @@ class Scene:
         rng
             Draws the traces' numbers.
         sizes
-            Whether how many rows an event has is one more number of each.
+            Whether how many rows an event has is one more number of each, where most events that
+            were released kept theirs.
         """
         owners, original, left = target.owner_of_row, target.original, target.released
         who = Who.of(target)
@@ -138,6 +139,9 @@ class Scene:
             item=codes[0],
             numbers=_numbers(left, told, event, sizes=sizes),
         )
+        usual = _errors(np.abs(released.numbers - people.numbers[owners]))[0]
+        if sizes and usual[-1] > 0:  # rows were held back or added: how many are left misleads
+            return cls.of(target, rng)
         low, high = _bounds(released.time - people.time[owners], target.time_bounds)
         scales, reaches = _errors(np.abs(released.numbers - people.numbers[owners]))
         return cls(

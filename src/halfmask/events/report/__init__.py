@@ -1,0 +1,28 @@
+"""What a run tells of its output: a manifest that leaves with it, and a report that stays.
+
+Start with `write_reports`.
+"""
+
+from __future__ import annotations
+
+from halfmask.events.report._fields import FieldForm, released_fields
+from halfmask.events.report._manifest import EventsManifest, OutputFile
+from halfmask.events.report._page import render_events_report
+from halfmask.events.report._risk import ReleasedRisk
+from halfmask.events.report._seen import DroppedPath, SeenPaths, Watched
+from halfmask.events.report._writing import Reports, claims_of, write_reports
+
+__all__ = [
+    "DroppedPath",
+    "EventsManifest",
+    "FieldForm",
+    "OutputFile",
+    "ReleasedRisk",
+    "Reports",
+    "SeenPaths",
+    "Watched",
+    "claims_of",
+    "released_fields",
+    "render_events_report",
+    "write_reports",
+]

@@ -157,14 +157,14 @@ def count_of(model: Model, folder: Path, told: Told) -> dict[str, int]:
         if record.entry.kind == EXAMPLES:
             found.setdefault(record.entry.key.decode(), []).append(record.seq)
     mine = {key: seq for (of, key), seq in told.receipts.items() if of == name}
-    rollbacks = model.state.defended()
+    defended = model.state.defended()
     return {
         "logged": model.logged,
         "lost": sum(seq not in found.get(key, []) for key, seq in mine.items()),
         "doubled": sum(len(seqs) - 1 for seqs in found.values()),
         "same": (replay_log(settings, place).learner.to_bytes() == kept)
         + (naively(place, settings) == kept),
-        "judged": 0 if rollbacks is None else rollbacks["canaries"],
+        "judged": 0 if defended is None else defended["rollbacks"],
     }
 
 
@@ -247,7 +247,8 @@ def measure(*, quick: bool, seed: int, kills: int | None = None) -> list[Bar]:
 def bars_of(found: dict[str, Any], told: Told, kills: int, longest: float) -> list[Bar]:
     why = (
         f"{kills} kills, {len(told.receipts):,} batches acknowledged, {found['logged']:,} records "
-        f"logged, {told.rollbacks} rollbacks; ready again after {longest:.1f} s at most"
+        f"logged, {told.rollbacks} rollbacks that were asked for, {found['judged']} by the guard; "
+        f"ready again after {longest:.1f} s at most"
     )
     return [
         Bar(name="acknowledged batches lost", value=found["lost"], goal=0, side="at most", why=why),

@@ -83,22 +83,7 @@ class Path:
         PolicyError
             The text is no path.
         """
-        place, type_ = text, None
-        if found := re.search(r":([a-z]+)$", text):
-            place, type_ = text[: found.start()], found[1]
-            if type_ not in _KINDS:
-                raise PolicyError(
-                    f"The path {text!r} ends in a type that doesn't exist.",
-                    hint=f"Types are {', '.join(_KINDS)}; a name with a colon needs quotes.",
-                )
-        steps = tuple(_steps(place, text))
-        if len(steps) > _MOST_STEPS:
-            raise PolicyError(f"A path has {len(steps)} steps; {_MOST_STEPS} are the most.")
-        if steps and steps[0] is Step.ELEMENT:
-            raise PolicyError(
-                f"The path {text!r} begins with an element.",
-                hint="Each line is an object: begin with the name of a field.",
-            )
+        steps, type_ = _parsed(text)
         return cls(steps=steps, type=type_)
 
     def __str__(self) -> str:
@@ -185,6 +170,27 @@ def _joined(steps: tuple[str | Step, ...]) -> str:
         else:
             text += f"[{json.dumps(step, ensure_ascii=False)}]"
     return text
+
+
+@lru_cache(maxsize=4096)
+def _parsed(text: str) -> tuple[tuple[str | Step, ...], str | None]:
+    place, type_ = text, None
+    if found := re.search(r":([a-z]+)$", text):
+        place, type_ = text[: found.start()], found[1]
+        if type_ not in _KINDS:
+            raise PolicyError(
+                f"The path {text!r} ends in a type that doesn't exist.",
+                hint=f"Types are {', '.join(_KINDS)}; a name with a colon needs quotes.",
+            )
+    steps = tuple(_steps(place, text))
+    if len(steps) > _MOST_STEPS:
+        raise PolicyError(f"A path has {len(steps)} steps; {_MOST_STEPS} are the most.")
+    if steps and steps[0] is Step.ELEMENT:
+        raise PolicyError(
+            f"The path {text!r} begins with an element.",
+            hint="Each line is an object: begin with the name of a field.",
+        )
+    return steps, type_
 
 
 def _steps(place: str, text: str) -> list[str | Step]:

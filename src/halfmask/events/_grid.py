@@ -89,12 +89,26 @@ class Grid:
         if self._exact:
             return keys + self._every.micros
         stop = cell_of(keys, self._every)[1]
-        first, _ = self._zone.utc(stop)
-        # A clock that is put back over midnight shows it twice; the day is over at the second.
-        late = self._zone.ahead(stop + DAY)
-        second = stop - late
-        twice = (second > first) & (self._zone.ahead(second) == late)
-        return np.where(twice, second, first)
+        before, after = self._zone.ahead(stop - 2 * DAY), self._zone.ahead(stop + 2 * DAY)
+        ends = stop - before
+        for at in np.flatnonzero(before != after).tolist():
+            change = self._change(int(stop[at]))
+            # Clocks that are put back show what was before again; those put forward may skip it.
+            second = int(stop[at] - after[at])
+            ends[at] = second if change < second else min(change, int(ends[at]))
+        return ends
+
+    def _change(self, clock: int) -> int:
+        """Return when clocks change within two days of a time on the clock."""
+        start, stop = clock - 2 * DAY, clock + 2 * DAY
+        first = self._zone.ahead(np.array([start]))[0]
+        while stop - start > 1:
+            middle = (start + stop) // 2
+            if self._zone.ahead(np.array([middle]))[0] == first:
+                start = middle
+            else:
+                stop = middle
+        return stop
 
     def written(self, key: int) -> str:
         """Return how a window's start is written: its date, or clock time.

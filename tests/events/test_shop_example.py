@@ -1,0 +1,90 @@
+"""The policies that the project ships for invented orders do what their comments say."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from halfmask.events import EventPolicy, run_events
+from halfmask.events.streams import open_sink, open_source
+from halfmask.vault import KeyFile, Vault
+
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "events"
+
+
+@pytest.fixture
+def orders(tmp_path):
+    """Some invented orders: their file, and what it says."""
+    command = [sys.executable, EXAMPLE / "make_orders.py", "1500", "--out", tmp_path / "in.jsonl"]
+    subprocess.run(command, check=True)
+    lines = (tmp_path / "in.jsonl").read_text().splitlines()
+    return tmp_path / "in.jsonl", [json.loads(line) for line in lines]
+
+
+def released(name, path, tmp_path):
+    vault = Vault.create(tmp_path / "vault", lock=KeyFile.create(tmp_path / "key"))
+    policy = EventPolicy.load(EXAMPLE / name)
+    run_events(policy, open_source(path), open_sink(tmp_path / "out.jsonl"), vault=vault)
+    text = (tmp_path / "out.jsonl").read_text()
+    return text, [json.loads(line) for line in text.splitlines()]
+
+
+def test_orders_are_the_same_for_the_same_seed():
+    command = [sys.executable, EXAMPLE / "make_orders.py", "50", "--seed"]
+    first, second, other = (
+        subprocess.run([*command, seed], check=True, capture_output=True).stdout
+        for seed in ("7", "7", "8")
+    )
+
+    assert first == second
+    assert first != other
+
+
+def test_the_shop_shows_no_person_and_no_rare_visit(orders, tmp_path):
+    """Nothing personal leaves, and each day's pairs of goods are in the visits of five people."""
+    path, said = orders
+
+    text, found = released("shop.toml", path, tmp_path)
+
+    personal = {order["shipping"][name] for order in said for name in ("to", "email", "line1")}
+    personal |= {order[name] for order in said for name in ("id", "session", "tenant")}
+    assert [each for each in personal if each in text] == []
+    visits, shown = defaultdict(set), defaultdict(set)
+    for event in found:
+        goods = {each["ref"] for each in event.get("group", ()) if "ref" in each}
+        visits[event["day"], event["visit"]] |= goods
+    for (day, visit), goods in visits.items():
+        for one in goods:
+            for other in goods:
+                shown[day, one, other].add(visit)  # a visit is one person's
+    assert shown
+    assert min(map(len, shown.values())) >= 5
+
+
+def test_daily_sales_are_those_of_a_plain_count(orders, tmp_path):
+    path, said = orders
+
+    _, found = released("daily.toml", path, tmp_path)
+
+    people, pieces, count = defaultdict(set), defaultdict(int), defaultdict(int)
+    for order in said:
+        key = order["time"][:10], order["shipping"]["country"]
+        people[key].add(order["shipping"]["email"])
+        pieces[key] += sum(each["quantity"] for each in order["products"])
+        count[key] += 1
+    expected = {
+        key: {"orders": count[key], "pieces": pieces[key]}
+        for key in people
+        if len(people[key]) >= 5
+    }
+    sums = {
+        (each["day"], each["country"]): {"orders": each["orders"], "pieces": each["pieces"]}
+        for each in found
+    }
+    assert sums == expected
+    assert len(expected) < len(people)

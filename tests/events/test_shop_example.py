@@ -35,7 +35,7 @@ def released(name, path, tmp_path):
 
 
 def test_orders_are_the_same_for_the_same_seed():
-    command = [sys.executable, EXAMPLE / "make_orders.py", "50", "--seed"]
+    command = [sys.executable, str(EXAMPLE / "make_orders.py"), "50", "--seed"]
     first, second, other = (
         subprocess.run([*command, seed], check=True, capture_output=True).stdout
         for seed in ("7", "7", "8")
@@ -54,7 +54,8 @@ def test_the_shop_shows_no_person_and_no_rare_visit(orders, tmp_path):
     personal = {order["shipping"][name] for order in said for name in ("to", "email", "line1")}
     personal |= {order[name] for order in said for name in ("id", "session", "tenant")}
     assert [each for each in personal if each in text] == []
-    visits, shown = defaultdict(set), defaultdict(set)
+    visits: dict[tuple[str, str], set[int]] = defaultdict(set)
+    shown: dict[tuple[str, int, int], set[str]] = defaultdict(set)
     for event in found:
         goods = {each["ref"] for each in event.get("group", ()) if "ref" in each}
         visits[event["day"], event["visit"]] |= goods
@@ -71,7 +72,9 @@ def test_daily_sales_are_those_of_a_plain_count(orders, tmp_path):
 
     _, found = released("daily.toml", path, tmp_path)
 
-    people, pieces, count = defaultdict(set), defaultdict(int), defaultdict(int)
+    people: dict[tuple[str, str], set[str]] = defaultdict(set)
+    pieces: dict[tuple[str, str], int] = defaultdict(int)
+    count: dict[tuple[str, str], int] = defaultdict(int)
     for order in said:
         key = order["time"][:10], order["shipping"]["country"]
         people[key].add(order["shipping"]["email"])

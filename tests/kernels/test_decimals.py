@@ -27,6 +27,7 @@ def test_a_number_is_what_decimal_says(text):
 
     if places == LONG:
         _, digits, exponent = Decimal(text).normalize().as_tuple()
+        assert isinstance(exponent, int)
         assert len(digits) + max(exponent, 0) > 18 or -exponent > 18
     else:
         assert Decimal(units).scaleb(-places) == Decimal(text)

@@ -27,10 +27,11 @@ OFFSETS = st.integers(-23 * 60, 23 * 60).map(lambda n: timezone(timedelta(minute
 
 def _parsed(*texts):
     data = [text.encode() for text in texts]
-    ends = np.cumsum([len(it) for it in data], dtype=np.int64)
+    lengths = np.array([len(it) for it in data], np.int64)
+    ends = np.cumsum(lengths)
     micros, found = np.empty(len(data), np.int64), np.empty(len(data), np.uint8)
     all_bytes = np.frombuffer(b"".join(data) + bytes(8), np.uint8)
-    parse_times(all_bytes, ends - [len(it) for it in data], ends, micros, found)
+    parse_times(all_bytes, ends - lengths, ends, micros, found)
     return list(zip(micros.tolist(), found.tolist(), strict=True))
 
 

@@ -58,7 +58,7 @@ entity = "user"
 [[rule]]
 path = "time"
 do = "shift"
-within = "2 hours"
+within = "14 days"
 zone = "UTC"
 then = [{ do = "coarsen-time", every = "10 minutes", zone = "UTC", jitter = "1 minute" }]
 

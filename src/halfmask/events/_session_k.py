@@ -28,8 +28,8 @@ def hold_sessions(
     """Make what sessions show coarser, or leave it out, until each class has k entities.
 
     Sessions that fail are made coarser together, one field by one level at a time: that by which
-    most of them then pass, and of equals that by which they differ least. Those that pass are done
-    with. What passes at no level is left out, with its events.
+    most of them then pass for what the level costs, and of equals that by which they differ least.
+    Those that pass are done with. What passes at no level is left out, with its events.
 
     Parameters
     ----------
@@ -60,7 +60,9 @@ def hold_sessions(
             if at[number] + 1 < len(search.levels[number]):
                 up = [level + (number == it) for it, level in enumerate(at)]
                 passed, classes, _ = search.passing(left, up)
-                tried.append((-int(np.count_nonzero(passed)), classes, number, up, passed))
+                # A level costs one over how many the field has: a whole field lost costs 1.
+                worth = int(np.count_nonzero(passed)) * (len(search.levels[number]) - 1)
+                tried.append((-worth, classes, number, up, passed))
         if not tried:
             break
         *_, at, passed = min(tried, key=lambda it: it[:3])

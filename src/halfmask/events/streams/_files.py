@@ -81,9 +81,16 @@ class FileSource:
         """Yield the file's lines from a position on."""
         with opened(self._path) as descriptor:
             self._size = os.fstat(descriptor).st_size
-            reader, self._compressed = reader_of(Descriptor(descriptor))
-            read = 0
-            if position and not self._compressed and stat.S_ISREG(os.fstat(descriptor).st_mode):
+            is_file, read = stat.S_ISREG(os.fstat(descriptor).st_mode), 0
+
+            def rewound() -> Descriptor:
+                os.lseek(descriptor, 0, os.SEEK_SET)
+                return Descriptor(descriptor)
+
+            reader, self._compressed = reader_of(
+                Descriptor(descriptor), rewound=rewound if is_file else None
+            )
+            if position and not self._compressed and is_file:
                 # What was read to find that out is in front of the reader: begin anew behind it.
                 read = max(int(position["offset"]) - int(position["tail"][0]), 0)
                 os.lseek(descriptor, read, os.SEEK_SET)

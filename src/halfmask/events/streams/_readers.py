@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import select
 import zlib
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
@@ -120,21 +121,30 @@ class _Gzip:
 class _Zstd:
     """Frames of zstd, one behind the other."""
 
-    def __init__(self, packed: Reader) -> None:
+    def __init__(self, packed: Reader, rewound: Callable[[], Reader] | None) -> None:
         self._stream = _arrow_stream(packed)
+        self._rewound = rewound
+        self._given = 0
         self._failed = False
 
     def read(self, size: int) -> bytes:
-        # Arrow gives nothing of a read that it can't finish; one byte at a time gives them all.
-        # It reads on through what it had read before the place that is torn.
-        size = 1 if self._failed else min(size, _PIECE)
         try:
-            return bytes(self._stream.read(size))
+            found = bytes(self._stream.read(1 if self._failed else min(size, _PIECE)))
         except OSError:
-            if self._failed:
+            if self._failed or self._rewound is None:
                 raise _torn() from None
+            # Arrow gives nothing of a read that it can't finish. Byte by byte it gives them all.
             self._failed = True
+            self._stream = _arrow_stream(self._rewound())
+            self._skip()
             return self.read(size)
+        self._given += len(found)
+        return found
+
+    def _skip(self) -> None:
+        left = self._given
+        while left:
+            left -= len(self._stream.read(min(left, _PIECE)))
 
 
 def _arrow_stream(packed: Reader) -> pa.NativeFile:
@@ -161,8 +171,17 @@ class _Filelike:
         self.closed = True
 
 
-def reader_of(raw: Reader) -> tuple[Reader, bool]:
-    """Return a reader of what is in a file or pipe, and whether it was compressed."""
+def reader_of(raw: Reader, *, rewound: Callable[[], Reader] | None = None) -> tuple[Reader, bool]:
+    """Return a reader of what is in a file or pipe, and whether it was compressed.
+
+    Parameters
+    ----------
+    raw
+        Its bytes.
+    rewound
+        Returns a reader of the same bytes from their beginning; None for a pipe, of which the last
+        quarter megabyte before a damage isn't told.
+    """
     head = b""
     while len(head) < len(_ZSTD):
         found = raw.read(len(_ZSTD) - len(head))
@@ -173,7 +192,7 @@ def reader_of(raw: Reader) -> tuple[Reader, bool]:
     if head.startswith(_GZIP):
         return _Gzip(whole), True
     if head == _ZSTD:
-        return _Zstd(whole), True
+        return _Zstd(whole, rewound), True
     return whole, False
 
 

@@ -8,6 +8,7 @@ from halfmask.cli._events_describe import describe
 from halfmask.cli._events_reverse import reverse
 from halfmask.cli._events_run import run
 from halfmask.cli._events_table import table
+from halfmask.cli._events_verify import verify
 
 __all__ = ["events"]
 
@@ -17,7 +18,7 @@ events = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-for command in (describe, run, reverse):
+for command in (describe, run, verify, reverse):
     events.command()(command)
 events.add_typer(table)
 

@@ -110,6 +110,14 @@ def run(
             "--checkpoint-seconds", min=0, metavar="SECONDS", help="Between two checkpoints."
         ),
     ] = 10.0,
+    report: Annotated[
+        bool,
+        typer.Option(
+            "--report/--no-report",
+            help="Write OUT.manifest.json, which leaves with OUT, and OUT.report.html, which names "
+            "what was dropped and stays.",
+        ),
+    ] = True,
     overwrite: OverwriteOption = False,
     key_file: KeyFileOption = None,
     passphrase_file: PassphraseFileOption = None,
@@ -128,7 +136,8 @@ def run(
     if dead_letter_content and dead_letters is None:
         raise UsageError("--dead-letter-content goes with --dead-letters.")
     opened = open_vault(vault, key_file, passphrase_file, keyring=keyring)
-    from halfmask.events import DeadLetters, EventPolicy, run_events  # noqa: PLC0415 # half a second
+    from halfmask.events import DeadLetters, EventPolicy, run_events, stage_of  # noqa: PLC0415 # half a second
+    from halfmask.events.report import Reporting  # noqa: PLC0415 # the same
     from halfmask.events.streams import open_sink  # noqa: PLC0415 # the same
 
     said = EventPolicy.load(policy)
@@ -139,6 +148,8 @@ def run(
         else DeadLetters(dead_letters, with_content=dead_letter_content, overwrite=overwrite)
     )
     came = _source_of(said, source, topic, follow=follow)
+    sink, stage = open_sink(out, appending=came.endless, overwrite=overwrite), stage_of(said)
+    reporting = Reporting(said, sink, stage) if report else None
     with (
         compilation_announced(err),
         Stages(err, verbose=verbose) as stages,
@@ -146,10 +157,11 @@ def run(
     ):
         summary = run_events(
             said,
-            came,
-            open_sink(out, appending=came.endless, overwrite=overwrite),
+            came if reporting is None else reporting.watching(came),
+            sink,
             vault=opened,
             stream=stream,
+            stage=stage,
             on_bad=on_bad,
             dead_letters=letters,
             afresh=afresh,
@@ -157,6 +169,8 @@ def run(
             stop=stop,
             progress=stages,
         )
+        if reporting is not None:
+            reporting.write(summary)
     if not summary.complete and not came.endless:
         raise KeyboardInterrupt  # said as of every command; the checkpoint is made
     if as_json:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from halfmask.events.report._fields import FieldForm, released_fields
 from halfmask.events.report._manifest import EventsManifest, OutputFile
 from halfmask.events.report._page import render_events_report
+from halfmask.events.report._reporting import Reporting
 from halfmask.events.report._risk import ReleasedRisk
 from halfmask.events.report._seen import DroppedPath, SeenPaths, Watched
 from halfmask.events.report._writing import Reports, claims_of, write_reports
@@ -18,6 +19,7 @@ __all__ = [
     "FieldForm",
     "OutputFile",
     "ReleasedRisk",
+    "Reporting",
     "Reports",
     "SeenPaths",
     "Watched",

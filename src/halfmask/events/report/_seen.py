@@ -36,7 +36,7 @@ class DroppedPath:
     path
         Where it is in the input; a star stands for names that were taken for values.
     events
-        In how many of the events that were looked at it was met.
+        In how many of the events that were looked at it had a value.
     """
 
     path: str
@@ -88,7 +88,7 @@ class SeenPaths:
             rule for number, rule in enumerate(policy.rules) if rule.steps and number not in whole
         ]
         return tuple(
-            DroppedPath(path=str(Path(steps=steps)), events=min(node.met, self.events))
+            DroppedPath(path=str(Path(steps=steps)), events=len(set(node.events)))
             for steps, node in self._tree.places()
             if node.values and not any(_writes(rule.place, steps) for rule in rules)
         )

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from halfmask.events._stage import Stage
     from halfmask.events.report._seen import SeenPaths
 
-__all__ = ["Reports", "claims_of", "write_reports"]
+__all__ = ["Reports", "claims_of", "manifest_path", "write_reports"]
 
 MANIFEST_SUFFIX: Final = ".manifest.json"
 REPORT_SUFFIX: Final = ".report.html"
@@ -131,16 +131,20 @@ def write_reports(
     )
     told = json.dumps(manifest.to_dict(), indent=2, ensure_ascii=True, allow_nan=False) + "\n"
     page = render_events_report(manifest, policy=policy, summary=summary, seen=seen)
-    name = where.name.rstrip("/")
     reports = Reports(
         manifest=manifest,
-        manifest_path=where.with_name(name + MANIFEST_SUFFIX),
-        report_path=where.with_name(name + REPORT_SUFFIX),
+        manifest_path=manifest_path(where),
+        report_path=where.with_name(where.name + REPORT_SUFFIX),
     )
     for path, text in ((reports.manifest_path, told), (reports.report_path, page)):
         with atomic_file(path, overwrite=True) as file:
             file.write(text.encode())
     return reports
+
+
+def manifest_path(output: Path) -> Path:
+    """Return where the manifest of an output lies."""
+    return output.with_name(output.name + MANIFEST_SUFFIX)
 
 
 def _software() -> dict[str, str]:

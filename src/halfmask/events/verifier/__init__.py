@@ -6,6 +6,15 @@ recipient has: the output, and what is claimed of it.
 
 from __future__ import annotations
 
+from halfmask.events.verifier._release import verify_release
+from halfmask.events.verifier._release_verdict import OutputCheck, ReleaseVerdict
 from halfmask.events.verifier._verifying import Check, EventsVerdict, verify_events
 
-__all__ = ["Check", "EventsVerdict", "verify_events"]
+__all__ = [
+    "Check",
+    "EventsVerdict",
+    "OutputCheck",
+    "ReleaseVerdict",
+    "verify_events",
+    "verify_release",
+]

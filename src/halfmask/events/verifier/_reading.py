@@ -1,0 +1,137 @@
+"""Lines of an output, and the values in them, read as a stranger would: with nothing of ours."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
+
+from halfmask._errors import VerificationError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["Number", "event_of", "hashed", "is_table", "lines_of"]
+
+_PIECE: Final = 1 << 20
+_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+_TABLES: Final = (".parquet", ".arrow")
+
+
+class Number(str):
+    """A number as it is written; a text is a plain `str`."""
+
+    __slots__ = ()
+
+
+def is_table(path: Path) -> bool:
+    """Return whether a file is a table by its name."""
+    return path.suffix in _TABLES
+
+
+def hashed(path: Path) -> tuple[str, int]:
+    """Return a file's SHA-256 as hexadecimal digits, and its size."""
+    digest, size = hashlib.sha256(), 0
+    with path.open("rb") as file:
+        while piece := file.read(_PIECE):
+            digest.update(piece)
+            size += len(piece)
+    return digest.hexdigest(), size
+
+
+def lines_of(path: Path) -> Iterator[bytes]:
+    """Yield the lines of a file, plain or packed, without their ends; of a table its rows as JSON.
+
+    Raises
+    ------
+    VerificationError
+        If it can't be read to its end.
+    """
+    try:
+        if is_table(path):
+            yield from _rows(path)
+            return
+        with _opened(path) as file:
+            for line in file:
+                yield line.removesuffix(b"\n")
+    except (OSError, EOFError, ValueError, zlib.error):
+        raise VerificationError("A file of the output can't be read to its end.") from None
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[BinaryIO]:
+    with path.open("rb") as raw:
+        head = raw.read(4)
+        raw.seek(0)
+        if head.startswith(_GZIP):
+            with gzip.open(raw) as file:
+                yield file  # type: ignore[misc] # it reads as one
+        elif head == _ZSTD:
+            import io  # noqa: PLC0415 # with pyarrow alone
+
+            import pyarrow as pa  # noqa: PLC0415 # 0.2 s
+
+            with pa.CompressedInputStream(raw, "zstd") as file:
+                yield io.BufferedReader(file)
+        else:
+            yield raw
+
+
+def _rows(path: Path) -> Iterator[bytes]:
+    import pyarrow as pa  # noqa: PLC0415 # 0.2 s
+    import pyarrow.parquet as pq  # noqa: PLC0415 # the same
+
+    if path.suffix == ".parquet":
+        with pq.ParquetFile(path) as file:
+            for batch in file.iter_batches(batch_size=4096):
+                yield from (_row(row) for row in batch.to_pylist())
+        return
+    with pa.ipc.open_file(path) as stream:
+        for number in range(stream.num_record_batches):
+            yield from (_row(row) for row in stream.get_batch(number).to_pylist())
+
+
+def _row(row: dict[str, Any]) -> bytes:
+    return json.dumps(_without_missing(row), allow_nan=False).encode()
+
+
+def _without_missing(value: Any) -> Any:  # noqa: ANN401 # what Arrow held
+    """Return a row without what isn't there: a table has no other word for it than null."""
+    if isinstance(value, dict):
+        return {name: _without_missing(it) for name, it in value.items() if it is not None}
+    if isinstance(value, list):
+        return [_without_missing(it) for it in value]
+    return value
+
+
+def event_of(line: bytes) -> dict[str, Any] | None:
+    """Return the event of a line, numbers as `Number`; None if it is no object of JSON.
+
+    A field that stands twice in an object, NaN and infinities are no JSON here.
+    """
+    try:
+        event = _DECODER.decode(line.decode())
+    except (ValueError, RecursionError):
+        return None
+    return event if isinstance(event, dict) else None
+
+
+def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError
+    return found
+
+
+def _no_constant(word: str) -> None:
+    raise ValueError(word)
+
+
+_DECODER: Final = json.JSONDecoder(
+    object_pairs_hook=_once, parse_int=Number, parse_float=Number, parse_constant=_no_constant
+)

@@ -33,15 +33,17 @@ def day_of(moment, zone):
     return day.isoformat(), end
 
 
-def panes_of(events, zone, lateness, late="drop"):
+def panes_of(events, zone, lateness, late="drop", median=1):
     """Return for each event its pane or None, and the panes in the order in which they close.
 
     An event is a pair of its time and anything.
     """
-    latest = None
+    latest = datetime(1, 1, 3, tzinfo=UTC) + lateness
     found, closed, still = [], [], {}
-    for moment, _ in events:
-        latest = moment if latest is None else max(latest, moment)
+    for number, (moment, _) in enumerate(events, start=1):
+        if number >= median:
+            last = sorted(at for at, _ in events[number - median : number])
+            latest = max(latest, last[median // 2])
         mark = latest - lateness
         day, end = day_of(moment, zone)
         pane = (day, None)
@@ -68,12 +70,12 @@ def _number(total, numbers):
     return f"{total:.{places}f}"
 
 
-def expected_lines(events, *, zone, lateness, late, least_events, least_entities, totals):
+def expected_lines(events, *, zone, lateness, late, median, least_events, least_entities, totals):
     """Return what orders become, by day and country, as JSON texts in order.
 
     An event is a pair of its time and a mapping with country, customer and products.
     """
-    of, order = panes_of(events, zone, lateness, late)
+    of, order = panes_of(events, zone, lateness, late, median)
     cells = defaultdict(list)
     for pane, (_, event) in zip(of, events, strict=True):
         if pane is not None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Closing", "EventClock", "Pane", "Placed", "pane_of"]
 
+_MOST_AT_ONCE = 1 << 22
 #: When a pane is whole, its window, and for late events the window in which they came, else None.
 Pane: TypeAlias = tuple[int, int, int | None]
 
@@ -85,8 +86,9 @@ class EventClock:
     depends on the clock of a machine.
 
     **Edge cases.** A time that goes back is behind the latest, and the watermark stays. One time
-    far ahead moves it for good: what follows is late, and counted. Windows of a stream without
-    events stay open until it ends.
+    far ahead moves it for good, and what follows is late and counted; unless the median of several
+    is taken, which only follows where most of them go. Windows of a stream without events stay
+    open until it ends.
     """
 
     def __init__(self, policy: EventPolicy) -> None:
@@ -99,7 +101,9 @@ class EventClock:
         self._grid = Grid(Duration.parse(window.every), zone=Zone(window.zone))
         self._lateness = Duration.parse(window.lateness).micros
         self._updates = window.late == "update"
-        self._latest: int | None = None
+        self._median = window.median
+        self._recent = np.zeros(0, np.int64)
+        self._latest = EARLIEST
         self._open: set[Pane] = set()
         self.dropped: Counter[str] = Counter()
 
@@ -125,8 +129,7 @@ class EventClock:
         if not len(used):
             return Placed(panes=(), number=number, closings=())
         utc = times.utc[used]
-        before = int(utc[0]) if self._latest is None else self._latest
-        latest = np.maximum(np.maximum.accumulate(utc), before)
+        latest = np.maximum.accumulate(np.maximum(self._medians(utc), self._latest))
         self._latest = int(latest[-1])
         marks = np.maximum(latest - self._lateness, EARLIEST)
         panes, of = self._panes(utc, marks)
@@ -134,6 +137,19 @@ class EventClock:
         met = tuple(panes[each] for each in range(len(panes)))
         self._open |= set(met)
         return Placed(panes=met, number=number, closings=self._closings(marks, used))
+
+    def _medians(self, utc: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return for each time the median of the last ones; the earliest time before there are."""
+        times = np.concatenate([self._recent, utc])
+        of = self._median
+        self._recent = times[max(len(times) - of + 1, 0) :]
+        found = np.full(len(times), EARLIEST)
+        runs = np.lib.stride_tricks.sliding_window_view(times, of) if len(times) >= of else ()
+        step = _MOST_AT_ONCE // of
+        for start in range(0, len(runs), step):
+            middle = np.partition(runs[start : start + step], of // 2, axis=1)[:, of // 2]
+            found[start + of - 1 : start + of - 1 + len(middle)] = middle
+        return found[len(times) - len(utc) :]
 
     def _panes(
         self, utc: NDArray[np.int64], marks: NDArray[np.int64]
@@ -192,6 +208,7 @@ class EventClock:
         """Return what the clock knows, as JSON can hold it."""
         return {
             "latest": self._latest,
+            "recent": self._recent.tolist(),
             "open": sorted(self._open, key=lambda pane: Closing(at=0, pane=pane).order),
             "dropped": dict(sorted(self.dropped.items())),
         }
@@ -205,8 +222,8 @@ class EventClock:
             If it is no such thing.
         """
         try:
-            latest = state["latest"]
-            self._latest = None if latest is None else int(latest)
+            self._latest = int(state["latest"])
+            self._recent = np.array(state["recent"], np.int64)
             self._open = {pane_of(told) for told in state["open"]}
             self.dropped = Counter(state["dropped"])
         except (KeyError, TypeError, ValueError):

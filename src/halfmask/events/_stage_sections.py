@@ -34,6 +34,9 @@ class WindowSection(Section):
     lateness
         How far behind the latest time that was met an event may be. A window closes when the
         latest time is so far beyond its end.
+    median
+        The latest time is the latest median of the times of so many events that follow each other,
+        an odd number; 1: of each event. With it a few wrong times far ahead don't close windows.
     late
         What becomes of events whose window is closed: ``drop`` them, or ``update``: they leave as
         a group of their own, which must fulfil what is promised by itself.
@@ -46,6 +49,7 @@ class WindowSection(Section):
     every: DurationText
     zone: ZoneText
     lateness: DurationText = "0 seconds"
+    median: Annotated[Whole, Field(ge=1, le=1_001)] = 1
     late: Literal["drop", "update"] = "drop"
     unit: Unit | None = None
     most: Annotated[Whole, Field(ge=1, le=100_000_000)] = 1_000_000
@@ -57,6 +61,8 @@ class WindowSection(Section):
             raise PolicyError("'every' must be longer than nothing.")
         if late.months or late.micros < 0:
             raise PolicyError("'lateness' must be a duration without months, of 0 or more.")
+        if self.median % 2 == 0:
+            raise PolicyError("'median' must be an odd number.")
 
 
 class MeasureSection(Section):
@@ -74,7 +80,7 @@ class MeasureSection(Section):
     of
         The ``original`` values, or those that rules ``released``.
     unit
-        What stands behind numbers that are texts, such as ``EUR``.
+        What stands behind numbers that are texts, with its space, such as ``" EUR"``.
     decimals
         Digits behind the point of a mean.
     """

@@ -11,6 +11,7 @@ from halfmask._progress import silent
 from halfmask._validation import integer_at_least
 from halfmask.events._aggregation import Aggregation
 from halfmask.events._checkpoint import CheckpointStore
+from halfmask.events._holding import Holding
 from halfmask.events._notices import Notices
 from halfmask.events._running import OnBad, Running
 from halfmask.events._stage import Straight
@@ -63,8 +64,6 @@ def stage_of(policy: EventPolicy) -> Stage:
     if policy.aggregates:
         return Aggregation(policy)
     if policy.guarantees:
-        from halfmask.events._holding import Holding  # noqa: PLC0415 # only some policies need it
-
         return Holding(policy)
     return Straight()
 

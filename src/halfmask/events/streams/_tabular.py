@@ -37,8 +37,8 @@ class TableSink:
     there; whole numbers become fractions where others of the field are.
 
     **Edge cases** - A field that is text in one line and a number or an object in another can't be
-    a column: then it is an error, and the lines stay in the ``.partial`` file. Whole numbers beyond
-    64 bits can't, either. Without any line there are no columns.
+    a column: then it is an error, and the lines stay in the ``.partial`` file. Fractions, and whole
+    numbers beyond 64 bits, have 53 bits there. Without any line there are no columns.
     """
 
     lasting = True
@@ -137,7 +137,7 @@ def _as_text(kind: Any) -> Any:  # noqa: ANN401 # Arrow's types have no common s
 
 def _mixed() -> DataError:
     return DataError(
-        "A field holds values that can't be one column: text in one line, and a number, an object "
-        "or a very large number in another.",
+        "A field holds values that can't be one column: text in one line, and a number or an "
+        "object in another.",
         hint="Write JSON lines, or let the policy give the field one type.",
     )

@@ -1,0 +1,115 @@
+"""Sinks: tables out of lines, names that say what is written, and what may not be replaced."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from halfmask import DataError, ReleaseError
+from halfmask._errors import ParameterError
+from halfmask.events.streams import FileSink, FolderSink, PipeSink, TableSink, open_sink
+
+ROWS: list[dict[str, Any]] = [
+    {"at": "2024-01-01T00:00:00", "n": 1, "who": {"id": "a"}},
+    {"at": "2024-01-02", "n": 2.5, "who": {"id": "b", "more": [1, 2]}},
+    {"at": "never", "n": None, "who": None, "late": True},
+]
+
+
+def lines(rows):
+    return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
+
+
+def written(sink, *parts):
+    done = False
+    sink.check()
+    try:
+        sink.begin(None, b"", again=False)
+        for part in parts:
+            sink.write(part)
+        sink.finish()
+        done = True
+    finally:
+        sink.close(done=done)
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".arrow"])
+def test_a_table_has_a_row_for_each_line(tmp_path, ending):
+    """Text that looks like a time stays text; fields come and go."""
+    path = tmp_path / f"out{ending}"
+
+    written(open_sink(path), lines(ROWS[:1]) * 200_000, lines(ROWS[1:]))
+
+    found = pl.read_parquet(path) if ending == ".parquet" else pl.read_ipc(path)
+    assert found.height == 200_002
+    assert found["at"].to_list()[-3:] == [row["at"] for row in ROWS]
+    assert found["n"].to_list()[-3:] == [1.0, 2.5, None]
+    assert found["who"].to_list()[-2] == {"id": "b", "more": [1, 2]}
+    assert found["late"].to_list()[-2:] == [None, True]
+    assert [each.name for each in tmp_path.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize("row", [{"n": "text"}, {"n": {"a": 1}}, {"n": [1]}])
+def test_what_cant_be_a_column_is_said_and_the_lines_stay(tmp_path, row):
+    path = tmp_path / "out.parquet"
+
+    with pytest.raises(DataError, match="can't be one column"):
+        written(TableSink(path), lines([{"n": 1}]) * 2_000_000 + lines([row]))
+
+    assert not path.exists()
+    assert (tmp_path / "out.parquet.partial").stat().st_size > 0
+
+
+def test_nothing_makes_empty_outputs(tmp_path):
+    for name in ("a.jsonl", "a.gz", "a.zst", "a.parquet", "a.arrow", "a/"):
+        written(open_sink(f"{tmp_path}/{name}"))
+
+    assert (tmp_path / "a.jsonl").read_bytes() == b""
+    assert pa.CompressedInputStream(pa.OSFile(str(tmp_path / "a.zst")), "zstd").read() == b""
+    assert pl.read_parquet(tmp_path / "a.parquet").height == 0
+    assert [each.name for each in (tmp_path / "a").iterdir()] == ["part-00001.jsonl"]
+
+
+def test_names_say_what_is_written(tmp_path):
+    kinds = {
+        "a.jsonl": FileSink, "a.gz": FileSink, "a.parquet": TableSink, "a.arrow": TableSink,
+        "folder/": FolderSink, "a": FileSink,
+    }  # fmt: skip
+    for name, kind in kinds.items():
+        assert type(open_sink(f"{tmp_path}/{name}")) is kind
+    assert type(open_sink("-")) is PipeSink
+    for name in ("a.gz", "a.parquet"):
+        with pytest.raises(ParameterError, match="never ends"):
+            open_sink(tmp_path / name, appending=True)
+
+
+def test_a_folder_that_isnt_ours_stays(tmp_path):
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "photo").write_text("mine")
+
+    for overwrite in (False, True):
+        with pytest.raises(ReleaseError):
+            FolderSink(tmp_path / "home", overwrite=overwrite).check()
+    assert (tmp_path / "home" / "photo").read_text() == "mine"
+
+
+def test_a_file_that_came_meanwhile_stays(tmp_path):
+    sink = FileSink(tmp_path / "out")
+    sink.check()
+    sink.begin(None, b"", again=False)
+    (tmp_path / "out").write_text("mine")
+
+    with pytest.raises(ReleaseError, match="exists"):
+        sink.finish()
+    sink.close(done=False)
+    assert (tmp_path / "out").read_text() == "mine"
+
+
+def test_a_full_disk_is_said():
+    sink = FileSink("/dev/full", appending=True, overwrite=True)
+    with pytest.raises(ReleaseError, match=r"disk is full|Invalid argument"):
+        written(sink, b"{}\n" * 9)

@@ -75,7 +75,7 @@ def set_(
 ) -> int:
     """Seal the secret table in FILE under NAME.
 
-    FILE itself stays where it is, and is as secret as the vault: remove it, or keep it as safe.
+    FILE itself stays where it is, and is as secret as the vault: remove it, or guard it as well.
     """
     opened = open_vault(vault, key_file, passphrase_file, keyring=keyring)
     from halfmask.events import SecretTable, table_entry  # noqa: PLC0415 # half a second

@@ -119,12 +119,15 @@ def test_a_snapshot_that_isnt_there_is_not_found(model):
     refused(model.ask("POST", "/v1/models/m/rollback", json={"snapshot": -1}), 422)
 
 
-def test_a_snapshot_is_deleted(model):
-    model.learn(body())
-    model.ask("POST", "/v1/models/m/snapshots")
+def test_a_snapshot_is_deleted_unless_a_restart_begins_from_it(model):
+    for seed in (0, 1):
+        model.learn(body(seed=seed))
+        model.ask("POST", "/v1/models/m/snapshots")
 
+    refused(model.ask("DELETE", "/v1/models/m/snapshots/2"), 409, "in-use")
     assert model.ask("DELETE", "/v1/models/m/snapshots/1").status_code == 200
-    assert model.ask("GET", "/v1/models/m/snapshots").json()["snapshots"] == []
+    listed = model.ask("GET", "/v1/models/m/snapshots").json()["snapshots"]
+    assert [each["snapshot"] for each in listed] == [2]
 
 
 def test_snapshots_are_made_by_themselves_and_old_ones_and_their_log_go(tmp_path):

@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from halfmask._errors import HalfmaskError
+from halfmask.trainer.store._committing import disk_full
 from halfmask.trainer.store._job import Examples, Receipt, Rollback, SnapshotRequest
 from halfmask.trainer.store._recovery import target_of
 from halfmask.trainer.store._refusal import RefusedError
@@ -44,8 +45,8 @@ class Apprentice:
         Called with records that are in the index now.
     limits
         When snapshots are made, and what is kept.
-    targets
-        Snapshots that a restart would need to roll back to.
+    gone_back_to
+        Snapshots that are held, as a restart has to go back to them until there is a newer one.
     """
 
     def __init__(
@@ -58,7 +59,7 @@ class Apprentice:
         index: KeyIndex,
         indexed: Callable[[list[Mark]], None],
         limits: Limits,
-        targets: set[int],
+        gone_back_to: list[int],
     ) -> None:
         self.state = state
         self.failed = False
@@ -72,7 +73,7 @@ class Apprentice:
         self._waiting: list[Mark] = []
         self._since = 0
         self._last_index = time.monotonic()
-        self._targets = targets
+        self._gone_back_to = gone_back_to
         self._thread = threading.Thread(target=self._run, name="learn", daemon=True)
 
     def start(self, waiting: list[Mark]) -> None:
@@ -85,14 +86,6 @@ class Apprentice:
         """Learn what is queued, make a snapshot of it, then end."""
         self._queue.close()
         self._thread.join()
-
-    def pin(self, seq: int) -> None:
-        """Keep a snapshot that will be rolled back to."""
-        self._targets.add(seq)
-
-    def needs(self, seq: int) -> bool:
-        """Return whether a snapshot is, or will be, rolled back to."""
-        return seq in self._targets
 
     def _run(self) -> None:
         while (jobs := self._queue.take(most=64, seconds=INDEX_SECONDS)) is not None:
@@ -114,6 +107,8 @@ class Apprentice:
                 self._roll_back(job, record)
             elif isinstance(job, SnapshotRequest):
                 self._answer(job)
+        except RefusedError as error:
+            _refuse(job, error)  # nothing was touched
         except BaseException as error:  # noqa: BLE001 # a thread that dies would leave all waiting
             self.failed = True
             if not isinstance(job, Examples):
@@ -138,20 +133,19 @@ class Apprentice:
         self.state.seq = record.seq
         self._count(record)
         # So that a restart doesn't need the snapshot that was rolled back to.
-        if self._snapshot(automatic=True) is not None:
-            self._targets.discard(told.seq)
+        self._gone_back_to.append(told.seq)
+        self._snapshot(automatic=True)
         job.done.set_result(Receipt(seq=record.seq, rows=0))
 
     def _answer(self, job: SnapshotRequest) -> None:
         if self.failed:
             raise _stopped()
+        # Others may have come since this one was asked for.
+        self._snapshots.check_room()
         made = self._snapshot(automatic=False)
         if made is None:
-            job.done.set_exception(
-                RefusedError("The snapshot can't be written.", status=507, word="disk-full")
-            )
-        else:
-            job.done.set_result(made)
+            raise RefusedError("The snapshot can't be written.", status=507, word="disk-full")
+        job.done.set_result(made)
 
     def _count(self, record: Record) -> None:
         self._since += len(record.entry.body)
@@ -162,12 +156,15 @@ class Apprentice:
         seq = self.state.seq
         known = {each.seq: each for each in self._snapshots.listed()}
         if seq in known and (automatic or not known[seq].automatic):
-            self._since = 0
+            self._let_go()
             return known[seq]
         try:
+            learner = self.state.learner.to_bytes()
+            if not automatic:
+                self._check_disk(len(learner))
             self._snapshots.write(
                 seq,
-                self.state.learner.to_bytes(),
+                learner,
                 automatic=automatic,
                 made=time.time(),
                 told=self.state.told(),
@@ -176,16 +173,27 @@ class Apprentice:
             self.snapshots_failed += 1
             self._since = 0  # the next one comes after as much again, not after each batch
             return None
-        self._since = 0
+        self._let_go()
         self._write_index()
         with suppress(OSError):
-            self._snapshots.prune(keep=self._limits.snapshots_kept, needed=self._targets)
+            self._snapshots.prune(keep=self._limits.snapshots_kept)
             kept = self._snapshots.listed()
-            if not self._limits.keep_log:
+            if kept and not self._limits.keep_log:
                 oldest = kept[-self._limits.snapshots_kept :][0].seq
                 self._log.drop_until(min(oldest, self._index.indexed))
-            return next(each for each in kept if each.seq == seq)
+            return next((each for each in kept if each.seq == seq), None)
         return None
+
+    def _let_go(self) -> None:
+        """Hold no snapshots: a restart begins from one of now, and needs none before it."""
+        self._since = 0
+        while self._gone_back_to:
+            self._snapshots.let_go(self._gone_back_to.pop())
+
+    def _check_disk(self, size: int) -> None:
+        """Leave room for what others send: whoever asks for snapshots could fill the disk."""
+        if self._snapshots.free_bytes() < self._limits.free_bytes + size:
+            raise disk_full()
 
     def _write_index(self) -> None:
         self._last_index = time.monotonic()

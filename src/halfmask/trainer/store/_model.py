@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Model", "ModelFacts"]
 
-#: How many snapshots clients may have of one model.
-MOST_SNAPSHOTS = 32
+#: How many snapshots and rollbacks of one model may be waited for at once.
+_MOST_ASKED = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,11 +104,15 @@ class Model:
         index = KeyIndex(database, facts.id)
         self._keys = Keys(index)
         waiting: list[Mark] = []
-        targets: set[int] = set()
+        gone_back_to: list[int] = []
 
         def seen(mark: Mark) -> None:
             waiting.append(mark)
             self._keys.remember(mark)
+
+        def needed(seq: int) -> None:
+            self._snapshots.hold(seq)
+            gone_back_to.append(seq)
 
         self.state = recover(
             facts.settings,
@@ -116,7 +120,7 @@ class Model:
             self._snapshots,
             indexed=index.indexed,
             seen=seen,
-            targets=targets,
+            needed=needed,
         )
         self.unindexed = list(waiting)
         self._learned: BatchQueue[Logged] = BatchQueue()
@@ -128,20 +132,21 @@ class Model:
             index=index,
             indexed=self._keys.indexed,
             limits=limits,
-            targets=targets,
+            gone_back_to=gone_back_to,
         )
         self._committer = Committer(
             self._log,
             folder,
             self._learned,
             remember=self._remember,
-            forget=lambda job: self._keys.forget(job.entry),
+            forget=self._forget,
             flushed=flushed,
             free_bytes=limits.free_bytes,
         )
         self._has_canaries = self.state.canaries > 0
         self._apprentice.start(waiting)
         self._committer.start()
+        self._asking, self._asked = threading.Lock(), 0
         self._closing = threading.Lock()
         self._closed = False
 
@@ -223,15 +228,9 @@ class Model:
 
     def snapshot(self) -> Future[Snapshot]:
         """Make a snapshot of all that was acknowledged so far."""
-        if sum(not each.automatic for each in self._snapshots.listed()) >= MOST_SNAPSHOTS:
-            raise RefusedError(
-                f"A model has at most {MOST_SNAPSHOTS} snapshots that clients made.",
-                status=409,
-                word="too-many",
-                hint="Delete one.",
-            )
+        self._snapshots.check_room()
         job = SnapshotRequest()
-        self._hand_over(job)
+        self._ask(job)
         return job.done
 
     def snapshots(self) -> list[Snapshot]:
@@ -239,28 +238,29 @@ class Model:
         return self._snapshots.listed()
 
     def delete_snapshot(self, seq: int) -> None:
-        """Remove a snapshot that a client made."""
-        self._snapshot_of(seq)
-        if self._apprentice.needs(seq):
-            raise RefusedError(
-                "The model is being rolled back to this snapshot.",
-                status=409,
-                word="in-use",
-                retry_after=1.0,
-            )
+        """Remove a snapshot that no restart and no rollback needs."""
         self._snapshots.remove(seq)
 
     def roll_back(self, seq: int, client: bytes) -> Future[Receipt]:
         """Go back to a snapshot. What is acknowledged before it is done, is learned before."""
-        self._snapshot_of(seq)
-        self._apprentice.pin(seq)
+        self._snapshots.hold(seq)
+        try:
+            # What is logged has to be done: a damaged one would stop the model for good.
+            self._snapshots.read(seq)
+            job = self._rollback(seq, client)
+            self._ask(job)
+        except BaseException:
+            self._snapshots.let_go(seq)
+            raise
+        return job.done
+
+    @staticmethod
+    def _rollback(seq: int, client: bytes) -> Rollback:
         body = str(seq).encode()
         entry = Entry(
             kind=ROLLBACK, body=body, checksum=zlib.crc32(body), rows=0, client=client, key=b""
         )
-        job = Rollback(entry=entry)
-        self._hand_over(job)
-        return job.done
+        return Rollback(entry=entry)
 
     def close(self) -> None:
         """Log and learn what is queued, make a snapshot, and end the threads."""
@@ -278,20 +278,34 @@ class Model:
             self._has_canaries = True
         self._keys.remember(mark)
 
+    def _forget(self, job: Examples | Rollback) -> None:
+        """Forget what couldn't be logged."""
+        if isinstance(job, Rollback):
+            self._snapshots.let_go(int(job.entry.body))
+        else:
+            self._keys.forget(job.entry)
+
+    def _ask(self, job: Rollback | SnapshotRequest) -> None:
+        """Hand over what is written whole each time, and only so many of them."""
+        with self._asking:
+            if self._asked >= _MOST_ASKED:
+                raise RefusedError(
+                    "This model has as many snapshots and rollbacks to do as it takes at once.",
+                    status=429,
+                    word="busy",
+                    retry_after=1.0,
+                )
+            self._hand_over(job)
+            self._asked += 1
+        job.done.add_done_callback(self._answered)
+
+    def _answered(self, _: object) -> None:
+        with self._asking:
+            self._asked -= 1
+
     def _hand_over(self, job: Job) -> None:
         if not self._committer.queue.put(job):
             raise _closed()
-
-    def _snapshot_of(self, seq: int) -> Snapshot:
-        for each in self._snapshots.listed():
-            if each.seq == seq:
-                return each
-        raise RefusedError(
-            "There is no such snapshot.",
-            status=404,
-            word="not-found",
-            hint="GET .../snapshots lists them.",
-        )
 
 
 def _closed() -> RefusedError:

@@ -26,7 +26,7 @@ def recover(
     *,
     indexed: int,
     seen: Callable[[Mark], None],
-    targets: set[int],
+    needed: Callable[[int], None],
 ) -> State:
     """Return the state after the last record of the log.
 
@@ -40,8 +40,8 @@ def recover(
         Records behind this one are shown to `seen`.
     seen
         Called for each of them, in order.
-    targets
-        Gets the numbers of the snapshots that the records behind the newest one roll back to.
+    needed
+        Called with the number of each snapshot that the records behind the newest one roll back to.
 
     Raises
     ------
@@ -61,8 +61,8 @@ def recover(
             if record.entry.kind != ROLLBACK:
                 state.replay(record.entry)
             else:
-                targets.add(target_of(record))
                 told, learner = snapshots.read(target_of(record))
+                needed(told.seq)
                 state.set_back(learner, told.told)
             state.seq = record.seq
     return state

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 import struct
+import threading
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from halfmask._errors import IntegrityError
 from halfmask.data import atomic_file
+from halfmask.trainer.store._refusal import RefusedError
 
 __all__ = ["Snapshot", "Snapshots"]
 
@@ -18,6 +22,8 @@ _MAGIC = b"halfmask snap 1\n"
 _LENGTH = struct.Struct("<I")
 #: A curve and a name need no more.
 _MOST_TOLD = 1 << 20
+#: How many snapshots clients may have of one model.
+_MOST_KEPT = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,10 +52,19 @@ class Snapshot:
 
 
 class Snapshots:
-    """The snapshots of one model, each a file that is written whole or not at all."""
+    """The snapshots of one model, each a file that is written whole or not at all.
+
+    Guarantees
+    ----------
+    One that is held, because the log says or will say that it is gone back to, isn't removed by
+    anybody. The newest isn't either: a restart begins from it, and what the log had before it may
+    be gone.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._turn = threading.Lock()
+        self._held: Counter[int] = Counter()
 
     def write(
         self, seq: int, learner: bytes, *, automatic: bool, made: float, told: dict[str, Any]
@@ -100,16 +115,76 @@ class Snapshots:
                 continue
         return found
 
-    def prune(self, *, keep: int, needed: set[int]) -> None:
-        """Remove automatic snapshots, but for the newest ones and those that are needed."""
-        automatic = [each.seq for each in self.listed() if each.automatic]
-        for seq in automatic[: max(0, len(automatic) - keep)]:
-            if seq not in needed:
-                self._path(seq).unlink(missing_ok=True)
+    def hold(self, seq: int) -> None:
+        """Keep a snapshot until it is let go as often as it was held.
+
+        Raises
+        ------
+        RefusedError
+            404 if there is none of that number.
+        """
+        with self._turn:
+            self._find(seq)
+            self._held[seq] += 1
+
+    def let_go(self, seq: int) -> None:
+        """Hold a snapshot no longer."""
+        with self._turn:
+            self._held[seq] -= 1
+
+    def prune(self, *, keep: int) -> None:
+        """Remove automatic snapshots, but for the newest ones and those that are held."""
+        with self._turn:
+            automatic = [each.seq for each in self.listed() if each.automatic]
+            for seq in automatic[: max(0, len(automatic) - keep)]:
+                if not self._held[seq]:
+                    self._path(seq).unlink(missing_ok=True)
 
     def remove(self, seq: int) -> None:
-        """Remove a snapshot."""
-        self._path(seq).unlink(missing_ok=True)
+        """Remove a snapshot.
+
+        Raises
+        ------
+        RefusedError
+            404 if there is none of that number, 409 if it is held, or the newest.
+        """
+        with self._turn:
+            newest = self._find(seq)
+            if self._held[seq] or newest:
+                raise RefusedError(
+                    "The model is being rolled back to this snapshot, or a restart begins from it.",
+                    status=409,
+                    word="in-use",
+                    hint="The newest snapshot goes when there is a newer one.",
+                    retry_after=1.0,
+                )
+            self._path(seq).unlink(missing_ok=True)
+
+    def check_room(self) -> None:
+        """Raise a `RefusedError` with 409 if clients have as many as they may."""
+        if sum(not each.automatic for each in self.listed()) >= _MOST_KEPT:
+            raise RefusedError(
+                f"A model has at most {_MOST_KEPT} snapshots that clients made.",
+                status=409,
+                word="too-many",
+                hint="Delete one.",
+            )
+
+    def free_bytes(self) -> int:
+        """Return how much of their disk is free."""
+        return shutil.disk_usage(self._folder).free
+
+    def _find(self, seq: int) -> bool:
+        """Return whether a snapshot is the newest."""
+        numbers = [each.seq for each in self.listed()]
+        if seq not in numbers:
+            raise RefusedError(
+                "There is no such snapshot.",
+                status=404,
+                word="not-found",
+                hint="GET .../snapshots lists them.",
+            )
+        return seq == numbers[-1]
 
     def _path(self, seq: int) -> Path:
         return self._folder / f"{seq:020d}.snapshot"

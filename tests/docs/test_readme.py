@@ -95,6 +95,7 @@ def test_commands_of_the_pages_exist(page):
             "serve",
             "push",
             "predict",
+            "events",
         }
 
 

@@ -31,6 +31,7 @@ ROOMS = (
     "encode",
     "events",
     "events.actions",
+    "events.streams",
     "hashing",
     "release",
     "trainer.client",

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from events.cell_oracle import expected_lines
+from events.cell_oracle import expected_lines  # type: ignore[import-not-found] # beside it
 from halfmask._errors import DataError, PolicyError
 from halfmask.events import EventPolicy, Transform
 from halfmask.events._aggregation import Aggregation

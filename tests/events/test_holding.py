@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from events.cell_oracle import panes_of
+from events.cell_oracle import panes_of  # type: ignore[import-not-found] # beside it
 from halfmask._errors import DataError, PolicyError
 from halfmask.events import EventPolicy, Transform
 from halfmask.events._holding import Holding
@@ -119,7 +119,7 @@ def groups_of(events, lateness, late, most):
     """Return the events that leave together, in the order in which they do, by a plain loop."""
     of, _ = panes_of(events, "UTC", timedelta(minutes=lateness), late)
     groups = defaultdict(list)
-    counts = defaultdict(int)
+    counts: dict[object, int] = defaultdict(int)
     for pane, (_, event) in zip(of, events, strict=True):
         if pane is not None:
             groups[pane, counts[pane] // most].append(event)

@@ -88,7 +88,8 @@ class Grid:
         """Return the times of UTC from which on no time lies in a window."""
         if self._exact:
             return keys + self._every.micros
-        stop = cell_of(keys, self._every)[1]
+        different, where = np.unique(keys, return_inverse=True)
+        stop = cell_of(different, self._every)[1]
         before, after = self._zone.ahead(stop - 2 * DAY), self._zone.ahead(stop + 2 * DAY)
         ends = stop - before
         for at in np.flatnonzero(before != after).tolist():
@@ -96,7 +97,7 @@ class Grid:
             # Clocks that are put back show what was before again; those put forward may skip it.
             second = int(stop[at] - after[at])
             ends[at] = second if change < second else min(change, int(ends[at]))
-        return ends
+        return ends[where]
 
     def _change(self, clock: int) -> int:
         """Return when clocks change within two days of a time on the clock."""

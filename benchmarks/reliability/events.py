@@ -289,8 +289,8 @@ def main() -> None:
             if left <= 0:
                 break
             work = Round(folder, arm, f"{arm.name}-{number}", asked.every)
-            span = spans[arm.name] / 2
-            one_round(work, wanted[arm.name], rng, span, counted, min(left, 5))
+            span = spans[arm.name] / 8  # so that several kills find it at work
+            one_round(work, wanted[arm.name], rng, span, counted, min(left, 8))
             say(f"{arm.name}: {counted.kills} kills, {counted.equal} with equal bytes")
     report(bars_of(counted, asked.kills))
 

@@ -467,3 +467,46 @@ def unpacked(data, packing):
     if packing == "gzip":
         return gzip.decompress(data)
     return pa.CompressedInputStream(pa.BufferReader(data), "zstd").read()
+
+
+STAGES = {
+    "held": """
+[window]
+every = "10 minutes"
+zone = "UTC"
+
+[[guarantee]]
+kind = "distinct"
+paths = ["page"]
+k = 2
+fails = "event"
+""",
+    "aggregated": """
+[window]
+every = "10 minutes"
+zone = "UTC"
+
+[[aggregate]]
+by = { who = "who" }
+count = "visits"
+least-events = 2
+""",
+}
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_what_stands_between_rules_and_output_goes_on_too(given, tmp_path, vault, stage):
+    said = POLICY.to_toml().replace('session = "session"', 'session = "session"\nentity = "who"')
+    policy = EventPolicy.from_toml(said + STAGES[stage])
+    whole, out = tmp_path / "whole", tmp_path / "out"
+    run_events(policy, source_of(given), FileSink(whole), vault=vault, stream="whole")
+
+    for at in (3, 30):
+        sink = Breaking(FileSink(out), at, after=True)
+        with pytest.raises(BrokenError):
+            run_events(policy, source_of(given), sink, vault=vault, checkpoint_seconds=0)
+    summary = run_events(policy, source_of(given), FileSink(out), vault=vault)
+
+    assert summary.resumed
+    assert whole.read_bytes() == out.read_bytes()
+    assert 0 < out.read_bytes().count(b"\n") < 2_000

@@ -25,12 +25,14 @@ from events.json_documents import (  # type: ignore[import-not-found] # beside, 
 )
 from halfmask.events import Limits, OutputShape, PathTree, Values, scan_block, write_block
 from halfmask.kernels import (
-    json_columns,
+    json_gaps,
     json_keys,
+    json_log,
     json_scalars,
     json_scan,
     json_strings,
     json_tokens,
+    line_ends,
 )
 
 from halfmask.kernels import json_numbers, json_write  # isort: skip # by what they are of
@@ -77,21 +79,51 @@ def _bits(data, at, wanted):
     return np.uint64(sum(1 << i for i in range(64) if wanted(int(data[at + i]))))
 
 
+def digits_at(data, at):
+    return _bits(data, at, lambda found: 48 <= found <= 57)
+
+
+def alike(data, at, other):
+    return np.uint64(sum(1 << i for i in range(64) if data[at + i] == data[other + i]))
+
+
+def peek(array, at):
+    return array[at] if array.dtype == np.uint64 else int(array[at])
+
+
+def poke(array, at, value):
+    array[at] = value
+
+
 def copy_piece(source, at, target, to):
     for i in range(json_write.PIECE):
         target[to + i] = source[at + i]
 
 
+MODULES = (
+    json_strings,
+    json_scalars,
+    json_gaps,
+    json_keys,
+    json_log,
+    json_scan,
+    json_tokens,
+    json_write,
+    line_ends,
+)
+PLAIN = (word_at, lowest, matches, specials, digits_at, alike, peek, poke, copy_piece)
+
+
 def install():
     """Put plain functions where the compiler's own instructions are, and check all arrays."""
-    plain = {f.__name__: f for f in (word_at, lowest, matches, specials, copy_piece)}
-    for module in (json_strings, json_scalars, json_keys, json_scan, json_tokens, json_write):
+    plain = {f.__name__: f for f in PLAIN}
+    for module in MODULES:
         for name, function in plain.items():
             if hasattr(module, name):
                 setattr(module, name, function)
     entries = {
-        json_scan: ("scan_lines", "count_lines"),
-        json_columns: ("untape", "spread", "sum_of_array"),
+        json_scan: ("scan_lines",),
+        line_ends: ("count_lines",),
         json_keys: ("enter_children",),
         json_tokens: ("enter_again", "number_distinct"),
         json_numbers: ("write_decimals",),

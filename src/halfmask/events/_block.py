@@ -25,24 +25,68 @@ __all__ = ["Block", "scan_block"]
 
 #: How many bytes can be read behind the last line: as many as are looked at at once, and some.
 _PADDING = 128
-#: The tape has places of 32 bits.
+#: What is noted of a line has slots of 32 bits.
 _LARGEST = (1 << 31) - (1 << 16)
+_LEAST_LOG = 1 << 10
+_MOST_GAPS = 1 << 10
+#: The room of a node whose values aren't noted: no slot is beyond it.
+_NEVER = 1 << 62
 _BOM = b"\xef\xbb\xbf"
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class _Entries:
-    """What a scan noted, sorted by node."""
+@dataclass(slots=True, eq=False, kw_only=True)
+class _Columns:
+    """What a scan notes: one run of slots for each node, one behind the other."""
 
-    ends: NDArray[np.int64]
-    slots: NDArray[np.int64]
+    base: NDArray[np.int64]
+    room: NDArray[np.int64]
+    kinds: NDArray[np.uint8]
     starts: NDArray[np.int64]
     stops: NDArray[np.int64]
-    kinds: NDArray[np.uint8]
 
-    def of(self, node: int) -> slice:
-        """Return where a node's entries are."""
-        return slice(int(self.ends[node - 1]) if node else 0, int(self.ends[node]))
+    @classmethod
+    def of(cls, room: NDArray[np.int64]) -> _Columns:
+        """Return columns with so much room for each node; none where it is `_NEVER` noted."""
+        ends = np.cumsum(np.where(room == _NEVER, 0, room))
+        total = int(ends[-1])
+        return cls(
+            base=np.concatenate([np.zeros(1, dtype=np.int64), ends[:-1]]),
+            room=room,
+            kinds=np.zeros(total, dtype=np.uint8),
+            starts=np.zeros(total, dtype=np.int64),
+            stops=np.zeros(total, dtype=np.int64),
+        )
+
+    def limits(self, flags: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """Return the room of each node, 0 where only its containers are noted."""
+        from halfmask.kernels.json_state import RECORDED  # noqa: PLC0415 # as above
+
+        return np.where(flags[: len(self.room)] & RECORDED, self.room, 0)
+
+    def widened(self, room: NDArray[np.int64]) -> _Columns:
+        """Return the same with more room."""
+        other = _Columns.of(room)
+        for node in np.flatnonzero((self.room > 0) & (self.room != _NEVER)).tolist():
+            here, there = int(self.base[node]), int(other.base[node])
+            count = int(self.room[node])
+            for name in ("kinds", "starts", "stops"):
+                getattr(other, name)[there : there + count] = getattr(self, name)[
+                    here : here + count
+                ]
+        return other
+
+    def of_node(
+        self, node: int, slots: int
+    ) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
+        """Return the kinds, starts and stops of a node's slots."""
+        room = int(self.room[node])
+        here = slice(int(self.base[node]), int(self.base[node]) + min(slots, room))
+        columns = self.kinds[here], self.starts[here], self.stops[here]
+        if room >= slots:
+            return columns
+        kinds, starts, stops = (np.zeros(slots, dtype=each.dtype) for each in columns)
+        kinds[:room], starts[:room], stops[:room] = columns
+        return kinds, starts, stops
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -81,7 +125,7 @@ class Block:
     paths: tuple[str, ...]
     _data: NDArray[np.uint8] = field(repr=False)
     _sprout: Sprout = field(repr=False)
-    _entries: _Entries = field(repr=False)
+    _columns: _Columns = field(repr=False)
     _made: dict[str, Values] = field(repr=False, default_factory=dict)
 
     def values(self, path: str | Path) -> Values:
@@ -109,19 +153,10 @@ class Block:
         return self._made[place.place]
 
     def _values(self, node: int, level: Level) -> Values:
-        from halfmask.kernels.json_columns import spread  # noqa: PLC0415 # numba is slow to import
-
-        found = self._entries.of(node)
-        kinds = self._entries.kinds[found]
-        starts, stops = self._entries.starts[found], self._entries.stops[found]
-        if len(kinds) < level.slots or (kinds == Kind.ARRAY).any():
-            columns = (
-                np.zeros(level.slots, dtype=np.int64),
-                np.zeros(level.slots, dtype=np.int64),
-                np.zeros(level.slots, dtype=np.uint8),
-            )
-            spread(self._entries.slots[found], starts, stops, kinds, *columns)
-            starts, stops, kinds = columns
+        kinds, starts, stops = self._columns.of_node(node, level.slots)
+        arrays = kinds == Kind.ARRAY
+        if arrays.any():
+            starts, stops = np.where(arrays, 0, starts), np.where(arrays, 0, stops)
         return Values(level=level, kinds=kinds, data=self._data, starts=starts, stops=stops)
 
 
@@ -181,13 +216,15 @@ def scan_block(
 class _Scan:
     """One block's scan: the arrays that the compiled loop fills, and what it asks for."""
 
-    #: Bytes of input for each entry of the tape, before it is known how many there are.
+    #: Bytes of input for each slot of a node, before it is known how many there are.
     SPARSENESS: ClassVar[int] = 24
 
     def __init__(
         self, data: bytes | bytearray | memoryview, sprout: Sprout, limits: Limits, first_line: int
     ) -> None:
-        from halfmask.kernels.json_scan import State, count_lines  # noqa: PLC0415 # as above
+        from halfmask.kernels.json_gaps import GAP  # noqa: PLC0415 # numba is slow to import
+        from halfmask.kernels.json_state import FRAME, State  # noqa: PLC0415 # as above
+        from halfmask.kernels.line_ends import count_lines  # noqa: PLC0415 # as above
 
         self.sprout, self.limits = sprout, limits
         self.named = sprout.count
@@ -207,8 +244,10 @@ class _Scan:
         most = count_lines(self.data, self.size)
         self.lines = np.empty(most, dtype=np.int64)
         self.bad = np.empty((most, 4), dtype=np.int64)
-        self.tape = np.empty((64 + self.size // self.SPARSENESS, 4), dtype=np.int32)
-        self.stack = np.zeros((limits.depth, 4), dtype=np.int64)
+        self.columns = _Columns.of(self._rooms(0, 64 + self.size // self.SPARSENESS))
+        self.log = np.empty(_LEAST_LOG + limits.depth, dtype=np.int64)
+        self.gaps = np.zeros(_MOST_GAPS * GAP, dtype=np.int64)
+        self.stack = np.zeros((limits.depth + 1) * FRAME, dtype=np.int64)
         self.state = np.zeros(State.SIZE, dtype=np.int64)
         self.state[State.AT] = len(_BOM) if marked else 0
         self.state[State.LINE] = first_line - 1
@@ -216,16 +255,15 @@ class _Scan:
 
     def block(self) -> Block:
         """Scan to the end, and put the columns together."""
-        from halfmask.kernels import json_scan  # noqa: PLC0415 # as above
+        from halfmask.kernels import json_state  # noqa: PLC0415 # as above
 
-        while (why := self._run()) != json_scan.DONE:
-            if why == json_scan.FULL:
+        while (why := self._run()) != json_state.DONE:
+            if why == json_state.FULL:
                 self._lengthen()
             else:
-                self._grow(element=why == json_scan.NEW_ELEMENT)
-        state, place = self.state, json_scan.State
+                self._grow(element=why == json_state.NEW_ELEMENT)
+        state, place = self.state, json_state.State
         events, refused = int(state[place.EVENTS]), int(state[place.BAD])
-        entries = self._sorted(int(state[place.TAPE]))
         sprout = self.sprout
         wanted = (node for node in range(1, sprout.count) if sprout.wanted(node))
         return Block(
@@ -233,17 +271,17 @@ class _Scan:
             n_lines=int(state[place.LINE]) - self.first_line + 1,
             lines=self.lines[:events].copy(),
             bad=BadLines(self.bad[:refused].copy()),
-            levels=MappingProxyType(_levels(events, sprout, entries)),
+            levels=MappingProxyType(_levels(events, sprout, self.columns)),
             paths=tuple(str(Path(steps=sprout.steps[node])) for node in wanted),
             _data=self.data,
             _sprout=sprout,
-            _entries=entries,
+            _columns=self.columns,
         )
 
     def _run(self) -> int:
         from halfmask.kernels.json_scan import scan_lines  # noqa: PLC0415 # as above
 
-        tree, limits = self.sprout, self.limits
+        tree, limits, columns = self.sprout, self.limits, self.columns
         return scan_lines(
             self.data,
             self.size,
@@ -259,25 +297,45 @@ class _Scan:
             tree.names,
             tree.table,
             tree.stamps,
+            tree.firsts,
+            self.gaps,
             tree.counts,
-            self.tape,
+            columns.base,
+            columns.room,
+            columns.limits(tree.flags),
+            columns.kinds,
+            columns.starts,
+            columns.stops,
+            self.log,
             self.lines,
             self.bad,
         )
 
-    def _lengthen(self) -> None:
-        """Make room on the tape: as much as the rest needs if it is like what there was."""
-        from halfmask.kernels.json_scan import State  # noqa: PLC0415 # as above
+    def _rooms(self, first: int, count: int) -> NDArray[np.int64]:
+        """Return how much room each node is given from a node on."""
+        from halfmask.kernels.json_state import RECORDED  # noqa: PLC0415 # as above
 
-        have, at = len(self.tape), int(self.state[State.AT])
-        length = max(have + have // 2, min(2 * have, have * self.size // max(at, 1)))
-        tape = np.empty((length + 64, 4), dtype=np.int32)
-        tape[:have] = self.tape
-        self.tape = tape
+        tree = self.sprout
+        here = slice(first, tree.count)
+        noted = (tree.flags[here] & RECORDED > 0) | (tree.element[here] >= 0)
+        return np.where(noted, count, _NEVER)
+
+    def _lengthen(self) -> None:
+        """Make room for the value, or the line, that the scan stands before."""
+        from halfmask.kernels.json_state import State  # noqa: PLC0415 # as above
+
+        node, slot = int(self.state[State.NODE]), int(self.state[State.SLOT])
+        if node < 0:
+            length = int(self.state[State.END] - self.state[State.BEGIN])
+            self.log = np.empty(length + self.limits.depth, dtype=np.int64)
+            return
+        room = self.columns.room.copy()
+        room[node] = 64 + slot + slot // 2
+        self.columns = self.columns.widened(room)
 
     def _grow(self, *, element: bool) -> None:
         """Place a field or an array that only a star names, or refuse its line."""
-        from halfmask.kernels.json_scan import TOO_MANY_PATHS, State  # noqa: PLC0415 # as above
+        from halfmask.kernels.json_state import TOO_MANY_PATHS, State  # noqa: PLC0415 # as above
 
         node = int(self.state[State.NODE])
         if self.sprout.count - self.named >= self.limits.paths:
@@ -289,33 +347,21 @@ class _Scan:
             start, stop = self.state[[State.KEY_START, State.KEY_STOP]].tolist()
             self.sprout.grow(node, str(json.loads(b'"%b"' % self.data[start:stop].tobytes())))
 
-    def _sorted(self, count: int) -> _Entries:
-        from halfmask.kernels.json_columns import untape  # noqa: PLC0415 # as above
-
-        entries = _Entries(
-            ends=np.zeros(self.sprout.count + 1, dtype=np.int64),
-            slots=np.empty(count, dtype=np.int64),
-            starts=np.empty(count, dtype=np.int64),
-            stops=np.empty(count, dtype=np.int64),
-            kinds=np.empty(count, dtype=np.uint8),
-        )
-        columns = entries.slots, entries.starts, entries.stops, entries.kinds
-        untape(self.tape, count, entries.ends, *columns)
-        return entries
+        columns = self.columns
+        known = len(columns.room)
+        # A node may have got elements, whose array is noted from now on.
+        room = np.where(columns.room == _NEVER, self._rooms(0, 0)[:known], columns.room)
+        columns.room = np.concatenate([room, self._rooms(known, 0)])
+        columns.base = np.concatenate([columns.base, np.zeros(len(columns.room) - known, np.int64)])
 
 
-def _levels(events: int, sprout: Sprout, entries: _Entries) -> dict[str, Level]:
-    from halfmask.kernels.json_columns import sum_of_array  # noqa: PLC0415 # as above
-
+def _levels(events: int, sprout: Sprout, columns: _Columns) -> dict[str, Level]:
     levels = [Level.of_events(events)]
     for node in sprout.levels[1:]:
         array = int(sprout.parents[node])
         above = levels[int(sprout.level[array])]
-        found = entries.of(array)
-        counts = np.zeros(above.slots, dtype=np.int64)
-        present = np.zeros(above.slots, dtype=np.bool_)
-        columns = entries.slots[found], entries.stops[found], entries.kinds[found]
-        sum_of_array(*columns, counts, present)
+        kinds, _, sizes = columns.of_node(array, above.slots)
+        present = kinds == Kind.ARRAY
         path = str(Path(steps=sprout.steps[node]))
-        levels.append(Level.under(above, path, counts, present=present))
+        levels.append(Level.under(above, path, np.where(present, sizes, 0), present=present))
     return {level.path: level for level in levels}

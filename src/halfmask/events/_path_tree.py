@@ -69,6 +69,7 @@ class Sprout:
         self.parents = np.full(_LEAST_NODES, -1, dtype=np.int32)
         self.spans = np.full((_LEAST_NODES, 2), -1, dtype=np.int64)
         self.stamps = np.zeros(_LEAST_NODES, dtype=np.int64)
+        self.firsts = np.full(_LEAST_NODES, -1, dtype=np.int64)
         self.counts = np.zeros(_LEAST_NODES, dtype=np.int64)
         self.names = np.zeros(_PADDING, dtype=np.uint8)
         self.table = np.full(8 * _LEAST_NODES, -1, dtype=np.int32)
@@ -128,7 +129,7 @@ class Sprout:
 
     def _add(self, parent: int, steps: tuple[str | Step, ...], state: _State) -> None:
         """Add a node, and those beneath it that are there whatever events have."""
-        from halfmask.kernels.json_scan import OPEN_ELEMENTS, OPEN_KEYS, RECORDED  # noqa: PLC0415 # numba is slow to import
+        from halfmask.kernels.json_state import OPEN_ELEMENTS, OPEN_KEYS, RECORDED  # noqa: PLC0415 # numba is slow to import
 
         node = self.count
         self.count += 1
@@ -185,7 +186,7 @@ class Sprout:
         self._entered = self.count
 
 
-_ARRAYS = ("flags", "element", "level", "parents", "spans", "stamps", "counts")
+_ARRAYS = ("flags", "element", "level", "parents", "spans", "stamps", "firsts", "counts")
 
 
 def _minus(array: NDArray[np.generic]) -> NDArray[np.generic]:

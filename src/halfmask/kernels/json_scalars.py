@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halfmask.kernels.lean import swift
-from halfmask.kernels.wide_loads import word_at
+from halfmask.kernels.wide_loads import WIDTH, digits_at, lowest, peek, word_at
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,7 +25,8 @@ __all__ = [
 
 #: The kinds that `halfmask.events` has for them.
 NULL, FALSE, TRUE, INTEGER, NUMBER = 1, 2, 3, 4, 5
-_MINUS, _PLUS, _POINT = 45, 43, 46
+_MINUS, _PLUS, _POINT, _E = 45, 43, 46, 101
+_NONE = np.uint64(0)
 _FOUR_BYTES, _FIVE_BYTES = np.uint64(0xFFFFFFFF), np.uint64(0xFFFFFFFFFF)
 _NULL_WORD = np.uint64(int.from_bytes(b"null", "little"))
 _TRUE_WORD = np.uint64(int.from_bytes(b"true", "little"))
@@ -39,11 +40,13 @@ def after_space(data: NDArray[np.uint8], at: int) -> int:
     Parameters
     ----------
     data, at
-        JSON, and where to look; a line end follows the last byte, and eight bytes can be read
-        behind it.
+        JSON, and where to look; a line end follows the last byte, and 64 bytes can be read behind
+        it.
     """
-    while data[at] == 32 or data[at] == 9 or data[at] == 13:
+    byte = peek(data, at)
+    while byte == 32 or byte == 9 or byte == 13:  # noqa: PLR1714 # no set in a kernel
         at += 1
+        byte = peek(data, at)
     return at
 
 
@@ -51,9 +54,37 @@ def after_space(data: NDArray[np.uint8], at: int) -> int:
 def _digits_end(data: NDArray[np.uint8], at: int) -> int:
     """Return where digits end, of which there must be one; else -1."""
     first = at
-    while 48 <= data[at] <= 57:
+    while 48 <= peek(data, at) <= 57:
         at += 1
     return at if at > first else -1
+
+
+@swift
+def _long_number_end(data: NDArray[np.uint8], at: int) -> int:
+    """Return what `number_end` does, of a number of any length and form."""
+    if peek(data, at) == _MINUS:
+        at += 1
+    if peek(data, at) == 48:
+        at += 1
+    else:
+        at = _digits_end(data, at)
+        if at < 0:
+            return -1
+    broken = 0
+    if peek(data, at) == _POINT:
+        broken = 1
+        at = _digits_end(data, at + 1)
+        if at < 0:
+            return -1
+    if peek(data, at) | 32 == _E:
+        broken = 1
+        at += 1
+        if peek(data, at) == _PLUS or peek(data, at) == _MINUS:
+            at += 1
+        at = _digits_end(data, at)
+        if at < 0:
+            return -1
+    return 2 * at + broken
 
 
 @swift
@@ -63,31 +94,29 @@ def number_end(data: NDArray[np.uint8], at: int) -> int:
     Parameters
     ----------
     data, at
-        JSON, and where to look; a line end follows the last byte, and eight bytes can be read
-        behind it.
+        JSON, and where to look; a line end follows the last byte, and 64 bytes can be read behind
+        it.
     """
-    if data[at] == _MINUS:
+    first = at
+    if peek(data, at) == _MINUS:
         at += 1
-    if data[at] == 48:
-        at += 1
-    else:
-        at = _digits_end(data, at)
-        if at < 0:
-            return -1
+    others = ~digits_at(data, at)
+    whole = lowest(others)
+    if whole == 0 or (whole > 1 and peek(data, at) == 48):
+        return -1
+    at += whole
     broken = 0
-    if data[at] == _POINT:
-        broken = 1
-        at = _digits_end(data, at + 1)
-        if at < 0:
+    if peek(data, at) == _POINT:
+        others = others >> np.uint64(whole + 1) if whole < WIDTH - 1 else _NONE
+        places = lowest(others)
+        if places == 0:
             return -1
-    if data[at] == 101 or data[at] == 69:
+        if others == _NONE:
+            return _long_number_end(data, first)
+        at += places + 1
         broken = 1
-        at += 1
-        if data[at] == _PLUS or data[at] == _MINUS:
-            at += 1
-        at = _digits_end(data, at)
-        if at < 0:
-            return -1
+    if whole == WIDTH or peek(data, at) | 32 == _E:
+        return _long_number_end(data, first)
     return 2 * at + broken
 
 
@@ -98,8 +127,8 @@ def word_kind(data: NDArray[np.uint8], at: int) -> int:
     Parameters
     ----------
     data, at
-        JSON, and where to look; a line end follows the last byte, and eight bytes can be read
-        behind it.
+        JSON, and where to look; a line end follows the last byte, and 64 bytes can be read behind
+        it.
     """
     word = word_at(data, at)
     if word & _FOUR_BYTES == _TRUE_WORD:

@@ -26,6 +26,7 @@ __all__ = [
     "LONE_SURROGATE",
     "NOT_JSON",
     "NOT_UTF8",
+    "move_right",
     "shorten",
     "specials",
     "string_end",
@@ -270,3 +271,30 @@ def shorten(data: NDArray[np.uint8], start: int, stop: int) -> int:
                 at += 6
             to = _put_character(data, to, code)
     return to
+
+
+@swift
+def move_right(data: NDArray[np.uint8], start: int, end: int, stop: int) -> int:
+    """Let a key that became shorter end where it did before; spaces stand where it began.
+
+    The line means what it meant, so that it can be read from the key on again.
+
+    Parameters
+    ----------
+    data
+        Written.
+    start, end, stop
+        The place behind the key's first quote, where its text ends, and where its last quote is.
+
+    Returns
+    -------
+    int
+        Where its text begins now.
+    """
+    shift = stop - end
+    for i in range(end - 1, start - 1, -1):
+        data[i + shift] = data[i]
+    for i in range(start - 1, start + shift - 1):
+        data[i] = 32
+    data[start + shift - 1] = _QUOTE
+    return start + shift

@@ -1,5 +1,8 @@
 """Look at many bytes at once: which of 64 are a given one, and eight of them as a word.
 
+`peek` and `poke` read and write an array where the place is known to be in it: what numba has for
+that asks of every place whether it is counted from the end.
+
 Written in LLVM's portable vector form: each processor compares as many at once as it can.
 """
 
@@ -17,7 +20,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-__all__ = ["WIDTH", "lowest", "matches", "word_at"]
+__all__ = ["WIDTH", "alike", "digits_at", "lowest", "matches", "peek", "poke", "word_at"]
 
 #: How many bytes are compared at once, and how many must be readable behind the last one.
 WIDTH = 64
@@ -53,6 +56,66 @@ def _emit_matches(context: Any, builder: ir.IRBuilder, signature: Any, arguments
     return builder.bitcast(builder.icmp_unsigned("==", found, every), _WORD)
 
 
+def _digits_at(_context: Any, data: Any, at: Any) -> Any:  # noqa: ANN401, ARG001 # as above
+    """Return which of 64 bytes are digits, the first in the lowest bit; they must be readable."""
+    return types.uint64(data, types.int64), _emit_digits
+
+
+def _emit_digits(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:  # noqa: ANN401 # as above
+    vector = ir.VectorType(_BYTE, WIDTH)
+    found = builder.load(_place(context, builder, signature, arguments, vector), align=1)
+    value = builder.sub(found, ir.Constant(vector, [48] * WIDTH))
+    return builder.bitcast(
+        builder.icmp_unsigned("<", value, ir.Constant(vector, [10] * WIDTH)), _WORD
+    )
+
+
+def _alike(_context: Any, data: Any, at: Any, other: Any) -> Any:  # noqa: ANN401, ARG001 # as above
+    """Return which of 64 bytes are the same at two places, the first in the lowest bit.
+
+    Parameters
+    ----------
+    data
+        Bytes, of which 64 can be read from both places on.
+    at, other
+        The places.
+    """
+    return types.uint64(data, types.int64, types.int64), _emit_alike
+
+
+def _emit_alike(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:  # noqa: ANN401 # as above
+    vector = ir.VectorType(_BYTE, WIDTH)
+    data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+    one, other = (
+        builder.load(builder.bitcast(builder.gep(data, [at]), vector.as_pointer()), align=1)
+        for at in arguments[1:]
+    )
+    return builder.bitcast(builder.icmp_unsigned("==", one, other), _WORD)
+
+
+def _peek(_context: Any, array: Any, at: Any) -> Any:  # noqa: ANN401, ARG001 # as above
+    """Return what an array of one dimension holds at a place, which must be in it."""
+    return array.dtype(array, types.int64), _emit_peek
+
+
+def _emit_peek(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:  # noqa: ANN401 # as above
+    kind = signature.args[0]
+    data = context.make_array(kind)(context, builder, arguments[0]).data
+    return context.unpack_value(builder, kind.dtype, builder.gep(data, [arguments[1]]))
+
+
+def _poke(_context: Any, array: Any, at: Any, value: Any) -> Any:  # noqa: ANN401, ARG001 # as above
+    """Write a value into an array of one dimension at a place, which must be in it."""
+    return types.void(array, types.int64, array.dtype), _emit_poke
+
+
+def _emit_poke(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:  # noqa: ANN401 # as above
+    kind = signature.args[0]
+    data = context.make_array(kind)(context, builder, arguments[0]).data
+    context.pack_value(builder, kind.dtype, arguments[2], builder.gep(data, [arguments[1]]))
+    return context.get_dummy_value()
+
+
 def _word_at(_context: Any, data: Any, at: Any) -> Any:  # noqa: ANN401, ARG001 # as above
     """Return eight bytes from a place on as a little-endian word; they must be readable."""
     return types.uint64(data, types.int64), _emit_word
@@ -76,3 +139,7 @@ def _emit_lowest(_context: Any, builder: ir.IRBuilder, _signature: Any, argument
 matches: Callable[..., np.uint64] = intrinsic(_matches)
 word_at: Callable[..., np.uint64] = intrinsic(_word_at)
 lowest: Callable[..., int] = intrinsic(_lowest)
+digits_at: Callable[..., np.uint64] = intrinsic(_digits_at)
+alike: Callable[..., np.uint64] = intrinsic(_alike)
+peek: Callable[..., Any] = intrinsic(_peek)
+poke: Callable[..., None] = intrinsic(_poke)

@@ -1,0 +1,54 @@
+"""Lines: how many there are, and where each ends."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from halfmask.kernels.lean import swift
+from halfmask.kernels.wide_loads import WIDTH, lowest, matches
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["count_lines", "line_end"]
+
+_NONE, _ONE = np.uint64(0), np.uint64(1)
+_NEWLINE = np.uint8(10)
+
+
+@swift
+def count_lines(data: NDArray[np.uint8], size: int) -> int:
+    """Return how many line ends there are.
+
+    Parameters
+    ----------
+    data, size
+        Text and its size; 64 bytes can be read behind it.
+    """
+    count = 0
+    for at in range(0, size, WIDTH):
+        found = matches(data, at, _NEWLINE)
+        if size - at < WIDTH:
+            found &= (_ONE << np.uint64(size - at)) - _ONE
+        while found != _NONE:
+            count += 1
+            found &= found - _ONE
+    return count
+
+
+@swift
+def line_end(data: NDArray[np.uint8], at: int) -> int:
+    """Return the place of the next line end.
+
+    Parameters
+    ----------
+    data, at
+        Text, and where to look; there is a line end, and 64 bytes can be read behind it.
+    """
+    found = matches(data, at, _NEWLINE)
+    while found == _NONE:
+        at += WIDTH
+        found = matches(data, at, _NEWLINE)
+    return at + lowest(found)

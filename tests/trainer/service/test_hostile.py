@@ -124,6 +124,32 @@ def test_when_more_of_a_body_has_to_come(now, size, deadline):
     assert pace.deadline(100.0, now, size) == pytest.approx(deadline)
 
 
+@pytest.mark.parametrize("path", ["", "/m/snapshots", "/m/rollback"])
+def test_a_wish_is_short_and_comes_in_time_whoever_sends_it(tmp_path, path):
+    """FastAPI would read to the end, for a token that may not even ask for it."""
+    with Trainer(tmp_path / "t", HASTY) as trainer:
+        trainer.create()
+        token = trainer.header("predict")
+
+        def sent(*more):
+            first, *lines = head(trainer, *more).decode().split("\r\n")
+            lines[1] = f"Authorization: {token['Authorization']}"
+            lines[2] = "Content-Type: application/json"
+            first = f"POST /v1/models{path} HTTP/1.1"
+            return "\r\n".join([first, *lines]).encode()
+
+        chunked = "Transfer-Encoding: chunked"
+        endless = sent(chunked) + b"20000\r\n" + b" " * (2 << 16)
+        for content, status in (
+            (endless, b" 413 "),
+            (sent("Content-Length: 100000000000"), b" 413 "),
+            (sent("Content-Length: 10") + b"{", b" 408 "),
+        ):
+            with opened(trainer, content) as connection:
+                assert status in connection.recv(1_000).split(b"\r\n")[0]
+        trainer.until(lambda: trainer.service.backlog.taken == 0)
+
+
 def test_a_client_that_never_ends_a_refused_body_is_sent_away(tmp_path):
     with (
         Trainer(tmp_path / "t", HASTY) as trainer,

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
+from starlette.requests import ClientDisconnect
+
+from halfmask.trainer.service._bodies import Pace, read_body
 from halfmask.trainer.service._door import TOKEN
 from halfmask.trainer.service._told import Failed
+from halfmask.trainer.store import RefusedError
 
 if TYPE_CHECKING:
     from fastapi import Request
 
     from halfmask.trainer.service._service import Service
-    from halfmask.trainer.store import Token
+    from halfmask.trainer.store import Lease, Token
 
-__all__ = ["BODY_FAILURES", "FAILURES", "service_of", "token_of"]
+__all__ = ["BODY_FAILURES", "FAILURES", "body_of", "service_of", "token_of"]
 
 
 def _said(**why: str) -> dict[int | str, dict[str, Any]]:
@@ -49,3 +53,19 @@ def service_of(request: Request) -> Service:
 def token_of(request: Request) -> Token:
     """Return the token of a request; the door has checked it."""
     return cast("Token", request.scope[TOKEN])
+
+
+async def body_of(request: Request, lease: Lease, *, most: int) -> list[bytes]:
+    """Return the pieces of a request's body, read at the pace that the service asks for."""
+    options = service_of(request).options
+    pace = Pace(
+        seconds=options.body_seconds,
+        stall_seconds=options.stall_seconds,
+        bytes_per_second=options.body_bytes_per_second,
+    )
+    try:
+        return await read_body(request, lease, most=most, pace=pace)
+    except ClientDisconnect:
+        raise RefusedError(
+            "The connection ended before the body did.", status=400, word="bad-request"
+        ) from None

@@ -10,16 +10,17 @@ from fastapi import APIRouter, Path, Request, Response
 from halfmask.trainer.service import _told as told
 from halfmask.trainer.service._access import demand
 from halfmask.trainer.service._answers import json_of
-from halfmask.trainer.service._asking import FAILURES, service_of, token_of
+from halfmask.trainer.service._asking import BODY_FAILURES, FAILURES, service_of, token_of
+from halfmask.trainer.service._wishes import WishRoute
 from halfmask.trainer.store import Curve, Model, RefusedError, Snapshot
 
 __all__ = ["router"]
 
-router = APIRouter(prefix="/v1/models", tags=["models"], responses=FAILURES)
+router = APIRouter(prefix="/v1/models", tags=["models"], responses=FAILURES, route_class=WishRoute)
 Name = Annotated[str, Path(max_length=64, description="The model's name.")]
 
 
-@router.post("", status_code=201, response_model=told.ModelTold)
+@router.post("", status_code=201, response_model=told.ModelTold, responses=BODY_FAILURES)
 async def create(wish: told.NewModel, request: Request) -> Response:
     """Make a model. Scope: admin."""
     service, token = service_of(request), token_of(request)
@@ -51,8 +52,8 @@ async def shown(name: Name, request: Request, *, digest: bool = False) -> Respon
     service, token = service_of(request), token_of(request)
     demand(token, "read")
     model = service.store.model(token.tenant, name)
-    facts = await service.run(service.waiting, _facts, model, digest)
-    return json_of(facts)
+    pool = service.digesting if digest else service.waiting
+    return json_of(await service.run(pool, _facts, model, digest))
 
 
 @router.delete("/{name}", response_model=told.Done)
@@ -74,7 +75,12 @@ async def metrics(name: Name, request: Request) -> Response:
     return json_of(summary | {"logged": model.logged})
 
 
-@router.post("/{name}/snapshots", status_code=201, response_model=told.SnapshotTold)
+@router.post(
+    "/{name}/snapshots",
+    status_code=201,
+    response_model=told.SnapshotTold,
+    responses=BODY_FAILURES,
+)
 async def snapshot(name: Name, request: Request) -> Response:
     """Keep the model as it is after all that was acknowledged before. Scope: admin."""
     service, token = service_of(request), token_of(request)
@@ -107,7 +113,7 @@ async def snapshot_deleted(
     return json_of({})
 
 
-@router.post("/{name}/rollback", response_model=told.ModelTold)
+@router.post("/{name}/rollback", response_model=told.ModelTold, responses=BODY_FAILURES)
 async def rolled_back(name: Name, wish: told.RollbackWish, request: Request) -> Response:
     """Make the model what it was at a snapshot. Scope: admin."""
     service, token = service_of(request), token_of(request)

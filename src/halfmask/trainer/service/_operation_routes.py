@@ -65,4 +65,8 @@ async def metrics(request: Request) -> Response:
 @router.get("/docs", response_class=HTMLResponse, include_in_schema=False)
 async def docs(request: Request) -> Response:
     """Show this API for people to read, without anything from elsewhere."""
-    return HTMLResponse(page_of(request.app.openapi()), headers=_POLICY)
+    state = request.app.state
+    if not hasattr(state, "page"):
+        # Nobody needs a token for it: it mustn't cost the time of those who have one.
+        state.page = page_of(request.app.openapi())
+    return HTMLResponse(state.page, headers=_POLICY)

@@ -7,20 +7,17 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Header, Path, Request, Response
-from starlette.requests import ClientDisconnect
 
 from halfmask.trainer.service import _told as told
 from halfmask.trainer.service._access import demand
 from halfmask.trainer.service._answers import ARROW_STREAM, JSON, json_of
-from halfmask.trainer.service._asking import BODY_FAILURES, FAILURES, service_of, token_of
-from halfmask.trainer.service._bodies import Pace, read_body
+from halfmask.trainer.service._asking import BODY_FAILURES, FAILURES, body_of, service_of, token_of
 from halfmask.trainer.service._service import Service, kind_of, outputs_of
-from halfmask.trainer.store import Batch, Lease, Model, RefusedError, Token
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-    from halfmask.trainer.store import Receipt
+    from halfmask.trainer.store import Batch, Model, Receipt, Token
 
 __all__ = ["router"]
 
@@ -65,10 +62,11 @@ async def learn(
     demand(token, "learn")
     model = service.store.model(token.tenant, name)
     kind = kind_of(request.headers.get("content-type"))
+    most = service.options.limits.body_bytes
     key = (idempotency_key or "").encode()
     lease = service.backlog.lease(client=token.id, tenant=token.tenant)
     try:
-        pieces = await _body(service, request, lease)
+        pieces = await body_of(request, lease, most=most)
         batch = await service.run(
             service.checking, service.batch, model, pieces, kind, lease, (token, key)
         )
@@ -97,9 +95,10 @@ async def judge(name: Name, request: Request) -> Response:
     demand(token, "admin")
     model = service.store.model(token.tenant, name)
     kind = kind_of(request.headers.get("content-type"))
+    most = service.options.limits.body_bytes
     lease = service.backlog.lease(client=token.id, tenant=token.tenant)
     try:
-        pieces = await _body(service, request, lease)
+        pieces = await body_of(request, lease, most=most)
         batch = await service.run(
             service.checking, service.canaries, model, pieces, kind, lease, token
         )
@@ -123,10 +122,11 @@ async def predict(name: Name, request: Request) -> Response:
     demand(token, "predict")
     model = service.store.model(token.tenant, name)
     kind = kind_of(request.headers.get("content-type"))
+    most = service.options.limits.body_bytes
     arrow = ARROW_STREAM in request.headers.get("accept", "")
     lease = service.predicting.lease(client=token.id, tenant=token.tenant)
     try:
-        pieces = await _body(service, request, lease)
+        pieces = await body_of(request, lease, most=most)
         work = partial(service.predicted, model, pieces, kind, lease, arrow=arrow)
         if lease.size * outputs_of(model) <= SMALL:
             # Two changes of threads would take longer than the work.
@@ -138,21 +138,6 @@ async def predict(name: Name, request: Request) -> Response:
     service.access.take_rows(token, rows)
     service.meters.predicted.inc(rows)
     return answer
-
-
-async def _body(service: Service, request: Request, lease: Lease) -> list[bytes]:
-    options = service.options
-    pace = Pace(
-        seconds=options.body_seconds,
-        stall_seconds=options.stall_seconds,
-        bytes_per_second=options.body_bytes_per_second,
-    )
-    try:
-        return await read_body(request, lease, most=options.limits.body_bytes, pace=pace)
-    except ClientDisconnect:
-        raise RefusedError(
-            "The connection ended before the body did.", status=400, word="bad-request"
-        ) from None
 
 
 def _submit(

@@ -47,8 +47,10 @@ class Service:
     """One service over one folder.
 
     The event loop only moves bytes. Bodies are checked in one pool of threads, predictions are
-    made in another, what waits for the disk waits in a third, and models are opened, made and
-    deleted in a fourth, where a compiler may take its time: so none holds up another.
+    made in another, what waits for the disk waits in a third, models are opened, made and deleted
+    in a fourth, where a compiler may take its time, and digests of large models in a fifth. Tokens
+    have a thread of their own: one that was revoked is of no use, whatever the others wait for. So
+    none holds up another.
     """
 
     def __init__(self, folder: str | Path, options: ServiceOptions) -> None:
@@ -61,7 +63,9 @@ class Service:
         self.predictors = ThreadPoolExecutor(options.threads, "predict")
         self.waiting = ThreadPoolExecutor(4, "disk")
         self.making = ThreadPoolExecutor(4, "make")
-        self.access = Access(self.store.tokens, self.waiting)
+        self.digesting = ThreadPoolExecutor(1, "digest")
+        self.letting_in = ThreadPoolExecutor(1, "tokens")
+        self.access = Access(self.store.tokens, self.letting_in)
 
     async def run(
         self, pool: ThreadPoolExecutor, function: Callable[..., Result], *values: object
@@ -71,7 +75,14 @@ class Service:
 
     def close(self) -> None:
         """Finish what was begun, then close the store."""
-        for pool in (self.checking, self.predictors, self.making, self.waiting):
+        for pool in (
+            self.checking,
+            self.predictors,
+            self.making,
+            self.waiting,
+            self.digesting,
+            self.letting_in,
+        ):
             pool.shutdown(wait=True)
         self.store.close()
 

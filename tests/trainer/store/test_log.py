@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from halfmask import IntegrityError
 from halfmask.trainer.store import EXAMPLES, Entry, ExampleLog, RefusedError
-from halfmask.trainer.store._log import SEGMENT_HEAD
+from halfmask.trainer.store._log import SEGMENT_HEAD_BYTES
 
 CLIENT = b"8 bytes!"
 
@@ -112,12 +112,55 @@ def test_a_record_that_was_flushed_and_then_altered_is_told(tmp_path):
     path = only_segment(tmp_path)
     whole = path.read_bytes()
 
-    for place in range(len(SEGMENT_HEAD), end):
+    for place in range(SEGMENT_HEAD_BYTES, end):
         altered = bytearray(whole)
         altered[place] ^= 0x40
         path.write_bytes(altered)
         with pytest.raises(IntegrityError):
             ExampleLog(tmp_path)
+
+
+def test_a_head_of_a_segment_that_was_altered_is_told(tmp_path):
+    """Its salt is what records are checked by: with another, all would look torn."""
+    log = ExampleLog(tmp_path)
+    log.append([entry(b"only")])
+    log.close()
+    path = only_segment(tmp_path)
+    whole = path.read_bytes()
+
+    for place in range(SEGMENT_HEAD_BYTES):
+        altered = bytearray(whole)
+        altered[place] ^= 0x40
+        path.write_bytes(altered)
+        with pytest.raises(IntegrityError):
+            ExampleLog(tmp_path)
+
+
+def test_bytes_of_a_client_that_look_like_a_record_dont_make_a_torn_end_an_altered_log(tmp_path):
+    """What a client sends may hold a whole record of a later group, as its own log would write it.
+
+    If the service died while that was written, the model could never be opened again.
+    """
+    (tmp_path / "own").mkdir()
+    (tmp_path / "log").mkdir()
+    own = ExampleLog(tmp_path / "own")
+    for _ in range(9):
+        own.append([entry(b"forged")])
+    own.close()
+    forged = only_segment(tmp_path / "own").read_bytes()[SEGMENT_HEAD_BYTES:]
+    log = ExampleLog(tmp_path / "log")
+    log.append([entry(b"kept")])
+    start = only_segment(tmp_path / "log").stat().st_size
+    log.append([entry(forged + b"end")])
+    log.close()
+    path = only_segment(tmp_path / "log")
+    whole = bytearray(path.read_bytes())
+
+    path.write_bytes(whole[:-1])
+    assert bodies(ExampleLog(tmp_path / "log")) == [b"kept"]
+    whole[start : start + 20] = bytes(20)  # its end was written before its beginning
+    path.write_bytes(whole)
+    assert bodies(ExampleLog(tmp_path / "log")) == [b"kept"]
 
 
 def test_an_older_segment_that_was_altered_or_lost_is_told(tmp_path):
@@ -140,12 +183,13 @@ def test_an_older_segment_that_was_altered_or_lost_is_told(tmp_path):
     assert ExampleLog(tmp_path).first_seq == 2
 
 
-@pytest.mark.parametrize("length", range(len(SEGMENT_HEAD)))
+@pytest.mark.parametrize("length", range(SEGMENT_HEAD_BYTES))
 def test_a_segment_that_had_just_been_begun_is_begun_again(tmp_path, length):
     log = ExampleLog(tmp_path, segment_bytes=1)
     log.append([entry(b"one")])
     log.close()
-    (tmp_path / f"{2:020d}.log").write_bytes(SEGMENT_HEAD[:length])
+    head = only_segment(tmp_path).read_bytes()[:length]
+    (tmp_path / f"{2:020d}.log").write_bytes(head)
 
     again = ExampleLog(tmp_path)
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import mmap
 import os
+import struct
 import threading
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -18,10 +20,11 @@ from halfmask._errors import IntegrityError
 from halfmask.trainer.store._record import HEAD, MAGIC, Entry, Head, Record
 from halfmask.trainer.store._refusal import RefusedError
 
-__all__ = ["SEGMENT_HEAD", "ExampleLog", "sync_folder"]
+__all__ = ["SEGMENT_HEAD_BYTES", "ExampleLog", "sync_folder"]
 
-#: What a segment starts with; the version of the format is in it.
-SEGMENT_HEAD = b"halfmask log 1\n\x00"
+#: What a segment starts with, with the version of the format; a salt and a checksum follow.
+_START, _SALT_BYTES = b"HML2", 8
+SEGMENT_HEAD_BYTES = len(_START) + _SALT_BYTES + 4
 #: The most buffers that one call of the system takes.
 _MOST_BUFFERS = 1_000
 
@@ -56,7 +59,7 @@ class ExampleLog:
         self._folder = folder
         self._segment_bytes = segment_bytes
         self._failed = False
-        self._descriptor = -1
+        self._descriptor, self._salt = -1, b""
         self._turn = threading.Lock()  # one thread appends, another drops old segments
         self._segments = _segments_of(folder)
         self._drop_unborn()
@@ -65,6 +68,7 @@ class ExampleLog:
             last = self._segments[-1]
             self.next_seq, self._end = _repair(self._folder / _name(last), last)
             self._descriptor = os.open(self._folder / _name(last), os.O_RDWR | os.O_CLOEXEC)
+            self._salt = _salt_of(os.pread(self._descriptor, SEGMENT_HEAD_BYTES, 0)) or b""
 
     @property
     def last_seq(self) -> int:
@@ -102,7 +106,7 @@ class ExampleLog:
             self._begin_segment()
         group, buffers = self.next_seq, []
         for place, entry in enumerate(entries):
-            buffers += [entry.head(group + place, group), entry.key, entry.body]
+            buffers += [entry.head(group + place, group, self._salt), entry.key, entry.body]
         try:
             end = self._write([each for each in buffers if each])
             os.fdatasync(self._descriptor)
@@ -153,10 +157,12 @@ class ExampleLog:
 
     def _begin_segment(self) -> None:
         path = self._folder / _name(self.next_seq)
+        salt = os.urandom(_SALT_BYTES)
+        head = _START + salt + _check_of(salt)
         flags = os.O_CREAT | os.O_TRUNC | os.O_RDWR | os.O_CLOEXEC
         descriptor = os.open(path, flags, 0o600)
         try:
-            os.pwrite(descriptor, SEGMENT_HEAD, 0)
+            os.pwrite(descriptor, head, 0)
             os.fsync(descriptor)
             sync_folder(self._folder)
         except OSError:
@@ -166,7 +172,7 @@ class ExampleLog:
             raise
         if self._descriptor >= 0:
             os.close(self._descriptor)
-        self._descriptor, self._end = descriptor, len(SEGMENT_HEAD)
+        self._descriptor, self._salt, self._end = descriptor, salt, len(head)
         with self._turn:
             self._segments.append(self.next_seq)
 
@@ -197,10 +203,10 @@ class ExampleLog:
             return
         path = self._folder / _name(self._segments[-1])
         with path.open("rb") as file:
-            whole = file.read(len(SEGMENT_HEAD)) == SEGMENT_HEAD
+            whole = _salt_of(file.read(SEGMENT_HEAD_BYTES)) is not None
         if whole:
             return
-        if path.stat().st_size > len(SEGMENT_HEAD):
+        if path.stat().st_size > SEGMENT_HEAD_BYTES:
             raise _altered()
         path.unlink()
         sync_folder(self._folder)
@@ -224,20 +230,32 @@ def _name(first: int) -> str:
     return f"{first:020d}.log"
 
 
+def _salt_of(head: bytes) -> bytes | None:
+    """Return the salt of a segment by its first bytes, or None if they are none of a segment."""
+    salt = head[len(_START) : -4]
+    whole = len(head) == SEGMENT_HEAD_BYTES and head == _START + salt + _check_of(salt)
+    return salt if whole else None
+
+
+def _check_of(salt: bytes) -> bytes:
+    return struct.pack("<I", zlib.crc32(_START + salt))
+
+
 def _read(path: Path) -> Iterator[Record | None]:
     """Yield the records of a segment; None, and no more, where one is torn."""
     with path.open("rb", buffering=1 << 20) as file:
-        if file.read(len(SEGMENT_HEAD)) != SEGMENT_HEAD:
+        salt = _salt_of(file.read(SEGMENT_HEAD_BYTES))
+        if salt is None:
             yield None
             return
-        left = os.fstat(file.fileno()).st_size - len(SEGMENT_HEAD)
+        left = os.fstat(file.fileno()).st_size - SEGMENT_HEAD_BYTES
         while left:
             head = Head.read(file.read(HEAD.size))
             if head is None or head.size > left:
                 yield None
                 return
             left -= head.size
-            record = head.record(file.read(head.size - HEAD.size))
+            record = head.record(file.read(head.size - HEAD.size), salt)
             yield record
             if record is None:
                 return
@@ -245,7 +263,7 @@ def _read(path: Path) -> Iterator[Record | None]:
 
 def _repair(path: Path, first: int) -> tuple[int, int]:
     """Cut a torn tail off; return the next sequence number and where the segment ends."""
-    expected, end = first, len(SEGMENT_HEAD)
+    expected, end = first, SEGMENT_HEAD_BYTES
     for record in _read(path):
         if record is None or record.seq != expected:
             break
@@ -265,13 +283,13 @@ def _repair(path: Path, first: int) -> tuple[int, int]:
 def _check_nothing_acknowledged(path: Path, end: int, expected: int) -> None:
     """Raise if a later group is whole: then what is damaged had been flushed, and isn't a tail."""
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as data:
-        place = data.find(MAGIC, end + 1)
+        salt, place = _salt_of(data[:SEGMENT_HEAD_BYTES]) or b"", data.find(MAGIC, end + 1)
         while place >= 0:
             head = Head.read(data[place : place + HEAD.size])
             if (
                 head is not None
                 and head.group > expected
-                and head.record(data[place + HEAD.size : place + head.size]) is not None
+                and head.record(data[place + HEAD.size : place + head.size], salt) is not None
             ):
                 raise _altered()
             place = data.find(MAGIC, place + 1)

@@ -57,8 +57,12 @@ class Entry:
     client: bytes
     key: bytes = b""
 
-    def head(self, seq: int, group: int) -> bytes:
-        """Return the head under a sequence number, in the group that is flushed together."""
+    def head(self, seq: int, group: int, salt: bytes) -> bytes:
+        """Return the head under a sequence number, in the group that is flushed together.
+
+        The salt is of the segment. No client knows it, so that no body can hold bytes that look
+        like a record where a torn end is searched for one.
+        """
         packed = HEAD.pack(
             MAGIC,
             0,
@@ -71,7 +75,7 @@ class Entry:
             self.kind,
             self.client,
         )
-        return MAGIC + struct.pack("<I", _checksum(packed, self.key)) + packed[8:]
+        return MAGIC + struct.pack("<I", _checksum(packed, self.key, salt)) + packed[8:]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,12 +119,12 @@ class Head:
         """How many bytes the whole record has."""
         return HEAD.size + self.key_bytes + self.body_bytes
 
-    def record(self, rest: bytes) -> Record | None:
+    def record(self, rest: bytes, salt: bytes) -> Record | None:
         """Return the record with the bytes after its head, or None where a checksum is wrong."""
         if len(rest) != self.key_bytes + self.body_bytes:
             return None
         key, body = rest[: self.key_bytes], rest[self.key_bytes :]
-        if self.own != _checksum(self.raw, key) or self.checksum != zlib.crc32(body):
+        if self.own != _checksum(self.raw, key, salt) or self.checksum != zlib.crc32(body):
             return None
         return Record(
             seq=self.seq,
@@ -170,5 +174,5 @@ class Mark:
     rows: int
 
 
-def _checksum(head: bytes, key: bytes) -> int:
-    return zlib.crc32(key, zlib.crc32(head[8:]))
+def _checksum(head: bytes, key: bytes, salt: bytes) -> int:
+    return zlib.crc32(key, zlib.crc32(head[8:], zlib.crc32(salt)))

@@ -90,6 +90,7 @@ class Naming:
             step = place.steps[end - 1]
             if isinstance(step, str):
                 names[Path(steps=place.steps[:end]).place] = self._hashed(step)
+        names.setdefault(path, None)  # elements have the name of their array
         return names
 
     def _hashed(self, name: str) -> str:

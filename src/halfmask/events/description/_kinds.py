@@ -28,6 +28,9 @@ ENTITY_WORDS: Final = (
     "kunde", "benutzer", "patienten", "mitarbeiter", "cliente", "usuario", "utilisateur",
 )  # fmt: skip
 
+#: Words for codes of things, besides those of tables of people.
+_CODES: Final = ID_WORDS | {"sku", "ean", "gtin", "upc", "isbn", "asin", "hash", "barcode"}
+
 FREE_WORDS: Final = 6
 FREE_LETTERS: Final = 40
 LONG_TEXT: Final = 200
@@ -192,7 +195,7 @@ def _few(facts: FieldFacts) -> bool:
 def _by_code(facts: FieldFacts) -> Verdict | None:
     """Judge what is named as an id, code or number of something."""
     profile, words = facts.profile, facts.words
-    if not words or words[-1] not in ID_WORDS or profile.dtype.is_float():
+    if not words or words[-1] not in _CODES or profile.dtype.is_float():
         return None
     place = facts.hint is not None and facts.hint.strong
     if place:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import tomlkit
 
-from halfmask.data._policy_text import _comment
+from halfmask.data._policy_text import _comment as comment
 from halfmask.events.actions import WEAKNESSES
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def policy_text(found: EventsDescription, *, release: str) -> str:
         *([] if rules else [_nothing(found)]),
         *_guarantee(found),
     ]
-    return _printable("\n\n".join(parts)) + "\n"
+    return "\n\n".join(parts) + "\n"
 
 
 def _findings(found: EventsDescription) -> Iterator[str]:
@@ -142,12 +143,18 @@ def _nothing(found: EventsDescription) -> str:
 
 
 def _value(value: object) -> str:
-    return tomlkit.item(value).as_string()
+    """Return a value as TOML has it; what can't be seen of a text is escaped."""
+    if not isinstance(value, str):
+        return tomlkit.item(value).as_string()
+    quoted = json.dumps(value, ensure_ascii=False)
+    return "".join(it if it.isprintable() else f"\\U{ord(it):08X}" for it in quoted)
 
 
-def _printable(text: str) -> str:
-    """Return text with what TOML doesn't allow in comments escaped; strings have it escaped."""
-    return "".join(
-        it if it.isprintable() or it == "\n" else it.encode("unicode_escape").decode("ascii")
-        for it in text
+def _comment(text: str) -> str:
+    """Return text as comment lines; what TOML doesn't allow in them is escaped."""
+    return comment(
+        "".join(
+            it if it.isprintable() or it == "\n" else it.encode("unicode_escape").decode("ascii")
+            for it in text
+        )
     )

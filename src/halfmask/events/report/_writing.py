@@ -7,6 +7,7 @@ import json
 import threading
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -148,9 +149,7 @@ def manifest_path(output: Path) -> Path:
 
 
 def _software() -> dict[str, str]:
-    from halfmask import __version__  # noqa: PLC0415 # the package imports this
-
-    return {"halfmask": __version__}
+    return {"halfmask": version("halfmask")}
 
 
 def _counts(summary: RunSummary) -> dict[str, Any]:

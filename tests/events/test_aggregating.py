@@ -113,7 +113,8 @@ PRODUCTS = st.fixed_dictionaries(
     },
 )
 EVENTS = st.tuples(
-    st.integers(-1_500, 6_000),
+    # Many of them at midnight, to the minute.
+    st.integers(-1_500, 6_000) | st.integers(-2, 8).map(lambda half: 720 * half),
     st.fixed_dictionaries(
         {"products": st.lists(PRODUCTS, max_size=3)},
         optional={

@@ -278,6 +278,19 @@ def test_a_few_times_far_ahead_do_not_close_windows():
     assert (steady.summary().get("late", 0), hasty.summary()["late"]) == (0, 7)
 
 
+@pytest.mark.parametrize(("minutes", "late"), [(0, 1), (-1, 0)])
+def test_a_window_is_over_when_the_time_is_just_its_end(minutes, late):
+    """At midnight the day before is closed; a minute before midnight it isn't."""
+    event = {"country": "UK", "customer": "a", "products": []}
+    midnight = datetime(2011, 11, 5, tzinfo=UTC)
+    times = [-60, minutes, -30]
+    lines = [line_of(midnight + timedelta(minutes=each), event) for each in times]
+
+    _, stage = written(policy_of(zone="UTC"), lines, cuts=[1, 2])
+
+    assert late == stage.summary().get("late", 0)
+
+
 def test_a_state_of_another_stage_is_refused():
     """Damaged, of another format, or of other sections."""
     policy = policy_of()

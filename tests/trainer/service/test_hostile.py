@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import errno
 import os
+import resource
 import shutil
 import socket
 import threading
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from halfmask.trainer.service import _serving
 from halfmask.trainer.service._bodies import Pace
 from halfmask.trainer.store import RefusedError
 from halfmask.trainer.store._state import State
@@ -181,6 +183,29 @@ def test_more_connections_than_there_may_be_are_refused(tmp_path):
         for connection in many + answers:
             connection.close()
         trainer.until(lambda: trainer.client.get("/health").status_code == 200)
+
+
+def test_still_more_connections_are_closed_without_a_word(tmp_path, monkeypatch):
+    """They would use up the files that the process may open, those of the logs too."""
+    monkeypatch.setattr(_serving, "MOST_REFUSED", 5)
+    with Trainer(tmp_path / "t", dataclasses.replace(OPTIONS, connections=5)) as trainer:
+        many = [opened(trainer, b"") for _ in range(40)]
+        for connection in many[10:]:
+            with suppress(ConnectionResetError):
+                assert connection.recv(100) == b""
+        trainer.until(lambda: len(trainer.server.server_state.connections) == 10)
+        for connection in many:
+            connection.close()
+        trainer.until(lambda: trainer.client.get("/health").status_code == 200)
+
+
+def test_a_service_may_open_files_for_all_its_connections_and_its_own(monkeypatch):
+    found = []
+    monkeypatch.setattr(resource, "setrlimit", lambda _, limits: found.append(limits))
+    for soft, most in ((1_024, 4_096), (1_024, 1_500), (8_192, 9_000), (1_024, -1)):
+        monkeypatch.setattr(resource, "getrlimit", lambda _, both=(soft, most): both)
+        _serving._allow_files(2_100)
+    assert found == [(2_100, 4_096), (1_500, 1_500), (2_100, -1)]
 
 
 def test_ten_times_too_much_is_refused_and_takes_no_memory(tmp_path, held):

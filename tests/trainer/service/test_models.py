@@ -143,3 +143,36 @@ def test_snapshots_are_made_by_themselves_and_old_ones_and_their_log_go(tmp_path
         assert len(list((folder / "log").iterdir())) <= 2
     with Trainer(tmp_path / "t", limits) as again:
         assert again.digest() == digest
+
+
+def test_of_models_that_were_deleted_nothing_stays_but_the_rows_of_their_clients(tmp_path):
+    """Who makes and deletes models again and again doesn't fill the lists."""
+    with Trainer(tmp_path / "t") as trainer:
+        token = trainer.header(rows_quota=100)
+        for number in range(3):
+            trainer.create()
+            trainer.learn(body(), key=f"key-{number}", token=token)
+            assert trainer.ask("DELETE", "/v1/models/m").status_code == 200
+        lists = trainer.service.store.database
+        assert lists.rows("SELECT id FROM models") == lists.rows("SELECT key FROM keys") == []
+        assert lists.rows("SELECT model, rows FROM usage") == [("", 60)]
+    with Trainer(tmp_path / "t") as again:
+        again.create()
+        assert again.learn(body(40), token=token).status_code == 200
+        refused(again.learn(body(1, seed=1), token=token), 403, "quota")
+
+
+def test_a_damaged_model_that_two_delete_at_once_is_deleted_once(tmp_path, monkeypatch):
+    with Trainer(tmp_path / "t") as trainer:
+        trainer.create()
+        store = trainer.service.store
+        store._models.pop((trainer.tenant, "m")).close()
+        store.broken.add((trainer.tenant, "m"))
+        marked = store._marked_deleted
+
+        def twice(*who):
+            refused(trainer.ask("DELETE", "/v1/models/m"), 404, "not-found")
+            return marked(*who)
+
+        monkeypatch.setattr(store, "_marked_deleted", twice)
+        assert trainer.ask("DELETE", "/v1/models/m").status_code == 200

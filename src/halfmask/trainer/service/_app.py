@@ -73,8 +73,9 @@ def _opened(service: Service) -> None:
     try:
         service.store.open_models()
         service.store.warm_up()
-    except HalfmaskError as error:
-        log.error("The models can't be brought back: %s", error.code)  # noqa: TRY400 # its words may not be logged
+    except (HalfmaskError, OSError) as error:
+        kind = getattr(error, "code", type(error).__name__)
+        log.error("The models can't be brought back: %s", kind)  # noqa: TRY400 # its words may not be logged
 
 
 async def _refused(_: Request, error: Exception) -> Response:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import resource
 import ssl
 import sys
 from pathlib import Path
@@ -25,7 +26,10 @@ __all__ = ["run", "server_of", "tls_context"]
 #: Python lets a thread run for 5 ms before another one may: that is a quarter of what a prediction
 #: may take.
 SWITCH_SECONDS = 0.0005
-LOCAL = {"127.0.0.1", "::1", "localhost"}
+#: So many connections beyond those that are answered are told so; more are closed without a word.
+MOST_REFUSED = 100
+#: Files that a service opens beside its connections: logs, lists, snapshots, compiled loops.
+FILES = 1_000
 
 
 def run(
@@ -39,6 +43,7 @@ def run(
 ) -> None:
     """Serve until the process is asked to end; then finish what was acknowledged."""
     sys.setswitchinterval(SWITCH_SECONDS)
+    _allow_files(options.connections + MOST_REFUSED + FILES)
     server = server_of(folder, host=host, port=port, options=options, tls=tls, started=started)
     try:
         server.run()
@@ -120,6 +125,14 @@ def tls_context(
     return context
 
 
+def _allow_files(wanted: int) -> None:
+    """Let the process open so many files, if it may: connections must not use up those of logs."""
+    soft, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    allowed = wanted if most == resource.RLIM_INFINITY else min(wanted, most)
+    if soft != resource.RLIM_INFINITY and soft < allowed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, most))
+
+
 class _Server(uvicorn.Server):
     """Tells when it listens, and on which port."""
 
@@ -145,6 +158,10 @@ class _Patient(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as its own parent's
         super().connection_made(transport)
+        if len(self.connections) > (self.limit_concurrency or 0) + MOST_REFUSED:
+            # Each takes one of the files that the process may open: logs need them, too.
+            self.transport.abort()
+            return
         self._expect()
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -10,6 +10,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -106,14 +107,15 @@ class Store:
         except TrainerError:
             self.database.close()
             raise
+        for (identity,) in self.database.rows("SELECT id FROM models WHERE deleted = 1"):
+            self._unlist(identity)
         self.rows_sent = dict(
             self.database.rows("SELECT client, SUM(rows) FROM usage GROUP BY client")
         )
 
     def open_models(self) -> None:
         """Bring all models back from the disk. One that can't be is named in `broken`."""
-        rows = self.database.rows("SELECT id, deleted FROM models")
-        kept = {identity for identity, deleted in rows if not deleted}
+        kept = {facts.id for facts in self._facts()}
         for path in (self.folder / MODELS).iterdir():
             if path.name not in kept:
                 shutil.rmtree(path, ignore_errors=True)
@@ -203,7 +205,9 @@ class Store:
             raise _starting()
         with self._turn:
             model = self._models.get((tenant, name))
-            known = model is not None or (tenant, name) in self.broken
+            # A name whose model is None is being made or deleted by somebody else.
+            taken = model is None and (tenant, name) in self._models
+            known = model is not None or ((tenant, name) in self.broken and not taken)
             if known:
                 self._models[tenant, name] = None
         if not known:
@@ -219,6 +223,9 @@ class Store:
         if model is not None:
             model.close()
         shutil.rmtree(self.folder / MODELS / identity, ignore_errors=True)
+        # Not before it is closed: until then it lists what it learns.
+        with suppress(RefusedError):  # the next start does it
+            self._unlist(identity)
         with self._turn:
             self._models.pop((tenant, name), None)
             self.broken.discard((tenant, name))
@@ -284,8 +291,20 @@ class Store:
         facts = next(each for each in self._facts() if (each.tenant, each.name) == (tenant, name))
         with self.database.writing() as run:
             run("UPDATE models SET deleted = 1 WHERE id = ?", (facts.id,))
-            run("DELETE FROM keys WHERE model = ?", (facts.id,))
         return facts.id
+
+    def _unlist(self, identity: str) -> None:
+        """Forget a model that was deleted, but for how many rows each client sent."""
+        with self.database.writing() as run:
+            run(
+                "INSERT INTO usage SELECT client, '', rows, bytes FROM usage WHERE model = ? "
+                "ON CONFLICT DO UPDATE SET rows = rows + excluded.rows, "
+                "bytes = bytes + excluded.bytes",
+                (identity,),
+            )
+            run("DELETE FROM usage WHERE model = ?", (identity,))
+            run("DELETE FROM keys WHERE model = ?", (identity,))
+            run("DELETE FROM models WHERE id = ?", (identity,))
 
     def _opened(self, facts: ModelFacts) -> Model:
         warm_up(facts.settings)

@@ -8,6 +8,7 @@ import io
 import json
 import random
 import tomllib
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -347,7 +348,7 @@ def test_wikipedia_edits(shared_data):
 
 def retail_orders(path, most):
     """Return the first invoices of Online Retail as nested orders."""
-    found = {}
+    found: dict[str, dict[str, Any]] = {}
     with gzip.open(path) as file:
         for row in csv.DictReader(io.TextIOWrapper(file, "utf-8")):
             if row["InvoiceNo"] not in found and len(found) == most:

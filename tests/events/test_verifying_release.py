@@ -7,6 +7,7 @@ import hashlib
 import json
 import shutil
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -516,7 +517,7 @@ def test_dropped_paths_of_stars_and_maps():
     assert [(it.path, it.events) for it in seen.dropped(policy)] == [("b.*", 1)]
 
 
-FORMS = [
+FORMS: list[tuple[dict[str, Any], object, object]] = [
     ({"do": "coarsen-time", "every": "1 week", "zone": "UTC", "write": "local"},
      "2014-09-01T00:00:00", "2014-09-02T00:00:00"),
     ({"do": "coarsen-time", "every": "1 month", "zone": "UTC", "write": "seconds"},
@@ -571,3 +572,25 @@ def test_packed_lines_that_break_off(copy):
     out.write_bytes(gzip.compress(b'{"zip":"45***"}\n' * 1000)[:-20])
 
     assert not verify_release(out).holds
+
+
+@pytest.mark.parametrize("policy", [GUARANTEED, CELLS], ids=["guarantee", "aggregate"])
+def test_the_next_run_of_a_stream_claims_its_own_lines(tmp_path, vault, policy):
+    """Windows that were met stay met; counts and claims are of the new output alone."""
+    rules = EventPolicy.from_toml(policy)
+    for month in (8, 9):
+        source = tmp_path / f"in{month}.jsonl"
+        time = f"2014-0{month}-04T10:00:00"
+        events = [
+            {"time": time, "user": f"u{i % 4}", "zip": str(i % 3), "size": i} for i in range(24)
+        ]
+        source.write_bytes(b"".join(json.dumps(event).encode() + b"\n" for event in events))
+        sink, stage = open_sink(tmp_path / f"out{month}.jsonl"), stage_of(rules)
+        beside = Reporting(rules, sink, stage)
+        watched = beside.watching(open_source(source))
+        summary = run_events(rules, watched, sink, vault=vault, stage=stage)
+        beside.write(summary)
+
+        assert {"events-written", "events"} & summary.stage.keys()
+        assert 24 in summary.stage.values()
+        assert verify_release(tmp_path / f"out{month}.jsonl").sentences() == ()

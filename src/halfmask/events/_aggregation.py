@@ -127,6 +127,11 @@ class Aggregation:
         except (ValueError, TypeError, KeyError):
             raise DataError("The bytes hold no state of aggregates, or a damaged one.") from None
 
+    def renew(self) -> None:
+        """Count anew, for the next input; times that were met stay met."""
+        self._counts.clear()
+        self._clock.dropped.clear()
+
     def summary(self) -> dict[str, int]:
         """Return counts: events in cells, late ones, cells that were written and held back."""
         return {**dict(sorted(self._counts.items())), **dict(sorted(self._clock.dropped.items()))}

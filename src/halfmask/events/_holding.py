@@ -223,6 +223,13 @@ class Holding:
         except (ValueError, TypeError, KeyError):
             raise DataError("The bytes hold no state of guarantees, or a damaged one.") from None
 
+    def renew(self) -> None:
+        """Count and claim anew, for the next input; times that were met stay met."""
+        self._counts.clear()
+        self._clock.dropped.clear()
+        self._lines.clear()
+        self._least = [None] * len(self._policy.guarantees)
+
     def summary(self) -> dict[str, int]:
         """Return counts: events that left, what was held back for good, late events."""
         waiting = sum(it.count for it in self._waiting.values())

@@ -169,6 +169,7 @@ class Running:
         if self.letters is not None:
             self.letters.check()
         self.store.claim()
+        self.stage.renew()
         if self._is_lasting:
             self.store.save(self._checkpoint("running", self.transform.state(), sink=None))
         self.sink.begin(None, b"", again=False)

@@ -54,6 +54,13 @@ class Stage(Protocol):
         """
         ...
 
+    def renew(self) -> None:
+        """Begin with the next input of the stream, once one is at its end.
+
+        What is known of the stream stays; what is told of lines is of the next output alone.
+        """
+        ...
+
     def summary(self) -> dict[str, int]:
         """Return counts for the run's summary, by name."""
         ...
@@ -84,6 +91,9 @@ class Straight:
         """
         if state:
             raise DataError("The state is that of another stage.")
+
+    def renew(self) -> None:
+        """Do nothing: it knows nothing."""
 
     def summary(self) -> dict[str, int]:
         """Return no counts."""

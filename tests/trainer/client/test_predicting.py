@@ -5,9 +5,11 @@ from __future__ import annotations
 import gzip
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from halfmask import TrainerError
+from halfmask.trainer.client import _predicting
 from trainer.client.stand_in import (  # type: ignore[import-not-found] # beside, not in a package
     answers,
     hangs_up,
@@ -126,6 +128,22 @@ class TestAnAnswer:
             except TrainerError:
                 continue
             assert found.shape == (10,)
+
+    def test_that_is_compressed_takes_no_memory(self, service, client, monkeypatch):
+        """Some kilobytes could become gigabytes here."""
+        numbers = pa.array(np.zeros(1 << 22, np.float32))
+        schema = pa.schema([pa.field("p", pa.float32(), nullable=False)])
+        sink = pa.BufferOutputStream()
+        options = pa.ipc.IpcWriteOptions(compression="zstd")
+        with pa.ipc.new_stream(sink, schema, options=options) as stream:
+            stream.write_batch(pa.RecordBatch.from_arrays([numbers], schema=schema))
+        service.mishaps[:] = [answers(bytes(sink.getvalue()))]
+        unpacked: list[pa.RecordBatch] = []
+        monkeypatch.setattr(_predicting, "_flat", unpacked.append)
+
+        with pytest.raises(TrainerError, match="form"):
+            list(client.predict("m", [rows_of(10)]))
+        assert not unpacked
 
     def test_in_a_coding_is_refused(self, service, client):
         body = gzip.compress(predictions(np.arange(10, dtype=np.float32)))

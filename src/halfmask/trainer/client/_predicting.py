@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from halfmask._errors import TrainerError
 from halfmask.hashing import HashedRows
+from halfmask.trainer._messages import batches_of
 from halfmask.trainer.client._body import ARROW_STREAM, Compression, arrow_body
 from halfmask.trainer.client._flow import flow
 
@@ -27,6 +29,8 @@ __all__ = ["predict_batches", "without_labels"]
 FIELD = "p"
 #: A longer answer isn't read: 8,192 rows of 8,000 classes.
 _MOST_BYTES = 1 << 28
+#: A service answers in one.
+_MOST_BATCHES = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,14 +100,17 @@ def _numbers(content: bytes) -> NDArray[np.float32]:
     """Return the numbers of an answer; nothing of the service's bytes is believed."""
     import pyarrow as pa  # noqa: PLC0415 # it takes 0.2 s
 
+    parts: list[NDArray[np.float32]] = []
+    width = 1
     try:
-        with pa.ipc.open_stream(content) as reader:
-            if reader.schema.names != [FIELD]:
+        # Predictions aren't compressed: a few bytes that say so could take all memory.
+        for batch, _ in batches_of(content, most=0, too_long=_strange):
+            if batch.schema.names != [FIELD] or len(parts) == _MOST_BATCHES:
                 raise _strange()
-            kind = reader.schema.field(0).type
+            kind = batch.schema.field(0).type
             width = kind.list_size if pa.types.is_fixed_size_list(kind) else 1
-            parts = [_flat(batch) for batch in reader]
-    except (pa.ArrowException, OSError, ValueError):
+            parts.append(_flat(batch))
+    except (pa.ArrowException, OSError, EOFError, struct.error, LookupError, ValueError):
         raise _strange() from None
     found = np.concatenate([np.empty(0, np.float32), *parts])
     if not np.isfinite(found).all():

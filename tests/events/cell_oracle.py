@@ -39,14 +39,16 @@ def panes_of(events, zone, lateness, late="drop", median=1):
     An event is a pair of its time and anything.
     """
     latest = datetime(1, 1, 3, tzinfo=UTC) + lateness
-    found, closed, still = [], [], {}
+    found: list[tuple[str, str | None] | None] = []
+    closed: list[tuple[str, str | None]] = []
+    still: dict[tuple[str, str | None], datetime] = {}
     for number, (moment, _) in enumerate(events, start=1):
         if number >= median:
             last = sorted(at for at, _ in events[number - median : number])
             latest = max(latest, last[median // 2])
         mark = latest - lateness
         day, end = day_of(moment, zone)
-        pane = (day, None)
+        pane: tuple[str, str | None] | None = (day, None)
         until = end
         if end <= mark:
             if late == "drop":
@@ -66,7 +68,8 @@ def panes_of(events, zone, lateness, late="drop", median=1):
 
 
 def _number(total, numbers):
-    places = max((max(-Decimal(text).as_tuple().exponent, 0) for text in numbers), default=0)
+    exponents = [int(Decimal(text).as_tuple().exponent) for text in numbers]
+    places = max((max(-each, 0) for each in exponents), default=0)
     return f"{total:.{places}f}"
 
 

@@ -19,7 +19,7 @@ _FOLD = np.uint64(29)
 
 
 @lean
-def _slot_of(key: int, keys: NDArray[np.int64]) -> int:
+def _slot_of(key: int, keys: NDArray[np.int64]) -> np.int64:
     """Return where a key stands, or the free place where it would."""
     mixed = np.uint64(key) * _SPREAD
     mixed ^= mixed >> _FOLD

@@ -10,6 +10,7 @@ import json
 import sys
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +24,16 @@ from events.json_documents import (  # type: ignore[import-not-found] # beside, 
     accepted,
     written,
 )
-from halfmask.events import Limits, OutputShape, PathTree, Values, scan_block, write_block
+from halfmask.events import (
+    EventPolicy,
+    Limits,
+    OutputShape,
+    PathTree,
+    Transform,
+    Values,
+    scan_block,
+    write_block,
+)
 from halfmask.kernels import (
     json_gaps,
     json_keys,
@@ -34,8 +44,9 @@ from halfmask.kernels import (
     json_tokens,
     line_ends,
 )
+from halfmask.vault import Secret
 
-from halfmask.kernels import json_numbers, json_write  # isort: skip # by what they are of
+from halfmask.kernels import json_numbers, json_write, rounding  # isort: skip # by what they are of
 
 PIECES = [b'"', b"\\", b"\\u", b"\\ud800", b"{", b"]", b",", b"-", b".", b"\xed\xa0", b"\xe2"]
 
@@ -109,6 +120,8 @@ MODULES = (
     json_scan,
     json_tokens,
     json_write,
+    json_numbers,
+    rounding,
     line_ends,
 )
 PLAIN = (word_at, lowest, matches, specials, digits_at, alike, peek, poke, copy_piece)
@@ -125,7 +138,8 @@ def install():
         json_scan: ("scan_lines",),
         line_ends: ("count_lines",),
         json_keys: ("enter_children",),
-        json_tokens: ("enter_again", "number_distinct"),
+        json_tokens: ("enter_again", "number_distinct", "number_known", "number_within"),
+        rounding: ("round_tokens",),
         json_numbers: ("write_decimals",),
         json_write: ("write_lines",),
     }
@@ -166,6 +180,37 @@ def mutated(text, random):
     return bytes(line).replace(b"\n", b"")
 
 
+POLICY: Any = {
+    "halfmask-events": 1,
+    "release": "r",
+    "stream": {"zone": "UTC"},
+    "rule": [
+        {"path": "a", "do": "sequence", "scope": "stream"},
+        {"path": "a[]", "do": "sequence", "scope": "event"},
+        {"path": "b", "do": "round", "step": 0.5},
+        {"path": "b[]", "do": "round", "decimals": 0, "to": "up"},
+        {"path": "id", "do": "mask", "first": 1},
+        {"path": "id[]", "do": "hash", "bits": 64},
+        {"path": "t", "do": "coarsen-time", "every": "1 hour", "zone": "UTC"},
+    ],
+}
+TIMES = ["2014-09-04T22:57:55Z", "2014-09-04", "20140904T2257", "2014-09-04 22:57:55,5", "x", ""]
+
+
+def change(lines, random):
+    """Return how many lines rules write, of lines with more times and numbers."""
+    transform = Transform(EventPolicy(**POLICY), secret=Secret.from_bytes(bytes(32)))
+    for number in range(30):
+        fields = {
+            "t": random.choice(TIMES),
+            "b": [Number(f"{random.randrange(-999, 999)}.{n}") for n in range(number % 4)],
+            "a": [Number(str(n * n % 7)) for n in range(number % 5)],
+        }
+        lines.append(written(fields, random).encode())
+    parts = (b"\n".join(lines[at : at + 20]) for at in range(0, len(lines), 20))
+    return sum(transform.apply(part).count(b"\n") for part in parts)
+
+
 def main():
     install()
     random = Random(int(sys.argv[1]))
@@ -192,6 +237,7 @@ def main():
     Values.from_decimals(level, numbers, 3, numbers % 3 > 0)
     refused = sum(value is MISSING for value in values)
     assert block.n_events <= events <= block.n_events + twice
+    assert change(lines, random) >= 30
     json.dump({"events": block.n_events, "refused": refused, "bytes": len(text)}, sys.stdout)
 
 

@@ -20,10 +20,10 @@ from halfmask.events._level import Level
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Kind", "Level", "Values", "read_text", "written_text"]
+__all__ = ["SEED", "Kind", "Level", "Values", "read_text", "written_text"]
 
 #: So that nobody can write events whose tokens collide in our tables. No result depends on it.
-_SEED = np.uint64(int.from_bytes(os.urandom(8), "little"))
+SEED = np.uint64(int.from_bytes(os.urandom(8), "little") | 1)
 _LEAST_TABLE = 1 << 10
 #: Python converts longer texts into integers in quadratic time, and refuses.
 _LONGEST_INT = 4_000
@@ -122,13 +122,18 @@ class Values:
         kinds, starts, stops = self.kinds, self.starts, self.stops
         codes = np.empty(len(kinds), dtype=np.int32)
         size, at, count = _LEAST_TABLE, 0, 0
-        hashes, slots = np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.int64)
+        keys, metas = np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.int64)
+        slots = np.empty(0, dtype=np.int64)
         while True:
             table = np.full(2 * size, -1, dtype=np.int32)
-            hashes, slots = np.resize(hashes, size), np.resize(slots, size)
-            enter_again(hashes, count, table)
+            keys, metas, slots = (
+                np.resize(keys, size),
+                np.resize(metas, size),
+                np.resize(slots, size),
+            )
+            enter_again(keys, count, SEED, table)
             at, count = number_distinct(
-                self.data, kinds, starts, stops, at, count, _SEED, table, hashes, slots, codes
+                self.data, kinds, starts, stops, at, count, SEED, table, keys, metas, slots, codes
             )
             if at == len(kinds):
                 break

@@ -7,19 +7,30 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halfmask.kernels.lean import swift
-from halfmask.kernels.wide_loads import word_at
+from halfmask.kernels.wide_loads import peek, poke, word_at
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["enter_again", "hash_of", "number_distinct", "same_bytes", "word_of"]
+__all__ = [
+    "enter_again",
+    "hash_of",
+    "meta_of",
+    "number_distinct",
+    "number_known",
+    "number_within",
+    "same_bytes",
+    "shift_for",
+    "word_of",
+]
 
 _NONE, _ALL, _EIGHT = np.uint64(0), np.uint64(0xFFFFFFFFFFFFFFFF), np.uint64(8)
 #: Odd, half of its bits set: from W. Press et al., "Numerical Recipes" (2007), section 7.1.4.
 _SPREAD = np.uint64(0x9FB21C651E98DF25)
 _FOLD = np.uint64(32)
-#: The first and last of the kinds of `halfmask.events` that have bytes of their own.
-_INTEGER, _STRING = 4, 6
+#: Of the kinds of `halfmask.events`: the first scalar but null, and the first and last that have
+#: bytes of their own.
+_FALSE, _INTEGER, _STRING = 2, 4, 6
 
 
 @swift
@@ -98,21 +109,63 @@ def same_bytes(
 
 
 @swift
-def enter_again(hashes: NDArray[np.uint64], count: int, table: NDArray[np.int32]) -> None:
+def shift_for(table: NDArray[np.int32]) -> np.uint64:
+    """Return how far a product is shifted so that it is a place in a table.
+
+    Parameters
+    ----------
+    table
+        Its length is a power of two.
+    """
+    bits = np.uint64(64)
+    size = len(table)
+    while size > 1:
+        size >>= 1
+        bits -= np.uint64(1)
+    return bits
+
+
+@swift
+def meta_of(kind: int, length: int) -> int:
+    """Return a token's kind and length as one number; what has no bytes of its own has none.
+
+    Parameters
+    ----------
+    kind, length
+        Of the token.
+    """
+    return length << 4 | kind if _INTEGER <= kind <= _STRING else kind
+
+
+@swift
+def _key_of(data: NDArray[np.uint8], start: int, meta: int, seed: np.uint64) -> np.uint64:
+    """Return the bytes of a short token as they are, else their hash; nothing of a bare kind."""
+    length = meta >> 4
+    if length <= 8:
+        return word_of(data, start, length)
+    return hash_of(data, start, start + length, seed)
+
+
+@swift
+def enter_again(
+    keys: NDArray[np.uint64], count: int, seed: np.uint64, table: NDArray[np.int32]
+) -> None:
     """Enter codes into a larger table.
 
     Parameters
     ----------
-    hashes, count
-        The hash of each code there is.
+    keys, count
+        The key of each code there is.
+    seed
+        As of `number_distinct`.
     table
         Written; full of -1, its length a power of two above `count`.
     """
-    mask = np.uint64(len(table) - 1)
+    mask, shift = len(table) - 1, shift_for(table)
     for code in range(count):
-        place = hashes[code] & mask
+        place = np.int64((keys[code] * seed) >> shift)
         while table[place] >= 0:
-            place = (place + np.uint64(1)) & mask
+            place = (place + 1) & mask
         table[place] = code
 
 
@@ -126,7 +179,8 @@ def number_distinct(
     count: int,
     seed: np.uint64,
     table: NDArray[np.int32],
-    hashes: NDArray[np.uint64],
+    keys: NDArray[np.uint64],
+    metas: NDArray[np.int64],
     slots: NDArray[np.int64],
     codes: NDArray[np.int32],
 ) -> tuple[int, int]:
@@ -141,12 +195,14 @@ def number_distinct(
     count
         How many distinct tokens there are before it.
     seed
-        As of `hash_of`.
+        What an author of tokens can't know, so that none can be made to collide; odd, since tokens
+        of up to eight bytes are multiplied by it: M. Dietzfelbinger et al., "A reliable randomized
+        algorithm for the closest-pair problem" (Journal of Algorithms, 1997).
     table
-        Codes by hash, -1 where there is none; its length is a power of two.
-    hashes, slots
-        Written: the hash of each code, and the slot where it was first met; half as long as the
-        table.
+        Codes by key, -1 where there is none; its length is a power of two.
+    keys, metas, slots
+        Written: the key of each code, its kind and length, and the slot where it was first met;
+        half as long as the table.
     codes
         Written: the code of each slot, -1 where there is no token.
 
@@ -156,42 +212,159 @@ def number_distinct(
         The slot where the table became too small (as many as there are: none), and how many
         distinct tokens there are by then.
     """
-    mask = np.uint64(len(table) - 1)
+    mask, shift = len(table) - 1, shift_for(table)
     for i in range(first, len(kinds)):
-        kind = kinds[i]
+        kind = int(kinds[i])
         if kind == 0:
             codes[i] = -1
             continue
-        # What is neither number nor string is told by its kind alone.
-        bare = kind < _INTEGER or kind > _STRING
-        start = stop = 0
-        if not bare:
-            start, stop = starts[i], stops[i]
-        value = hash_of(data, start, stop, seed ^ np.uint64(kind))
-        place = value & mask
-        code = int(table[place])
+        start = starts[i]
+        meta = meta_of(kind, stops[i] - start)
+        key = _key_of(data, start, meta, seed)
+        place = np.int64((key * seed) >> shift)
+        code = int(peek(table, place))
         while code >= 0:
-            other = slots[code]
-            if (
-                hashes[code] == value
-                and kinds[other] == kind
-                and (
-                    bare
-                    or (
-                        stops[other] - starts[other] == stop - start
-                        and same_bytes(data, starts[other], data, start, stop - start)
-                    )
-                )
-            ):
-                break
-            place = (place + np.uint64(1)) & mask
-            code = int(table[place])
+            if peek(keys, code) == key and peek(metas, code) == meta:
+                length = meta >> 4
+                if length <= 8 or same_bytes(data, starts[slots[code]], data, start, length):
+                    break
+            place = (place + 1) & mask
+            code = int(peek(table, place))
         if code < 0:
-            if count == len(hashes):
+            if count == len(keys):
                 return i, count
             code = count
-            hashes[code], slots[code] = value, i
+            keys[code], metas[code], slots[code] = key, meta, i
             table[place] = code
             count += 1
         codes[i] = code
     return len(kinds), count
+
+
+@swift
+def number_known(
+    data: NDArray[np.uint8],
+    kinds: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    stops: NDArray[np.int64],
+    first: int,
+    count: int,
+    seed: np.uint64,
+    table: NDArray[np.int32],
+    keys: NDArray[np.uint64],
+    metas: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    store: NDArray[np.uint8],
+    codes: NDArray[np.int32],
+) -> tuple[int, int]:
+    """Give scalars numbers by first appearance, over all columns that were numbered before.
+
+    Parameters
+    ----------
+    data, kinds, starts, stops, first, count, seed, table, keys, metas
+        As of `number_distinct`.
+    ends
+        Written: where each code's bytes end in `store`, one place on; it begins with a zero.
+    store
+        Written: the bytes of all codes, one behind the other.
+    codes
+        Written: the code of each slot, -1 where there is no scalar.
+
+    Returns
+    -------
+    tuple
+        The slot where there was no room (as many as there are: none), and how many tokens are
+        known by then.
+    """
+    mask, shift = len(table) - 1, shift_for(table)
+    for i in range(first, len(kinds)):
+        kind = int(kinds[i])
+        if kind < _FALSE or kind > _STRING:
+            codes[i] = -1
+            continue
+        start = starts[i]
+        meta = meta_of(kind, stops[i] - start)
+        length = meta >> 4
+        key = _key_of(data, start, meta, seed)
+        place = np.int64((key * seed) >> shift)
+        code = int(peek(table, place))
+        while code >= 0:
+            if (
+                peek(keys, code) == key
+                and peek(metas, code) == meta
+                and (length <= 8 or same_bytes(store, ends[code], data, start, length))
+            ):
+                break
+            place = (place + 1) & mask
+            code = int(peek(table, place))
+        if code < 0:
+            end = ends[count]
+            if count == len(keys) or end + length > len(store):
+                return i, count
+            code = count
+            keys[code], metas[code], ends[code + 1] = key, meta, end + length
+            for k in range(length):
+                store[end + k] = data[start + k]
+            table[place] = code
+            count += 1
+        codes[i] = code
+    return len(kinds), count
+
+
+@swift
+def number_within(
+    data: NDArray[np.uint8],
+    kinds: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    stops: NDArray[np.int64],
+    groups: NDArray[np.int64],
+    seed: np.uint64,
+    table: NDArray[np.int32],
+    stamps: NDArray[np.int64],
+    keys: NDArray[np.uint64],
+    metas: NDArray[np.int64],
+    slots: NDArray[np.int64],
+    numbers: NDArray[np.int64],
+) -> None:
+    """Write 1, 2, 3, ... by first appearance of a scalar within its group.
+
+    Parameters
+    ----------
+    data, kinds, starts, stops, seed
+        As of `number_distinct`.
+    groups
+        The group of each slot, from 0 on; the slots of a group are neighbours.
+    table, stamps, keys, metas, slots
+        Room; the table's length is a power of two above the size of any group, and so are the
+        others'. Stamps are -1.
+    numbers
+        Written: 0 where there is no scalar.
+    """
+    mask, shift = len(table) - 1, shift_for(table)
+    group, count = -1, 0
+    for i in range(len(kinds)):
+        kind = int(kinds[i])
+        if kind < _FALSE or kind > _STRING:
+            numbers[i] = 0
+            continue
+        if groups[i] != group:
+            group, count = groups[i], 0
+        start = starts[i]
+        meta = meta_of(kind, stops[i] - start)
+        length = meta >> 4
+        key = _key_of(data, start, meta, seed)
+        place = np.int64((key * seed) >> shift)
+        while peek(stamps, place) == group:
+            if peek(keys, place) == key and peek(metas, place) == meta:
+                other = starts[peek(slots, place)]
+                if length <= 8 or same_bytes(data, other, data, start, length):
+                    break
+            place = (place + 1) & mask
+        if peek(stamps, place) != group:
+            count += 1
+            poke(stamps, place, group)
+            poke(keys, place, key)
+            poke(metas, place, meta)
+            poke(slots, place, i)
+            poke(table, place, count)
+        poke(numbers, i, peek(table, place))

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask.events._values import Kind, Values
+from halfmask.events._known_tokens import KnownTokens
+from halfmask.events._levels import absent
+from halfmask.events._quantities import with_nulls
+from halfmask.events._values import Kind, Level, Values
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,41 +32,73 @@ class Memo:
     function
         Returns what becomes of a scalar, None if it is dropped without being a failure, or the
         reason why it can't be done. The same token must always give the same.
+
+    Notes
+    -----
+    Several threads may use it at once; one of them works at a time.
     """
 
-    __slots__ = ("_bytes", "_function", "_known")
+    __slots__ = ("_function", "_known", "_lock", "_made", "_reasons", "_size", "_words")
 
     def __init__(self, function: Callable[[Kind, bytes], Token | str | None]) -> None:
         self._function = function
-        self._known: dict[Token, Token | str | None] = {}
-        self._bytes = 0
+        self._known = KnownTokens()
+        self._lock = threading.Lock()
+        self._forget()
+
+    def _forget(self) -> None:
+        self._known.clear()
+        self._size = 0
+        self._made = absent(Level.of_events(0))
+        # The reason why a token can't be done, by number from 1 on; 0 if it can.
+        self._reasons = np.zeros(0, np.int16)
+        self._words: list[str] = []
 
     def apply(self, values: Values, context: Context) -> Values:
         """Return what becomes of values; NULL stays, containers are dropped and counted."""
-        codes, tokens = values.distinct()
-        made = [self._one(token) for token in tokens]
-        reasons = sorted({each for each in made if isinstance(each, str)})
-        if reasons:
-            why = [reasons.index(each) if isinstance(each, str) else -1 for each in made] + [-1]
-            reason = np.array(why)[codes]
-            for number, word in enumerate(reasons):
-                context.fail(word, values.level, reason == number)
-        found = [
-            (Kind.MISSING, b"") if each is None or isinstance(each, str) else each for each in made
-        ]
-        return Values.from_tokens(values.level, codes, found)
+        with self._lock:
+            return self._apply(values, context)
 
-    def _one(self, token: Token) -> Token | str | None:
-        kind = token[0]
-        if kind <= Kind.NULL:
-            return token
-        if kind >= Kind.OBJECT:
-            return "wrong-type"
-        if token in self._known:
-            return self._known[token]
-        if len(self._known) >= _MOST_KNOWN or self._bytes > _MOST_BYTES:
-            self._known.clear()
-            self._bytes = 0
-        made = self._known[token] = self._function(*token)
-        self._bytes += len(token[1]) + (len(made[1]) if isinstance(made, tuple) else 0)
+    def _apply(self, values: Values, context: Context) -> Values:
+        context.scalars(values, *_SCALARS)
+        first = len(self._known)
+        codes = self._known.numbered(values)
+        if len(self._known) > first:
+            self._learn(self._known.tokens(first))
+        if self._words:
+            why = np.append(self._reasons, np.int16(0))[codes]
+            for number, word in sorted(enumerate(self._words, start=1), key=lambda it: it[1]):
+                context.fail(word, values.level, why == number)
+        made = with_nulls(self._made.take(codes, values.level), values)
+        if len(self._known) > _MOST_KNOWN or self._size > _MOST_BYTES:
+            self._forget()
         return made
+
+    def _learn(self, tokens: list[Token]) -> None:
+        made = [self._function(*token) for token in tokens]
+        reasons = np.zeros(len(made), np.int16)
+        for at, each in enumerate(made):
+            if isinstance(each, str):
+                if each not in self._words:
+                    self._words.append(each)
+                reasons[at] = self._words.index(each) + 1
+        found = [each if isinstance(each, tuple) else (Kind.MISSING, b"") for each in made]
+        more = Values.from_tokens(Level.of_events(len(found)), np.arange(len(found)), found)
+        self._size = self._known.size + len(self._made.data) + len(more.data)
+        self._made = _joined(self._made, more)
+        self._reasons = np.concatenate([self._reasons, reasons])
+
+
+_SCALARS = (Kind.FALSE, Kind.TRUE, Kind.INTEGER, Kind.NUMBER, Kind.STRING)
+
+
+def _joined(one: Values, other: Values) -> Values:
+    """Return values one behind the other."""
+    shift = len(one.data)
+    return Values(
+        level=Level.of_events(len(one.kinds) + len(other.kinds)),
+        kinds=np.concatenate([one.kinds, other.kinds]),
+        data=np.concatenate([one.data, other.data]),
+        starts=np.concatenate([one.starts, other.starts + shift]),
+        stops=np.concatenate([one.stops, other.stops + shift]),
+    )

@@ -9,8 +9,10 @@ import numpy as np
 from pydantic import Field
 
 from halfmask._errors import PolicyError
+from halfmask.events._levels import merged, only
 from halfmask.events._quantities import MOST, Quantities, rounded_to, ten_to
 from halfmask.events._sections import Number, Text, Whole
+from halfmask.events._values import Values
 from halfmask.events.actions._action import Action
 from halfmask.events.actions._once_each import OnceEach
 
@@ -18,12 +20,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.events._context import Applier, Context
-    from halfmask.events._values import Values
     from halfmask.events.actions._action import Supplies
 
 __all__ = ["Round"]
 
 _MOST_DIGITS = 18
+_POWERS = 10 ** np.arange(_MOST_DIGITS + 1, dtype=np.int64)
 
 
 class Round(Action):
@@ -83,7 +85,7 @@ class Round(Action):
         if self.significant is not None:
             return OnceEach(_Significant(self, self.significant))
         units, places = (1, self.decimals or 0) if self.step is None else _exact(self.step)
-        return OnceEach(_Stepping(self, units, places))
+        return _Stepping(self, units, places)
 
 
 def _exact(step: float | str) -> tuple[int, int]:
@@ -101,7 +103,38 @@ def _exact(step: float | str) -> tuple[int, int]:
 
 
 class _Stepping:
-    """Rounds to multiples of a step."""
+    """Rounds to multiples of a step: plain numbers by a compiled loop, others by the column."""
+
+    __slots__ = ("_decimals", "_others", "_steps", "_to")
+
+    def __init__(self, action: Round, units: int, places: int) -> None:
+        self._others = OnceEach(_Exactly(action, units, places))
+        self._decimals = places
+        self._to = action.to
+        self._steps = np.where(units <= MOST // _POWERS, units * _POWERS, 0)
+
+    def apply(self, values: Values, context: Context) -> Values:
+        from halfmask.kernels import rounding  # noqa: PLC0415 # numba is slow to import
+        from halfmask.kernels.json_numbers import LONGEST  # noqa: PLC0415 # as above
+
+        level = values.level
+        to = {"nearest": rounding.NEAREST, "down": rounding.DOWN, "up": rounding.UP}[self._to]
+        out, kinds = np.empty(LONGEST * level.slots, np.uint8), np.empty(level.slots, np.uint8)
+        begins, ends = np.empty(level.slots, np.int64), np.empty(level.slots, np.int64)
+        left = np.empty(level.slots, np.bool_)
+        others = rounding.round_tokens(
+            values.data, values.kinds, values.starts, values.stops, self._steps, _POWERS,
+            self._decimals, to, out, kinds, begins, ends, left,
+        )  # fmt: skip
+        end = int(ends[-1]) if level.slots else 0
+        rounded = Values(level=level, kinds=kinds, data=out[:end], starts=begins, stops=ends)
+        if not others:
+            return rounded
+        return merged([rounded, self._others.apply(only(values, left), context)])
+
+
+class _Exactly:
+    """Rounds numbers of any form, with and without units."""
 
     __slots__ = ("_action", "_places", "_units")
 

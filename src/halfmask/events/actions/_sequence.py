@@ -8,10 +8,10 @@ import numpy as np
 from pydantic import Field
 
 from halfmask._errors import DataError
-from halfmask.events._levels import first_of_event
+from halfmask.events._known_tokens import KnownTokens
 from halfmask.events._quantities import with_nulls
 from halfmask.events._sections import Whole
-from halfmask.events._values import Kind, Values
+from halfmask.events._values import SEED, Kind, Level, Values
 from halfmask.events.actions._action import Action
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Sequence", "SequenceApplier"]
 
+_SCALARS = (Kind.FALSE, Kind.TRUE, Kind.INTEGER, Kind.NUMBER, Kind.STRING)
 #: The one group of a sequence over the whole stream.
 _STREAM = ""
 
@@ -89,7 +90,7 @@ class SequenceApplier:
         How many scopes are remembered.
     """
 
-    __slots__ = ("_most", "_numbers", "_scope", "_within_event")
+    __slots__ = ("_known", "_most", "_numbers", "_scope", "_within_event")
 
     def __init__(self, *, scope: str | None, within_event: bool, most: int) -> None:
         self._scope = scope
@@ -97,39 +98,32 @@ class SequenceApplier:
         self._most = most
         #: Of each scope, the one seen longest ago first: the number of each value.
         self._numbers: dict[str, dict[str, int]] = {}
+        #: Of the one sequence over the stream; None before it is begun.
+        self._known: KnownTokens | None = None
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it knows nothing of other blocks."""
+        return self._within_event
 
     def apply(self, values: Values, context: Context) -> Values:
         """Return the number of each value."""
-        scalars = (Kind.FALSE, Kind.TRUE, Kind.INTEGER, Kind.NUMBER, Kind.STRING)
-        fits = context.scalars(values, *scalars)
         level = values.level
+        fits = context.scalars(values, *_SCALARS)
         if self._within_event:
-            codes, slots = values.numbered()
-            codes = np.where(fits, codes, np.int32(-1))
-            numbers = _within_events(codes, first_of_event(level), len(slots))
-            return with_nulls(Values.from_integers(level, numbers, fits), values)
-        codes, tokens = values.distinct()
-        codes = np.where(fits, codes, np.int32(-1))
-        if self._scope is None:
-            numbers = self._over_stream(codes, tokens)
+            numbers = _within_events(values)
+        elif self._scope is None:
+            if self._known is None:
+                self._known = KnownTokens()
+            numbers = self._known.numbered(values).astype(np.int64) + 1
         else:
             scopes = context.values(self._scope, level)
             named = (scopes.kinds > Kind.NULL) & (scopes.kinds < Kind.OBJECT)
             context.fail("no-scope", level, fits & ~named)
             fits = fits & named
+            codes, tokens = values.distinct()
             numbers = self._over_scopes(np.where(fits, codes, np.int32(-1)), tokens, scopes)
         return with_nulls(Values.from_integers(level, numbers, fits), values)
-
-    def _over_stream(self, codes: NDArray[np.int32], tokens: list[Token]) -> NDArray[np.int64]:
-        known = self._numbers.setdefault(_STREAM, {})
-        # Tokens come by first appearance, and those that aren't numbered are never met.
-        there = np.zeros(len(tokens) + 1, np.bool_)
-        there[codes] = True
-        given = [
-            known.setdefault(_word(token), len(known) + 1) if there[code] else 0
-            for code, token in enumerate(tokens)
-        ]
-        return np.array([*given, 0], np.int64)[codes]
 
     def _over_scopes(
         self, codes: NDArray[np.int32], tokens: list[Token], scopes: Values
@@ -166,6 +160,8 @@ class SequenceApplier:
 
     def state(self) -> list[Any]:
         """Return what was numbered, as JSON can hold it; secret."""
+        if self._known is not None:
+            return [[_STREAM, [_word(token) for token in self._known.tokens()]]]
         return [[scope, list(known)] for scope, known in self._numbers.items()]
 
     def restore(self, state: Any) -> None:  # noqa: ANN401 # what JSON held
@@ -177,16 +173,30 @@ class SequenceApplier:
             If it is no such thing.
         """
         try:
+            found = {str(scope): [str(word) for word in words] for scope, words in state}
+            self._known = None
+            if self._scope is None and found:
+                self._known = _known(found.pop(_STREAM))
             self._numbers = {
                 scope: {word: number for number, word in enumerate(words, start=1)}
-                for scope, words in state
+                for scope, words in found.items()
             }
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, KeyError, IndexError):
             raise DataError("The state of a sequence is damaged.") from None
 
 
 def _word(token: Token) -> str:
     return f"{int(token[0])}{token[1].decode()}"
+
+
+def _known(words: list[str]) -> KnownTokens:
+    """Return tokens that were numbered, known again."""
+    tokens = [(Kind(int(word[0])), word[1:].encode()) for word in words]
+    known = KnownTokens()
+    known.numbered(Values.from_tokens(Level.of_events(len(tokens)), np.arange(len(tokens)), tokens))
+    if len(known) != len(words):
+        raise ValueError
+    return known
 
 
 def _by_last(codes: NDArray[np.int32]) -> list[int]:
@@ -195,11 +205,16 @@ def _by_last(codes: NDArray[np.int32]) -> list[int]:
     return [int(code) for code in distinct[np.argsort(-from_end)]]
 
 
-def _within_events(
-    codes: NDArray[np.int32], firsts: NDArray[np.int64], count: int
-) -> NDArray[np.int64]:
-    from halfmask.kernels.first_appearance import number_within  # noqa: PLC0415 # numba is slow to import
+def _within_events(values: Values) -> NDArray[np.int64]:
+    from halfmask.kernels.json_tokens import number_within  # noqa: PLC0415 # numba is slow to import
 
-    numbers = np.zeros(len(codes), np.int64)
-    number_within(codes, firsts, np.full(count + 1, -1), np.zeros(count + 1, np.int64), numbers)
+    groups = values.level.event
+    numbers = np.empty(len(groups), np.int64)
+    if len(groups):
+        size = 2 << int(np.bincount(groups).max()).bit_length()
+        number_within(
+            values.data, values.kinds, values.starts, values.stops, groups, SEED,
+            np.empty(size, np.int32), np.full(size, -1), np.empty(size, np.uint64),
+            np.empty(size, np.int64), np.empty(size, np.int64), numbers,
+        )  # fmt: skip
     return numbers

@@ -20,6 +20,7 @@ from halfmask.hashing import (
     Settings,
     TableReading,
     _csv_rows,
+    _parquet_plan,
     _parquet_rows,
 )
 from halfmask.vault import Secret
@@ -210,6 +211,16 @@ def test_what_goes_through_values(tmp_path, monkeypatch):
     assert goes_around(hasher(), path, monkeypatch)
     pq.write_table(ROWS, path, use_dictionary=False)
     assert goes_around(hasher(), path, monkeypatch)
+
+
+def test_groups_of_too_many_rows_go_through_values(tmp_path, monkeypatch):
+    """However few bytes they take, a byte for each row and column would be kept of them."""
+    pq.write_table(ROWS, tmp_path / "a.parquet", row_group_size=1100)
+    monkeypatch.setattr(_parquet_plan, "_MOST_ROWS", 1_099)
+    assert goes_around(hasher(), tmp_path / "a.parquet", monkeypatch)
+    monkeypatch.setattr(_parquet_plan, "_MOST_ROWS", 1_100)
+    with pytest.raises(TypeError):
+        goes_around(hasher(), tmp_path / "a.parquet", monkeypatch)
 
 
 def test_progress_ends_at_all(tmp_path):

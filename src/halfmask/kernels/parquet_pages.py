@@ -27,8 +27,7 @@ KIND, RAW, PACKED, COUNT, ENCODING, LEVELS, REPEATED, STORED, BODY, FIELDS = ran
 DATA, DICTIONARY, DATA_2 = 0, 2, 3
 #: No header has fewer bytes.
 SMALLEST = 8
-_BYTE, _DOUBLE, _BINARY, _STRUCT = 3, 7, 8, 12
-_FALSE = 2
+_FALSE, _BYTE, _WHOLE, _DOUBLE, _BINARY, _STRUCT = 2, 3, 5, 7, 8, 12
 _MOST_BITS = 63
 
 
@@ -110,20 +109,27 @@ def _part(
     while True:
         field = _field(data, size, cursor, number)
         number = field >> 4
-        if field & 15 == 0:
+        form = field & 15
+        if form == 0:
             return
+        place = -1
         if number == 1:
-            page[COUNT] = _signed(data, size, cursor)
+            place = COUNT
         elif number == (4 if kind == DATA_2 else 2):
-            page[ENCODING] = _signed(data, size, cursor)
+            place = ENCODING
         elif (kind == DATA and number == 3) or (kind == DATA_2 and number == 5):  # of the format
-            page[LEVELS] = _signed(data, size, cursor)
+            place = LEVELS
         elif kind == DATA_2 and number == 6:  # of the format
-            page[REPEATED] = _signed(data, size, cursor)
-        elif kind == DATA_2 and number == 7:  # of the format
-            page[STORED] = int(field & 15 == _FALSE)
+            place = REPEATED
+        if kind == DATA_2 and number == 7 and form <= _FALSE:  # of the format
+            page[STORED] = int(form == _FALSE)
+        elif place >= 0 and form == _WHOLE:
+            page[place] = _signed(data, size, cursor)
+        elif place >= 0 or (kind == DATA_2 and number == 7):
+            cursor[0] = -1
+            return
         else:
-            _skip(data, size, cursor, field & 15)
+            _skip(data, size, cursor, form)
 
 
 @swift
@@ -137,8 +143,12 @@ def _header(
     while True:
         field = _field(data, size, cursor, number)
         number = field >> 4
-        if field & 15 == 0:
+        form = field & 15
+        if form == 0:
             break
+        if form != (_WHOLE if number <= 3 else _STRUCT) and number in (1, 2, 3, 5, 7, 8):
+            cursor[0] = -1
+            return
         if 1 <= number <= 3:  # of the format
             page[number - 1] = _signed(data, size, cursor)
         elif number == 5:  # of the format
@@ -148,7 +158,7 @@ def _header(
         elif number == 8:  # of the format
             _part(data, size, cursor, DATA_2, page)
         else:
-            _skip(data, size, cursor, field & 15)
+            _skip(data, size, cursor, form)
     page[BODY] = cursor[0]
 
 

@@ -54,7 +54,11 @@ class TestARefusal:
         assert "\x1b" not in str(caught.value)
         assert len(str(caught.value)) < 500
 
-    @pytest.mark.parametrize("body", [b"", b"<html>", b"[1]", b'{"error": 3}', b"\xff\xfe"])
+    @pytest.mark.parametrize(
+        "body",
+        [b"", b"<html>", b"[1]", b'{"error": 3}', b"\xff\xfe", b"[" * 100_000],
+        ids=["none", "page", "list", "number", "no text", "deep"],
+    )
     def test_in_no_words_of_ours_is_told_by_its_status(self, service, client, body):
         service.mishaps[:] = [lambda handler: handler.respond(500, body)]
 
@@ -136,8 +140,9 @@ def test_a_model_that_isn_t_told_of_is_an_error(service, client, told):
         client.create("m", loss="logistic", bits=18)
 
 
-def test_an_answer_that_isn_t_json_is_an_error(service, client):
-    service.mishaps[:] = [answers(b"<html>", "text/html")]
+@pytest.mark.parametrize("body", [b"<html>", b"[" * 100_000], ids=["page", "deep"])
+def test_an_answer_that_isn_t_json_is_an_error(service, client, body):
+    service.mishaps[:] = [answers(body, "text/html")]
 
     with pytest.raises(TrainerError, match="isn't JSON"):
         client.push("m", [rows_of(3)])

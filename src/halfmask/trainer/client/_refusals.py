@@ -51,7 +51,7 @@ class Answer:
         """
         try:
             return json.loads(self.content)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise TrainerError(
                 "The service's answer isn't JSON.",
                 hint="Check the address: something else may answer there.",
@@ -68,7 +68,7 @@ def refused(answer: Answer, token: str | None) -> TrainerError:
     what, hint = _SAID.get(answer.status, ("The service didn't do it", None))
     try:
         found = json.loads(answer.content)
-    except ValueError:
+    except (ValueError, RecursionError):
         found = None
     told = found if isinstance(found, dict) else {}
     words, code = _shown(told.get("error"), token), _shown(told.get("code"), token)

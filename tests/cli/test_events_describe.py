@@ -1,0 +1,118 @@
+"""halfmask events describe and verify: a proposal to edit, reports beside an output, no value."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+
+import pytest
+
+from halfmask.vault import KeyFile, Vault
+
+CANARY = "CANARY"
+
+
+@pytest.fixture
+def events(tmp_path):
+    """A file of events whose texts are canaries, in a folder that is one."""
+    folder = tmp_path / f"{CANARY}-folder"
+    folder.mkdir()
+    lines = [
+        {
+            "time": f"2014-09-04T{i % 24:02}:00:00Z",
+            "user": f"{CANARY}{i % 30}",
+            "via": f"{CANARY}{i % 2}",
+            "n": i,
+            "m": {f"{CANARY}-{i % 40}-{j}": i for j in range(12)},
+        }
+        for i in range(300)
+    ]
+    path = folder / "in.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines) + "no\n")
+    return path
+
+
+def test_describe_shows_paths_and_reasons(run, events):
+    """People read paths, kinds and reasons, and no value."""
+    answer = run("events", "describe", events)
+
+    assert (answer.status, answer.err) == (0, "")
+    assert "300 events; 6 paths" in answer.out
+    for path in ("time", "user", "via", "n", "m.*"):
+        assert f"\n{path} " in answer.out
+    assert "The entity is taken from user." in answer.out
+    assert "1 lines are no events: not-json." in answer.out
+    assert CANARY not in answer.out
+    assert CANARY not in run("events", "describe", events, "-v").out
+
+
+def test_describe_answers_programs(run, events):
+    """With --json one object says the same."""
+    answer = run("events", "describe", events, "--json", "--rows", 100)
+
+    said = answer.json
+    assert (said["ok"], said["events"], said["whole"]) == (True, 100, False)
+    assert [it["path"] for it in said["fields"]] == ["time", "user", "via", "n", "m", "m.*"]
+    assert CANARY not in answer.out
+
+
+def test_describe_writes_a_policy_that_runs_and_verifies(run, events, tmp_path):
+    """The proposal as it stands goes through run; manifest and report lie beside the output."""
+    policy, out = tmp_path / "policy.toml", tmp_path / "out.jsonl"
+    Vault.create(tmp_path / "vault", lock=KeyFile.create(tmp_path / "key"))
+    lock = ["--vault", tmp_path / "vault", "--key-file", tmp_path / "key"]
+
+    assert run("events", "describe", events, "-o", policy).status == 0
+    assert CANARY not in policy.read_text()
+    assert run("events", "describe", events, "-o", policy).status == 1
+    assert run("events", "describe", events, "-o", policy, "--overwrite").status == 0
+    assert run("events", "run", policy, events, out, *lock, "--on-bad", "go-on").status == 0
+    assert CANARY not in (tmp_path / "out.jsonl.manifest.json").read_text()
+    assert f"{CANARY}0" not in (tmp_path / "out.jsonl.report.html").read_text()
+    found = run("events", "verify", out)
+    assert (found.status, found.err) == (0, "")
+    assert "All 300 lines are what the manifest says." in found.out
+    assert run("events", "verify", out, "--json").json["holds"]
+
+
+def test_verify_says_what_is_wrong(run, events, tmp_path):
+    """Exit code 1, in words and as JSON; run again, a whole run leaves its reports alone."""
+    policy, out = tmp_path / "policy.toml", tmp_path / "out.jsonl"
+    Vault.create(tmp_path / "vault", lock=KeyFile.create(tmp_path / "key"))
+    lock = ["--vault", tmp_path / "vault", "--key-file", tmp_path / "key"]
+    run("events", "describe", events, "-o", policy)
+    words = ["events", "run", policy, events, out, *lock, "--on-bad", "go-on"]
+    run(*words)
+    before = (tmp_path / "out.jsonl.manifest.json").read_bytes()
+    assert run(*words).status == 0
+    assert (tmp_path / "out.jsonl.manifest.json").read_bytes() == before
+
+    out.write_text(out.read_text().replace('"time":', f'"{CANARY}":', 1))
+    found = run("events", "verify", out)
+    assert found.status == 1
+    assert "isn't what its manifest says" in found.out
+    assert CANARY not in found.out
+    said = run("events", "verify", out, "--json").json
+    assert (said["ok"], said["holds"], said["code"]) == (False, False, "verification")
+    (tmp_path / "out.jsonl.manifest.json").unlink()
+    assert run("events", "verify", out).status == 1
+
+
+def test_without_reports(run, events, tmp_path):
+    """--no-report writes the output alone."""
+    policy, out = tmp_path / "policy.toml", tmp_path / "out.jsonl"
+    Vault.create(tmp_path / "vault", lock=KeyFile.create(tmp_path / "key"))
+    lock = ["--vault", tmp_path / "vault", "--key-file", tmp_path / "key"]
+    run("events", "describe", events, "-o", policy)
+    run("events", "run", policy, events, out, *lock, "--on-bad", "go-on", "--no-report")
+
+    assert [it.name for it in tmp_path.glob("out*")] == ["out.jsonl"]
+
+
+def test_describe_to_standard_output(run, events):
+    """With -o - the policy is all that is written; with --json, too, it is refused."""
+    answer = run("events", "describe", events, "-o", "-")
+
+    assert tomllib.loads(answer.out)["halfmask-events"] == 1
+    assert run("events", "describe", events, "-o", "-", "--json").status == 2
+    assert run("events", "describe", events.with_name("nothing")).status == 1

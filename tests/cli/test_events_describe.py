@@ -36,7 +36,9 @@ def test_describe_shows_paths_and_reasons(run, events):
     """People read paths, kinds and reasons, and no value."""
     answer = run("events", "describe", events)
 
-    assert (answer.status, answer.err) == (0, "")
+    # Where kernels aren't compiled yet, that is said on standard error.
+    assert answer.status == 0
+    assert CANARY not in answer.err
     assert "300 events; 6 paths" in answer.out
     for path in ("time", "user", "via", "n", "m.*"):
         assert f"\n{path} " in answer.out

@@ -254,6 +254,34 @@ def test_stars_and_names_of_fields():
     assert taken == [{"date": 3}]
 
 
+@pytest.mark.parametrize(
+    "first", [{"path": "**:integer", "do": "keep"}, {"path": "*.y", "do": "keep"}]
+)
+def test_a_name_that_one_rule_hashes_is_shown_by_no_other(first):
+    rules = [{**first, "names": "keep"}, {"path": "**:string", "do": "token", "names": "hash"}]
+    events = [
+        {CANARY: {"y": 1}},
+        {CANARY: {"z": "text", "y": 2}},
+        {CANARY: "text", "y": 3},
+        {"n": [{CANARY: "text"}, {CANARY: 4}]},
+    ]
+    together = transform_of(rules).apply(lines_of(events))
+    apart = transform_of(rules)
+    assert CANARY.encode() not in together
+    assert b"".join(apart.apply(lines_of([event])) for event in events) == together
+
+
+def test_names_that_a_first_rule_keeps_whole_stay_before_one_that_hashes_all_others():
+    rules = [
+        {"path": "meta.*", "do": "keep", "names": "keep"},
+        {"path": "**", "do": "keep", "names": "hash"},
+    ]
+    (event,), _ = run(rules, [{"meta": {"a": 1, "b": {"c": 2}}, "d": 3}])
+    assert event["meta"]["a"] == 1
+    assert list(event["meta"]["b"].values()) == [2]
+    assert not {"c", "d"} & {*event, *event["meta"]["b"]}
+
+
 def test_bad_lines_are_counted():
     """By reason; the good ones around them are written."""
     transform = transform_of([{"path": "v", "do": "keep"}])

@@ -33,14 +33,17 @@ class Naming:
 
     Notes
     -----
-    **Guarantees.** The order of fields in an event depends on the policy and on the fields' names,
-    not on what a block has.
+    **Guarantees.** The names of fields and their order in an event depend on the policy and on what
+    the fields are called in the input, not on what else a block has. What ``names = "hash"`` says
+    of any value of a field holds for all values of it, and for what encloses them.
     """
 
     def __init__(self, policy: EventPolicy, *, keys: EventKeys) -> None:
         self._key = keys.of("names", "")
         self._fixed = policy.names()
-        self._stars = [rule for rule in policy.rules if rule.names is not None]
+        self._stars = [
+            (rule, _literal(rule.place)) for rule in policy.rules if rule.names is not None
+        ]
         self._shapes: dict[tuple[str, ...], tuple[OutputShape, tuple[str, ...]]] = {}
 
     def shape(self, met: Sequence[str]) -> tuple[OutputShape, tuple[str, ...]]:
@@ -80,19 +83,35 @@ class Naming:
     def _named(self, path: str) -> dict[str, str | None]:
         """Return the names of a place that stars found, and of what encloses it."""
         place = Path.parse(path)
-        rule = next((rule for rule in self._stars if rule.place.matches(place)), None)
-        if rule is None or rule.names == "keep":
-            return {path: None}
-        starred = (Step.FIELD, Step.BENEATH)
-        literal = next(i for i, step in enumerate(rule.place.steps) if step in starred)
         names: dict[str, str | None] = {}
-        for end in range(literal + 1, len(place.steps) + 1):
-            step = place.steps[end - 1]
-            if isinstance(step, str):
-                names[Path(steps=place.steps[:end]).place] = self._hashed(step)
+        for end, step in enumerate(place.steps, start=1):
+            here = Path(steps=place.steps[:end])
+            if isinstance(step, str) and self._is_hidden(here):
+                names[here.place] = self._hashed(step)
         names.setdefault(path, None)  # elements have the name of their array
         return names
+
+    def _is_hidden(self, place: Path) -> bool:
+        """Return whether a field's name is hashed; the same for every event and value of it.
+
+        One rule that hashes is enough, unless one before it takes all that the place has and keeps.
+        """
+        for rule, literal in self._stars:
+            reached = rule.place.reached(place)
+            if reached and len(place.steps) <= literal:
+                return False  # the policy says the name itself
+            if reached and rule.names == "hash":
+                return True
+            whole = not rule.when and rule.place.type is None
+            if rule.names == "keep" and whole and len(rule.place.steps) in reached:
+                return False
+        return False
 
     def _hashed(self, name: str) -> str:
         digest = hashlib.blake2b(name.encode(), key=self._key, digest_size=_DIGEST_BYTES)
         return f"f{digest.hexdigest()}"
+
+
+def _literal(path: Path) -> int:
+    """Return how many steps are before a path's first star."""
+    return next(i for i, step in enumerate(path.steps) if step in {Step.FIELD, Step.BENEATH})

@@ -116,10 +116,14 @@ class Path:
 
     def matches(self, place: Path) -> bool:
         """Return whether a concrete path is one of the places that this one means."""
-        reached = closure(self.steps, {0})
+        return len(self.steps) in self.reached(place)
+
+    def reached(self, place: Path) -> set[int]:
+        """Return how many of its steps lead to a concrete path, in all ways; empty for none."""
+        found = closure(self.steps, {0})
         for step in place.steps:
-            reached = advance(self.steps, reached, step)
-        return len(self.steps) in reached
+            found = advance(self.steps, found, step)
+        return found
 
 
 def closure(steps: tuple[str | Step, ...], reached: set[int]) -> set[int]:

@@ -133,7 +133,8 @@ def _fields_of_events(policy: EventPolicy) -> Iterator[FieldForm]:
             # What a star finds at a place with a rule of its own has that rule's name.
             others = [it.place for _, it in working if it.names is None]
             places = [it for it in others if rule.place.matches(Path(steps=it.steps))]
-            steps = _starred(rule, names)
+            mixed = len({it.names for it in policy.rules} - {None}) > 1
+            steps = _starred(rule, names, mixed=mixed)
             yield FieldForm(steps=steps, rule=number + 1, form=form, weaknesses=weak)
         for place in places:
             steps = names[place.place]
@@ -143,19 +144,23 @@ def _fields_of_events(policy: EventPolicy) -> Iterator[FieldForm]:
                 yield FieldForm(steps=steps, rule=number + 1, form=label, weaknesses=weak)
 
 
-def _starred(rule: RuleSection, names: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+def _starred(
+    rule: RuleSection, names: Mapping[str, tuple[str, ...]], *, mixed: bool
+) -> tuple[str, ...]:
+    """Return where a star's finds are; of `mixed` rules, another may say what they are called."""
     steps = rule.place.steps
     literal = next(i for i, step in enumerate(steps) if step in _STARS)
     above = Path(steps=steps[:literal]).place
     found = list(names.get(above) or _plain(steps[:literal]))
-    hashed = rule.names == "hash"
+    hashed = rule.names == "hash" and not mixed
     for step in steps[literal:]:
         if step is Step.ELEMENT:
             found.append("[]")
         elif step is Step.BENEATH:
             found.append("##" if hashed else "**")
         else:
-            found.append("#" if hashed else "*" if step is Step.FIELD else f".{step}")
+            is_open = mixed or step is Step.FIELD
+            found.append("#" if hashed else "*" if is_open else f".{step}")
     return tuple(found)
 
 

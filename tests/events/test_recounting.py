@@ -93,6 +93,25 @@ def test_a_claim_of_more_is_caught(guarantee):
     assert not verify_events(lines, claims).holds
 
 
+def test_a_session_counts_for_who_is_in_it_when_it_leaves():
+    """Ann's only event of the shared visit is held back, so nothing of hers is counted there."""
+    at = {"time": "2024-01-01T00:00:00Z"}
+    events = [
+        {**at, "who": "ann", "visit": 1, "town": "Oslo"},
+        {**at, "who": "bob", "visit": 1, "town": "Rome", "items": ["p"]},
+        {**at, "who": "bob", "visit": 2, "town": "Rome", "items": ["p"]},
+        {**at, "who": "cid", "visit": 3, "town": "Rome"},
+    ]
+
+    lines, claims = run(
+        VALUES + SETS, lines=b"".join(json.dumps(it).encode() + b"\n" for it in events)
+    )
+
+    assert len(lines) == 3
+    assert not any(json.loads(line).get("items") for line in lines)
+    assert verify_events(lines, claims).holds
+
+
 @pytest.mark.parametrize(
     ("guarantee", "rules", "counted"),
     [

@@ -119,10 +119,10 @@ class PaneEvents:
     def owners(self, unit: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the entity of each session, or other unit of events; -1 where none is known.
 
-        It is that of the first event that has one.
+        It is that of the first event that has one, of those that leave: so it can be recounted.
         """
         found = np.full(int(unit.max(initial=-1)) + 1, -1, np.int64)
-        named = np.flatnonzero(self.entity >= 0)[::-1]
+        named = np.flatnonzero(self.alive & (self.entity >= 0))[::-1]
         found[unit[named]] = self.entity[named]
         return found
 

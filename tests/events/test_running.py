@@ -461,6 +461,48 @@ def test_a_folder_of_parts_is_cut_back_and_gone_on_with(given, tmp_path, vault, 
     assert together == straight(b"".join(LINES), vault)
 
 
+@pytest.mark.parametrize("meanwhile", ["removed", "changed"])
+def test_a_part_that_is_whole_and_goes_is_missed(given, tmp_path, vault, meanwhile):
+    def sink():
+        return FolderSink(tmp_path / "out", part_bytes=20_000)
+
+    broken = Breaking(sink(), 12, after=False)
+    with pytest.raises(BrokenError):
+        run_events(POLICY, source_of(given), broken, vault=vault, checkpoint_seconds=0)
+    parts = sorted((tmp_path / "out.partial").iterdir())
+    assert len(parts) > 2
+    if meanwhile == "removed":
+        parts[0].unlink()
+    else:
+        parts[0].write_bytes(parts[0].read_bytes() + b"{}\n")
+
+    with pytest.raises(ReleaseError, match="isn't there any more"):
+        run_events(POLICY, source_of(given), sink(), vault=vault)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("kind", ["file", "folder"])
+def test_what_was_to_be_overwritten_isnt_taken_for_the_output(given, tmp_path, vault, kind):
+    """The lines of the broken run are removed; the release of before stays where it is."""
+    out, partial = tmp_path / "out", tmp_path / "out.partial"
+    old = out / "part-00001.jsonl" if kind == "folder" else out
+    old.parent.mkdir(exist_ok=True)
+    old.write_bytes(b'{"old":1}\n' * 2_000)
+
+    def sink():
+        return (FolderSink if kind == "folder" else FileSink)(out, overwrite=True)
+
+    broken = Breaking(sink(), 9, after=False)
+    with pytest.raises(BrokenError):
+        run_events(POLICY, source_of(given), broken, vault=vault, checkpoint_seconds=0)
+    partial.rename(tmp_path / "elsewhere")
+
+    with pytest.raises(ReleaseError, match="isn't there any more"):
+        run_events(POLICY, source_of(given), sink(), vault=vault)
+    assert old.read_bytes().startswith(b'{"old":1}')
+    assert not partial.exists()
+
+
 def unpacked(data, packing):
     if packing is None:
         return data

@@ -21,7 +21,7 @@ from halfmask.events.streams._places import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["FileSink", "Packing"]
+__all__ = ["FileSink", "Packing", "check_tail"]
 
 Packing: TypeAlias = Literal["gzip", "zstd"]
 
@@ -76,14 +76,16 @@ class FileSink:
     def begin(self, state: Mapping[str, Any] | None, pending: bytes, *, again: bool) -> None:
         """Open the file, and cut it back."""
         with writing_out():
-            if again and state is not None and not self._work.exists() and self.target.exists():
+            if again and state is not None and not self._work.exists() and self.target.is_file():
+                with self.target.open("rb") as file:
+                    check_tail(file, state)  # else it is what was to be overwritten: it stays
                 self.target.rename(self._work)  # the run ended right after it gave the name
             flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
             self._file = os.fdopen(os.open(self._work, flags, 0o666), "r+b", buffering=0)
             lock(self._file)
             self._length = int(state["length"]) if state else 0
             if state:
-                self._check(*state["tail"])
+                self._tail = check_tail(self._file, state)
             self._file.truncate(self._length)
             self._file.seek(self._length)
             self._pending = bytearray(pending)
@@ -131,18 +133,20 @@ class FileSink:
         self._length += len(data)
         self._tail = (self._tail + data[-_TAIL:])[-_TAIL:]
 
-    def _check(self, size: int, wanted: str) -> None:
-        """Check that what was written before the checkpoint is there still."""
-        file = self._open()
-        file.seek(max(self._length - size, 0))
-        self._tail = file.read(size)
-        if len(self._tail) < size or hashlib.sha256(self._tail).hexdigest() != wanted:
-            raise not_ours()
-
     def _open(self) -> BinaryIO:
         if self._file is None:
             raise ReleaseError("The output was closed.", hint="This is a fault of halfmask.")
         return self._file
+
+
+def check_tail(file: BinaryIO, state: Mapping[str, Any]) -> bytes:
+    """Check that what was written before a checkpoint is there still; return its tail."""
+    size, wanted = state["tail"]
+    file.seek(max(int(state["length"]) - size, 0))
+    tail = file.read(size)
+    if len(tail) < size or hashlib.sha256(tail).hexdigest() != wanted:
+        raise not_ours()
+    return tail
 
 
 def _packed(data: bytes, packing: Packing) -> bytes:

@@ -7,8 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halfmask._errors import ReleaseError
-from halfmask.events.streams._file_sink import FileSink
-from halfmask.events.streams._places import beside, check_free, sync_folder, writing_out
+from halfmask.events.streams._file_sink import FileSink, check_tail
+from halfmask.events.streams._places import (
+    beside,
+    check_free,
+    not_ours,
+    sync_folder,
+    writing_out,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,6 +60,7 @@ class FolderSink:
         self._work = self.target if appending else beside(self.target)
         self._number = 1
         self._filled = 0
+        self._sizes: list[int] = []
         self._part: FileSink | None = None
 
     def check(self) -> None:
@@ -65,8 +72,11 @@ class FolderSink:
     def begin(self, state: Mapping[str, Any] | None, pending: bytes, *, again: bool) -> None:
         """Make the folder, or remove the parts behind the checkpoint."""
         with writing_out():
-            if again and state is not None and not self._work.exists() and self.target.exists():
-                self.target.rename(self._work)
+            if again and state is not None:
+                if not self._work.exists() and self.target.exists():
+                    self._check(self.target, state)
+                    self.target.rename(self._work)
+                self._check(self._work, state)
             if not again and self._work.is_dir():
                 shutil.rmtree(self._work)
             self._work.mkdir(exist_ok=True)
@@ -89,6 +99,7 @@ class FolderSink:
             if self._filled >= self._part_bytes:
                 self._current().finish()
                 self._current().close(done=True)
+                self._sizes.append((self._work / self._name(self._number)).stat().st_size)
                 self._number, self._filled = self._number + 1, 0
                 self._part = self._opened(None, b"", again=True)
 
@@ -97,7 +108,8 @@ class FolderSink:
         told, pending = self._current().sync()
         with writing_out():
             sync_folder(self._work)
-        return {"part": self._number, "filled": self._filled, "file": told}, pending
+        where = {"part": self._number, "filled": self._filled, "sizes": list(self._sizes)}
+        return {**where, "file": told}, pending
 
     def finish(self) -> None:
         """Finish the last part; rename the folder."""
@@ -116,6 +128,21 @@ class FolderSink:
         """Close the last part."""
         if self._part is not None:
             self._part.close(done=done)
+
+    def _check(self, folder: Path, state: Mapping[str, Any]) -> None:
+        """Check that the parts up to the checkpoint are there still."""
+        sizes = list(state["sizes"])
+        for number, size in enumerate(sizes, start=1):
+            path = folder / self._name(number)
+            if path.is_symlink() or not path.is_file() or path.stat().st_size != size:
+                raise not_ours()
+        if state["file"]["length"]:
+            path = folder / self._name(len(sizes) + 1)
+            if path.is_symlink() or not path.is_file():
+                raise not_ours()
+            with path.open("rb") as file:
+                check_tail(file, state["file"])
+        self._sizes = sizes
 
     def _name(self, number: int) -> str:
         return f"part-{number:05}.jsonl{_ENDINGS[self._packing]}"

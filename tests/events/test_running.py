@@ -416,6 +416,47 @@ table = "amounts"
     assert (tmp_path / "out").read_text() == '{"n":7}\n'
 
 
+@pytest.mark.parametrize("changed", ["table", "file"])
+def test_a_broken_run_goes_on_with_the_same_tables_alone(tmp_path, vault, changed):
+    """Else one output would be of two tables; the next run may have others."""
+    (tmp_path / "policy.toml").write_text("""
+halfmask-events = 1
+release = "r"
+[[rule]]
+path = "who"
+do = "recode"
+table = "people"
+[[rule]]
+path = "town"
+do = "generalize"
+hierarchy = { file = "towns.csv" }
+level = 1
+""")
+    policy = EventPolicy.load(tmp_path / "policy.toml")
+    (tmp_path / "in").write_text('{"who":"ann","town":"Rome"}\n' * 2_000)
+    (tmp_path / "towns.csv").write_text("Rome;south;*\n")
+    tables = {"people": SecretTable(kind="recode", said={"ann": "x"})}
+    more = {"vault": vault, "checkpoint_seconds": 0}
+    broken = Breaking(FileSink(tmp_path / "out"), 3, after=False)
+    with pytest.raises(BrokenError):
+        run_events(policy, source_of(tmp_path / "in"), broken, tables=tables, **more)
+
+    others, towns = tables, (tmp_path / "towns.csv").read_text()
+    if changed == "table":
+        others = {"people": SecretTable(kind="recode", said={"ann": "y"})}
+    else:
+        (tmp_path / "towns.csv").write_text("Rome;north;*\n")
+    source, sink = source_of(tmp_path / "in"), FileSink(tmp_path / "out")
+    with pytest.raises(KeyMismatchError, match="broken off"):
+        run_events(policy, source, sink, tables=others, **more)
+
+    (tmp_path / "towns.csv").write_text(towns)
+    assert run_events(policy, source, sink, tables=tables, **more).complete
+    assert (tmp_path / "out").read_text() == '{"who":"x","town":"south"}\n' * 2_000
+    following = FileSink(tmp_path / "next")
+    assert run_events(policy, source, following, tables=others, **more).complete
+
+
 def test_what_cant_be_is_refused(given, vault, tmp_path):
     for more in ({"checkpoint_seconds": -1}, {"checkpoint_seconds": float("nan")}, {"threads": 0}):
         with pytest.raises(ParameterError):

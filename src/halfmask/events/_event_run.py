@@ -133,7 +133,8 @@ def run_events(  # noqa: PLR0913 # each says one thing, by its name
         If the input can't be read on, or a line stops the run. What was whole before is worked on
         and kept: the next run goes on there.
     KeyMismatchError
-        If the vault knows the stream by another policy or secret.
+        If the vault knows the stream by another policy or secret; or a run that was broken off
+        would go on with other secret tables or hierarchy files, but over an input without end.
     ReleaseError
         If the output exists, isn't the one that the run was begun with, or can't be written.
     VaultError

@@ -20,7 +20,7 @@ from halfmask.events._sections import Section, Text, said_of
 from halfmask.events._shape import OutputShape
 from halfmask.events._stage_sections import AggregateSection, GuaranteeSection, WindowSection
 from halfmask.events._together import check_together, original_paths
-from halfmask.events.actions import Erase, RecodeMany
+from halfmask.events.actions import Erase, Generalize, RecodeMany
 
 if TYPE_CHECKING:
     from halfmask.events._tables import TableKind
@@ -167,6 +167,13 @@ class EventPolicy(Section):
         """Return the secret tables that are needed: names and kinds."""
         actions = [action for rule in self.rules for action in rule.steps]
         return dict(named for action in actions for named in action.tables())
+
+    def files(self) -> tuple[str, ...]:
+        """Return the hierarchy files that are needed, as the policy names them."""
+        actions = [action for rule in self.rules for action in rule.steps]
+        found = [action.hierarchy for action in actions if isinstance(action, Generalize)]
+        found += [it for section in self.guarantees for it in section.hierarchies.values()]
+        return tuple(sorted({str(it.file) for it in found if it.file is not None}))
 
     def containers(self) -> frozenset[int]:
         """Return which rules work on whole elements of arrays, rather than on values."""

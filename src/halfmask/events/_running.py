@@ -91,6 +91,7 @@ class Running:
     _saved: int = 0
     _resumed: bool = False
     _cost: float = 0.0
+    _supplied: str = ""
     _waiting: deque[Future[None]] = field(default_factory=deque)
 
     def go(self, *, afresh: bool) -> RunSummary:
@@ -102,6 +103,7 @@ class Running:
             Whether to forget all that is known of the stream.
         """
         found = None if afresh else self.store.load()
+        self._supplied = self.transform.supplied()
         if found is not None:
             self._restore(found)
             if found.status == "complete" and self._is_done(found):
@@ -124,13 +126,20 @@ class Running:
         except KeyMismatchError as error:
             raise KeyMismatchError(
                 error.what.replace("The state", "What the vault knows of the stream"),
-                hint="Give the policy that the stream was begun with, or another --stream; "
-                "--afresh forgets what was done.",
+                hint="Other events: give their policy another release, or --stream a name. "
+                "A policy that was changed: --afresh begins anew and forgets the numbers given.",
             ) from None
         if found.status == "complete":
             # Numbers go on; all else is of the next input.
             self._base = Tally.from_json(self.transform.tally.to_json())
             return
+        same = found.told["supplied"] == self._supplied
+        if not (same or found.position is None or self.source.endless):
+            raise KeyMismatchError(
+                "A secret table or hierarchy file isn't what it was when the run was broken off: "
+                "the output would be of both.",
+                hint="Put it back until the run is at its end, or begin anew: --afresh.",
+            )
         self._told(found)
 
     def _told(self, found: Checkpoint) -> None:
@@ -292,6 +301,7 @@ class Running:
             "saved": self._saved,
             "notices": self.notices.state(),
             "target": None if target is None else _mark_of(target),
+            "supplied": self._supplied,
         }
         return Checkpoint(
             status=status,

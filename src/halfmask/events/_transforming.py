@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -220,6 +221,27 @@ class Transform:
             "rules": dict(sorted({**self._restored, **known}.items())),
         }
         return json.dumps(form, ensure_ascii=False, separators=(",", ":")).encode()
+
+    def supplied(self) -> str:
+        """Return what the secret tables and hierarchy files are known again by; secret.
+
+        Raises
+        ------
+        DataError
+            If a hierarchy file can't be read.
+        """
+        digest = hashlib.sha256()
+        for name in sorted(self.policy.tables()):
+            table = self._supplies.tables[name]
+            told = [name, table.kind, table.said]
+            digest.update(json.dumps(told, default=str, sort_keys=True).encode() + b"\n")
+        for file in self.policy.files():
+            try:
+                data = ((self._supplies.folder or FilePath()) / file).read_bytes()
+            except OSError:
+                raise DataError("A hierarchy file can't be read.") from None
+            digest.update(hashlib.sha256(data).digest())
+        return digest.hexdigest()
 
     def restore(self, state: bytes) -> None:
         """Go on where a transform of the same policy, secret and tables was.

@@ -93,6 +93,24 @@ def test_a_claim_of_more_is_caught(guarantee):
     assert not verify_events(lines, claims).holds
 
 
+@pytest.mark.parametrize(
+    "weaker", [{"k": 1}, {"k": -5}, {"k": 1.5}, {"kind": "nothing"}, {"fields": []}]
+)
+def test_a_claim_that_any_lines_fulfil_is_none(weaker):
+    lines, claims = run(SETS)
+    claims["guarantees"][0] |= weaker
+
+    with pytest.raises(VerificationError, match="promise nothing"):
+        verify_events(lines, claims)
+
+
+def test_no_claim_at_all_is_none():
+    lines, claims = run(SETS)
+
+    with pytest.raises(VerificationError, match="promise nothing"):
+        verify_events(lines, claims | {"guarantees": []})
+
+
 def test_a_session_counts_for_who_is_in_it_when_it_leaves():
     """Ann's only event of the shared visit is held back, so nothing of hers is counted there."""
     at = {"time": "2024-01-01T00:00:00Z"}

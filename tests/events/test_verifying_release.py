@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import json
 import shutil
+import stat
 from dataclasses import replace
 from typing import Any
 
@@ -240,6 +241,11 @@ def test_the_manifest_holds_no_value_and_no_dropped_name(copy):
         assert word not in report
 
 
+def test_who_may_read_the_output_may_not_read_the_report(first):
+    report = first.with_name(first.name + ".report.html")
+    assert stat.S_IMODE(report.stat().st_mode) == 0o600
+
+
 def test_lines_that_are_no_events_are_told(made, tmp_path):
     """By reason and number in the report; by reason in the manifest."""
     out = made(events=[{"ok": True}, [1], {"ok": True}])
@@ -431,6 +437,28 @@ def test_claims_are_counted_again(made):
     lines[3]["zip"] = "lonely"
     rewrite(out, lines)
     assert not verify_release(out).claims[0].holds
+
+
+@pytest.mark.parametrize(
+    ("weaker", "said"),
+    [
+        ({"fields": [["elsewhere"]]}, "A claim is of a field that the manifest doesn't have."),
+        ({"k": 1}, "promise nothing"),
+    ],
+)
+def test_a_weaker_claim_is_caught(made, weaker, said):
+    events = [
+        {"time": "2014-09-04T10:00:00", "user": f"u{i % 4}", "zip": str(i % 3)} for i in range(24)
+    ]
+    out = made(GUARANTEED, events)
+    claims = manifest_of(out)["claims"]
+    claims["guarantees"][0] |= weaker
+
+    rewrite(out, [json.loads(line) for line in out.read_bytes().splitlines()], claims=claims)
+
+    found = verify_release(out)
+    assert not found.holds
+    assert any(said in problem for problem in found.problems)
 
 
 CELLS = """

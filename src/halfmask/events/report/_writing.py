@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import threading
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -94,7 +95,8 @@ def write_reports(
     -------
     Reports
         The manifest ``OUT.manifest.json``, which leaves with OUT, and the report
-        ``OUT.report.html``, which stays. Files of these names are replaced.
+        ``OUT.report.html``, which stays and has the mode 0600 where it is new. Files of these names
+        are replaced.
 
     Raises
     ------
@@ -137,9 +139,11 @@ def write_reports(
         manifest_path=manifest_path(where),
         report_path=where.with_name(where.name + REPORT_SUFFIX),
     )
-    for path, text in ((reports.manifest_path, told), (reports.report_path, page)):
-        with atomic_file(path, overwrite=True) as file:
-            file.write(text.encode())
+    with atomic_file(reports.manifest_path, overwrite=True) as file:
+        file.write(told.encode())
+    with atomic_file(reports.report_path, overwrite=True) as file:
+        os.fchmod(file.fileno(), 0o600)  # it names places of the input, and stays
+        file.write(page.encode())
     return reports
 
 

@@ -54,10 +54,13 @@ def verify_release(where: str | Path) -> ReleaseVerdict:
     of sequences within an event without gaps; counts agree; and every claim that the lines can
     tell holds.
 
-    **Edge cases.** It can't see whether a value that looks right was made by the rule: that a token
-    stands for its value is known to who has the vault. Sequences over more than an event go on from
-    run to run and may begin anywhere. In tables, null is taken for what isn't there. What a claim's
-    recount needs and the lines don't tell is the run's word; `Check.counted` says so.
+    **Edge cases.** The manifest isn't signed: whoever changes lines and writes a manifest that goes
+    with them is believed. Have the manifest, or its hash, from whom you trust, and see that it
+    claims what you were promised. It can't see whether a value that looks right was made by the
+    rule: that a token stands for its value is known to who has the vault. Sequences over more than
+    an event go on from run to run and may begin anywhere. In tables, null is taken for what isn't
+    there. What a claim's recount needs and the lines don't tell is the run's word; `Check.counted`
+    says so.
     """
     path = _manifest_path(Path(where))
     manifest = _manifest(path)
@@ -226,6 +229,13 @@ class _Recount:
         told = self._manifest["claims"]
         if told is None:
             return ()
+        written = [
+            [step.removeprefix(".") for step in field["steps"]]
+            for field in self._manifest["fields"]
+        ]
+        guarded = [field for claim in told.get("guarantees", ()) for field in claim["fields"]]
+        if any(list(field) not in written for field in guarded):
+            self._problems.append("A claim is of a field that the manifest doesn't have.")
         there = [path for path, _ in files if path.is_file()]
         try:
             lines = (line for path in there for line in lines_of(path))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from halfmask._errors import VerificationError
 from halfmask.events.verifier._cells import recount_cells
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 __all__ = ["Check", "EventsVerdict", "verify_events"]
+
+_KINDS: Final = ("session-k", "k-m", "distinct")
 
 
 def verify_events(lines: Iterable[bytes], claims: Mapping[str, Any]) -> EventsVerdict:
@@ -35,8 +37,8 @@ def verify_events(lines: Iterable[bytes], claims: Mapping[str, Any]) -> EventsVe
     Raises
     ------
     VerificationError
-        If a line is no JSON object, the claims aren't such, or there are more or fewer lines than
-        they say.
+        If a line is no JSON object, the claims aren't such or promise nothing (k below 2, no field,
+        no guarantee), or there are more or fewer lines than they say.
 
     **Guarantees** - It shares no code with what made the lines. A claim that is recounted in
     ``entities`` or ``cells`` holds of these lines, whatever made them.
@@ -60,11 +62,27 @@ def verify_events(lines: Iterable[bytes], claims: Mapping[str, Any]) -> EventsVe
     try:
         if (claims["format"], claims["version"]) != ("halfmask events claims", 1):
             raise VerificationError("The claims are of a version that this halfmask doesn't read.")
+        _check_promise(claims)
         if "aggregates" in claims:
             return recount_cells(_read(lines), claims["aggregates"])
         return _recount(_read(lines), claims)
     except (KeyError, TypeError, AttributeError):
         raise VerificationError("The claims of the lines are damaged.") from None
+
+
+def _check_promise(claims: Mapping[str, Any]) -> None:
+    """Raise where claims hold of any lines: no policy can make such."""
+    if "aggregates" in claims:
+        found, fewest = claims["aggregates"], 1
+        least = [(it["least-events"], it["least-entities"]) for it in found]
+        kept = all(any(number is not None for number in pair) for pair in least)
+        bounds = [number for pair in least for number in pair if number is not None]
+    else:
+        found, fewest = claims["guarantees"], 2
+        bounds = [it["k"] for it in found]
+        kept = all(it["kind"] in _KINDS and it["fields"] for it in found)
+    if not (found and kept) or any(type(it) is not int or it < fewest for it in bounds):
+        raise VerificationError("The claims promise nothing, or less than any policy can.")
 
 
 def _read(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:

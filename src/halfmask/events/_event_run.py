@@ -155,7 +155,9 @@ def run_events(  # noqa: PLR0913 # each says one thing, by its name
     The same secret, release and values give the same pseudonyms in any run. Sequences go on from
     one run of a stream to the next: values that were numbered keep their numbers.
 
-    **Edge cases.** A run that came to its end does nothing when it is started once more with the
+    **Edge cases.** Where stars find more than `Limits.paths` places in some megabytes of input,
+    lines with further ones are refused and counted, and which these are isn't the same after a
+    break. A run that came to its end does nothing when it is started once more with the
     same input and output. Whoever may read the vault reads the values that were numbered.
 
     Examples

@@ -95,8 +95,10 @@ class Transform:
     The same policy, secret, tables and lines give the same bytes, wherever blocks end and whether a
     transform went on from the state of another; other secrets or releases give other pseudonyms.
 
-    **Edge cases.** What a rule can't do is counted in `tally`, and the value isn't written. After
-    an error the state isn't that of any line: go on from bytes that `state` gave before.
+    **Edge cases.** Where stars find more places in one block than `Limits.paths`, lines that have
+    further ones are refused and counted, and which these are does depend on where blocks end. What
+    a rule can't do is counted in `tally`, and the value isn't written. After an error the state
+    isn't that of any line: go on from bytes that `state` gave before.
 
     One transform works on one block at a time. `scan` and `Changed.written` don't touch its state,
     so that they may run in other threads for other blocks; `change` takes blocks in their order.

@@ -191,6 +191,72 @@ def test_what_cant_be_is_refused(people, lock, capsys, words, said):
     assert said in heard.err + heard.out
 
 
+@pytest.mark.parametrize("which", ["people.toml", "in.jsonl", "in"])
+def test_what_is_read_is_never_written_over(tmp_path, people, lock, capsys, which):
+    """Not even with --overwrite, and by no other name of the same file."""
+    policy, source, out = people
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "a.jsonl").write_text("{}\n")
+    (tmp_path / "linked").symlink_to(policy if which == "people.toml" else source)
+    if which == "in":
+        source, out = str(folder), str(folder / "out.jsonl")
+    else:
+        out = str(tmp_path / "linked")
+    before = {path: path.read_bytes() for path in (Path(policy), Path(people[1]))}
+
+    for command in ("run", "reverse"):
+        assert main(["events", command, policy, source, out, "--overwrite", *lock]) == 2
+    words = ["--dead-letters", out, "--overwrite", *lock]
+    assert main(["events", "run", policy, source, str(tmp_path / "other"), *words]) == 2
+
+    assert "what is read" in capsys.readouterr().err or which == "in"
+    assert {path: path.read_bytes() for path in before} == before
+    assert [path.name for path in folder.iterdir()] == ["a.jsonl"]
+
+
+def test_a_run_says_where_things_lie_and_what_a_rule_couldnt_do(tmp_path, people, lock, capsys):
+    """Paths of rules are named, as the policy has them; no value is."""
+    policy = tmp_path / "typo.toml"
+    policy.write_text(
+        'halfmask-events = 1\nrelease = "typo"\n'
+        '[[rule]]\npath = "amounts.n"\ndo = "keep"\n'
+        '[[rule]]\npath = "amounts[].n"\ndo = "coarsen-time"\nevery = "1 day"\nzone = "UTC"\n'
+    )
+
+    assert main(["events", "run", str(policy), people[1], people[2], *lock]) == 0
+
+    said = capsys.readouterr().err
+    assert "No event had the path of rule 1 (amounts.n)." in said
+    assert "amounts[].n" in said
+    for name in ("out.jsonl.manifest.json", "out.jsonl.report.html"):
+        assert name in said.replace("\n", "")
+    assert "Ann" not in said
+
+
+def test_times_that_cant_be_read_are_said_in_words(tmp_path, people, lock, capsys):
+    policy = tmp_path / "windows.toml"
+    policy.write_text(
+        'halfmask-events = 1\nrelease = "windows"\n[stream]\ntime = "tiem"\nentity = "who"\n'
+        '[[rule]]\npath = "place"\ndo = "keep"\n[window]\nevery = "1 day"\nzone = "UTC"\n'
+        '[[guarantee]]\nkind = "distinct"\npaths = ["place"]\nk = 2\nfails = "field"\n'
+    )
+
+    assert main(["events", "run", str(policy), people[1], people[2], *lock]) == 0
+
+    assert "3 events have no time that can be read" in capsys.readouterr().err
+
+
+def test_another_stream_under_one_release_is_told_what_to_do(tmp_path, people, lock, capsys):
+    policy, source, out = people
+    assert main(["events", "run", policy, source, out, *lock]) == 0
+    Path(policy).write_text(PEOPLE.replace('name = "whom"', 'name = "whose"'))
+
+    assert main(["events", "run", policy, source, str(tmp_path / "other"), *lock]) == 1
+
+    assert "another release, or --stream a name" in capsys.readouterr().err
+
+
 def test_a_followed_file_is_stopped_by_a_signal_and_gone_on_with(tmp_path, people, lock):
     """The run ends with exit code 0; what was appended meanwhile comes when it goes on."""
     path, out = Path(people[1]), Path(people[2])

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from halfmask.events import EventPolicy, run_events
+from halfmask.events import EventPolicy, run_events, stage_of
 from halfmask.events.streams import open_sink, open_source
+from halfmask.events.verifier import verify_events
 from halfmask.vault import KeyFile, Vault
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "events"
@@ -91,3 +92,19 @@ def test_daily_sales_are_those_of_a_plain_count(orders, tmp_path):
     }
     assert sums == expected
     assert len(expected) < len(people)
+
+
+def test_who_gets_the_shop_counts_its_visits(orders, tmp_path):
+    """A hash of 64 bits tells visits apart, so guarantees can be recounted in them."""
+    path, _ = orders
+    policy = EventPolicy.load(EXAMPLE / "shop.toml")
+    stage = stage_of(policy)
+    vault = Vault.create(tmp_path / "vault", lock=KeyFile.create(tmp_path / "key"))
+    out = tmp_path / "out.jsonl"
+    run_events(policy, open_source(path), open_sink(out), vault=vault, stage=stage)
+
+    verdict = verify_events(out.read_bytes().splitlines(), stage.claims())
+
+    assert verdict.holds
+    assert [check.counted for check in verdict.checks] == ["sessions", "sessions"]
+    assert all(check.least is not None and check.least >= 5 for check in verdict.checks)

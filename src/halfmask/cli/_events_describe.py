@@ -12,6 +12,7 @@ import typer
 
 from halfmask._errors import ReleaseError
 from halfmask.cli._console import console, listing, printable, say_json
+from halfmask.cli._events_options import check_apart
 from halfmask.cli._failures import UsageError
 from halfmask.cli._options import (  # noqa: TC001 # typer reads annotations
     DebugOption,
@@ -81,6 +82,7 @@ def describe(
     edit it, then give it to halfmask events run. What no rule of it names doesn't leave.
     """
     _check_out(out, as_json=as_json, overwrite=overwrite)
+    check_apart(out or "-", where)
     from halfmask.events.description import describe_events  # noqa: PLC0415 # numba is slow
 
     with compilation_announced(console(stderr=True)):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-__all__ = ["PolicyArgument", "StreamOption", "VaultOption"]
+from halfmask.cli._failures import UsageError
+
+__all__ = ["PolicyArgument", "StreamOption", "VaultOption", "check_apart"]
 
 PolicyArgument = Annotated[
     str,
@@ -31,3 +34,24 @@ StreamOption = Annotated[
         help="What the stream is called in the vault; by default as the policy's release.",
     ),
 ]
+
+
+def check_apart(out: str, *inputs: str) -> None:
+    """Refuse an output that is one of the inputs, or lies in a folder that is one.
+
+    With ``--overwrite`` it would take the place of what can't be made again.
+    """
+    if out == "-":
+        return
+    for given in inputs:
+        if given == "-" or not Path(given).exists():
+            continue
+        if Path(out).exists() and Path(given).samefile(out):
+            raise UsageError(
+                "What is to be written is what is read.", hint="Give OUT a name of its own."
+            )
+        if Path(given).is_dir() and Path(given).resolve() in Path(out).resolve().parents:
+            raise UsageError(
+                "What is to be written lies in the folder that is read.",
+                hint="Give OUT a place outside of it: all files there are input.",
+            )

@@ -9,10 +9,11 @@ import typer
 
 from halfmask.cli._codecs import OverwriteOption, check_streams, open_vault
 from halfmask.cli._console import console, say_json
-from halfmask.cli._events_options import (  # noqa: TC001 # typer reads annotations
+from halfmask.cli._events_options import (  # typer reads annotations
     PolicyArgument,
     StreamOption,
     VaultOption,
+    check_apart,
 )
 from halfmask.cli._options import (  # noqa: TC001 # as above
     DebugOption,
@@ -67,6 +68,7 @@ def reverse(
     be turned back stays as it was released. OUT has the mode 0600.
     """
     check_streams(released, out, passphrase_file, as_json=as_json)
+    check_apart(out, policy, released)
     opened = open_vault(vault, key_file, passphrase_file, keyring=keyring)
     from halfmask.events import EventPolicy, reverse_events  # noqa: PLC0415 # half a second
     from halfmask.events.streams import open_sink, open_source  # noqa: PLC0415 # the same

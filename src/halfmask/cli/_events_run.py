@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 import typer
 
 from halfmask.cli._codecs import OverwriteOption, check_streams, open_vault
-from halfmask.cli._console import console, listing, say_json
-from halfmask.cli._events_options import (  # noqa: TC001 # typer reads annotations
+from halfmask.cli._console import console, say_json
+from halfmask.cli._events_options import (  # typer reads annotations
     PolicyArgument,
     StreamOption,
     VaultOption,
+    check_apart,
 )
+from halfmask.cli._events_summary import show_run, show_written
 from halfmask.cli._failures import UsageError
 from halfmask.cli._options import (  # noqa: TC001 # as above
     DebugOption,
@@ -33,9 +35,7 @@ from halfmask.cli._vault_lock import (  # noqa: TC001 # as above
 if TYPE_CHECKING:
     from types import FrameType
 
-    from rich.console import Console
-
-    from halfmask.events import EventPolicy, RunSummary
+    from halfmask.events import EventPolicy
     from halfmask.events.streams import Source
 
 __all__ = ["run"]
@@ -133,6 +133,9 @@ def run(
     tables come from the vault. Numbers of sequences go on in the stream's next run.
     """
     _check(source, out, passphrase_file, follow=follow, topic=topic, as_json=as_json)
+    read = (policy,) if topic else (policy, source)
+    for target in (out, dead_letters or "-"):
+        check_apart(target, *read)
     if dead_letter_content and dead_letters is None:
         raise UsageError("--dead-letter-content goes with --dead-letters.")
     opened = open_vault(vault, key_file, passphrase_file, keyring=keyring)
@@ -169,14 +172,15 @@ def run(
             stop=stop,
             progress=stages,
         )
-        if reporting is not None:
-            reporting.write(summary)
+        written = None if reporting is None else reporting.write(summary)
     if not summary.complete and not came.endless:
         raise KeyboardInterrupt  # said as of every command; the checkpoint is made
     if as_json:
         say_json({"ok": True, **summary.to_dict()})
     else:
-        _show(summary, err)
+        show_run(summary, said, err)
+        if out != "-" and summary.complete:
+            show_written(out, written, err)
     return 0
 
 
@@ -230,35 +234,3 @@ def _stopped_by_signals() -> Iterator[threading.Event]:
     finally:
         for which, handler in before:
             signal.signal(which, handler)
-
-
-def _show(summary: RunSummary, err: Console) -> None:
-    """Say in counts what was done."""
-    bad = sum(summary.bad.values())
-    again = ", going on from a checkpoint" if summary.resumed else ""
-    err.print(
-        f"Read {summary.events:,} events{again}; {summary.passed:,} passed the rules, "
-        f"{summary.held:,} were held back, {bad:,} lines were no events.",
-        soft_wrap=True,
-    )
-    for reason, count in summary.bad.items():
-        places = ", ".join(
-            f"{line:,}" if file == 1 else f"{line:,} of file {file}"
-            for file, line in summary.bad_lines.get(reason, ())
-        )
-        err.print(f"- {reason}: {count:,}, the first in line {places}", soft_wrap=True)
-    if summary.failures:
-        err.print("\nValues that a rule couldn't work on", style="bold")
-        shown = listing("rule", "reason", "values", right=("rule", "values"))
-        for rule, reason, count in summary.failures:
-            shown.add_row(str(rule), reason, f"{count:,}")
-        err.print(shown)
-    if summary.unmet and summary.events:
-        rules = ", ".join(map(str, summary.unmet))
-        err.print(f"No event had the path of rule {rules}.", soft_wrap=True)
-    if summary.clock_went_back:
-        err.print(
-            f"{summary.clock_went_back:,} events are earlier than the one before.", soft_wrap=True
-        )
-    for name, count in {**summary.source, **summary.stage}.items():
-        err.print(f"{name}: {count:,}", soft_wrap=True)

@@ -77,7 +77,9 @@ def _show(found: ReleaseVerdict, out: Console) -> None:
         out.print(said, style=None if file.holds else "red", soft_wrap=True)
     for claim in found.claims:
         least = "" if claim.least is None else f", at least {claim.least:,}"
-        said = f"{mark(claim.holds, out)} {printable(claim.claim)}: {COUNTED[claim.counted]}{least}"
+        # What couldn't be counted gets no tick.
+        sign = "?" if claim.holds and claim.counted == "nothing" else mark(claim.holds, out)
+        said = f"{sign} {printable(claim.claim)}: {COUNTED[claim.counted]}{least}"
         out.print(said, style=None if claim.holds else "red", soft_wrap=True)
     for problem in found.problems:
         out.print(f"{mark(False, out)} {printable(problem)}", style="red", soft_wrap=True)

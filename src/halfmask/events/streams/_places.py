@@ -30,7 +30,7 @@ def check_free(path: Path, *, overwrite: bool) -> None:
     if not overwrite:
         raise ReleaseError(
             "The output exists, or what an earlier run left of it: OUT, or OUT.partial.",
-            hint="Choose another name, or allow it to be overwritten.",
+            hint="Choose another name, or allow it to be overwritten: --overwrite.",
         )
     if path.is_dir() and any(not each.name.startswith("part-") for each in path.iterdir()):
         raise ReleaseError(

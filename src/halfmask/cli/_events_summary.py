@@ -1,0 +1,102 @@
+"""What ``halfmask events run`` says when it is done: counts, in words, and where things lie."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from halfmask.cli._console import listing, printable
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from halfmask.events import EventPolicy, RunSummary
+    from halfmask.events.report import Reports
+
+__all__ = ["show_run", "show_written"]
+
+#: What helps where a rule couldn't work on values. The others speak for themselves.
+_HELP = {
+    "no-zone": "say zoneless in the rule, or zone in [stream]",
+    "no-scope": "the events lack the session or tenant of [stream]",
+    "no-entity": "the events lack the entity of [stream]",
+    "not-in-table": "say other in the rule, or add to the table",
+    "wrong-type": "not a value that the action is for",
+    "unknown-unit": "say units in the rule",
+}
+#: Of what stands between rules and output; what isn't here is said by its name.
+_STAGE = {
+    "events-written": "events were written",
+    "events-waiting": "events wait for their window to close",
+    "events-held": "events were held back, which too few people share",
+    "elements-held": "elements were held back, which too few people share",
+    "values-left-out": "values were left out by that",
+    "cells-written": "cells were written",
+    "cells-held": "cells were held back, which are of too few",
+    "late": "events came after their window was closed",
+    "unread-numbers": "values of measures aren't numbers",
+    "no-time": "events have no time that can be read, and were left out; see time and zone of "
+    "[stream]",
+}
+
+
+def show_run(summary: RunSummary, policy: EventPolicy, err: Console) -> None:
+    """Say in counts what was done."""
+    bad = sum(summary.bad.values())
+    again = ", going on from a checkpoint" if summary.resumed else ""
+    err.print(
+        f"Read {summary.events:,} events{again}; {summary.passed:,} passed the rules, "
+        f"{summary.held:,} were held back, {bad:,} lines were no events.",
+        soft_wrap=True,
+    )
+    for reason, count in summary.bad.items():
+        places = ", ".join(
+            f"{line:,}" if file == 1 else f"{line:,} of file {file}"
+            for file, line in summary.bad_lines.get(reason, ())
+        )
+        err.print(f"- {reason}: {count:,}, the first in line {places}", soft_wrap=True)
+    if summary.failures:
+        _show_failures(summary, policy, err)
+    if summary.unmet and summary.events:
+        said = ", ".join(f"{rule} ({_path(policy, rule)})" for rule in summary.unmet)
+        err.print(
+            f"No event had the path of rule {said}. halfmask events describe lists all paths.",
+            soft_wrap=True,
+        )
+    if summary.clock_went_back:
+        err.print(
+            f"{summary.clock_went_back:,} events are earlier than the one before.", soft_wrap=True
+        )
+    for name, count in summary.source.items():
+        err.print(f"{name}: {count:,}", soft_wrap=True)
+    for name, count in summary.stage.items():
+        if count and name in _STAGE:
+            err.print(f"{count:,} {_STAGE[name]}.", soft_wrap=True)
+        elif count and name != "events":
+            err.print(f"{name}: {count:,}", soft_wrap=True)
+
+
+def show_written(out: str, written: Reports | None, err: Console) -> None:
+    """Say where the output and what was written beside it lie, and what is to be done with it."""
+    err.print(f"\nOutput    {printable(out)}", soft_wrap=True)
+    if written is not None:
+        paths = (written.manifest_path, written.report_path)
+        manifest, page = (printable(str(path)) for path in paths)
+        err.print(f"Manifest  {manifest}, leaves with it", soft_wrap=True)
+        err.print(f"Report    {page}, stays with you", soft_wrap=True)
+        err.print(f"Recount   halfmask events verify {printable(out)}", soft_wrap=True)
+
+
+def _show_failures(summary: RunSummary, policy: EventPolicy, err: Console) -> None:
+    err.print("\nValues that a rule couldn't work on", style="bold")
+    shown = listing("rule", "path", "reason", "values", "", right=("rule", "values"))
+    for rule, reason, count in summary.failures:
+        path = _path(policy, rule)
+        helps = _HELP.get(reason, "")
+        shown.add_row(str(rule), path, reason, f"{count:,}", helps)
+    err.print(shown)
+
+
+def _path(policy: EventPolicy, rule: int) -> str:
+    """Return the path of a rule by its number; "?" of a number that isn't one's."""
+    number = rule - 1
+    return printable(policy.rules[number].path) if 0 <= number < len(policy.rules) else "?"

@@ -46,7 +46,7 @@ from halfmask.kernels import (
 )
 from halfmask.vault import Secret
 
-from halfmask.kernels import json_numbers, json_write, rounding  # isort: skip # by what they are of
+from halfmask.kernels import json_join, json_numbers, json_write, rounding  # isort: skip # by what they are of
 
 PIECES = [b'"', b"\\", b"\\u", b"\\ud800", b"{", b"]", b",", b"-", b".", b"\xed\xa0", b"\xe2"]
 
@@ -142,6 +142,7 @@ def install():
         rounding: ("round_tokens",),
         json_numbers: ("write_decimals",),
         json_write: ("write_lines",),
+        json_join: ("join_column",),
     }
     for module, names in entries.items():
         for name in names:

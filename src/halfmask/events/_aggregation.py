@@ -50,6 +50,8 @@ class Aggregation:
     windows is counted in both. Events without an entity count as events, not as entities.
     """
 
+    forgets = False
+
     def __init__(self, policy: EventPolicy) -> None:
         self._clock = EventClock(policy)
         self._gatherings = [

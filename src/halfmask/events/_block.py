@@ -12,6 +12,8 @@ import numpy as np
 
 from halfmask._errors import DataError, ParameterError
 from halfmask.events._bad_lines import BadLines
+from halfmask.events._buffers import Lease
+from halfmask.events._columns import NEVER, Columns
 from halfmask.events._limits import Limits
 from halfmask.events._paths import Path, Step
 from halfmask.events._values import Kind, Level, Values
@@ -19,6 +21,7 @@ from halfmask.events._values import Kind, Level, Values
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from halfmask.events._context import Context
     from halfmask.events._path_tree import PathTree, Sprout
 
 __all__ = ["Block", "scan_block"]
@@ -28,65 +31,10 @@ _PADDING = 128
 #: What is noted of a line has slots of 32 bits.
 _LARGEST = (1 << 31) - (1 << 16)
 _LEAST_LOG = 1 << 10
+#: Bytes of a block from which others can be told.
+_LEAST_LEARNED = 1 << 16
 _MOST_GAPS = 1 << 10
-#: The room of a node whose values aren't noted: no slot is beyond it.
-_NEVER = 1 << 62
 _BOM = b"\xef\xbb\xbf"
-
-
-@dataclass(slots=True, eq=False, kw_only=True)
-class _Columns:
-    """What a scan notes: one run of slots for each node, one behind the other."""
-
-    base: NDArray[np.int64]
-    room: NDArray[np.int64]
-    kinds: NDArray[np.uint8]
-    starts: NDArray[np.int64]
-    stops: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, room: NDArray[np.int64]) -> _Columns:
-        """Return columns with so much room for each node; none where it is `_NEVER` noted."""
-        ends = np.cumsum(np.where(room == _NEVER, 0, room))
-        total = int(ends[-1])
-        return cls(
-            base=np.concatenate([np.zeros(1, dtype=np.int64), ends[:-1]]),
-            room=room,
-            kinds=np.zeros(total, dtype=np.uint8),
-            starts=np.zeros(total, dtype=np.int64),
-            stops=np.zeros(total, dtype=np.int64),
-        )
-
-    def limits(self, flags: NDArray[np.uint8]) -> NDArray[np.int64]:
-        """Return the room of each node, 0 where only its containers are noted."""
-        from halfmask.kernels.json_state import RECORDED  # noqa: PLC0415 # as above
-
-        return np.where(flags[: len(self.room)] & RECORDED, self.room, 0)
-
-    def widened(self, room: NDArray[np.int64]) -> _Columns:
-        """Return the same with more room."""
-        other = _Columns.of(room)
-        for node in np.flatnonzero((self.room > 0) & (self.room != _NEVER)).tolist():
-            here, there = int(self.base[node]), int(other.base[node])
-            count = int(self.room[node])
-            for name in ("kinds", "starts", "stops"):
-                getattr(other, name)[there : there + count] = getattr(self, name)[
-                    here : here + count
-                ]
-        return other
-
-    def of_node(
-        self, node: int, slots: int
-    ) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
-        """Return the kinds, starts and stops of a node's slots."""
-        room = int(self.room[node])
-        here = slice(int(self.base[node]), int(self.base[node]) + min(slots, room))
-        columns = self.kinds[here], self.starts[here], self.stops[here]
-        if room >= slots:
-            return columns
-        kinds, starts, stops = (np.zeros(slots, dtype=each.dtype) for each in columns)
-        kinds[:room], starts[:room], stops[:room] = columns
-        return kinds, starts, stops
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -108,6 +56,11 @@ class Block:
     paths
         The places that values can be asked for: those that were named, and those that stars were
         found to mean. An order isn't promised.
+    room
+        What the block's memory is taken by, and that of what becomes of it.
+    ahead
+        What became of places already, by rules that look at the block alone, with what each of
+        these rules couldn't do; filled by whoever scanned it.
 
     **Guarantees** - Only what the tree of paths names can be asked for. Two blocks of the same
     lines and tree are the same.
@@ -125,7 +78,11 @@ class Block:
     paths: tuple[str, ...]
     _data: NDArray[np.uint8] = field(repr=False)
     _sprout: Sprout = field(repr=False)
-    _columns: _Columns = field(repr=False)
+    _columns: Columns = field(repr=False)
+    room: Lease = field(repr=False)
+    ahead: dict[str, tuple[Values, list[tuple[int, Context]]]] = field(
+        repr=False, default_factory=dict
+    )
     _made: dict[str, Values] = field(repr=False, default_factory=dict)
 
     def values(self, path: str | Path) -> Values:
@@ -152,9 +109,15 @@ class Block:
             self._made[place.place] = self._values(node, self.levels[place.level])
         return self._made[place.place]
 
+    def release(self) -> None:
+        """Let the block's memory be used again: no values of it may be looked at any more."""
+        self._made.clear()
+        self.ahead.clear()
+        self.room.release()
+
     def _values(self, node: int, level: Level) -> Values:
         kinds, starts, stops = self._columns.of_node(node, level.slots)
-        arrays = kinds == Kind.ARRAY
+        arrays = kinds == int(Kind.ARRAY)
         if arrays.any():
             starts, stops = np.where(arrays, 0, starts), np.where(arrays, 0, stops)
         return Values(level=level, kinds=kinds, data=self._data, starts=starts, stops=stops)
@@ -166,6 +129,8 @@ def scan_block(
     limits: Limits | None = None,
     *,
     first_line: int = 1,
+    lease: Lease | None = None,
+    own: bytearray | None = None,
 ) -> Block:
     r"""Read lines of JSON, one event each: check them wholly, keep what is named.
 
@@ -183,11 +148,16 @@ def scan_block(
         What is refused for its size; None: `Limits()`.
     first_line
         The number of the first line.
+    lease
+        What the block's memory is taken by; None: fresh memory.
+    own
+        Memory in which the data stands first, with 128 bytes behind it: it becomes the block's own,
+        which writes into it. None: the data is copied.
 
     Returns
     -------
     Block
-        Events of the lines that were accepted. The bytes aren't held on to.
+        Events of the lines that were accepted. The bytes aren't held on to, but for `own`.
 
     Raises
     ------
@@ -210,7 +180,8 @@ def scan_block(
     >>> block.bad[0].line, block.bad[0].reason
     (3, <Reason.NOT_JSON: 'not-json'>)
     """
-    return _Scan(data, tree.sprout(), limits or Limits(), first_line).block()
+    scan = _Scan(data, tree.sprout(), limits or Limits(), first_line, lease or Lease(), own)
+    return scan.block()
 
 
 class _Scan:
@@ -220,13 +191,19 @@ class _Scan:
     SPARSENESS: ClassVar[int] = 24
 
     def __init__(
-        self, data: bytes | bytearray | memoryview, sprout: Sprout, limits: Limits, first_line: int
+        self,
+        data: bytes | bytearray | memoryview,
+        sprout: Sprout,
+        limits: Limits,
+        first_line: int,
+        lease: Lease,
+        own: bytearray | None,
     ) -> None:
         from halfmask.kernels.json_gaps import GAP  # noqa: PLC0415 # numba is slow to import
         from halfmask.kernels.json_state import FRAME, State  # noqa: PLC0415 # as above
         from halfmask.kernels.line_ends import count_lines  # noqa: PLC0415 # as above
 
-        self.sprout, self.limits = sprout, limits
+        self.sprout, self.limits, self.lease = sprout, limits, lease
         self.named = sprout.count
         given = memoryview(data).cast("B")
         if len(given) > _LARGEST:
@@ -236,15 +213,18 @@ class _Scan:
             )
         marked = first_line == 1 and bytes(given[: len(_BOM)]) == _BOM
         self.size = len(given) + (not given or given[-1] != ord("\n"))
-        self.data = np.empty(len(given) + _PADDING, dtype=np.uint8)
-        self.data[: len(given)] = given
+        if own is None:
+            self.data = lease.array(len(given) + _PADDING, np.uint8)
+            self.data[: len(given)] = given
+        else:
+            self.data = np.frombuffer(own, dtype=np.uint8)[: len(given) + _PADDING]
         self.data[len(given) :] = ord("\n")
         if not given:
             self.size = 0
         most = count_lines(self.data, self.size)
         self.lines = np.empty(most, dtype=np.int64)
         self.bad = np.empty((most, 4), dtype=np.int64)
-        self.columns = _Columns.of(self._rooms(0, 64 + self.size // self.SPARSENESS))
+        self.columns = Columns.of(self._rooms(), lease)
         self.log = np.empty(_LEAST_LOG + limits.depth, dtype=np.int64)
         self.gaps = np.zeros(_MOST_GAPS * GAP, dtype=np.int64)
         self.stack = np.zeros((limits.depth + 1) * FRAME, dtype=np.int64)
@@ -262,6 +242,7 @@ class _Scan:
                 self._lengthen()
             else:
                 self._grow(element=why == json_state.NEW_ELEMENT)
+        self._learn()
         state, place = self.state, json_state.State
         events, refused = int(state[place.EVENTS]), int(state[place.BAD])
         sprout = self.sprout
@@ -276,6 +257,7 @@ class _Scan:
             _data=self.data,
             _sprout=sprout,
             _columns=self.columns,
+            room=self.lease,
         )
 
     def _run(self) -> int:
@@ -311,14 +293,28 @@ class _Scan:
             self.bad,
         )
 
-    def _rooms(self, first: int, count: int) -> NDArray[np.int64]:
-        """Return how much room each node is given from a node on."""
+    def _rooms(self, *, first: int = 0, at_first: bool = True) -> NDArray[np.int64]:
+        """Return how much room nodes are given: a quarter more than such lines took before."""
         from halfmask.kernels.json_state import RECORDED  # noqa: PLC0415 # as above
 
         tree = self.sprout
         here = slice(first, tree.count)
         noted = (tree.flags[here] & RECORDED > 0) | (tree.element[here] >= 0)
-        return np.where(noted, count, _NEVER)
+        if not at_first:
+            return np.where(noted, 0, NEVER)
+        shares = [tree.density.get(n, 1 / self.SPARSENESS) for n in range(len(tree.levels))]
+        count = 64 + (1.25 * self.size * np.array(shares)).astype(np.int64)
+        return np.where(noted, count[tree.level[here]], NEVER)
+
+    def _learn(self) -> None:
+        """Remember how many slots there are for each byte, for the blocks that follow."""
+        from halfmask.kernels.json_state import State  # noqa: PLC0415 # as above
+
+        tree = self.sprout
+        if self.size > _LEAST_LEARNED:
+            counts = tree.counts[: len(tree.levels)] / self.size
+            tree.density.update(enumerate(counts[: tree.named_levels].tolist()))
+            tree.density[0] = int(self.state[State.EVENTS]) / self.size
 
     def _lengthen(self) -> None:
         """Make room for the value, or the line, that the scan stands before."""
@@ -330,8 +326,13 @@ class _Scan:
             self.log = np.empty(length + self.limits.depth, dtype=np.int64)
             return
         room = self.columns.room.copy()
-        room[node] = 64 + slot + slot // 2
-        self.columns = self.columns.widened(room)
+        # Nodes that are named are given room together: each time, all is copied.
+        alike = np.arange(self.sprout.count) == node
+        if node < self.named:
+            alike |= self.sprout.level[: self.sprout.count] == self.sprout.level[node]
+            alike[self.named :] = False
+        room = np.where(alike & (room != NEVER), np.maximum(room, 64 + 2 * slot), room)
+        self.columns = self.columns.widened(room, self.lease)
 
     def _grow(self, *, element: bool) -> None:
         """Place a field or an array that only a star names, or refuse its line."""
@@ -350,18 +351,18 @@ class _Scan:
         columns = self.columns
         known = len(columns.room)
         # A node may have got elements, whose array is noted from now on.
-        room = np.where(columns.room == _NEVER, self._rooms(0, 0)[:known], columns.room)
-        columns.room = np.concatenate([room, self._rooms(known, 0)])
+        room = np.where(columns.room == NEVER, self._rooms(at_first=False)[:known], columns.room)
+        columns.room = np.concatenate([room, self._rooms(first=known, at_first=False)])
         columns.base = np.concatenate([columns.base, np.zeros(len(columns.room) - known, np.int64)])
 
 
-def _levels(events: int, sprout: Sprout, columns: _Columns) -> dict[str, Level]:
+def _levels(events: int, sprout: Sprout, columns: Columns) -> dict[str, Level]:
     levels = [Level.of_events(events)]
     for node in sprout.levels[1:]:
         array = int(sprout.parents[node])
         above = levels[int(sprout.level[array])]
         kinds, _, sizes = columns.of_node(array, above.slots)
-        present = kinds == Kind.ARRAY
+        present = kinds == int(Kind.ARRAY)
         path = str(Path(steps=sprout.steps[node]))
         levels.append(Level.under(above, path, np.where(present, sizes, 0), present=present))
     return {level.path: level for level in levels}

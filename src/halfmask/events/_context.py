@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from halfmask.events._buffers import Lease
 from halfmask.events._levels import brought
 from halfmask.events._values import Kind
 
@@ -33,11 +34,14 @@ class Scene:
         How many events the block has.
     first_event
         The number in the stream of its first event, from 0.
+    room
+        What memory is taken by that is used until the block is written.
     """
 
     read: Callable[[str], Values]
     events: int
     first_event: int
+    room: Lease = field(default_factory=Lease)
     refused: NDArray[np.bool_] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -60,6 +64,11 @@ class Context:
     path: str
     failures: Counter[str] = field(default_factory=Counter)
     failed: NDArray[np.bool_] | None = None
+
+    @property
+    def room(self) -> Lease:
+        """What memory is taken by that is used until the block is written."""
+        return self.scene.room
 
     @property
     def first_event(self) -> int:
@@ -92,18 +101,20 @@ class Context:
 
     def scalars(self, values: Values, *kinds: Kind) -> NDArray[np.bool_]:
         """Return where values are of some kinds; others but NULL and MISSING are failures."""
-        table = np.zeros(len(Kind), np.bool_)
-        table[list(kinds)] = True
-        fits = np.asarray(table[values.kinds], np.bool_)
-        table[: Kind.NULL + 1] = True
-        right = table[values.kinds]
-        if not right.all():
-            self.fail("wrong-type", values.level, ~right)
+        # All kinds that are asked for stand together in the order of kinds.
+        first, last = int(min(kinds)), int(max(kinds))
+        fits = (values.kinds >= first) & (values.kinds <= last)
+        if not fits.all():
+            self.fail("wrong-type", values.level, ~fits & (values.kinds > int(Kind.NULL)))
         return fits
 
 
 class Applier(Protocol):
-    """An action, made ready: with its keys, tables and state."""
+    """An action, made ready: with its keys, tables and state.
+
+    One that has a true `is_local` gives the same for a block whatever blocks were before it, and
+    several threads may use it: its work is done ahead, while earlier blocks are worked on.
+    """
 
     def apply(self, values: Values, context: Context) -> Values:
         """Return what becomes of values: one slot for each, MISSING where it is dropped.

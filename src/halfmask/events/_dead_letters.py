@@ -46,7 +46,7 @@ class DeadLetters:
         self, path: str | Path, *, with_content: bool = False, overwrite: bool = False
     ) -> None:
         self._path = Path(path)
-        self._with_content = with_content
+        self.with_content = with_content
         self._overwrite = overwrite
         self._file: BinaryIO | None = None
         self._length = 0
@@ -107,8 +107,8 @@ class DeadLetters:
                 "line": bad.line,
                 "reason": str(bad.reason),
             }
-            if self._with_content and bad.reason != Reason.TOO_LONG:
-                told |= _content(chunk.data[bad.start : bad.stop])
+            if self.with_content and bad.reason != Reason.TOO_LONG:
+                told |= _content(bytes(chunk.view[bad.start : bad.stop]))
             yield told
 
     def _put(self, data: bytes) -> None:

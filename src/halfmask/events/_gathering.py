@@ -125,7 +125,7 @@ def _measure(
         context = Context(scene=scene, path=measure.path)
         units = () if measure.unit is None else (measure.unit,)
         numbers = Quantities.read(values, context, units)
-        scalar = (values.kinds > Kind.NULL) & (cells >= 0)
+        scalar = (values.kinds > int(Kind.NULL)) & (cells >= 0)
         unread["unread-numbers"] += int(np.count_nonzero(scalar & ~numbers.fits))
         for cell, run in number_runs(cells, numbers):
             known[cell].measures[number].add(run)
@@ -133,7 +133,7 @@ def _measure(
         for cell, word in words_by_cell(cells, values):
             known[cell].measures[number].words.add(word)
     else:
-        there = (values.kinds > Kind.NULL) & (cells >= 0)
+        there = (values.kinds > int(Kind.NULL)) & (cells >= 0)
         for cell, count in _counted(np.sort(cells[there])):
             known[cell].measures[number].count += count
 

@@ -196,7 +196,7 @@ def _runs(starts: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.in
 
 def _compacted(values: Values) -> Values:
     """Return the same values with their tokens one behind the other, and no other bytes."""
-    scalar = (values.kinds >= Kind.INTEGER) & (values.kinds < Kind.OBJECT)
+    scalar = (values.kinds >= int(Kind.INTEGER)) & (values.kinds < int(Kind.OBJECT))
     counts = np.where(scalar, values.stops - values.starts, 0)
     stops = np.cumsum(counts)
     index = _runs(np.where(scalar, values.starts, 0), counts)

@@ -78,6 +78,8 @@ class Holding:
     dropped leave as a part of their own.
     """
 
+    forgets = False
+
     def __init__(self, policy: EventPolicy, *, folder: Path | None = None) -> None:
         self._policy = policy
         self._clock = EventClock(policy)

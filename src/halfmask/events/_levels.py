@@ -92,7 +92,7 @@ def merged(columns: Sequence[Values]) -> Values:
     """Return, for each slot, the first of some columns that has a value there."""
     found = columns[0]
     for other in columns[1:]:
-        take = (found.kinds == Kind.MISSING) & (other.kinds != Kind.MISSING)
+        take = (found.kinds == int(Kind.MISSING)) & (other.kinds != int(Kind.MISSING))
         if not take.any():
             continue
         shift = len(found.data)

@@ -51,7 +51,7 @@ class Notices:
         followed = frozenset(block.paths)
         for number in sorted(self._unmet):
             path = self._rules[number]
-            if path in followed and (block.values(path).kinds != Kind.MISSING).any():
+            if path in followed and (block.values(path).kinds != int(Kind.MISSING)).any():
                 self._unmet.discard(number)
         if self._time in followed:
             self._watch(block, self._time)

@@ -62,6 +62,10 @@ class Sprout:
         self.steps: list[tuple[str | Step, ...]] = []
         self.nodes: dict[tuple[str | Step, ...], int] = {}
         self.levels: list[int] = [0]
+        #: Slots of each level for each byte of a block, as blocks before had them: a guess at how
+        #: much room is needed, that all blocks of a tree share.
+        self.density: dict[int, float] = {}
+        self.named_levels = 1
         self._states: list[_State] = []
         self.flags = np.zeros(_LEAST_NODES, dtype=np.uint8)
         self.element = np.full(_LEAST_NODES, -1, dtype=np.int32)
@@ -81,6 +85,7 @@ class Sprout:
         tree = cls(patterns)
         state = {(p, at) for p, steps in enumerate(patterns) for at in closure(steps, {0})}
         tree._add(-1, (), frozenset(state))
+        tree.named_levels = len(tree.levels)
         tree._enter()
         return tree
 

@@ -57,6 +57,11 @@ class RuleAt:
         return cls(number=number, kinds=rule.place.kinds, when=rule.when, appliers=appliers)
 
     @property
+    def is_local(self) -> bool:
+        """Whether what it does with a block depends on that block alone."""
+        return all(getattr(applier, "is_local", False) for applier in self.appliers)
+
+    @property
     def picks(self) -> bool:
         """Whether it is for some values alone."""
         return bool(self.when) or len(self.kinds) < len(Kind) - 1
@@ -89,11 +94,16 @@ class PathRules:
     path: str
     rules: Sequence[RuleAt]
 
+    @property
+    def is_local(self) -> bool:
+        """Whether what they do with a block depends on that block alone."""
+        return all(rule.is_local for rule in self.rules)
+
     def apply(self, values: Values, scene: Scene, done: Callable[[int, Context], None]) -> Values:
         """Return what becomes of the values of the path."""
         if len(self.rules) == 1 and not self.rules[0].picks:
             return self._by(self.rules[0], values, scene, done)
-        left = values.kinds != Kind.MISSING
+        left = values.kinds != int(Kind.MISSING)
         made: list[Values] = []
         for rule in self.rules:
             context = Context(scene=scene, path=self.path)

@@ -73,7 +73,7 @@ class Quantities:
         fits &= places >= 0
         suffixes = tuple(written_text(unit) for unit in units)
         suffix = np.full(count, -1, np.int32)
-        texts = fits & (values.kinds == Kind.STRING)
+        texts = fits & (values.kinds == int(Kind.STRING))
         for number, word in enumerate(suffixes):
             suffix[texts & _ends_with(values.data, ends, stops, word)] = number
         context.fail("unknown-unit", level, texts & (suffix < 0))
@@ -100,7 +100,7 @@ class Quantities:
         return with_nulls(self._suffixed(numbers), self.source)
 
     def _suffixed(self, numbers: Values) -> Values:
-        texts = (self.suffix >= 0) & (numbers.kinds != Kind.MISSING)
+        texts = (self.suffix >= 0) & (numbers.kinds != int(Kind.MISSING))
         if not texts.any():
             return numbers
         codes, tokens = numbers.distinct()
@@ -115,12 +115,14 @@ class Quantities:
             made.append(
                 (Kind.STRING, token + self.suffixes[suffix]) if suffix >= 0 else (kind, token)
             )
-        return only(Values.from_tokens(numbers.level, where, made), numbers.kinds != Kind.MISSING)
+        return only(
+            Values.from_tokens(numbers.level, where, made), numbers.kinds != int(Kind.MISSING)
+        )
 
 
 def with_nulls(values: Values, source: Values) -> Values:
     """Return values with NULL wherever the source has it."""
-    nulls = source.kinds == Kind.NULL
+    nulls = source.kinds == int(Kind.NULL)
     if not nulls.any():
         return values
     return Values(

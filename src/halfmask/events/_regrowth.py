@@ -87,7 +87,10 @@ class Regrowth:
 
     def __post_init__(self) -> None:
         self.scene = Scene(
-            read=self.original, events=self.block.n_events, first_event=self.first_event
+            read=self.original,
+            events=self.block.n_events,
+            first_event=self.first_event,
+            room=self.block.room,
         )
         if not self.rules:
             return

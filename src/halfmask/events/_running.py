@@ -199,7 +199,12 @@ class Running:
     def _work(self) -> bool:
         """Take blocks from the source until there are no more; return whether that was the end."""
         blocks = scanned_ahead(
-            self.source, self.transform, self._position, stop=self.stop, threads=self.threads
+            self.source,
+            self.transform,
+            self._position,
+            stop=self.stop,
+            threads=self.threads,
+            in_place=self.letters is None or not self.letters.with_content,
         )
         due = time.monotonic() + self.every
         with ThreadPoolExecutor(1, "events-write") as writer, closing(blocks):
@@ -255,6 +260,9 @@ class Running:
                     self._bad_at(bad.reason, chunk.file, bad.line)
         if self.letters is not None:
             self.letters.write(chunk, None if changed is None else block)
+        if self.stage.forgets:
+            block.release()
+            chunk.release()
         if state is not None:
             self._save("running", chunk.position, state)
 

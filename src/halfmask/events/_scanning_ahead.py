@@ -24,11 +24,18 @@ class _Ahead:
     """Fills a queue with chunks, each with the block that it is scanned into."""
 
     def __init__(
-        self, source: Source, transform: Transform, position: Position | None, *, threads: int
+        self,
+        source: Source,
+        transform: Transform,
+        position: Position | None,
+        *,
+        threads: int,
+        in_place: bool,
     ) -> None:
         self._source = source
         self._transform = transform
         self._position = position
+        self._in_place = in_place
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="events-scan")
         self._queue: queue.Queue[tuple[Chunk, Future[Block]] | BaseException | None] = queue.Queue(
             _AHEAD
@@ -61,7 +68,10 @@ class _Ahead:
         try:
             for chunk in self._source.chunks(self._position, self._halt):
                 future = self._pool.submit(
-                    self._transform.scan, chunk.data, first_line=chunk.first_line
+                    self._transform.scan,
+                    chunk.view,
+                    first_line=chunk.first_line,
+                    own=chunk.buffer if self._in_place else None,
                 )
                 self._put((chunk, future))
                 if self._halt.is_set():
@@ -84,6 +94,7 @@ def scanned_ahead(
     *,
     stop: threading.Event,
     threads: int,
+    in_place: bool,
 ) -> Generator[tuple[Chunk, Block]]:
     """Yield the chunks of a source from a position on, each with its block, in order.
 
@@ -99,10 +110,13 @@ def scanned_ahead(
         Ends it between two blocks.
     threads
         How many blocks are scanned at once.
+    in_place
+        Whether lines may be written over while they are scanned: nobody wants them as they were.
 
     Raises
     ------
     DataError
         What the source raises, once all blocks before have been yielded.
     """
-    return _Ahead(source, transform, position, threads=threads).items(stop)
+    ahead = _Ahead(source, transform, position, threads=threads, in_place=in_place)
+    return ahead.items(stop)

@@ -24,6 +24,11 @@ class Stage(Protocol):
     nothing had been between. Lines are whole: what is returned is empty or ends in a line feed.
     """
 
+    @property
+    def forgets(self) -> bool:
+        """Whether it looks at no block once it gave back its lines: its memory is used again."""
+        ...
+
     def take(self, changed: Changed, block: Block) -> bytes:
         """Take a block in, and return the lines that may leave now.
 
@@ -68,6 +73,8 @@ class Stage(Protocol):
 
 class Straight:
     """Writes what comes: the stage of a run that has no other."""
+
+    forgets = True
 
     def take(self, changed: Changed, block: Block) -> bytes:  # noqa: ARG002 # a Stage's
         """Return all lines of the block that the rules let out."""

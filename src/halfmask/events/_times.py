@@ -67,7 +67,7 @@ def read_times(
     level = values.level
     numeric = (Kind.INTEGER, Kind.NUMBER) if unit is not None else ()
     context.scalars(values, Kind.STRING, *numeric)
-    texts = values.kinds == Kind.STRING
+    texts = values.kinds == int(Kind.STRING)
     starts, stops = np.where(texts, values.starts, 0), np.where(texts, values.stops, 0)
     utc, found = np.empty(len(texts), np.int64), np.empty(len(texts), np.uint8)
     parse_times(values.data, starts, stops, utc, found)
@@ -93,7 +93,7 @@ def read_times(
 
 def _counted(values: Values, context: Context, unit: Unit) -> Times:
 
-    numbers = only(values, (values.kinds == Kind.INTEGER) | (values.kinds == Kind.NUMBER))
+    numbers = only(values, (values.kinds == int(Kind.INTEGER)) | (values.kinds == int(Kind.NUMBER)))
     read = Quantities.read(numbers, context, ())
     digits = _DIGITS[unit]
     fits = read.fits.copy()

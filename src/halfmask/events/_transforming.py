@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,8 @@ import numpy as np
 
 from halfmask._errors import DataError, KeyMismatchError, ParameterError
 from halfmask.events._block import Block, scan_block
+from halfmask.events._buffers import Buffers
+from halfmask.events._context import Context, Scene
 from halfmask.events._keys import EventKeys
 from halfmask.events._limits import Limits
 from halfmask.events._naming import Naming
@@ -26,7 +29,7 @@ from halfmask.events.actions import RecodeMany, Supplies
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from halfmask.events._context import Context
+    from halfmask.events._buffers import Lease
     from halfmask.events._policy import EventPolicy
     from halfmask.events._shape import OutputShape
     from halfmask.events._tables import SecretTable
@@ -54,16 +57,21 @@ class Changed:
         The level of the events.
     wanted
         Which events are written.
+    room
+        What the block's memory is taken by.
     """
 
     shape: OutputShape
     columns: Mapping[str, Values]
     events: Level
     wanted: NDArray[np.bool_]
+    room: Lease
 
     def written(self) -> bytes:
         """Return the lines."""
-        return write_block(self.shape, self.columns, events=self.events, wanted=self.wanted)
+        return write_block(
+            self.shape, self.columns, events=self.events, wanted=self.wanted, room=self.room
+        )
 
 
 class Transform:
@@ -136,6 +144,7 @@ class Transform:
         self.policy = policy
         self.tally = Tally()
         self.limits = limits or Limits()
+        self._buffers = Buffers()
         self._secret = secret
         self._supplies = Supplies(
             keys=EventKeys(secret=secret, release=policy.release),
@@ -169,8 +178,16 @@ class Transform:
         """
         return self.change(self.scan(data)).written()
 
-    def scan(self, data: bytes, *, first_line: int | None = None) -> Block:
+    def scan(
+        self,
+        data: bytes | memoryview,
+        *,
+        first_line: int | None = None,
+        own: bytearray | None = None,
+    ) -> Block:
         """Return a block of whole lines as columns; needs no state.
+
+        Rules that look at nothing but a block's own values are applied here already.
 
         Parameters
         ----------
@@ -178,9 +195,25 @@ class Transform:
             Lines.
         first_line
             The number of the first; by default that behind all lines that were changed so far.
+        own
+            As of `scan_block`.
         """
         first = self.tally.lines + 1 if first_line is None else first_line
-        return scan_block(data, self._tree, self.limits, first_line=first)
+        lease = self._buffers.lease()
+        block = scan_block(data, self._tree, self.limits, first_line=first, lease=lease, own=own)
+        if not self._containers:
+            self._work_ahead(block)
+        return block
+
+    def _work_ahead(self, block: Block) -> None:
+        """Let those rules do their work that look at nothing but the block."""
+        scene = Scene(read=block.values, events=block.n_events, first_event=0, room=block.room)
+        for path in block.paths:
+            rules = self._rules.get(path)
+            if rules is not None and rules.rules and rules.is_local:
+                notes: list[tuple[int, Context]] = []
+                done = partial(_append, notes)
+                block.ahead[path] = rules.apply(block.values(path), scene, done), notes
 
     def change(self, block: Block) -> Changed:
         """Return a block after its rules; blocks must come in their order.
@@ -203,9 +236,20 @@ class Transform:
         met = [path for path in block.paths if self._at(path).rules]
         shape, order = self._naming.shape(met)
         for path in order:
-            columns[path] = self._at(path).apply(grown.values(path), grown.scene, done)
+            if path in block.ahead:
+                columns[path], notes = block.ahead[path]
+                for number, context in notes:
+                    done(number, context)
+            else:
+                columns[path] = self._at(path).apply(grown.values(path), grown.scene, done)
         self._count(block, refused)
-        return Changed(shape=shape, columns=columns, events=block.levels[""], wanted=~refused)
+        return Changed(
+            shape=shape,
+            columns=columns,
+            events=block.levels[""],
+            wanted=~refused,
+            room=block.room,
+        )
 
     def state(self) -> bytes:
         """Return what the transform knows of the stream so far, for `restore`.
@@ -343,3 +387,7 @@ class Transform:
         self.tally.written += block.n_events - held
         for bad in block.bad:
             self.tally.bad[str(bad.reason)] += 1
+
+
+def _append(notes: list[tuple[int, Context]], number: int, context: Context) -> None:
+    notes.append((number, context))

@@ -15,6 +15,7 @@ import numpy as np
 
 from halfmask._errors import ParameterError
 from halfmask._validation import integer_at_least
+from halfmask.events._buffers import Lease
 from halfmask.events._level import Level
 
 if TYPE_CHECKING:
@@ -207,14 +208,25 @@ class Values:
 
     @classmethod
     def from_integers(
-        cls, level: Level, numbers: NDArray[np.int64], present: NDArray[np.bool_]
+        cls,
+        level: Level,
+        numbers: NDArray[np.int64],
+        present: NDArray[np.bool_],
+        *,
+        room: Lease | None = None,
     ) -> Values:
         """Return whole numbers; MISSING where `present` is False."""
-        return cls.from_decimals(level, numbers, 0, present)
+        return cls.from_decimals(level, numbers, 0, present, room=room)
 
     @classmethod
     def from_decimals(
-        cls, level: Level, units: NDArray[np.int64], decimals: int, present: NDArray[np.bool_]
+        cls,
+        level: Level,
+        units: NDArray[np.int64],
+        decimals: int,
+        present: NDArray[np.bool_],
+        *,
+        room: Lease | None = None,
     ) -> Values:
         """Return numbers with a fixed count of digits behind the point.
 
@@ -228,6 +240,8 @@ class Values:
             0 to 18; 0 writes whole numbers.
         present
             Which slots have one; others are MISSING.
+        room
+            What memory is taken by; None: fresh memory.
 
         Examples
         --------
@@ -246,9 +260,9 @@ class Values:
                 "The 'decimals' parameter of Values.from_decimals must be an int in the range "
                 f"[0, 18]. Got {decimals} instead."
             )
-        data = np.empty(LONGEST * len(units), dtype=np.uint8)
-        starts = np.empty(len(units), dtype=np.int64)
-        stops = np.empty(len(units), dtype=np.int64)
+        room = Lease() if room is None else room
+        data = room.array(LONGEST * len(units), np.uint8)
+        starts, stops = room.array(len(units), np.int64), room.array(len(units), np.int64)
         units = np.ascontiguousarray(units, dtype=np.int64)
         size = write_decimals(units, decimals, present, data, starts, stops)
         kind = Kind.NUMBER if decimals else Kind.INTEGER

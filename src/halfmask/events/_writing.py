@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halfmask._errors import ParameterError
+from halfmask.events._buffers import Lease
 from halfmask.events._paths import Path
-from halfmask.events._values import Kind, Level, Values
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.events._shape import OutputShape
+    from halfmask.events._values import Level, Values
 
 __all__ = ["write_block"]
 
 #: Quotes, a comma and the longest word.
 _AROUND = 8
 _WORDS = np.frombuffer(bytearray(b"nullfalsetrue"), dtype=np.uint8)
-_WORD_STARTS = np.array([0, 0, 4, 9], dtype=np.int64)
-_WORD_STOPS = np.array([0, 4, 9, 13], dtype=np.int64)
+_WORD_ENDS = np.array([0, 0, 4, 9, 13], dtype=np.int64)
 
 
 def write_block(
@@ -33,6 +33,7 @@ def write_block(
     *,
     events: Level | None = None,
     wanted: NDArray[np.bool_] | None = None,
+    room: Lease | None = None,
 ) -> bytes:
     r"""Write events as lines of JSON.
 
@@ -46,6 +47,8 @@ def write_block(
         The level of the events; None: the one that the columns stand at or beneath.
     wanted
         Which events are written; None: all.
+    room
+        What memory is taken by on the way; None: fresh memory.
 
     Returns
     -------
@@ -77,16 +80,17 @@ def write_block(
     {"group":[{"delta":1},{"delta":2.50},{}]}
     {"group":[]}
     """
-    from halfmask.kernels.json_write import PIECE, write_lines  # noqa: PLC0415 # numba is slow to import
+    from halfmask.kernels.json_write import PIECE, write_lines  # noqa: PLC0415 # as below
 
     named = {Path.parse(path).place: values for path, values in columns.items()}
     levels = _levels(shape, named, events)
     if "" not in levels:
         return b""
-    tokens = _joined(list(named.values()))
+    room = Lease() if room is None else room.another()
+    tokens = _joined(list(named.values()), room)
     nodes, names = _program(shape, named, levels)
     arrays = [level for path, level in levels.items() if path]
-    out = np.empty(_most_bytes(shape, named, levels) + 2 * PIECE, dtype=np.uint8)
+    out = room.array(tokens.size + _most_around(shape, levels) + 2 * PIECE, np.uint8)
     if wanted is None:
         wanted = np.ones(levels[""].slots, dtype=np.bool_)
     size = write_lines(
@@ -102,7 +106,9 @@ def write_block(
         np.empty((2 + max(node.depth for node in shape.nodes), 5), dtype=np.int64),
         out,
     )
-    return out[:size].tobytes()
+    lines = out[:size].tobytes()
+    room.release()
+    return lines
 
 
 def _levels(
@@ -145,9 +151,11 @@ class _Tokens:
     kinds: NDArray[np.uint8]
     starts: NDArray[np.int64]
     stops: NDArray[np.int64]
+    size: int
 
 
-def _joined(columns: list[Values]) -> _Tokens:
+def _joined(columns: list[Values], room: Lease) -> _Tokens:
+    from halfmask.kernels.json_join import join_column  # noqa: PLC0415 # numba is slow to import
     from halfmask.kernels.json_write import PIECE  # noqa: PLC0415 # as above
 
     shifts: dict[int, int] = {}
@@ -158,28 +166,20 @@ def _joined(columns: list[Values]) -> _Tokens:
             shifts[id(values.data)] = size
             buffers.append(values.data)
             size += len(values.data)
-    buffers.append(np.zeros(PIECE, dtype=np.uint8))
+    data = room.array(size + PIECE, np.uint8)
+    np.concatenate(buffers, out=data[:size])
+    data[size:] = 0
     slots = sum(len(values.kinds) for values in columns)
-    tokens = _Tokens(
-        data=np.concatenate(buffers),
-        kinds=np.empty(slots, dtype=np.uint8),
-        starts=np.empty(slots, dtype=np.int64),
-        stops=np.empty(slots, dtype=np.int64),
-    )
-    at = 0
+    kinds = room.array(slots, np.uint8)
+    starts, stops = room.array(slots, np.int64), room.array(slots, np.int64)
+    at = most = 0
     for values in columns:
-        here = slice(at, at + len(values.kinds))
-        shift = shifts[id(values.data)]
-        tokens.kinds[here] = values.kinds
-        np.add(values.starts, shift, out=tokens.starts[here])
-        np.add(values.stops, shift, out=tokens.stops[here])
-        words = np.flatnonzero(values.kinds <= Kind.TRUE)
-        if len(words):
-            kinds = values.kinds[words]
-            tokens.starts[here][words] = _WORD_STARTS[kinds]
-            tokens.stops[here][words] = _WORD_STOPS[kinds]
-        at = here.stop
-    return tokens
+        most += join_column(
+            values.kinds, values.starts, values.stops, shifts[id(values.data)], _WORD_ENDS, at,
+            kinds, starts, stops,
+        )  # fmt: skip
+        at += len(values.kinds)
+    return _Tokens(data=data, kinds=kinds, starts=starts, stops=stops, size=most)
 
 
 def _program(
@@ -226,15 +226,10 @@ def _live(shape: OutputShape, columns: Mapping[str, Values]) -> list[bool]:
     return live
 
 
-def _most_bytes(
-    shape: OutputShape, columns: Mapping[str, Values], levels: Mapping[str, Level]
-) -> int:
-    """Return how many bytes the lines have at most."""
-    most = sum(
-        int((values.stops - values.starts)[values.kinds >= Kind.INTEGER].sum())
-        for values in columns.values()
+def _most_around(shape: OutputShape, levels: Mapping[str, Level]) -> int:
+    """Return how many bytes the lines have at most besides the columns' tokens."""
+    return sum(
+        levels[node.level].slots * (len(node.key) + _AROUND)
+        for node in shape.nodes
+        if node.level in levels
     )
-    for node in shape.nodes:
-        if node.level in levels:
-            most += levels[node.level].slots * (len(node.key) + _AROUND)
-    return most

@@ -48,6 +48,7 @@ class Erase(Action):
 
 class _Eraser:
     __slots__ = ()
+    is_local = True
 
     def apply(self, values: Values, context: Context) -> Values:  # noqa: ARG002 # as every one
         return absent(values.level)

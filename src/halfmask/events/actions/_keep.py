@@ -47,8 +47,9 @@ class Keep(Action):
 
 class _Keeper:
     __slots__ = ()
+    is_local = True
 
     def apply(self, values: Values, context: Context) -> Values:
         kinds = (Kind.FALSE, Kind.TRUE, Kind.INTEGER, Kind.NUMBER, Kind.STRING)
         fits = context.scalars(values, *kinds)
-        return only(values, fits | (values.kinds == Kind.NULL))
+        return only(values, fits | (values.kinds == int(Kind.NULL)))

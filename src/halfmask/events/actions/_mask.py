@@ -81,6 +81,7 @@ class _Masker:
     """Masks texts by the column, and those with escapes one by one."""
 
     __slots__ = ("_action", "_escaped", "_mark")
+    is_local = True
 
     def __init__(self, action: Mask) -> None:
         self._action = action

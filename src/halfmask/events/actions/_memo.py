@@ -39,6 +39,7 @@ class Memo:
     """
 
     __slots__ = ("_function", "_known", "_lock", "_made", "_reasons", "_size", "_words")
+    is_local = True
 
     def __init__(self, function: Callable[[Kind, bytes], Token | str | None]) -> None:
         self._function = function

@@ -31,6 +31,7 @@ class OnceEach:
     """
 
     __slots__ = ("_applier",)
+    is_local = True
 
     def __init__(self, applier: Applier) -> None:
         self._applier = applier

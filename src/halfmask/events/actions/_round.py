@@ -106,6 +106,7 @@ class _Stepping:
     """Rounds to multiples of a step: plain numbers by a compiled loop, others by the column."""
 
     __slots__ = ("_decimals", "_others", "_steps", "_to")
+    is_local = True
 
     def __init__(self, action: Round, units: int, places: int) -> None:
         self._others = OnceEach(_Exactly(action, units, places))
@@ -119,14 +120,15 @@ class _Stepping:
 
         level = values.level
         to = {"nearest": rounding.NEAREST, "down": rounding.DOWN, "up": rounding.UP}[self._to]
-        out, kinds = np.empty(LONGEST * level.slots, np.uint8), np.empty(level.slots, np.uint8)
-        begins, ends = np.empty(level.slots, np.int64), np.empty(level.slots, np.int64)
-        left = np.empty(level.slots, np.bool_)
+        room, count = context.room, level.slots
+        out, kinds = room.array(LONGEST * count, np.uint8), room.array(count, np.uint8)
+        begins, ends = room.array(count, np.int64), room.array(count, np.int64)
+        left = np.empty(count, np.bool_)
         others = rounding.round_tokens(
             values.data, values.kinds, values.starts, values.stops, self._steps, _POWERS,
             self._decimals, to, out, kinds, begins, ends, left,
         )  # fmt: skip
-        end = int(ends[-1]) if level.slots else 0
+        end = int(ends[-1]) if count else 0
         rounded = Values(level=level, kinds=kinds, data=out[:end], starts=begins, stops=ends)
         if not others:
             return rounded

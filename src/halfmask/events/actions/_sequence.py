@@ -111,19 +111,19 @@ class SequenceApplier:
         level = values.level
         fits = context.scalars(values, *_SCALARS)
         if self._within_event:
-            numbers = _within_events(values)
+            numbers = _within_events(values, context)
         elif self._scope is None:
             if self._known is None:
                 self._known = KnownTokens()
             numbers = self._known.numbered(values).astype(np.int64) + 1
         else:
             scopes = context.values(self._scope, level)
-            named = (scopes.kinds > Kind.NULL) & (scopes.kinds < Kind.OBJECT)
+            named = (scopes.kinds > int(Kind.NULL)) & (scopes.kinds < int(Kind.OBJECT))
             context.fail("no-scope", level, fits & ~named)
             fits = fits & named
             codes, tokens = values.distinct()
             numbers = self._over_scopes(np.where(fits, codes, np.int32(-1)), tokens, scopes)
-        return with_nulls(Values.from_integers(level, numbers, fits), values)
+        return with_nulls(Values.from_integers(level, numbers, fits, room=context.room), values)
 
     def _over_scopes(
         self, codes: NDArray[np.int32], tokens: list[Token], scopes: Values
@@ -205,11 +205,11 @@ def _by_last(codes: NDArray[np.int32]) -> list[int]:
     return [int(code) for code in distinct[np.argsort(-from_end)]]
 
 
-def _within_events(values: Values) -> NDArray[np.int64]:
+def _within_events(values: Values, context: Context) -> NDArray[np.int64]:
     from halfmask.kernels.json_tokens import number_within  # noqa: PLC0415 # numba is slow to import
 
     groups = values.level.event
-    numbers = np.empty(len(groups), np.int64)
+    numbers = context.room.array(len(groups), np.int64)
     if len(groups):
         size = 2 << int(np.bincount(groups).max()).bit_length()
         number_within(

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     import threading
 
-__all__ = ["Chunk", "Position", "Source"]
+__all__ = ["SPARE", "Chunk", "Position", "Source"]
+
+SPARE = 128
 
 #: Where a stream goes on, as JSON can hold it. It may hold names of files: it is kept sealed.
 Position: TypeAlias = Mapping[str, Any]
@@ -21,7 +23,7 @@ class Chunk:
 
     Parameters
     ----------
-    data
+    view
         Lines of one file; only the last one of a file may lack its end.
     lines
         How many they are.
@@ -33,14 +35,31 @@ class Chunk:
         Where to go on after them.
     oversized
         Whether, in place of lines, this tells of one that is too long to be held; it was skipped.
+    buffer
+        Memory in which the lines stand first, and `SPARE` bytes behind them; whoever has the chunk
+        may write into it. None where the lines stand elsewhere.
+    give_back
+        Is told that nobody looks at the lines any more: their memory is used again.
     """
 
-    data: bytes = field(repr=False)
+    view: bytes | memoryview = field(repr=False)
     lines: int
     first_line: int
     file: int = 1
     position: Position = field(repr=False)
     oversized: bool = False
+    buffer: bytearray | None = field(default=None, repr=False)
+    give_back: Callable[[], None] | None = field(default=None, repr=False)
+
+    @property
+    def data(self) -> bytes:
+        """The lines; a copy where they stand in memory that is used again."""
+        return bytes(self.view)
+
+    def release(self) -> None:
+        """Say that nobody looks at the lines any more."""
+        if self.give_back is not None:
+            self.give_back()
 
 
 class Source(Protocol):

@@ -72,7 +72,7 @@ class ColumnarFile:
                 continue
             left = batch.slice(max(done - before, 0))
             yield Chunk(
-                data=_lines_of(left),
+                view=_lines_of(left),
                 lines=left.num_rows,
                 first_line=max(done, before) + 1,
                 file=file,

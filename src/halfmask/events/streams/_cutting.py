@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from halfmask._errors import DataError
-from halfmask.events.streams._chunk import Chunk
-from halfmask.events.streams._readers import skip
+from halfmask.events.streams._chunk import SPARE, Chunk
+from halfmask.events.streams._readers import Bytes, Descriptor, skip
 
 if TYPE_CHECKING:
     from halfmask.events.streams._chunk import Position
-    from halfmask.events.streams._readers import Reader
+    from halfmask.events.streams._readers import Filling, Reader
 
 __all__ = ["Cutter", "begin_at"]
 
 _TAIL = 4096
+#: How long the beginning of a line may be that is copied to where the rest of it is read to.
+_MOST_HELD = 1 << 16
 
 
 class Cutter:
@@ -58,9 +64,45 @@ class Cutter:
 
     def of(self, reader: Reader) -> Iterator[Chunk]:
         """Yield the chunks of all that a reader has; the last line needs no end."""
+        yield from self.whole(reader)
+        yield from self.end()
+
+    def whole(self, reader: Reader) -> Iterator[Chunk]:
+        """Yield the chunks of the whole lines that a reader has, up to its end."""
+        if isinstance(reader, Descriptor | Bytes):
+            yield from self._filled(reader)
+            return
         while data := reader.read(self.block_bytes):
             yield from self.feed(data)
-        yield from self.end()
+
+    def _filled(self, reader: Filling) -> Iterator[Chunk]:
+        """Do so in memory that is used again, once chunks are given back."""
+        from halfmask.kernels.line_ends import count_lines  # noqa: PLC0415 # numba is slow to import
+
+        free: list[bytearray] = []
+        while True:
+            if self._skipping or self._held > _MOST_HELD:
+                data = reader.read(self.block_bytes)
+                if not data:
+                    return
+                yield from self.feed(data)
+                continue
+            buffer = free.pop() if free else bytearray(_MOST_HELD + self.block_bytes + SPARE)
+            held, view = self._held, memoryview(buffer)
+            view[:held] = b"".join(self._parts)
+            size = held + reader.read_into(view[held : held + self.block_bytes])
+            if size == held:
+                return
+            cut = buffer.rfind(b"\n", held, size) + 1
+            if cut:
+                rest = bytes(view[cut:size])
+                lines = count_lines(np.frombuffer(buffer, np.uint8), cut)
+                chunk = self._chunk(view[:cut], lines)
+                self._hold(rest)
+                yield replace(chunk, buffer=buffer, give_back=partial(free.append, buffer))
+            else:
+                self._hold(bytes(view[held:size]))
+                free.append(buffer)
 
     def feed(self, data: bytes) -> Iterator[Chunk]:
         """Yield the chunks that bytes complete."""
@@ -75,12 +117,17 @@ class Cutter:
         cut = data.rfind(b"\n") + 1
         if cut and self._held:
             # The first line is judged by itself: whatever the bytes came in, it's skipped or not.
-            yield self._chunk(b"".join([*self._parts, data[:cut]]))
+            whole = b"".join([*self._parts, data[:cut]])
+            yield self._chunk(whole, whole.count(b"\n"))
         elif cut:
-            yield self._chunk(data[:cut])
-        if cut < len(data):
-            self._parts.append(data[cut:])
-            self._held += len(data) - cut
+            yield self._chunk(data[:cut], data.count(b"\n", 0, cut))
+        self._hold(data[cut:])
+
+    def _hold(self, data: bytes) -> None:
+        """Keep the beginning of a line until the rest of it comes."""
+        if data:
+            self._parts.append(data)
+            self._held += len(data)
         if self._held > self._most:
             self._parts.clear()
             self._skipping = True
@@ -90,23 +137,22 @@ class Cutter:
         if self._skipping:
             yield self._oversized()
         elif self._held:
-            yield self._chunk(b"".join(self._parts))
+            yield self._chunk(b"".join(self._parts), 1)
 
-    def position(self, tail: bytes = b"") -> dict[str, Any]:
+    def position(self, tail: bytes | memoryview = b"") -> dict[str, Any]:
         """Return where the next line begins, and what is before it, to be known again."""
         tail = tail[-_TAIL:]
         told = [len(tail), hashlib.sha256(tail).hexdigest()]
         return {**self._more, "offset": self._offset, "line": self._line, "tail": told}
 
-    def _chunk(self, data: bytes) -> Chunk:
-        lines = data.count(b"\n") + (not data.endswith(b"\n"))
+    def _chunk(self, data: bytes | memoryview, lines: int) -> Chunk:
         first = self._line + 1
         self._offset += len(data)
         self._line += lines
         self._parts.clear()
         self._held = 0
         return Chunk(
-            data=data,
+            view=data,
             lines=lines,
             first_line=first,
             file=self._file,
@@ -119,7 +165,7 @@ class Cutter:
         self._held = 0
         self._skipping = False
         return Chunk(
-            data=b"",
+            view=b"",
             lines=1,
             first_line=self._line,
             file=self._file,

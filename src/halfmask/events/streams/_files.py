@@ -251,8 +251,7 @@ class PipeSource:
             line_bytes=self._limits.line_bytes,
             position=position,
         )
-        while data := reader.read(self._block_bytes):
-            yield from cutter.feed(data)
+        yield from cutter.whole(reader)
         if not stop.is_set():  # else the rest of the last line may yet come
             yield from cutter.end()
 

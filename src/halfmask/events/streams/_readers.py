@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import select
 import zlib
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Protocol
 
 from halfmask._errors import DataError
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-__all__ = ["Bytes", "Descriptor", "Reader", "reader_of", "skip"]
+__all__ = ["Bytes", "Descriptor", "Filling", "Reader", "reader_of", "skip"]
 
 #: No event begins with these, so that nobody has to say how an input is compressed.
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
@@ -38,6 +38,20 @@ class Reader(Protocol):
         ...
 
 
+class Filling(Reader, Protocol):
+    """A reader that reads into memory that is there already, too."""
+
+    def read_into(self, view: memoryview) -> int:
+        """Write as many bytes as there are, but no more than there is room for; 0 at the end.
+
+        Raises
+        ------
+        DataError
+            As of `read`.
+        """
+        ...
+
+
 class Descriptor:
     """An open file or pipe.
 
@@ -55,24 +69,36 @@ class Descriptor:
 
     def read(self, size: int) -> bytes:
         """Return what is there, or wait for it."""
-        try:
-            while self._stop is not None and not self._ready():
-                if self._stop.is_set():
-                    return b""
-            return os.read(self._descriptor, size)
-        except OSError as error:
-            raise DataError(
-                f"The input can't be read: {error.strerror or 'the system refused'}."
-            ) from None
+        with _reading():
+            return os.read(self._descriptor, size) if self._waited() else b""
 
-    def _ready(self) -> bool:
-        return bool(select.select([self._descriptor], [], [], _WAIT_SECONDS)[0])
+    def read_into(self, view: memoryview) -> int:
+        """Write all that is there by now, or wait for something."""
+        with _reading():
+            if not self._waited():
+                return 0
+            size = found = os.readv(self._descriptor, [view])
+            # A pipe gives no more than 64 KiB at once.
+            while found and size < len(view) and self._ready(0):
+                found = os.readv(self._descriptor, [view[size:]])
+                size += found
+            return size
+
+    def _waited(self) -> bool:
+        """Wait until there is something; return False if we shall wait no more."""
+        while self._stop is not None and not self._ready(_WAIT_SECONDS):
+            if self._stop.is_set():
+                return False
+        return True
+
+    def _ready(self, seconds: float) -> bool:
+        return bool(select.select([self._descriptor], [], [], seconds)[0])
 
 
 class Bytes:
     """Bytes that were read already, then those of another reader."""
 
-    def __init__(self, head: bytes, rest: Reader) -> None:
+    def __init__(self, head: bytes, rest: Filling) -> None:
         self._head = head
         self._rest = rest
 
@@ -82,6 +108,12 @@ class Bytes:
             return self._rest.read(size)
         found, self._head = self._head[:size], self._head[size:]
         return found
+
+    def read_into(self, view: memoryview) -> int:
+        """Write what was read already first."""
+        found, self._head = self._head[: len(view)], self._head[len(view) :]
+        view[: len(found)] = found
+        return len(found) + self._rest.read_into(view[len(found) :])
 
 
 class _Gzip:
@@ -171,7 +203,7 @@ class _Filelike:
         self.closed = True
 
 
-def reader_of(raw: Reader, *, rewound: Callable[[], Reader] | None = None) -> tuple[Reader, bool]:
+def reader_of(raw: Filling, *, rewound: Callable[[], Reader] | None = None) -> tuple[Reader, bool]:
     """Return a reader of what is in a file or pipe, and whether it was compressed.
 
     Parameters
@@ -194,6 +226,16 @@ def reader_of(raw: Reader, *, rewound: Callable[[], Reader] | None = None) -> tu
     if head == _ZSTD:
         return _Zstd(whole, rewound), True
     return whole, False
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise DataError(
+            f"The input can't be read: {error.strerror or 'the system refused'}."
+        ) from None
 
 
 def skip(reader: Reader, size: int) -> bool:

@@ -155,7 +155,7 @@ class TopicSource:
             values = self._values(offsets)
             if values:
                 yield Chunk(
-                    data=b"".join(values),
+                    view=b"".join(values),
                     lines=len(values),
                     first_line=line + 1,
                     position={

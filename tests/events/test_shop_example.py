@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from halfmask.events import EventPolicy, run_events, stage_of
+from halfmask.events._holding import Holding
 from halfmask.events.streams import open_sink, open_source
 from halfmask.events.verifier import verify_events
 from halfmask.vault import KeyFile, Vault
@@ -99,6 +100,7 @@ def test_who_gets_the_shop_counts_its_visits(orders, tmp_path):
     path, _ = orders
     policy = EventPolicy.load(EXAMPLE / "shop.toml")
     stage = stage_of(policy)
+    assert isinstance(stage, Holding)
     vault = Vault.create(tmp_path / "vault", lock=KeyFile.create(tmp_path / "key"))
     out = tmp_path / "out.jsonl"
     run_events(policy, open_source(path), open_sink(out), vault=vault, stage=stage)

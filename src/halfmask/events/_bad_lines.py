@@ -16,7 +16,7 @@ __all__ = ["BadLine", "BadLines", "Reason"]
 
 
 class Reason(StrEnum):
-    """Why a line was refused; never what was in it."""
+    """Why a line was refused, by the first fault that is met; never what was in it."""
 
     NOT_JSON = "not-json"
     NOT_UTF8 = "not-utf8"

@@ -261,6 +261,6 @@ def _partition_class() -> Any:  # noqa: ANN401 # the client's class
     except ImportError:
         raise MissingDependencyError(
             "Reading a topic needs confluent-kafka, which isn't installed.",
-            hint="pip install 'halfmask[kafka]'",
+            hint="Install it: pip install 'halfmask[kafka]'.",
         ) from None
     return TopicPartition

@@ -200,7 +200,7 @@ def main() -> None:
         "--pin", action="store_true", help="the service on one core, the client on the other"
     )
     parser.add_argument("--rate", type=int, default=RATE, help="records/s; 0: as fast as it goes")
-    parser.add_argument("--in-flight", type=int, default=4)
+    parser.add_argument("--in-flight", type=int, default=2)
     parser.add_argument("--batch-rows", type=int, default=4096)
     asked = parser.parse_args()
     cores = sorted(os.sched_getaffinity(0))[:2]

@@ -240,7 +240,8 @@ class TrainerClient(Managed):
         batches
             The rows, without labels, in batches of any size; read once, as they are needed.
         batch_rows, in_flight, rows, progress
-            As of `push`. The order is kept whatever is in flight.
+            As of `push`. The order is kept whatever is in flight. With one in flight, rows are
+            made while none is; with more, at the same time.
         journal
             A file that remembers what was answered. After a break the same call takes from it
             what is there, and asks for the rest. It holds the predictions: keep it at home.

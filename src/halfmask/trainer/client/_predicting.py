@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,6 @@ from halfmask.trainer.client._body import ARROW_STREAM, Compression, arrow_body
 from halfmask.trainer.client._flow import flow
 
 if TYPE_CHECKING:
-    import threading
     from collections.abc import Generator, Iterator
 
     from numpy.typing import NDArray
@@ -79,7 +79,10 @@ def predict_batches(
         return _Predicted(place=place, key=key, found=found, resumed=False)
 
     shapes = set()
-    for each in flow(batches, predict, at_once=in_flight):
+    # One after the other, they need no thread, which would only have to be waited for.
+    stopped = threading.Event()
+    alone = (predict(each, stopped) for each in batches)
+    for each in flow(batches, predict, at_once=in_flight) if in_flight > 1 else alone:
         shapes.add(each.found.shape[1:])
         if len(shapes) > 1:
             raise TrainerError("The service's answers have different numbers of classes.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from halfmask.trainer.service import _model_routes, _operation_routes, _row_rout
 from halfmask.trainer.service._answers import error_of, refusal_of
 from halfmask.trainer.service._door import OPEN, Door
 from halfmask.trainer.service._service import Service
+from halfmask.trainer.service._short_way import ShortWay
 
 if TYPE_CHECKING:
     from halfmask.trainer.service._options import ServiceOptions
@@ -28,13 +29,23 @@ __all__ = ["application"]
 log = logging.getLogger("halfmask.trainer")
 
 
-def application(folder: str | Path, options: ServiceOptions) -> FastAPI:
-    """Return the application over a folder, which it has for itself until it is shut down."""
+def application(
+    folder: str | Path, options: ServiceOptions, *, opened: Callable[[], None] = lambda: None
+) -> FastAPI:
+    """Return the application over a folder, which it has for itself until it is shut down.
+
+    Parameters
+    ----------
+    folder, options
+        As of `create_app`.
+    opened
+        Called in a thread when models are back and loops are compiled.
+    """
     service = Service(folder, options)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        opening = asyncio.ensure_future(service.run(service.making, _opened, service))
+        opening = asyncio.ensure_future(service.run(service.making, _open, service, opened))
         watching = asyncio.ensure_future(service.access.keep_up())
         yield
         service.store.stop_warming()
@@ -60,6 +71,8 @@ def application(folder: str | Path, options: ServiceOptions) -> FastAPI:
     app.state.service = service
     for routes in (_model_routes, _row_routes, _operation_routes):
         app.include_router(routes.router)
+    # What is added last comes first.
+    app.add_middleware(ShortWay, routes=_row_routes.short_ways())
     app.add_middleware(Door, service=service)
     app.add_exception_handler(HalfmaskError, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
@@ -68,7 +81,7 @@ def application(folder: str | Path, options: ServiceOptions) -> FastAPI:
     return app
 
 
-def _opened(service: Service) -> None:
+def _open(service: Service, opened: Callable[[], None]) -> None:
     """Bring the models back, then compile; whatever fails, the service goes on to say so."""
     try:
         service.store.open_models()
@@ -76,6 +89,7 @@ def _opened(service: Service) -> None:
     except (HalfmaskError, OSError) as error:
         kind = getattr(error, "code", type(error).__name__)
         log.error("The models can't be brought back: %s", kind)  # noqa: TRY400 # its words may not be logged
+    opened()
 
 
 async def _refused(_: Request, error: Exception) -> Response:

@@ -77,6 +77,9 @@ class Committer:
         """Log what is queued, then end."""
         self.queue.close()
         self._thread.join()
+        # They are the model's, and hold it: its weights are to be free at once, not when Python
+        # looks for circles the next time.
+        del self._remember, self._forget
 
     def _run(self) -> None:
         while (jobs := self.queue.take(most=MOST_TOGETHER)) is not None:

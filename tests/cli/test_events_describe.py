@@ -64,10 +64,12 @@ def test_describe_writes_a_policy_that_runs_and_verifies(run, events, tmp_path):
     Vault.create(tmp_path / "vault", lock=KeyFile.create(tmp_path / "key"))
     lock = ["--vault", tmp_path / "vault", "--key-file", tmp_path / "key"]
 
-    assert run("events", "describe", events, "-o", policy).status == 0
+    assert run("events", "describe", events, "-o", policy, "--release", "r").status == 0
     assert CANARY not in policy.read_text()
-    assert run("events", "describe", events, "-o", policy).status == 1
-    assert run("events", "describe", events, "-o", policy, "--overwrite").status == 0
+    assert run("events", "describe", events, "-o", policy, "--release", "r").status == 1
+    assert (
+        run("events", "describe", events, "-o", policy, "--overwrite", "--release", "r").status == 0
+    )
     assert run("events", "run", policy, events, out, *lock, "--on-bad", "go-on").status == 0
     assert CANARY not in (tmp_path / "out.jsonl.manifest.json").read_text()
     assert f"{CANARY}0" not in (tmp_path / "out.jsonl.report.html").read_text()
@@ -82,7 +84,7 @@ def test_verify_says_what_is_wrong(run, events, tmp_path):
     policy, out = tmp_path / "policy.toml", tmp_path / "out.jsonl"
     Vault.create(tmp_path / "vault", lock=KeyFile.create(tmp_path / "key"))
     lock = ["--vault", tmp_path / "vault", "--key-file", tmp_path / "key"]
-    run("events", "describe", events, "-o", policy)
+    run("events", "describe", events, "-o", policy, "--release", "r")
     words = ["events", "run", policy, events, out, *lock, "--on-bad", "go-on"]
     run(*words)
     before = (tmp_path / "out.jsonl.manifest.json").read_bytes()
@@ -105,7 +107,7 @@ def test_without_reports(run, events, tmp_path):
     policy, out = tmp_path / "policy.toml", tmp_path / "out.jsonl"
     Vault.create(tmp_path / "vault", lock=KeyFile.create(tmp_path / "key"))
     lock = ["--vault", tmp_path / "vault", "--key-file", tmp_path / "key"]
-    run("events", "describe", events, "-o", policy)
+    run("events", "describe", events, "-o", policy, "--release", "r")
     run("events", "run", policy, events, out, *lock, "--on-bad", "go-on", "--no-report")
 
     assert [it.name for it in tmp_path.glob("out*")] == ["out.jsonl"]
@@ -118,3 +120,38 @@ def test_describe_to_standard_output(run, events):
     assert tomllib.loads(answer.out)["halfmask-events"] == 1
     assert run("events", "describe", events, "-o", "-", "--json").status == 2
     assert run("events", "describe", events.with_name("nothing")).status == 1
+
+
+def test_a_release_without_a_name_is_refused(run, events, tmp_path):
+    """Keys follow from the release: the proposal's own word isn't one for them."""
+    policy, out = tmp_path / "policy.toml", tmp_path / "out.jsonl"
+    Vault.create(tmp_path / "vault", lock=KeyFile.create(tmp_path / "key"))
+    lock = ["--vault", tmp_path / "vault", "--key-file", tmp_path / "key"]
+
+    described = run("events", "describe", events, "-o", policy)
+    assert "name its release" in described.out
+    answer = run("events", "run", policy, events, out, *lock, "--on-bad", "go-on", "--json")
+    assert (answer.status, answer.json["code"]) == (1, "policy")
+    assert "has no name yet" in answer.json["error"]
+    assert "release = " in answer.json["hint"]
+    assert not list(tmp_path.glob("out*"))
+
+    policy.write_text(policy.read_text().replace("name-this-release", "calls"))
+    assert run("events", "run", policy, events, out, *lock, "--on-bad", "go-on").status == 0
+
+
+@pytest.mark.parametrize("name", ["", "a\nb", "\udcff", "x" * 1_001])
+def test_a_release_that_no_policy_takes(run, events, tmp_path, name):
+    """It is refused before the events are read."""
+    answer = run("events", "describe", events, "-o", tmp_path / "p.toml", "--release", name)
+
+    assert (answer.status, answer.out) == (2, "")
+    assert not (tmp_path / "p.toml").exists()
+
+
+def test_a_release_that_is_named(run, events, tmp_path):
+    """It stands in the policy as it was given."""
+    named = run("events", "describe", events, "-o", tmp_path / "p.toml", "--release", 'a "word"')
+
+    assert "name its release" not in named.out
+    assert tomllib.loads((tmp_path / "p.toml").read_text())["release"] == 'a "word"'

@@ -38,7 +38,8 @@ KIND_STYLES = {
     "mixed": "yellow",
     "time": "magenta",
 }
-RELEASE = "name-this-release"
+#: Longer ones no policy takes.
+LONGEST_RELEASE = 1_000
 MOST_EVENTS = 100_000
 #: Sets of paths that are shown unless more is asked for.
 FEW_SETS = 5
@@ -67,6 +68,15 @@ def describe(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace POLICY if it exists.")
     ] = False,
+    release: Annotated[
+        str | None,
+        typer.Option(
+            "--release",
+            metavar="NAME",
+            help="What the policy calls the release: keys follow from it, so that pseudonyms of "
+            "other releases can't be joined to it. Without it, you name it in POLICY.",
+        ),
+    ] = None,
     rows: Annotated[
         int,
         typer.Option("--rows", min=1, metavar="N", help="Look at so many events: the first ones."),
@@ -82,19 +92,20 @@ def describe(
     edit it, then give it to halfmask events run. What no rule of it names doesn't leave.
     """
     _check_out(out, as_json=as_json, overwrite=overwrite)
+    _check_release(release)
     check_apart(out or "-", where)
     from halfmask.events.description import describe_events  # noqa: PLC0415 # numba is slow
 
     with compilation_announced(console(stderr=True)):
         found = describe_events(_lines(where), most=rows)
     if out is not None:
-        _write_policy(found.policy_toml(release=RELEASE), out, overwrite=overwrite)
+        _write_policy(found.policy_toml(release=release), out, overwrite=overwrite)
     if as_json:
         say_json({"ok": True, "policy": out, **found.to_dict()})
     elif out != "-":
         screen = console()
         _show(found, screen, verbose=verbose)
-        _show_next(out, screen)
+        _show_next(out, screen, named=release is not None)
     return 0
 
 
@@ -107,6 +118,13 @@ def _check_out(out: str | None, *, as_json: bool, overwrite: bool) -> None:
             "The file for the policy exists already.",
             hint="Give another name, or --overwrite if what is in it may go.",
         )
+
+
+def _check_release(release: str | None) -> None:
+    if release is None:
+        return
+    if not release.isprintable() or not 0 < len(release) <= LONGEST_RELEASE:
+        raise UsageError("--release wants a word of letters that can be shown.")
 
 
 def _lines(where: str) -> Iterator[bytes]:
@@ -180,7 +198,7 @@ def _show_sets(found: EventsDescription, out: Console, *, most: int | None) -> N
         out.print(f"  and {left} more sets of paths, with --verbose", style="dim")
 
 
-def _show_next(out: str | None, screen: Console) -> None:
+def _show_next(out: str | None, screen: Console, *, named: bool) -> None:
     screen.print(
         "\nA ? is a guess on the careful side. A field that points at people may have been missed: "
         "look at each."
@@ -189,6 +207,7 @@ def _show_next(out: str | None, screen: Console) -> None:
         screen.print("Next: halfmask events describe INPUT --out policy.toml, and edit it.")
     else:
         screen.print(
-            f"The policy is in {printable(out)}: edit it, then halfmask events run.",
+            f"The policy is in {printable(out)}: {'' if named else 'name its release, '}edit it, "
+            "then halfmask events run.",
             soft_wrap=True,
         )

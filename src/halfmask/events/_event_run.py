@@ -132,6 +132,8 @@ def run_events(  # noqa: PLR0913 # each says one thing, by its name
     DataError
         If the input can't be read on, or a line stops the run. What was whole before is worked on
         and kept: the next run goes on there.
+    PolicyError
+        If the policy is a proposal whose release has no name yet.
     KeyMismatchError
         If the vault knows the stream by another policy or secret; or a run that was broken off
         would go on with other secret tables or hierarchy files, but over an input without end.
@@ -185,6 +187,7 @@ def run_events(  # noqa: PLR0913 # each says one thing, by its name
     ['{"who":1}', '{"who":2}', '{"who":1}']
     >>> folder.cleanup()
     """
+    policy.check_named()
     integer_at_least(1, owner="run_events", threads=threads)
     if not 0 <= checkpoint_seconds < math.inf:
         raise ParameterError(

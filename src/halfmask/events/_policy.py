@@ -6,7 +6,7 @@ import hashlib
 import json
 import tomllib
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 import tomlkit
 from pydantic import ConfigDict, Field, PrivateAttr
@@ -25,7 +25,11 @@ from halfmask.events.actions import Erase, Generalize, RecodeMany
 if TYPE_CHECKING:
     from halfmask.events._tables import TableKind
 
-__all__ = ["EventPolicy"]
+__all__ = ["UNNAMED", "EventPolicy"]
+
+#: The release of a policy that was proposed and that nobody has named yet. Keys follow from the
+#: release: two streams that ran under this word would have the same pseudonyms.
+UNNAMED: Final = "name-this-release"
 
 
 class EventPolicy(Section):
@@ -187,6 +191,21 @@ class EventPolicy(Section):
                 and any(_beneath(other, places[number]) for other in places)
             )
         )
+
+    def check_named(self) -> None:
+        """Raise where the policy is a proposal whose release has no name yet.
+
+        Raises
+        ------
+        PolicyError
+            If it is.
+        """
+        if self.release == UNNAMED:
+            raise PolicyError(
+                "The policy's release has no name yet.",
+                hint=f'Put a word of your own in the place of "{UNNAMED}", such as '
+                'release = "orders-2014": the keys of its pseudonyms follow from it.',
+            )
 
     def names(self) -> dict[str, str | None]:
         """Return what each path without stars is called in the output, in the order of rules."""

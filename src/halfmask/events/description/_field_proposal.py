@@ -143,15 +143,18 @@ class EventsDescription:
         """The paths of the event's time, tenant, session and entity, as far as they were found."""
         return {it.role: it.path for it in self.fields if it.role is not None}
 
-    def policy_toml(self, *, release: str) -> str:
+    def policy_toml(self, *, release: str | None = None) -> str:
         """Return a commented policy with what is proposed, for the owner to edit.
 
         Parameters
         ----------
         release
-            The word of the release's keys.
+            The word of the release's keys; None: ``name-this-release``, which `run_events` refuses
+            until the owner has put another in its place.
         """
-        return policy_text(self, release=release)
+        from halfmask.events._policy import UNNAMED  # noqa: PLC0415 # the policy reads texts, too
+
+        return policy_text(self, release=UNNAMED if release is None else release)
 
     def policy(self, *, release: str) -> EventPolicy:
         """Return the proposed policy.

@@ -40,9 +40,12 @@ from halfmask.kernels import (
     json_log,
     json_scalars,
     json_scan,
+    json_sequences,
     json_strings,
     json_tokens,
     line_ends,
+    masking,
+    time_grids,
 )
 from halfmask.vault import Secret
 
@@ -102,6 +105,10 @@ def peek(array, at):
     return array[at] if array.dtype == np.uint64 else int(array[at])
 
 
+def fetch(data, at):
+    """Nothing: it is for speed alone."""
+
+
 def poke(array, at, value):
     array[at] = value
 
@@ -118,13 +125,16 @@ MODULES = (
     json_keys,
     json_log,
     json_scan,
+    json_sequences,
     json_tokens,
     json_write,
     json_numbers,
     rounding,
     line_ends,
+    masking,
+    time_grids,
 )
-PLAIN = (word_at, lowest, matches, specials, digits_at, alike, peek, poke, copy_piece)
+PLAIN = (word_at, lowest, matches, specials, digits_at, alike, fetch, peek, poke, copy_piece)
 
 
 def install():
@@ -138,8 +148,11 @@ def install():
         json_scan: ("scan_lines",),
         line_ends: ("count_lines",),
         json_keys: ("enter_children",),
-        json_tokens: ("enter_again", "number_distinct", "number_known", "number_within"),
+        json_tokens: ("enter_again", "number_distinct", "number_known"),
+        json_sequences: ("number_within",),
         rounding: ("round_tokens",),
+        masking: ("mask_texts",),
+        time_grids: ("coarsen_times", "count_back"),
         json_numbers: ("write_decimals",),
         json_write: ("write_lines",),
         json_join: ("join_column",),

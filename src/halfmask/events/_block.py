@@ -130,7 +130,7 @@ def scan_block(
     *,
     first_line: int = 1,
     lease: Lease | None = None,
-    own: bytearray | None = None,
+    own: NDArray[np.uint8] | None = None,
 ) -> Block:
     r"""Read lines of JSON, one event each: check them wholly, keep what is named.
 
@@ -197,7 +197,7 @@ class _Scan:
         limits: Limits,
         first_line: int,
         lease: Lease,
-        own: bytearray | None,
+        own: NDArray[np.uint8] | None,
     ) -> None:
         from halfmask.kernels.json_gaps import GAP  # noqa: PLC0415 # numba is slow to import
         from halfmask.kernels.json_state import FRAME, State  # noqa: PLC0415 # as above
@@ -217,7 +217,7 @@ class _Scan:
             self.data = lease.array(len(given) + _PADDING, np.uint8)
             self.data[: len(given)] = given
         else:
-            self.data = np.frombuffer(own, dtype=np.uint8)[: len(given) + _PADDING]
+            self.data = own[: len(given) + _PADDING]
         self.data[len(given) :] = ord("\n")
         if not given:
             self.size = 0

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from halfmask.events._durations import Duration
 
-__all__ = ["Grid", "cell_of"]
+__all__ = ["Grid", "cell_of", "origin_of"]
 
 _HOUR = 3_600_000_000
 #: 1970-01-05 was a Monday.
@@ -30,9 +30,14 @@ def cell_of(
         months = clock.astype("M8[us]").astype("M8[M]").astype(np.int64)
         first = months // every.months * every.months
         return _month_start(first), _month_start(first + every.months)
-    origin = _MONDAY if every.micros % (7 * DAY) == 0 else 0
+    origin = origin_of(every)
     start = (clock - origin) // every.micros * every.micros + origin
     return start, start + every.micros
+
+
+def origin_of(every: Duration) -> int:
+    """Return where a cell begins, of a grid that isn't of months; weeks begin on Monday."""
+    return _MONDAY if every.micros % (7 * DAY) == 0 else 0
 
 
 def _month_start(months: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -10,11 +10,12 @@ from halfmask._errors import DataError
 from halfmask.events._context import Context, Scene
 from halfmask.events._times import read_times
 from halfmask.events._values import Kind
-from halfmask.events._zones import Zone
+from halfmask.events._zones import EARLIEST, LATEST, Zone
 
 if TYPE_CHECKING:
     from halfmask.events._block import Block
     from halfmask.events._policy import EventPolicy
+    from halfmask.events._values import Values
 
 __all__ = ["Notices"]
 
@@ -42,6 +43,8 @@ class Notices:
         self._time = policy.stream.time
         self._zone = None if policy.stream.zone is None else Zone(policy.stream.zone)
         self._unit = None if policy.window is None else policy.window.unit
+        # Where clocks are even, one loop reads times and compares them.
+        self._behind = 0 if self._zone is None else self._zone.even
         self._unmet = set(self._rules)
         self._last: int | None = None
         self.clock_went_back = 0
@@ -57,8 +60,11 @@ class Notices:
             self._watch(block, self._time)
 
     def _watch(self, block: Block, path: str) -> None:
-        scene = Scene(read=block.values, events=block.n_events, first_event=0)
         values = block.values(path)
+        if self._unit is None and self._behind is not None:
+            self._watch_even(values, self._behind)
+            return
+        scene = Scene(read=block.values, events=block.n_events, first_event=0)
         times = read_times(
             values, Context(scene=scene, path=path), zone=self._zone, unit=self._unit
         )
@@ -68,6 +74,18 @@ class Notices:
         before = utc[0] if self._last is None else np.int64(self._last)
         self.clock_went_back += int(np.count_nonzero(np.diff(utc, prepend=before) < 0))
         self._last = int(utc[-1])
+
+    def _watch_even(self, values: Values, behind: int) -> None:
+        from halfmask.kernels.time_grids import count_back  # noqa: PLC0415 # numba is slow to import
+
+        known = np.array([self._last is not None, self._last or 0, 0], np.int64)
+        count_back(
+            values.data, values.kinds, values.starts, values.stops,
+            int(self._zone is not None), behind, EARLIEST, LATEST, known,
+        )  # fmt: skip
+        any_, before, back = known.tolist()
+        self._last = before if any_ else None
+        self.clock_went_back += back
 
     @property
     def unmet(self) -> tuple[int, ...]:

@@ -38,7 +38,7 @@ OnBad: TypeAlias = Literal["stop", "go-on"]
 #: No more than one part in so many of the time goes into checkpoints.
 _PATIENCE = 20
 #: How many blocks may wait to be written.
-_BEHIND = 3
+_BEHIND = 1
 _FIRST_BAD = 10
 
 

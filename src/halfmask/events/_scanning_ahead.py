@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["scanned_ahead"]
 
 _POLL_SECONDS = 0.1
-_AHEAD = 4
+#: Chunks that wait to be scanned. With more of them memory is seldom what was just used.
+_AHEAD = 1
 
 
 class _Ahead:

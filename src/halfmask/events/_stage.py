@@ -29,7 +29,7 @@ class Stage(Protocol):
         """Whether it looks at no block once it gave back its lines: its memory is used again."""
         ...
 
-    def take(self, changed: Changed, block: Block) -> bytes:
+    def take(self, changed: Changed, block: Block) -> bytes | memoryview:
         """Take a block in, and return the lines that may leave now.
 
         Parameters
@@ -38,6 +38,11 @@ class Stage(Protocol):
             The block after its rules: what may be written at all.
         block
             The block as it was read, with the original values of the paths that are followed.
+
+        Returns
+        -------
+        bytes or memoryview
+            Lines; a view of memory of the block, if the stage forgets it.
         """
         ...
 
@@ -76,9 +81,9 @@ class Straight:
 
     forgets = True
 
-    def take(self, changed: Changed, block: Block) -> bytes:  # noqa: ARG002 # a Stage's
+    def take(self, changed: Changed, block: Block) -> bytes | memoryview:  # noqa: ARG002 # a Stage's
         """Return all lines of the block that the rules let out."""
-        return changed.written()
+        return changed.view()
 
     def finish(self) -> bytes:
         """Return nothing: nothing was held back."""

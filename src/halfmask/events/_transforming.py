@@ -23,7 +23,7 @@ from halfmask.events._path_tree import PathTree
 from halfmask.events._prepared_rules import PathRules, RuleAt, matching
 from halfmask.events._regrowth import ContainerRule, Regrowth, field_path
 from halfmask.events._tally import Tally
-from halfmask.events._writing import write_block
+from halfmask.events._writing import view_block
 from halfmask.events.actions import RecodeMany, Supplies
 
 if TYPE_CHECKING:
@@ -69,7 +69,11 @@ class Changed:
 
     def written(self) -> bytes:
         """Return the lines."""
-        return write_block(
+        return bytes(self.view())
+
+    def view(self) -> memoryview:
+        """Return the lines, in memory of the block: they are there until it is released."""
+        return view_block(
             self.shape, self.columns, events=self.events, wanted=self.wanted, room=self.room
         )
 
@@ -183,7 +187,7 @@ class Transform:
         data: bytes | memoryview,
         *,
         first_line: int | None = None,
-        own: bytearray | None = None,
+        own: NDArray[np.uint8] | None = None,
     ) -> Block:
         """Return a block of whole lines as columns; needs no state.
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from halfmask.events._shape import OutputShape
     from halfmask.events._values import Level, Values
 
-__all__ = ["write_block"]
+__all__ = ["view_block", "write_block"]
 
 #: Quotes, a comma and the longest word.
 _AROUND = 8
@@ -33,7 +33,6 @@ def write_block(
     *,
     events: Level | None = None,
     wanted: NDArray[np.bool_] | None = None,
-    room: Lease | None = None,
 ) -> bytes:
     r"""Write events as lines of JSON.
 
@@ -47,8 +46,6 @@ def write_block(
         The level of the events; None: the one that the columns stand at or beneath.
     wanted
         Which events are written; None: all.
-    room
-        What memory is taken by on the way; None: fresh memory.
 
     Returns
     -------
@@ -80,14 +77,34 @@ def write_block(
     {"group":[{"delta":1},{"delta":2.50},{}]}
     {"group":[]}
     """
+    return bytes(view_block(shape, columns, events=events, wanted=wanted, room=Lease()))
+
+
+def view_block(
+    shape: OutputShape,
+    columns: Mapping[str, Values],
+    *,
+    events: Level | None,
+    wanted: NDArray[np.bool_] | None,
+    room: Lease,
+) -> memoryview:
+    """Write events as lines of JSON, into memory that may be used again.
+
+    Parameters
+    ----------
+    shape, columns, events, wanted
+        As of `write_block`.
+    room
+        What memory is taken by: the lines are there until it is released.
+    """
     from halfmask.kernels.json_write import PIECE, write_lines  # noqa: PLC0415 # as below
 
     named = {Path.parse(path).place: values for path, values in columns.items()}
     levels = _levels(shape, named, events)
     if "" not in levels:
-        return b""
-    room = Lease() if room is None else room.another()
-    tokens = _joined(list(named.values()), room)
+        return memoryview(b"")
+    scratch = room.another()
+    tokens = _joined(list(named.values()), scratch)
     nodes, names = _program(shape, named, levels)
     arrays = [level for path, level in levels.items() if path]
     out = room.array(tokens.size + _most_around(shape, levels) + 2 * PIECE, np.uint8)
@@ -106,9 +123,8 @@ def write_block(
         np.empty((2 + max(node.depth for node in shape.nodes), 5), dtype=np.int64),
         out,
     )
-    lines = out[:size].tobytes()
-    room.release()
-    return lines
+    scratch.release()
+    return memoryview(out)[:size]  # type: ignore[arg-type] # an array is a buffer
 
 
 def _levels(

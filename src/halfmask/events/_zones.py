@@ -64,6 +64,13 @@ class Zone:
         self.name = name
         self._days: dict[int, tuple[int, int, int]] = {}
 
+    @property
+    def even(self) -> int | None:
+        """How far the clock is before UTC at any time, in microseconds; None if that changes."""
+        if self.name == "UTC":
+            return 0
+        return self._at(0) if self.name.startswith("Etc/") else None
+
     def ahead(self, utc: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return how far the zone's clock is before UTC, in microseconds, at times of UTC."""
         if self.name == "UTC" or not len(utc):

@@ -16,7 +16,16 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["LONGEST", "NOT_A_TIME", "NO_ZONE", "ZONED", "parse_times", "write_times"]
+__all__ = [
+    "LONGEST",
+    "NOT_A_TIME",
+    "NO_ZONE",
+    "ZONED",
+    "parse_times",
+    "put_time",
+    "time_at",
+    "write_times",
+]
 
 #: What a text is: no time, a time of an unknown clock, a time of UTC.
 NOT_A_TIME, NO_ZONE, ZONED = 0, 1, 2
@@ -140,8 +149,14 @@ def _offset(data: NDArray[np.uint8], at: int, stop: int) -> tuple[int, int]:
 
 
 @lean
-def _one(data: NDArray[np.uint8], at: int, stop: int) -> tuple[int, int]:
-    """Return a text's time and what it is."""
+def time_at(data: NDArray[np.uint8], at: int, stop: int) -> tuple[int, int]:
+    """Return a text's time and what it is, as `parse_times` has them.
+
+    Parameters
+    ----------
+    data, at, stop
+        The text.
+    """
     days, at = _date(data, at, stop)
     if at == stop:
         return days * _DAY, NO_ZONE
@@ -186,7 +201,7 @@ def parse_times(
     the year, and 24:00 aren't read.
     """
     for i in range(len(starts)):
-        micros[i], found[i] = _one(data, starts[i], stops[i])
+        micros[i], found[i] = time_at(data, starts[i], stops[i])
 
 
 @lean
@@ -248,6 +263,26 @@ def _put_offset(out: NDArray[np.uint8], at: int, ahead: int) -> int:
 
 
 @lean
+def put_time(out: NDArray[np.uint8], at: int, micros: int, ahead: int, form: int) -> int:
+    """Write a time; return its end.
+
+    Parameters
+    ----------
+    out, at
+        Written; `LONGEST` bytes from the place on.
+    micros, ahead, form
+        As of `write_times`.
+    """
+    at = _put_date(out, at, micros // _DAY)
+    if form > 0:
+        out[at] = 84
+        at = _put_clock(out, at + 1, micros % _DAY)
+    if form > 1:
+        at = _put_offset(out, at, ahead)
+    return at
+
+
+@lean
 def write_times(
     micros: NDArray[np.int64],
     ahead: NDArray[np.int64],
@@ -283,10 +318,5 @@ def write_times(
     for i in range(len(micros)):
         starts[i] = at
         if present[i]:
-            at = _put_date(out, at, micros[i] // _DAY)
-            if form > 0:
-                out[at] = 84
-                at = _put_clock(out, at + 1, micros[i] % _DAY)
-            if form > 1:
-                at = _put_offset(out, at, ahead[i])
+            at = put_time(out, at, micros[i], ahead[i], form)
         stops[i] = at

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask.kernels.lean import swift
+from halfmask.kernels.lean import inlined, swift
 from halfmask.kernels.wide_loads import WIDTH, alike, peek
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _TRIES = 3
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
-@swift
+@inlined
 def is_gap(
     data: NDArray[np.uint8], at: int, gap: int, parent: int, gaps: NDArray[np.int64]
 ) -> bool:
@@ -50,7 +50,7 @@ def is_gap(
     return bool(whole and peek(gaps, row + _PARENT) == parent)
 
 
-@swift
+@inlined
 def gap_after(
     data: NDArray[np.uint8], at: int, gap: int, parent: int, gaps: NDArray[np.int64]
 ) -> int:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask.kernels.lean import swift
+from halfmask.kernels.lean import inlined, swift
 from halfmask.kernels.wide_loads import WIDTH, digits_at, lowest, peek, word_at
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _TRUE_WORD = np.uint64(int.from_bytes(b"true", "little"))
 _FALSE_WORD = np.uint64(int.from_bytes(b"false", "little"))
 
 
-@swift
+@inlined
 def after_space(data: NDArray[np.uint8], at: int) -> int:
     """Return the place of the next byte that isn't a space, tab or return; a line end isn't.
 
@@ -87,7 +87,7 @@ def _long_number_end(data: NDArray[np.uint8], at: int) -> int:
     return 2 * at + broken
 
 
-@swift
+@inlined
 def number_end(data: NDArray[np.uint8], at: int) -> int:
     """Return twice the place behind a number, plus one if it has a point or exponent; else -1.
 

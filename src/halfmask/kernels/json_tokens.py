@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halfmask.kernels.lean import swift
-from halfmask.kernels.wide_loads import peek, poke, word_at
+from halfmask.kernels.wide_loads import AHEAD, fetch, peek, word_at
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 __all__ = [
     "enter_again",
     "hash_of",
+    "key_of",
     "meta_of",
     "number_distinct",
     "number_known",
-    "number_within",
     "same_bytes",
     "shift_for",
     "word_of",
@@ -138,8 +138,18 @@ def meta_of(kind: int, length: int) -> int:
 
 
 @swift
-def _key_of(data: NDArray[np.uint8], start: int, meta: int, seed: np.uint64) -> np.uint64:
-    """Return the bytes of a short token as they are, else their hash; nothing of a bare kind."""
+def key_of(data: NDArray[np.uint8], start: int, meta: int, seed: np.uint64) -> np.uint64:
+    """Return the bytes of a token of up to eight as they are, else their hash.
+
+    Parameters
+    ----------
+    data, start
+        Where it stands.
+    meta
+        As `meta_of` gives it; what is neither number nor string has no bytes.
+    seed
+        As of `hash_of`.
+    """
     length = meta >> 4
     if length <= 8:
         return word_of(data, start, length)
@@ -220,7 +230,7 @@ def number_distinct(
             continue
         start = starts[i]
         meta = meta_of(kind, stops[i] - start)
-        key = _key_of(data, start, meta, seed)
+        key = key_of(data, start, meta, seed)
         place = np.int64((key * seed) >> shift)
         code = int(peek(table, place))
         while code >= 0:
@@ -279,13 +289,15 @@ def number_known(
     mask, shift = len(table) - 1, shift_for(table)
     for i in range(first, len(kinds)):
         kind = int(kinds[i])
+        if i + AHEAD < len(starts):
+            fetch(data, starts[i + AHEAD])
         if kind < _FALSE or kind > _STRING:
             codes[i] = -1
             continue
         start = starts[i]
         meta = meta_of(kind, stops[i] - start)
         length = meta >> 4
-        key = _key_of(data, start, meta, seed)
+        key = key_of(data, start, meta, seed)
         place = np.int64((key * seed) >> shift)
         code = int(peek(table, place))
         while code >= 0:
@@ -309,62 +321,3 @@ def number_known(
             count += 1
         codes[i] = code
     return len(kinds), count
-
-
-@swift
-def number_within(
-    data: NDArray[np.uint8],
-    kinds: NDArray[np.uint8],
-    starts: NDArray[np.int64],
-    stops: NDArray[np.int64],
-    groups: NDArray[np.int64],
-    seed: np.uint64,
-    table: NDArray[np.int32],
-    stamps: NDArray[np.int64],
-    keys: NDArray[np.uint64],
-    metas: NDArray[np.int64],
-    slots: NDArray[np.int64],
-    numbers: NDArray[np.int64],
-) -> None:
-    """Write 1, 2, 3, ... by first appearance of a scalar within its group.
-
-    Parameters
-    ----------
-    data, kinds, starts, stops, seed
-        As of `number_distinct`.
-    groups
-        The group of each slot, from 0 on; the slots of a group are neighbours.
-    table, stamps, keys, metas, slots
-        Room; the table's length is a power of two above the size of any group, and so are the
-        others'. Stamps are -1.
-    numbers
-        Written: 0 where there is no scalar.
-    """
-    mask, shift = len(table) - 1, shift_for(table)
-    group, count = -1, 0
-    for i in range(len(kinds)):
-        kind = int(kinds[i])
-        if kind < _FALSE or kind > _STRING:
-            numbers[i] = 0
-            continue
-        if groups[i] != group:
-            group, count = groups[i], 0
-        start = starts[i]
-        meta = meta_of(kind, stops[i] - start)
-        length = meta >> 4
-        key = _key_of(data, start, meta, seed)
-        place = np.int64((key * seed) >> shift)
-        while peek(stamps, place) == group:
-            if peek(keys, place) == key and peek(metas, place) == meta:
-                other = starts[peek(slots, place)]
-                if length <= 8 or same_bytes(data, other, data, start, length):
-                    break
-            place = (place + 1) & mask
-        if peek(stamps, place) != group:
-            count += 1
-            poke(stamps, place, group)
-            poke(keys, place, key)
-            poke(metas, place, meta)
-            poke(slots, place, i)
-            poke(table, place, count)
-        poke(numbers, i, peek(table, place))

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from numba import njit
 
-__all__ = ["lean", "swift"]
+__all__ = ["inlined", "lean", "swift"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -21,6 +21,14 @@ def lean(function: Function) -> Function:
     an array that is made in such a function doesn't compile.
     """
     compiled: Function = njit(nogil=True, cache=True, _nrt=False)(function)  # type: ignore[call-overload]
+    return compiled
+
+
+def inlined(function: Function) -> Function:
+    """Compile as `swift` does, and put it wherever it is called: it is too short for a call."""
+    compiled: Function = njit(  # type: ignore[call-overload]
+        nogil=True, cache=True, _nrt=False, error_model="numpy", forceinline=True
+    )(function)
     return compiled
 
 

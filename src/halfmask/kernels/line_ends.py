@@ -12,7 +12,7 @@ from halfmask.kernels.wide_loads import WIDTH, lowest, matches
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["count_lines", "line_end"]
+__all__ = ["count_lines", "last_line_end", "line_end"]
 
 _NONE, _ONE = np.uint64(0), np.uint64(1)
 _NEWLINE = np.uint8(10)
@@ -52,3 +52,18 @@ def line_end(data: NDArray[np.uint8], at: int) -> int:
         at += WIDTH
         found = matches(data, at, _NEWLINE)
     return at + lowest(found)
+
+
+@swift
+def last_line_end(data: NDArray[np.uint8], start: int, stop: int) -> int:
+    """Return the place of the last line end between two places; -1 if there is none.
+
+    Parameters
+    ----------
+    data, start, stop
+        Text, and where to look.
+    """
+    for at in range(stop - 1, start - 1, -1):
+        if data[at] == _NEWLINE:
+            return at
+    return -1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from halfmask.kernels.lean import lean
+from halfmask.kernels.wide_loads import AHEAD, fetch
 
 if TYPE_CHECKING:
     import numpy as np
@@ -76,6 +77,8 @@ def mask_texts(
     """
     at = 0
     for i in range(len(starts)):
+        if i + AHEAD < len(starts):
+            fetch(data, starts[i + AHEAD])
         begins[i] = ends[i] = at
         done[i] = False
         if not wanted[i]:

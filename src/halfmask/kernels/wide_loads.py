@@ -20,10 +20,23 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-__all__ = ["WIDTH", "alike", "digits_at", "lowest", "matches", "peek", "poke", "word_at"]
+__all__ = [
+    "AHEAD",
+    "WIDTH",
+    "alike",
+    "digits_at",
+    "fetch",
+    "lowest",
+    "matches",
+    "peek",
+    "poke",
+    "word_at",
+]
 
 #: How many bytes are compared at once, and how many must be readable behind the last one.
 WIDTH = 64
+#: How many tokens on are fetched, in loops over tokens that stand far apart.
+AHEAD = 8
 _BYTE, _WORD = ir.IntType(8), ir.IntType(64)
 
 
@@ -93,6 +106,20 @@ def _emit_alike(context: Any, builder: ir.IRBuilder, signature: Any, arguments: 
     return builder.bitcast(builder.icmp_unsigned("==", one, other), _WORD)
 
 
+def _fetch(_context: Any, data: Any, at: Any) -> Any:  # noqa: ANN401, ARG001 # as above
+    """Let a byte be fetched into the cache that is looked at soon; it must be in the array."""
+    return types.void(data, types.int64), _emit_fetch
+
+
+def _emit_fetch(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:  # noqa: ANN401 # as above
+    place = _place(context, builder, signature, arguments, _BYTE)
+    switch = ir.IntType(32)
+    kind = ir.FunctionType(ir.VoidType(), [place.type, switch, switch, switch])
+    function = builder.module.declare_intrinsic("llvm.prefetch", [place.type], kind)
+    builder.call(function, [place, switch(0), switch(3), switch(1)])  # to read, to keep, data
+    return context.get_dummy_value()
+
+
 def _peek(_context: Any, array: Any, at: Any) -> Any:  # noqa: ANN401, ARG001 # as above
     """Return what an array of one dimension holds at a place, which must be in it."""
     return array.dtype(array, types.int64), _emit_peek
@@ -141,5 +168,6 @@ word_at: Callable[..., np.uint64] = intrinsic(_word_at)
 lowest: Callable[..., int] = intrinsic(_lowest)
 digits_at: Callable[..., np.uint64] = intrinsic(_digits_at)
 alike: Callable[..., np.uint64] = intrinsic(_alike)
+fetch: Callable[..., None] = intrinsic(_fetch)
 peek: Callable[..., Any] = intrinsic(_peek)
 poke: Callable[..., None] = intrinsic(_poke)

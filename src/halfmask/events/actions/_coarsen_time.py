@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
 from halfmask._errors import PolicyError
 from halfmask.events._draws import event_draws
 from halfmask.events._durations import Duration, DurationText
-from halfmask.events._grid import cell_of
+from halfmask.events._grid import cell_of, origin_of
+from halfmask.events._levels import merged, only
 from halfmask.events._times import Form, Unit, read_times, write_clock
-from halfmask.events._zones import DAY, Zone, ZoneText
+from halfmask.events._values import Values
+from halfmask.events._zones import DAY, EARLIEST, LATEST, Zone, ZoneText
 from halfmask.events.actions._action import Action
 from halfmask.events.actions._once_each import OnceEach
 
 if TYPE_CHECKING:
     from halfmask.events._context import Applier, Context
-    from halfmask.events._values import Values
     from halfmask.events.actions._action import Supplies
 
 __all__ = ["CoarsenTime"]
+
+#: Those that a compiled loop writes.
+_FORMS: dict[Form, int] = {"date": 0, "local": 1, "offset": 2}
 
 
 class CoarsenTime(Action):
@@ -94,7 +99,9 @@ class CoarsenTime(Action):
     def prepared(self, supplies: Supplies) -> Applier:
         """Return the coarsener."""
         coarsener = _Coarsener(self, supplies)
-        return coarsener if self.jitter is not None else OnceEach(coarsener)
+        if self.jitter is not None:
+            return coarsener
+        return coarsener.evenly() or OnceEach(coarsener)
 
 
 class _Coarsener:
@@ -110,6 +117,23 @@ class _Coarsener:
         self._zoneless = None if zoneless is None else Zone(zoneless)
         self._form: Form = action.write if supplies.is_last else "offset"
 
+    def evenly(self) -> _Even | None:
+        """Return what does the same by one compiled loop; None if it can't."""
+        ahead = self._zone.even
+        behind = 0 if self._zoneless is None else self._zoneless.even
+        if ahead is None or behind is None or self._grid.months or self._form not in _FORMS:
+            return None
+        return _Even(
+            others=OnceEach(self),
+            zoneless=self._zoneless is not None,
+            behind=behind,
+            ahead=ahead,
+            every=self._grid.micros,
+            origin=origin_of(self._grid),
+            to=self._action.to,
+            form=_FORMS[self._form],
+        )
+
     def apply(self, values: Values, context: Context) -> Values:
         times = read_times(values, context, zone=self._zoneless, unit=self._action.unit)
         clock = np.where(times.fits, times.utc + self._zone.ahead(times.utc), 0)
@@ -124,3 +148,38 @@ class _Coarsener:
         elif self._action.to == "nearest":
             start = np.where(clock - start >= stop - clock, stop, start)
         return write_clock(times, start, context, zone=self._zone, form=self._form)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Even:
+    """Coarsens texts by a grid and zones whose clocks are even; what it can't, others do."""
+
+    others: OnceEach
+    zoneless: bool
+    behind: int
+    ahead: int
+    every: int
+    origin: int
+    to: Literal["down", "nearest", "up"]
+    form: int
+    is_local: ClassVar[bool] = True
+
+    def apply(self, values: Values, context: Context) -> Values:
+        """Return the points of the grid."""
+        from halfmask.kernels import time_grids  # noqa: PLC0415 # numba is slow to import
+        from halfmask.kernels.iso_times import LONGEST  # noqa: PLC0415 # as above
+
+        to = {"down": time_grids.DOWN, "nearest": time_grids.NEAREST, "up": time_grids.UP}[self.to]
+        level, room = values.level, context.room
+        count = level.slots
+        out, kinds = room.array(LONGEST * count, np.uint8), room.array(count, np.uint8)
+        begins, ends = room.array(count, np.int64), room.array(count, np.int64)
+        left = np.empty(count, np.bool_)
+        others = time_grids.coarsen_times(
+            values.data, values.kinds, values.starts, values.stops, int(self.zoneless), self.behind,
+            self.ahead, EARLIEST, LATEST, self.every, self.origin, to, self.form,
+            out, kinds, begins, ends, left,
+        )  # fmt: skip
+        end = int(ends[-1]) if count else 0
+        made = Values(level=level, kinds=kinds, data=out[:end], starts=begins, stops=ends)
+        return merged([made, self.others.apply(only(values, left), context)]) if others else made

@@ -108,11 +108,11 @@ class SequenceApplier:
 
     def apply(self, values: Values, context: Context) -> Values:
         """Return the number of each value."""
+        if self._within_event:
+            return _within_events(values, context)
         level = values.level
         fits = context.scalars(values, *_SCALARS)
-        if self._within_event:
-            numbers = _within_events(values, context)
-        elif self._scope is None:
+        if self._scope is None:
             if self._known is None:
                 self._known = KnownTokens()
             numbers = self._known.numbered(values).astype(np.int64) + 1
@@ -205,16 +205,21 @@ def _by_last(codes: NDArray[np.int32]) -> list[int]:
     return [int(code) for code in distinct[np.argsort(-from_end)]]
 
 
-def _within_events(values: Values, context: Context) -> NDArray[np.int64]:
-    from halfmask.kernels.json_tokens import number_within  # noqa: PLC0415 # numba is slow to import
+def _within_events(values: Values, context: Context) -> Values:
+    from halfmask.kernels.json_sequences import number_within  # noqa: PLC0415 # numba is slow to import
 
-    groups = values.level.event
-    numbers = context.room.array(len(groups), np.int64)
-    if len(groups):
-        size = 2 << int(np.bincount(groups).max()).bit_length()
-        number_within(
-            values.data, values.kinds, values.starts, values.stops, groups, SEED,
-            np.empty(size, np.int32), np.full(size, -1), np.empty(size, np.uint64),
-            np.empty(size, np.int64), np.empty(size, np.int64), numbers,
-        )  # fmt: skip
-    return numbers
+    groups, room = values.level.event, context.room
+    count = len(groups)
+    most = int(np.bincount(groups).max()) if count else 0
+    size = 2 << most.bit_length()
+    out, kinds = room.array((len(str(most)) + 1) * count, np.uint8), room.array(count, np.uint8)
+    begins, ends = room.array(count, np.int64), room.array(count, np.int64)
+    others = number_within(
+        values.data, values.kinds, values.starts, values.stops, groups, SEED,
+        np.empty(size, np.int32), np.full(size, -1), np.empty(size, np.uint64),
+        np.empty(size, np.int64), np.empty(size, np.int64), out, kinds, begins, ends,
+    )  # fmt: skip
+    if others:
+        context.scalars(values, *_SCALARS)
+    end = int(ends[-1]) if count else 0
+    return Values(level=values.level, kinds=kinds, data=out[:end], starts=begins, stops=ends)

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 if TYPE_CHECKING:
     import threading
 
+    import numpy as np
+    from numpy.typing import NDArray
+
 __all__ = ["SPARE", "Chunk", "Position", "Source"]
 
 SPARE = 128
@@ -48,7 +51,7 @@ class Chunk:
     file: int = 1
     position: Position = field(repr=False)
     oversized: bool = False
-    buffer: bytearray | None = field(default=None, repr=False)
+    buffer: NDArray[np.uint8] | None = field(default=None, repr=False)
     give_back: Callable[[], None] | None = field(default=None, repr=False)
 
     @property

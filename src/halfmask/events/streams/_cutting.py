@@ -15,6 +15,8 @@ from halfmask.events.streams._chunk import SPARE, Chunk
 from halfmask.events.streams._readers import Bytes, Descriptor, skip
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from halfmask.events.streams._chunk import Position
     from halfmask.events.streams._readers import Filling, Reader
 
@@ -77,9 +79,10 @@ class Cutter:
 
     def _filled(self, reader: Filling) -> Iterator[Chunk]:
         """Do so in memory that is used again, once chunks are given back."""
-        from halfmask.kernels.line_ends import count_lines  # noqa: PLC0415 # numba is slow to import
+        from halfmask.kernels.line_ends import count_lines, last_line_end  # noqa: PLC0415 # numba is slow to import
 
-        free: list[bytearray] = []
+        free: list[NDArray[np.uint8]] = []
+        whole = _MOST_HELD + self.block_bytes + SPARE
         while True:
             if self._skipping or self._held > _MOST_HELD:
                 data = reader.read(self.block_bytes)
@@ -87,17 +90,16 @@ class Cutter:
                     return
                 yield from self.feed(data)
                 continue
-            buffer = free.pop() if free else bytearray(_MOST_HELD + self.block_bytes + SPARE)
-            held, view = self._held, memoryview(buffer)
+            buffer = free.pop() if free else np.empty(whole, np.uint8)
+            held, view = self._held, memoryview(buffer)  # type: ignore[arg-type] # an array is one
             view[:held] = b"".join(self._parts)
             size = held + reader.read_into(view[held : held + self.block_bytes])
             if size == held:
                 return
-            cut = buffer.rfind(b"\n", held, size) + 1
+            cut = last_line_end(buffer, held, size) + 1
             if cut:
                 rest = bytes(view[cut:size])
-                lines = count_lines(np.frombuffer(buffer, np.uint8), cut)
-                chunk = self._chunk(view[:cut], lines)
+                chunk = self._chunk(view[:cut], count_lines(buffer, cut))
                 self._hold(rest)
                 yield replace(chunk, buffer=buffer, give_back=partial(free.append, buffer))
             else:

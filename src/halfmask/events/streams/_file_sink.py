@@ -27,6 +27,8 @@ Packing: TypeAlias = Literal["gzip", "zstd"]
 
 _MEMBER_BYTES = 1 << 22
 _TAIL = 4096
+#: Brought to the disk on the way, while the next blocks are worked on: not all at the end.
+_MOST_UNSYNCED = 1 << 22
 _LEVEL = 6
 
 
@@ -64,6 +66,7 @@ class FileSink:
         self._work = self.target if appending else beside(self.target)
         self._file: BinaryIO | None = None
         self._length = 0
+        self._unsynced = 0
         self._tail = b""
         self._pending = bytearray()
 
@@ -90,7 +93,7 @@ class FileSink:
             self._file.seek(self._length)
             self._pending = bytearray(pending)
 
-    def write(self, data: bytes) -> None:
+    def write(self, data: bytes | memoryview) -> None:
         """Write lines, packed if so many are together."""
         if self._packing is None:
             self._put(data)
@@ -125,12 +128,16 @@ class FileSink:
             self._file.close()
             self._file = None
 
-    def _put(self, data: bytes) -> None:
+    def _put(self, data: bytes | memoryview) -> None:
         file, left = self._open(), memoryview(data)
         with writing_out():
             while left:
                 left = left[file.write(left) or 0 :]
-        self._length += len(data)
+            self._length += len(data)
+            self._unsynced += len(data)
+            if self._unsynced >= _MOST_UNSYNCED:
+                os.fdatasync(file.fileno())
+                self._unsynced = 0
         self._tail = (self._tail + data[-_TAIL:])[-_TAIL:]
 
     def _open(self) -> BinaryIO:

@@ -87,12 +87,13 @@ class FolderSink:
                     path.unlink()
             self._part = self._opened(None if state is None else state["file"], pending, again)
 
-    def write(self, data: bytes) -> None:
+    def write(self, data: bytes | memoryview) -> None:
         """Write lines, to the next part where one is full."""
         while data:
             cut = len(data)
             if self._filled + len(data) >= self._part_bytes:
-                cut = data.index(b"\n", max(self._part_bytes - self._filled - 1, 0)) + 1
+                first = max(self._part_bytes - self._filled - 1, 0)
+                cut = first + bytes(data[first:]).index(b"\n") + 1
             self._current().write(data[:cut])
             self._filled += cut
             data = data[cut:]

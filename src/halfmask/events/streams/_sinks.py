@@ -67,8 +67,8 @@ class Sink(Protocol):
         """
         ...
 
-    def write(self, data: bytes) -> None:
-        """Take whole lines."""
+    def write(self, data: bytes | memoryview) -> None:
+        """Take whole lines; what a view shows may be others afterwards."""
         ...
 
     def sync(self) -> tuple[dict[str, Any], bytes]:
@@ -105,7 +105,7 @@ class PipeSink:
     def begin(self, state: Mapping[str, Any] | None, pending: bytes, *, again: bool) -> None:
         """Do nothing: a pipe begins where it is."""
 
-    def write(self, data: bytes) -> None:
+    def write(self, data: bytes | memoryview) -> None:
         """Write lines."""
         self._file.write(data)
 

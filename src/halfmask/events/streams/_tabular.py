@@ -60,7 +60,7 @@ class TableSink:
         self._again = again
         self._lines.begin(state, pending, again=again)
 
-    def write(self, data: bytes) -> None:
+    def write(self, data: bytes | memoryview) -> None:
         """Write lines."""
         self._lines.write(data)
 

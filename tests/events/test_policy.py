@@ -103,6 +103,12 @@ WRONG: list[tuple[str, ...]] = [
     (HEAD + '[stream]\ntime = "a.*"', "[stream]: 'time': the path 'a.*' must be one place"),
     (HEAD + '[stream]\nzone = "Mars"', "[stream]: 'zone': There is no such time zone"),
     ("x = ", "The policy isn't valid TOML at"),
+    (
+        "halfmask = 1\n[[rule]]",
+        "This is a policy of tables; a policy of events",
+        "halfmask protect",
+    ),
+    ("halfmask-table = 1\n[[rule]]", "This is a secret table", "halfmask events table set"),
 ]
 GRID = {"do": "coarsen-time", "every": "1 day", "zone": "UTC"}
 SHIFT = {"do": "shift", "by": "w", "zone": "UTC"}
@@ -110,7 +116,14 @@ WRONG_RULES: list[tuple[Any, ...]] = [
     ({"path": "v"}, "number 1: 'v': the key 'do' is lacking, and no rule is beneath"),
     ({"do": "keep"}, "[[rule]] number 1: the key 'path' is lacking"),
     ({"path": "v", "do": "kep"}, "'v': there is no action 'kep'", "Did you mean 'keep'?"),
-    ({"path": "v", "do": "keep", "nmae": "w"}, "'v': there is no key 'nmae'"),
+    ({"path": "v", "do": "keep", "nmae": "w"}, "'v': there is no key 'nmae'", "mean 'name'?"),
+    ({"pth": "a.b", "do": "keep"}, "number 1: there is no key 'pth'", "Did you mean 'path'?"),
+    ({"Path": "a.b", "do": "keep"}, "there is no key 'Path'", "Did you mean 'path'?"),
+    ({"pth": "a.b", "name": "c"}, "there is no key 'pth'", "Did you mean 'path'?"),
+    ({"path": "v", "do": "keep", "thn": []}, "there is no key 'thn'", "Did you mean 'then'?"),
+    ({"path": "v", "do": "hash", "bit": 8}, "there is no key 'bit'", "Did you mean 'bits'?"),
+    ({"path": "v", "do": "keep", "zz": 1}, "no key 'zz'", "There are 'path', 'name', 'names'"),
+    ({"path": "v", "do": "keep", "x" * 50: 1}, "no key of 50 characters"),
     ({"path": "v", "do": "hash", "bits": 2}, "'bits': must be at least 4. Got 2"),
     ({"path": "v", "do": "hash", "bits": "5"}, "'bits': must be a whole number. Got text"),
     ({"path": "v", "do": "hash", "form": "number"}, "'bits' must be at most 53"),
@@ -216,6 +229,7 @@ def test_any_rule_is_a_policy_or_an_error_of_ours(rule, do, condition):
 
 
 TABLES = [
+    ("halfmask-events = 1", "This is a policy of events; a secret table"),
     ("", "has the keys"),
     ("halfmask-table = 2", "has the keys"),
     ("x = [", "isn't valid TOML"),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
     from pydantic_core import ErrorDetails
 
-__all__ = ["near", "policy_error", "toml_error"]
+__all__ = ["near", "policy_error", "toml_error", "word"]
 
 #: How many faults one error names; the others are counted.
 _NAMED: Final = 5
@@ -71,7 +71,8 @@ def policy_error(error: ValidationError, model: type[BaseModel]) -> PolicyError:
 
 def near(wrong: object, known: Sequence[str]) -> str | None:
     """Return a hint of what was probably meant, or of all that there is where it isn't much."""
-    close = difflib.get_close_matches(wrong, known, n=1) if isinstance(wrong, str) else []
+    spelt = (wrong, wrong.lower()) if isinstance(wrong, str) else ()
+    close = [it for text in spelt for it in difflib.get_close_matches(text, known, n=1)]
     if close:
         return f"Did you mean {close[0]!r}?"
     listed = 0 < len(known) <= _MOST_LISTED
@@ -87,7 +88,7 @@ def _sentence(fault: ErrorDetails, model: type[BaseModel]) -> tuple[str, str | N
         what = f"the key {str(loc[-1])!r} is lacking."
     elif kind == "extra_forbidden":
         known = [field.alias or name for name, field in model.model_fields.items()]
-        what, hint = f"there is no key {_word(loc[-1])}.", near(loc[-1], known)
+        what, hint = f"there is no key {word(loc[-1])}.", near(loc[-1], known)
     elif kind == "value_error":
         what, hint = _own(where, context.get("error"))
     elif kind == "union_tag_not_found":
@@ -96,7 +97,7 @@ def _sentence(fault: ErrorDetails, model: type[BaseModel]) -> tuple[str, str | N
         given = fault["input"]
         tag = given.get("do") if isinstance(given, Mapping) else None
         # Anything but text isn't a misspelt word of ours.
-        shown = f"action {_word(tag)}" if isinstance(tag, str) else "such action"
+        shown = f"action {word(tag)}" if isinstance(tag, str) else "such action"
         what = f"{where}there is no {shown}."
         hint = near(tag, _quoted(context["expected_tags"]))
     else:
@@ -148,7 +149,7 @@ def _got(fault: ErrorDetails) -> str:
     if isinstance(value, int | float):
         return repr(value) if len(repr(value)) < _LONGEST_WORD else "a very long number"
     if isinstance(value, str):
-        return _word(value) if fault["type"] == "literal_error" else "text"
+        return word(value) if fault["type"] == "literal_error" else "text"
     if isinstance(value, Mapping):
         return "a table"
     if isinstance(value, list | tuple):
@@ -160,6 +161,7 @@ def _quoted(said: object) -> list[str]:
     return re.findall(r"'([^']*)'", str(said))
 
 
-def _word(value: object) -> str:
+def word(value: object) -> str:
+    """Return what may be shown of a key: itself, if it can be a misspelt word of ours."""
     text = str(value)
     return repr(text) if len(text) < _LONGEST_WORD else f"of {len(text)} characters"

@@ -12,6 +12,7 @@ import tomlkit
 from pydantic import ConfigDict, Field, PrivateAttr
 
 from halfmask._errors import PolicyError
+from halfmask._file_kinds import check_kind
 from halfmask.data import atomic_file
 from halfmask.events._faults import toml_error
 from halfmask.events._paths import Path, Step
@@ -133,6 +134,7 @@ class EventPolicy(Section):
             raise toml_error(error, "The policy") from None
         except RecursionError:
             raise PolicyError("The policy nests its values too deeply.") from None
+        check_kind(sections, "halfmask-events", PolicyError)
         return cls(**sections)
 
     def to_toml(self) -> str:

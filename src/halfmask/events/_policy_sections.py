@@ -8,10 +8,19 @@ from pydantic import Field
 
 from halfmask._errors import PolicyError
 from halfmask.events._conditions import Condition
+from halfmask.events._faults import near, word
 from halfmask.events._paths import Path, Step
 from halfmask.events._sections import Section, Text
 from halfmask.events._zones import ZoneText
-from halfmask.events.actions import Action, AnyAction, CoarsenTime, Erase, RecodeMany, Shift
+from halfmask.events.actions import (
+    ACTIONS,
+    Action,
+    AnyAction,
+    CoarsenTime,
+    Erase,
+    RecodeMany,
+    Shift,
+)
 
 __all__ = ["RuleSection", "StreamSection"]
 
@@ -88,6 +97,8 @@ class RuleSection(Section):
         else:
             own |= options | ({"then": said["then"]} if "then" in said else {})
         try:
+            if "do" in said:
+                _check_keys(options)
             super().__init__(**own)
         except PolicyError as error:
             path = said.get("path")
@@ -157,6 +168,18 @@ class RuleSection(Section):
         actions = [_told(action) for action in self.steps]
         then = {"then": actions[1:]} if len(actions) > 1 else {}
         return {**said, **(actions[0] if actions else {}), **then}
+
+
+def _check_keys(options: dict[str, object]) -> None:
+    """Raise where a key is neither the rule's nor its action's, and say all that there may be."""
+    model = next((it for it in ACTIONS if it.model_fields["do"].default == options["do"]), None)
+    if model is None:
+        return  # that there is no such action is said elsewhere
+    known = [field.alias or name for name, field in model.model_fields.items()]
+    for key in options:
+        if key not in known:
+            hint = near(key, [*dict.fromkeys((*_OWN, *known, "then"))])
+            raise PolicyError(f"there is no key {word(key)}.", hint=hint)
 
 
 def _told(action: Action) -> dict[str, Any]:

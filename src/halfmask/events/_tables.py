@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self, TypeAlias, get_args
 
 from halfmask._errors import DataError, ParameterError
+from halfmask._file_kinds import check_kind
 from halfmask.events._durations import Duration
 from halfmask.events._faults import near
 from halfmask.events._words import Token, scalar_token
@@ -122,6 +123,7 @@ class SecretTable:
             found = tomllib.loads(text, parse_float=Decimal)
         except (tomllib.TOMLDecodeError, RecursionError):
             raise DataError("The secret table isn't valid TOML.") from None
+        check_kind(found, "halfmask-table", DataError)
         unknown = [key for key in found if key not in {"halfmask-table", "kind", "values"}]
         if unknown or found.get("halfmask-table") != 1 or "kind" not in found:
             raise DataError(

@@ -13,6 +13,7 @@ import tomlkit
 from pydantic import ConfigDict, Field, PrivateAttr, ValidationError, model_validator
 
 from halfmask._errors import ColumnNotFoundError, PolicyError
+from halfmask._file_kinds import check_kind
 from halfmask.data import (
     Column,
     Groups,
@@ -153,6 +154,7 @@ class Policy(Section):
             raise toml_error(error) from None
         except RecursionError:
             raise PolicyError("The policy nests its values too deeply.") from None
+        check_kind(sections, "halfmask", PolicyError)
         return cls(**sections)
 
     def to_toml(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 import numpy as np
@@ -20,6 +21,7 @@ from halfmask.hashing._csv_rows import NotPlainError
 from halfmask.hashing._fitting import fitted
 from halfmask.hashing._labels import LabelCodes
 from halfmask.hashing._parquet_plan import parquet_rows
+from halfmask.hashing._parquet_rows import Labels
 from halfmask.hashing._plan import HashPlan
 from halfmask.hashing._reading import TableReading, opened
 from halfmask.hashing._rows import HashedRows
@@ -32,7 +34,6 @@ if TYPE_CHECKING:
 
     from halfmask._progress import Progress
     from halfmask.hashing._csv_rows import Hashed
-    from halfmask.hashing._parquet_rows import PlacedRows
     from halfmask.hashing._reading import Readable
     from halfmask.hashing._settings import Settings
     from halfmask.vault import Secret
@@ -181,21 +182,17 @@ class FileHasher:
         csv = csv_rows(table, self.plan, reading, label=self.label, label_kind=kind, sent=labelled)
         if csv is not None:
             return ((self._labelled(each), share) for each, share in csv)
-        parquet = parquet_rows(table, self.plan, reading, label=self.label, sent=labelled)
-        if parquet is not None:
-            return ((self._placed(each), share) for each, share in parquet)
-        return None
+        return parquet_rows(
+            table, self.plan, reading, label=self.label, labels=self._labels(), sent=labelled
+        )
 
-    def _placed(self, found: PlacedRows) -> HashedRows:
-        """Return rows with their labels."""
-        bits = self.plan.settings.bits
-        if found.label is None or self.label is None:
-            return HashedRows(indices=found.indices, bits=bits)
+    def _labels(self) -> Labels | None:
+        """Return what becomes of the column to learn."""
+        if self.label is None:
+            return None
         if self.codes is None:
-            numbers = _numbers(found.label, self.label)
-            return HashedRows(indices=found.indices, bits=bits, labels=numbers)
-        labels, classes = self.codes.encode(found.label), self.codes.classes
-        return HashedRows(indices=found.indices, bits=bits, labels=labels, classes=classes)
+            return Labels(column=self.label, of=partial(_numbers, label=self.label), classes=2)
+        return Labels(column=self.label, of=self.codes.encode, classes=self.codes.classes)
 
     def _labelled(self, found: Hashed) -> HashedRows:
         """Return plain rows with their labels."""

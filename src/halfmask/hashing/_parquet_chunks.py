@@ -16,7 +16,7 @@ import pyarrow as pa
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Chunk", "chunk_of"]
+__all__ = ["Chunk", "chunk_of", "room_for"]
 
 #: How pages may be packed; under other names writers mean different things.
 _PACKINGS = {"UNCOMPRESSED", "SNAPPY", "ZSTD", "GZIP"}
@@ -97,6 +97,11 @@ def chunk_of(
     if found is None:
         return None
     return _runs(values, data, found, rows=about.num_values, optional=optional)
+
+
+def room_for(size: int) -> NDArray[np.uint8]:
+    """Return room for the packed bytes of a column; this thread has it until it asks again."""
+    return _room().packed(size)
 
 
 def _pages(packed: NDArray[np.uint8]) -> NDArray[np.int64] | None:
@@ -253,6 +258,7 @@ class _Room(threading.local):
     def __init__(self) -> None:
         self.run = np.empty(4, np.int64)
         self._runs = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.uint8))
+        self._packed = np.empty(0, np.uint8)
         self._codecs: dict[str, Any] = {}
 
     def codec(self, name: str) -> Any:  # noqa: ANN401 # pyarrow ships no types
@@ -260,6 +266,12 @@ class _Room(threading.local):
         if name not in self._codecs:
             self._codecs[name] = pa.Codec(name.lower())
         return self._codecs[name]
+
+    def packed(self, size: int) -> NDArray[np.uint8]:
+        """Return room for so many bytes."""
+        if len(self._packed) < size:
+            self._packed = np.empty(size, np.uint8)
+        return self._packed[:size]
 
     def runs(self, size: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint8]]:
         """Return room for the runs of so many bytes."""

@@ -17,7 +17,7 @@ from halfmask.data._places import places_of
 from halfmask.hashing._cells import kind_of
 from halfmask.hashing._csv_plan import check_unchanged, plain_slots
 from halfmask.hashing._csv_rows import NotPlainError
-from halfmask.hashing._parquet_rows import ParquetRows, PlacedRows
+from halfmask.hashing._parquet_rows import Labels, ParquetRows
 from halfmask.hashing._reading import is_parquet
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from halfmask.data._places import Place
     from halfmask.hashing._plan import HashPlan
     from halfmask.hashing._reading import TableReading
+    from halfmask.hashing._rows import HashedRows
 
 __all__ = ["parquet_rows"]
 
@@ -46,14 +47,17 @@ def parquet_rows(
     reading: TableReading,
     *,
     label: str | None,
+    labels: Labels | None,
     sent: bool | None,
-) -> Iterator[tuple[PlacedRows, float]] | None:
+) -> Iterator[tuple[HashedRows, float]] | None:
     """Return the hashed rows of files of Parquet, and what share of the rows was read by then.
 
     Parameters
     ----------
     table, plan, reading, label, sent
         As of :func:`halfmask.hashing._csv_plan.csv_rows`.
+    labels
+        What becomes of the label.
 
     Returns
     -------
@@ -85,23 +89,23 @@ def parquet_rows(
                     return None
         except (DataError, SchemaError, OSError, pa.ArrowException):
             return None
-        wanted = label if there and sent is not False else None
-        rows = ParquetRows(slots=list(slots.values()), bits=plan.settings.bits, label=wanted)
+        wanted = labels if there and sent is not False else None
+        rows = ParquetRows(slots=list(slots.values()), bits=plan.settings.bits, labels=wanted)
         found.append((place, rows, file.metadata.num_rows))
     return _rows(found, stamps)
 
 
 def _rows(
     found: list[tuple[Place, ParquetRows, int]], stamps: list[Any]
-) -> Iterator[tuple[PlacedRows, float]]:
+) -> Iterator[tuple[HashedRows, float]]:
     total, done = sum(rows for _, _, rows in found), 0
     places = [place for place, _, _ in found]
     try:
         for place, made, _ in found:
             with place.local() as local:
-                for placed in made.of(_path(local), place.what):
-                    done += len(placed.indices)
-                    yield placed, done / total
+                for hashed in made.of(_path(local), place.what):
+                    done += len(hashed)
+                    yield hashed, done / total
     except NotPlainError:
         # The other way would give rows of another file.
         check_unchanged(places, stamps)

@@ -19,19 +19,20 @@ import pyarrow.parquet as pq
 from halfmask.data._reading import reading
 from halfmask.engines import map_in_order
 from halfmask.hashing._csv_rows import NotPlainError
-from halfmask.hashing._parquet_chunks import Chunk, chunk_of
+from halfmask.hashing._parquet_chunks import Chunk, chunk_of, room_for
 from halfmask.hashing._placing import placer
+from halfmask.hashing._rows import HashedRows
 from halfmask.hashing._tables import columns_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
     from halfmask.hashing._slots import PlainSlot
 
-__all__ = ["ParquetRows", "PlacedRows"]
+__all__ = ["Labels", "ParquetRows"]
 
 #: Rows that are hashed together: of 40 columns 2.6 MB, which stay near the processor.
 PIECE = 1 << 14
@@ -39,11 +40,13 @@ PIECE = 1 << 14
 _AHEAD = 2
 
 
-class PlacedRows(NamedTuple):
-    """The indices of some rows, and their label as a column of Arrow."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Labels:
+    """The column to learn, how its cells become numbers, and of how many classes they are."""
 
-    indices: NDArray[np.uint32]
-    label: Any | None
+    column: str
+    of: Callable[[Any], NDArray[Any]]
+    classes: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -79,6 +82,7 @@ class _Piece(NamedTuple):
     coded: _Coded | None
     left: Sequence[int]
     read: Mapping[str, Any]
+    labels: NDArray[Any] | None
     first: int
     rows: int
 
@@ -93,15 +97,15 @@ class ParquetRows:
         What hashes each column, in the order of a row's features.
     bits
         Of an index.
-    label
-        The column to hand on, if one is wanted.
+    labels
+        What rows come with, if it is wanted.
     """
 
     slots: Sequence[PlainSlot]
     bits: int
-    label: str | None
+    labels: Labels | None
 
-    def of(self, path: Path, what: str) -> Iterator[PlacedRows]:
+    def of(self, path: Path, what: str) -> Iterator[HashedRows]:
         """Yield the rows of a file in order, hashed on all processors.
 
         Raises
@@ -110,6 +114,8 @@ class ParquetRows:
             If the file isn't what its end says, where that shows.
         DataError
             If it can't be read.
+        Exception
+            What labels of a row group raise.
         """
         with reading(what, "parquet"):
             metadata = pq.ParquetFile(path)
@@ -141,10 +147,12 @@ class ParquetRows:
                 for column, start in zip(columns, ends[:-1], strict=True)
             ]
         left = [slot for slot, chunk in enumerate(chunks) if chunk is None]
-        read = _others(path, [self.slots[it].column for it in left], self.label, first, rows)
+        label = None if self.labels is None else self.labels.column
+        read = _others(path, [self.slots[it].column for it in left], label, first, rows)
+        labels = None if self.labels is None else self.labels.of(read[self.labels.column])
         coded = self._coded(data, chunks, rows) if len(left) < len(chunks) else None
         return [
-            _Piece(coded, left, read, start, min(PIECE, rows - start))
+            _Piece(coded, left, read, labels, start, min(PIECE, rows - start))
             for start in range(0, rows, PIECE)
         ]
 
@@ -183,7 +191,7 @@ class ParquetRows:
         hashes = slot.coded({slot.column: values}).each()
         return (hashes & np.uint64((1 << self.bits) - 1)).astype(np.uint32)
 
-    def _placed(self, piece: _Piece) -> PlacedRows:
+    def _placed(self, piece: _Piece) -> HashedRows:
         indices = np.empty((piece.rows, len(self.slots)), np.uint32)
         if piece.coded is not None:
             piece.coded.place(piece.first, indices)
@@ -191,7 +199,12 @@ class ParquetRows:
         read = {name: it.slice(piece.first, piece.rows) for name, it in piece.read.items()}
         for slot in piece.left:
             placer(self.slots[slot], read, mask)(0, piece.rows, slot, indices)
-        return PlacedRows(indices, None if self.label is None else read[self.label])
+        if self.labels is None or piece.labels is None:
+            return HashedRows(indices=indices, bits=self.bits)
+        labels = piece.labels[piece.first : piece.first + piece.rows]
+        return HashedRows(
+            indices=indices, bits=self.bits, labels=labels, classes=self.labels.classes
+        )
 
 
 def _chunk(
@@ -209,7 +222,7 @@ def _chunk(
     deep = schema.max_repetition_level or schema.max_definition_level > 1
     if deep or not place or size <= 0 or about.num_values != group.num_rows:
         return None
-    packed = np.empty(size, np.uint8)
+    packed = room_for(size)
     raw.seek(place)
     if raw.readinto(packed) != size:
         return None

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["learn_batches", "learn_file"]
 
-#: Batches that may wait to be learnt; more would only take memory.
-_WAITING = 2
+#: Batches that may wait to be learnt: with fewer, hashing stops where learning is held up a moment.
+_WAITING = 6
 
 
 class Learning(Protocol):

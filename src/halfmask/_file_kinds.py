@@ -14,7 +14,7 @@ FileKind: TypeAlias = Literal["halfmask", "halfmask-events", "halfmask-table"]
 
 _SAID: Final[Mapping[str, tuple[str, str]]] = {
     "halfmask": ("a policy of tables", "halfmask protect"),
-    "halfmask-events": ("a policy of events", "halfmask events run and reverse"),
+    "halfmask-events": ("a policy of events", "halfmask events run, verify and reverse"),
     "halfmask-table": ("a secret table of events", "halfmask events table set"),
 }
 

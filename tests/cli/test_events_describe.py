@@ -75,7 +75,7 @@ def test_describe_writes_a_policy_that_runs_and_verifies(run, events, tmp_path):
     assert f"{CANARY}0" not in (tmp_path / "out.jsonl.report.html").read_text()
     found = run("events", "verify", out)
     assert (found.status, found.err) == (0, "")
-    assert "All 300 lines are what the manifest says." in found.out
+    assert "Nothing in the 300 lines speaks against the manifest. It isn't signed" in found.out
     assert run("events", "verify", out, "--json").json["holds"]
 
 
@@ -155,3 +155,49 @@ def test_a_release_that_is_named(run, events, tmp_path):
 
     assert "name its release" not in named.out
     assert tomllib.loads((tmp_path / "p.toml").read_text())["release"] == 'a "word"'
+
+
+GUARANTEED = """
+halfmask-events = 1
+release = "r"
+[stream]
+time = "time"
+entity = "user"
+[window]
+every = "1 day"
+zone = "UTC"
+[[rule]]
+path = "via"
+do = "keep"
+[[guarantee]]
+kind = "distinct"
+paths = ["via"]
+k = 5
+fails = "field"
+"""
+
+
+def test_verify_says_what_is_promised_and_by_which_policy(run, events, tmp_path):
+    """The promises are read line by line; another policy's are told from them."""
+    policy, out = tmp_path / "policy.toml", tmp_path / "out.jsonl"
+    policy.write_text(GUARANTEED)
+    Vault.create(tmp_path / "vault", lock=KeyFile.create(tmp_path / "key"))
+    lock = ["--vault", tmp_path / "vault", "--key-file", tmp_path / "key"]
+    run("events", "run", policy, events, out, *lock, "--on-bad", "go-on")
+
+    found = run("events", "verify", out, "--policy", policy)
+    assert found.status == 0
+    assert "distinct 1: k = 5 of via in 1 window. Counted in events; that it holds" in found.out
+    assert "the run's word; the fewest are 150" in found.out
+    assert "and it promises what the policy does." in found.out
+    policy.write_text(GUARANTEED.replace("k = 5", "k = 6"))
+    found = run("events", "verify", out, "--policy", policy)
+    assert found.status == 1
+    assert "the manifest isn't what the policy promises" in found.out
+    said = run("events", "verify", out, "--policy", policy, "--json").json
+    assert (said["ok"], said["policy"]["holds"]) == (False, False)
+    assert said["claims"][0]["promise"] == "k = 5 of via"
+    policy.write_text("halfmask = 1")
+    wrong = run("events", "verify", out, "--policy", policy)
+    assert (wrong.status, wrong.out) == (1, "")
+    assert "halfmask protect" in wrong.err

@@ -20,6 +20,7 @@ from halfmask.events.report import (
     Reporting,
     SeenPaths,
     claims_of,
+    promises_of,
     released_fields,
     write_reports,
 )
@@ -502,6 +503,73 @@ def test_cells_verify(made):
     for change in ({"area": "17"}, {"n": -1}, {"window": 7}, {"user": "u1"}):
         rewrite(out, [{"window": "2014-09-01", "area": "1*", "n": 24, "sum": 276} | change])
         assert not verify_release(out).holds
+
+
+FEW = [{"time": "2014-09-04T10:00:00", "user": f"u{i % 4}", "zip": str(i % 3), "size": i}
+       for i in range(24)]  # fmt: skip
+
+
+@pytest.mark.parametrize("policy", [POLICY, GUARANTEED, CELLS], ids=["plain", "held", "cells"])
+def test_a_manifest_is_held_against_its_policy(made, policy):
+    """Of its own policy it is, whatever the run counted; of any other it isn't."""
+    out = made(policy, None if policy is POLICY else FEW)
+    own = EventPolicy.from_toml(policy)
+
+    found = verify_release(out, promised=promises_of(own))
+    assert (found.holds, found.differences) == (True, ())
+    assert verify_release(out).differences is None
+    for change in (
+        ("k = 2", "k = 3"), ("least-entities = 2", "least-entities = 3"),
+        ("first = 1", "first = 2"), ("first = 2", "first = 3"),
+        ('release = "', 'release = "x-'), ('do = "token"', 'do = "keep"'),
+    ):  # fmt: skip
+        if change[0] in policy:
+            other = promises_of(EventPolicy.from_toml(policy.replace(*change)))
+            found = verify_release(out, promised=other)
+            assert (found.holds, found.bears_out) == (False, True)
+            assert "another policy" in found.sentences()[0]
+            assert not found.to_dict()["policy"]["holds"]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"fields": []}, "fields of the manifest"),
+        ({"claims": None}, "claims of the manifest"),
+        ({"policy": {"sha256": "0" * 64, "release": "guaranteed"}}, "another policy"),
+    ],
+)
+def test_a_manifest_that_names_a_policy_and_promises_less(made, change, said):
+    """The policy's hash in it isn't believed: what it promises is compared, too."""
+    out = made(GUARANTEED, FEW)
+    rewrite(out, [json.loads(line) for line in out.read_bytes().splitlines()], **change)
+
+    promised = promises_of(EventPolicy.from_toml(GUARANTEED))
+    found = verify_release(out, promised=promised)
+    assert any(said in sentence for sentence in found.differences)
+    assert not found.holds
+
+
+def test_a_claim_of_a_smaller_k_is_another_promise(made):
+    """The manifest's own recount can't see it: the lines bear it out."""
+    out = made(GUARANTEED.replace("k = 2", "k = 3"), FEW)
+    claims = manifest_of(out)["claims"]
+    claims["guarantees"][0]["k"] = 2
+    rewrite(out, [json.loads(line) for line in out.read_bytes().splitlines()], claims=claims)
+
+    promised = promises_of(EventPolicy.from_toml(GUARANTEED.replace("k = 2", "k = 3")))
+    assert verify_release(out).holds
+    assert verify_release(out, promised=promised).differences == (
+        "The claims of the manifest aren't those that the policy makes.",
+    )
+
+
+def test_checks_say_what_is_promised(made):
+    """How many of what, in how many windows."""
+    later = [{**it, "time": "2014-10-04T10:00:00"} for it in FEW]
+    check = verify_release(made(GUARANTEED, FEW + later)).claims[0]
+
+    assert (check.promise, check.windows) == ("k = 2 of zip", 2)
 
 
 def test_a_run_that_isnt_whole_has_no_manifest(tmp_path):

@@ -15,16 +15,16 @@ from halfmask.cli._options import (  # noqa: TC001 # typer reads annotations
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from halfmask.events.verifier import ReleaseVerdict
+    from halfmask.events.verifier import Check, ReleaseVerdict
 
 __all__ = ["verify"]
 
 COUNTED = {
-    "entities": "counted in entities",
-    "sessions": "counted in sessions; that it holds of entities is the run's word",
-    "events": "counted in events; that it holds of entities is the run's word",
-    "cells": "counted in the cells",
-    "nothing": "the lines don't tell what would be needed; it is the run's word",
+    "entities": "Counted in entities",
+    "sessions": "Counted in sessions; that it holds of entities is the run's word",
+    "events": "Counted in events; that it holds of entities is the run's word",
+    "cells": "Counted in the cells",
+    "nothing": "The lines don't tell what would be needed; it is the run's word",
 }
 
 
@@ -39,6 +39,15 @@ def verify(
         ),
     ],
     *,
+    policy: Annotated[
+        str | None,
+        typer.Option(
+            "--policy",
+            metavar="POLICY",
+            help="The policy, as you have it from whom you trust: the manifest must be of it, with "
+            "its fields and promises. Without it, the manifest is taken at its word.",
+        ),
+    ] = None,
     as_json: JsonOption = False,
     debug: DebugOption = False,  # noqa: ARG001 # main looks for it
 ) -> int:
@@ -47,9 +56,12 @@ def verify(
     The count shares no code with what made the output, and needs no key: every line, every field
     and every value is looked at. Exit code 0 if everything holds, else 1.
     """
-    from halfmask.events.verifier import verify_release  # noqa: PLC0415 # numba is slow to import
+    from halfmask.events import EventPolicy  # noqa: PLC0415 # numba is slow to import
+    from halfmask.events.report import promises_of  # noqa: PLC0415 # the same
+    from halfmask.events.verifier import verify_release  # noqa: PLC0415 # the same
 
-    found = verify_release(where)
+    promised = None if policy is None else promises_of(EventPolicy.load(policy))
+    found = verify_release(where, promised=promised)
     if as_json:
         say_json(_as_dict(found))
     else:
@@ -76,14 +88,34 @@ def _show(found: ReleaseVerdict, out: Console) -> None:
         said = f"{mark(file.holds, out)} {printable(file.name)}: {lines}"
         out.print(said, style=None if file.holds else "red", soft_wrap=True)
     for claim in found.claims:
-        least = "" if claim.least is None else f", at least {claim.least:,}"
-        # What couldn't be counted gets no tick.
-        sign = "?" if claim.holds and claim.counted == "nothing" else mark(claim.holds, out)
-        said = f"{sign} {printable(claim.claim)}: {COUNTED[claim.counted]}{least}"
-        out.print(said, style=None if claim.holds else "red", soft_wrap=True)
-    for problem in found.problems:
+        _show_claim(claim, out)
+    for problem in (*found.problems, *(found.differences or ())):
         out.print(f"{mark(False, out)} {printable(problem)}", style="red", soft_wrap=True)
-    if found.holds:
-        out.print(f"\nAll {found.lines:,} lines are what the manifest says.", style="bold green")
-    else:
-        out.print("\nThe output isn't what its manifest says.", style="bold red")
+    style = f"bold {'green' if found.holds else 'red'}"
+    out.print(f"\n{_ending(found)}", style=style, soft_wrap=True)
+
+
+def _show_claim(claim: Check, out: Console) -> None:
+    # What couldn't be counted gets no tick.
+    counted = claim.counted != "nothing"
+    sign = mark(claim.holds, out) if counted or not claim.holds else "?"
+    windows = "" if claim.windows is None else f" in {_many(claim.windows)}"
+    least = "" if claim.least is None else f"; the fewest are {claim.least:,}"
+    said = f"{sign} {claim.claim}: {claim.promise}{windows}. {COUNTED[claim.counted]}{least}"
+    out.print(printable(said), style=None if claim.holds else "red", soft_wrap=True)
+
+
+def _many(windows: int) -> str:
+    return "1 window" if windows == 1 else f"each of {windows:,} windows"
+
+
+def _ending(found: ReleaseVerdict) -> str:
+    """Return the verdict, and what it rests on."""
+    if not found.bears_out:
+        return "The output isn't what its manifest says."
+    if found.differences:
+        return "The output is what its manifest says; the manifest isn't what the policy promises."
+    said = f"Nothing in the {found.lines:,} lines speaks against the manifest"
+    if found.differences is None:
+        return f"{said}. It isn't signed: --policy holds it against what you were promised."
+    return f"{said}, and it promises what the policy does."

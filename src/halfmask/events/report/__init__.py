@@ -8,6 +8,7 @@ from __future__ import annotations
 from halfmask.events.report._fields import FieldForm, released_fields
 from halfmask.events.report._manifest import EventsManifest, OutputFile
 from halfmask.events.report._page import render_events_report
+from halfmask.events.report._promises import promises_of
 from halfmask.events.report._reporting import Reporting
 from halfmask.events.report._risk import ReleasedRisk
 from halfmask.events.report._seen import DroppedPath, SeenPaths, Watched
@@ -24,6 +25,7 @@ __all__ = [
     "SeenPaths",
     "Watched",
     "claims_of",
+    "promises_of",
     "released_fields",
     "render_events_report",
     "write_reports",

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from halfmask._errors import VerificationError
+from halfmask.events.verifier._promised import promise_of
 from halfmask.events.verifier._verdict import Check, EventsVerdict
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ class _Recount:
             counted="cells" if counted else "nothing",
             least=self.least,
             failures=self.failures,
+            promise=promise_of(claim),
         )
 
 

@@ -7,6 +7,7 @@ from collections import defaultdict
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal
 
+from halfmask.events.verifier._promised import promise_of
 from halfmask.events.verifier._verdict import Check
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ class GuaranteeRecount:
         self._k = int(claim["k"])
         self._least: int | None = None
         self._failures = 0
+        self._windows = 0
         self._counted = self._countable()
 
     def _countable(self) -> Literal["entities", "sessions", "events", "nothing"]:
@@ -47,6 +49,7 @@ class GuaranteeRecount:
 
     def add(self, events: Sequence[dict[str, Any]]) -> None:
         """Count in events that left together."""
+        self._windows += 1
         if self._counted == "nothing":
             return
         shown: dict[Hashable, set[Hashable]] = {}
@@ -95,6 +98,8 @@ class GuaranteeRecount:
             counted=self._counted,
             least=self._least,
             failures=self._failures,
+            promise=promise_of(self._claim),
+            windows=self._windows,
         )
 
 

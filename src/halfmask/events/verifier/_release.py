@@ -6,12 +6,13 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from halfmask._errors import VerificationError
 from halfmask.events.verifier._places import Places
+from halfmask.events.verifier._promised import differences
 from halfmask.events.verifier._reading import event_of, hashed, is_table, lines_of
 from halfmask.events.verifier._release_verdict import OutputCheck, ReleaseVerdict
 from halfmask.events.verifier._verifying import verify_events
@@ -25,7 +26,9 @@ _SUFFIX: Final = ".manifest.json"
 _LARGEST: Final = 1 << 28
 
 
-def verify_release(where: str | Path) -> ReleaseVerdict:
+def verify_release(
+    where: str | Path, *, promised: Mapping[str, Any] | None = None
+) -> ReleaseVerdict:
     """Count again, from the files on disk, what the manifest of an output of events says.
 
     Parameters
@@ -33,6 +36,9 @@ def verify_release(where: str | Path) -> ReleaseVerdict:
     where
         The output, a file or folder, with its manifest beside it; the manifest; or a folder with
         one output and its manifest.
+    promised
+        What a policy promises, see `halfmask.events.report.promises_of`: the manifest must name
+        it, and have its fields and claims. None: the manifest is taken at its word.
 
     Returns
     -------
@@ -55,18 +61,22 @@ def verify_release(where: str | Path) -> ReleaseVerdict:
     tell holds.
 
     **Edge cases.** The manifest isn't signed: whoever changes lines and writes a manifest that goes
-    with them is believed. Have the manifest, or its hash, from whom you trust, and see that it
-    claims what you were promised. It can't see whether a value that looks right was made by the
-    rule: that a token stands for its value is known to who has the vault. Sequences over more than
-    an event go on from run to run and may begin anywhere. In tables, null is taken for what isn't
-    there. What a claim's recount needs and the lines don't tell is the run's word; `Check.counted`
-    says so.
+    with them is believed. Have the manifest, or its hash, from whom you trust; or have the policy
+    from them, and give what it promises: then these promises are counted, whoever made the lines.
+    Which lines are of one window stays the manifest's word. It can't see whether a value that looks
+    right was made by the rule: that a token stands for its value is known to who has the vault.
+    Sequences over more than an event go on from run to run and may begin anywhere. In tables, null
+    is taken for what isn't there. What a claim's recount needs and the lines don't tell is the
+    run's word; `Check.counted` says so.
     """
     path = _manifest_path(Path(where))
     manifest = _manifest(path)
     recount = _Recount(manifest, path.with_name(path.name.removesuffix(_SUFFIX)))
     try:
-        return recount.verdict()
+        found = recount.verdict()
+        if promised is None:
+            return found
+        return replace(found, differences=tuple(differences(manifest, promised)))
     except (KeyError, TypeError, ValueError, AttributeError):
         raise _damaged() from None
 

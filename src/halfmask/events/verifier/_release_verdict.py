@@ -46,6 +46,9 @@ class ReleaseVerdict:
         How many lines were read.
     problems
         What is wrong, in sentences with counts and numbers of lines; empty when nothing is.
+    differences
+        In what the manifest isn't what a policy promises, in sentences; None where it wasn't held
+        against a policy.
 
     Notes
     -----
@@ -57,10 +60,16 @@ class ReleaseVerdict:
     claims: tuple[Check, ...]
     lines: int
     problems: tuple[str, ...]
+    differences: tuple[str, ...] | None = None
 
     @property
     def holds(self) -> bool:
-        """Whether nothing speaks against the output or its manifest."""
+        """Whether nothing speaks against the output or its manifest, nor a policy against that."""
+        return self.bears_out and not self.differences
+
+    @property
+    def bears_out(self) -> bool:
+        """Whether the output bears its manifest out, whatever a policy promises."""
         files = all(check.holds for check in self.files)
         return files and not self.problems and all(check.holds for check in self.claims)
 
@@ -82,7 +91,7 @@ class ReleaseVerdict:
         """Return what is wrong, of files and claims, too."""
         changed = [f"The file {it.name!r} isn't as stated." for it in self.files if not it.holds]
         unmet = [f"The claim {it.claim!r} doesn't hold." for it in self.claims if not it.holds]
-        return (*changed, *self.problems, *unmet)
+        return (*changed, *self.problems, *unmet, *(self.differences or ()))
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON can hold it."""
@@ -93,6 +102,8 @@ class ReleaseVerdict:
             "claims": [
                 {
                     "claim": it.claim,
+                    "promise": it.promise,
+                    "windows": it.windows,
                     "holds": it.holds,
                     "counted": it.counted,
                     "least": it.least,
@@ -101,4 +112,7 @@ class ReleaseVerdict:
                 for it in self.claims
             ],
             "problems": list(self.problems),
+            "policy": None
+            if self.differences is None
+            else {"holds": not self.differences, "problems": list(self.differences)},
         }

@@ -27,6 +27,11 @@ class Check:
         The smallest count that was found; None where there was nothing to count.
     failures
         How many classes, sets or cells had fewer than claimed.
+    promise
+        What is claimed, in words: how many at least, and of which fields. It comes from the claims,
+        so a name in it may be any text.
+    windows
+        In how many windows that was counted; None of cells, which say their window.
     """
 
     claim: str
@@ -34,6 +39,8 @@ class Check:
     counted: Literal["entities", "sessions", "events", "cells", "nothing"]
     least: int | None
     failures: int
+    promise: str = ""
+    windows: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

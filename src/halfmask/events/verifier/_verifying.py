@@ -56,8 +56,9 @@ def verify_events(lines: Iterable[bytes], claims: Mapping[str, Any]) -> EventsVe
     >>> told = {
     ...     "format": "halfmask events claims", "version": 1, "panes": [2], "guarantees": [claim],
     ... }
-    >>> verify_events(lines, told).checks[0]
-    Check(claim='distinct 1', holds=False, counted='entities', least=1, failures=1)
+    >>> found = verify_events(lines, told).checks[0]
+    >>> found.promise, found.holds, found.counted, found.least
+    ('k = 2 of page', False, 'entities', 1)
     """
     try:
         if (claims["format"], claims["version"]) != ("halfmask events claims", 1):

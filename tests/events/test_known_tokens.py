@@ -51,6 +51,7 @@ def test_numbers_are_those_of_a_dictionary(objects):
     told = Values.from_tokens(Level.of_events(len(tokens)), codes, tokens)
     assert again.numbered(told).tolist() == codes.tolist()
     assert known.tokens(len(tokens) // 2) == tokens[len(tokens) // 2 :]
+    assert known.words() == [f"{int(kind)}{data.decode()}" for kind, data in tokens]
 
 
 def test_it_grows_by_as_many_and_as_long_tokens_as_there_are():

@@ -19,6 +19,7 @@ __all__ = ["KnownTokens"]
 _Number = TypeVar("_Number", np.uint64, np.int64)
 _LEAST, _LEAST_BYTES = 1 << 8, 1 << 12
 _WORDS = {Kind.FALSE: b"false", Kind.TRUE: b"true"}
+_AS_WORDS = {str(int(kind)): word.decode() for kind, word in _WORDS.items()}
 
 
 class KnownTokens:
@@ -90,6 +91,21 @@ class KnownTokens:
         spans = zip(map(Kind, kinds), ends[:-1], ends[1:], strict=True)
         return [
             (kind, _WORDS.get(kind) or data[start - base : stop - base])
+            for kind, start, stop in spans
+        ]
+
+    def words(self) -> list[str]:
+        """Return each token as text: the number of its kind, and what it is."""
+        kinds = (self._metas[: self._count] & 15).astype(np.uint8) + ord("0")
+        data = self._store[: self.size].tobytes()
+        ends = self._ends[: self._count + 1].tolist()
+        # Of text that is ASCII alone, letters stand where bytes do: it is decoded once.
+        text = data.decode() if data.isascii() else ""
+        spans = zip(kinds.tobytes().decode(), ends[:-1], ends[1:], strict=True)
+        return [
+            kind + (text[start:stop] if text else data[start:stop].decode())
+            if kind not in _AS_WORDS
+            else kind + _AS_WORDS[kind]
             for kind, start, stop in spans
         ]
 

@@ -16,7 +16,7 @@ from halfmask._errors import DataError, KeyMismatchError
 from halfmask.events._bad_lines import Reason
 from halfmask.events._checkpoint import Checkpoint
 from halfmask.events._run_summary import summed_up
-from halfmask.events._scanning_ahead import scanned_ahead
+from halfmask.events._scanning_ahead import ScanningAhead
 from halfmask.events._tally import Tally
 from halfmask.events.streams._places import not_ours
 
@@ -38,7 +38,7 @@ OnBad: TypeAlias = Literal["stop", "go-on"]
 #: No more than one part in so many of the time goes into checkpoints.
 _PATIENCE = 20
 #: How many blocks may wait to be written.
-_BEHIND = 1
+_BEHIND = 2
 _FIRST_BAD = 10
 
 
@@ -110,10 +110,18 @@ class Running:
                 self.sink.close(done=True)
                 return self._summary(complete=True)
         done = False
+        ahead = ScanningAhead(
+            self.source,
+            self.transform,
+            self._position,
+            threads=self.threads,
+            in_place=self.letters is None or not self.letters.with_content,
+        )
         try:
-            self._begin(found)
-            done = self._work()
+            self._begin(found, ahead)
+            done = self._work(ahead)
         finally:
+            ahead.close()
             self.sink.close(done=done)
             if self.letters is not None:
                 self.letters.close()
@@ -165,18 +173,21 @@ class Running:
             self._told(found)
         return is_end
 
-    def _begin(self, found: Checkpoint | None) -> None:
+    def _begin(self, found: Checkpoint | None, ahead: ScanningAhead) -> None:
+        """Make all ready; while the vault is written, the first blocks are scanned already."""
         if found is not None and found.status == "running":
             target = self.sink.target
             if found.sink is None and target and found.told["target"] != _mark_of(target):
                 raise not_ours()
             self.sink.begin(found.sink, found.pending, again=True)
             self._letters_begin(found.letters)
+            ahead.start()
             self.store.claim()
             return
         self.sink.check()
         if self.letters is not None:
             self.letters.check()
+        ahead.start()
         self.store.claim()
         self.stage.renew()
         if self._is_lasting:
@@ -196,18 +207,11 @@ class Running:
         """
         return self.sink.lasting or self.source.endless
 
-    def _work(self) -> bool:
-        """Take blocks from the source until there are no more; return whether that was the end."""
-        blocks = scanned_ahead(
-            self.source,
-            self.transform,
-            self._position,
-            stop=self.stop,
-            threads=self.threads,
-            in_place=self.letters is None or not self.letters.with_content,
-        )
+    def _work(self, ahead: ScanningAhead) -> bool:
+        """Take blocks until there are no more; return whether that was the end."""
+        blocks = ahead.items(self.stop)
         due = time.monotonic() + self.every
-        with ThreadPoolExecutor(1, "events-write") as writer, closing(blocks):
+        with ThreadPoolExecutor(1, "events-write") as writer:
             while True:
                 try:
                     found = next(blocks, None)
@@ -223,8 +227,9 @@ class Running:
             if self.stop.is_set() or self.source.endless:
                 self._settle()
                 return False
+            state = self.transform.state()  # while the last ones are written
             self._drain()
-        self._finish()
+        self._finish(state)
         return True
 
     def _take(self, chunk: Chunk, block: Block, *, writer: ThreadPoolExecutor, due: bool) -> None:
@@ -253,7 +258,7 @@ class Running:
             self._bad_at(Reason.TOO_LONG, chunk.file, chunk.first_line)
         else:
             self.sink.write(self.stage.take(changed, block))
-            self.notices.see(block)
+            self.notices.see(block, changed.columns)
             counts = block.bad.counts()
             if any(len(self._bad_lines.get(str(why), ())) < _FIRST_BAD for why in counts):
                 for bad in block.bad:
@@ -282,11 +287,11 @@ class Running:
         if self._is_lasting:
             self._save("running", self._position, self.transform.state())
 
-    def _finish(self) -> None:
+    def _finish(self, state: bytes) -> None:
         """Write what was held back, give the output its name, and remember that it is done."""
         self.sink.write(self.stage.finish())
         self.sink.finish()
-        self._save("complete", self._position, self.transform.state())
+        self._save("complete", self._position, state)
 
     def _save(self, status: Status, position: Position | None, state: bytes) -> None:
         begun = time.monotonic()
@@ -328,6 +333,7 @@ class Running:
             bad_lines={why: tuple(at) for why, at in sorted(self._bad_lines.items())},
             unmet=self.notices.unmet,
             clock_went_back=self.notices.clock_went_back,
+            blank=self.notices.blank,
             source=self.source.counts(),
             stage=self.stage.summary(),
             checkpoints=self._saved,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Generator
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -14,15 +14,29 @@ if TYPE_CHECKING:
     from halfmask.events._transforming import Transform
     from halfmask.events.streams import Chunk, Position, Source
 
-__all__ = ["scanned_ahead"]
+__all__ = ["ScanningAhead"]
 
 _POLL_SECONDS = 0.1
-#: Chunks that wait to be scanned. With more of them memory is seldom what was just used.
-_AHEAD = 1
+#: Chunks that wait, scanned or not. With more of them memory is seldom what was just used.
+_AHEAD = 2
 
 
-class _Ahead:
-    """Fills a queue with chunks, each with the block that it is scanned into."""
+class ScanningAhead:
+    """Reads chunks of a source, and scans each into a block, before somebody asks for them.
+
+    Parameters
+    ----------
+    source
+        Is read in a thread.
+    transform
+        Scans in others; its state isn't touched.
+    position
+        Where to begin.
+    threads
+        How many blocks are scanned at once.
+    in_place
+        Whether lines may be written over while they are scanned: nobody wants them as they were.
+    """
 
     def __init__(
         self,
@@ -44,25 +58,36 @@ class _Ahead:
         self._halt = threading.Event()
         self._thread = threading.Thread(target=self._fill, name="events-read", daemon=True)
 
-    def items(self, stop: threading.Event) -> Generator[tuple[Chunk, Block]]:
-        """Yield chunks and blocks until the source ends, or somebody stops it."""
+    def start(self) -> None:
+        """Begin; `close` must be called then."""
         self._thread.start()
-        try:
-            while not stop.is_set():
-                try:
-                    found = self._queue.get(timeout=_POLL_SECONDS)
-                except queue.Empty:
-                    continue
-                if found is None:
-                    return
-                if isinstance(found, BaseException):
-                    raise found
-                chunk, future = found
-                yield chunk, future.result()
-        finally:
-            self._halt.set()
-            self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def close(self) -> None:
+        """Stop reading and scanning, and forget what was ahead."""
+        self._halt.set()
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        if self._thread.is_alive():
             self._thread.join()
+
+    def items(self, stop: threading.Event) -> Iterator[tuple[Chunk, Block]]:
+        """Yield chunks and blocks, in order, until the source ends or somebody stops it.
+
+        Raises
+        ------
+        DataError
+            What the source raises, once all blocks before have been yielded.
+        """
+        while not stop.is_set():
+            try:
+                found = self._queue.get(timeout=_POLL_SECONDS)
+            except queue.Empty:
+                continue
+            if found is None:
+                return
+            if isinstance(found, BaseException):
+                raise found
+            chunk, future = found
+            yield chunk, future.result()
 
     def _fill(self) -> None:
         last: BaseException | None = None
@@ -86,38 +111,3 @@ class _Ahead:
             with suppress(queue.Full):
                 self._queue.put(item, timeout=_POLL_SECONDS)
                 return
-
-
-def scanned_ahead(
-    source: Source,
-    transform: Transform,
-    position: Position | None,
-    *,
-    stop: threading.Event,
-    threads: int,
-    in_place: bool,
-) -> Generator[tuple[Chunk, Block]]:
-    """Yield the chunks of a source from a position on, each with its block, in order.
-
-    Parameters
-    ----------
-    source
-        Is read in a thread.
-    transform
-        Scans in others; its state isn't touched.
-    position
-        Where to begin.
-    stop
-        Ends it between two blocks.
-    threads
-        How many blocks are scanned at once.
-    in_place
-        Whether lines may be written over while they are scanned: nobody wants them as they were.
-
-    Raises
-    ------
-    DataError
-        What the source raises, once all blocks before have been yielded.
-    """
-    ahead = _Ahead(source, transform, position, threads=threads, in_place=in_place)
-    return ahead.items(stop)

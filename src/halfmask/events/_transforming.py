@@ -260,10 +260,11 @@ class Transform:
 
         It holds values of the stream, such as those that were numbered: seal it in the vault.
         """
+        told = {path: [rule.state() for rule in at.rules] for path, at in self._rules.items()}
         known = {
-            path: [rule.state() for rule in at.rules]
-            for path, at in self._rules.items()
-            if any(told is not None for rule in at.rules for told in rule.state())
+            path: rules
+            for path, rules in told.items()
+            if any(each is not None for rule in rules for each in rule)
         }
         form = {
             **self._header(),

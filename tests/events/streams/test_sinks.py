@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from typing import Any
 
 import polars as pl
@@ -113,3 +115,22 @@ def test_a_full_disk_is_said():
     sink = FileSink("/dev/full", appending=True, overwrite=True)
     with pytest.raises(ReleaseError, match=r"disk is full|Invalid argument"):
         written(sink, b"{}\n" * 9)
+
+
+@pytest.mark.parametrize("end", ["sync", "finish"])
+def test_what_cant_be_brought_to_the_disk_meanwhile_is_told(tmp_path, monkeypatch, end):
+    """The system tells of such a fault once: to the thread that flushes on the way."""
+
+    def refuse(_):
+        raise OSError(errno.EIO, "")
+
+    sink = open_sink(tmp_path / "out.jsonl")
+    sink.begin(None, b"", again=False)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fdatasync", refuse)
+        sink.write(b"x" * (1 << 22) + b"\n")
+        with pytest.raises(ReleaseError, match="can't be written"):
+            getattr(sink, end)()
+    sink.close(done=False)
+
+    assert not (tmp_path / "out.jsonl").exists()

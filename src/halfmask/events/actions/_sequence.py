@@ -161,7 +161,7 @@ class SequenceApplier:
     def state(self) -> list[Any]:
         """Return what was numbered, as JSON can hold it; secret."""
         if self._known is not None:
-            return [[_STREAM, [_word(token) for token in self._known.tokens()]]]
+            return [[_STREAM, self._known.words()]]
         return [[scope, list(known)] for scope, known in self._numbers.items()]
 
     def restore(self, state: Any) -> None:  # noqa: ANN401 # what JSON held

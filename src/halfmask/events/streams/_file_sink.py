@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import zlib
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeAlias
 
@@ -27,8 +28,9 @@ Packing: TypeAlias = Literal["gzip", "zstd"]
 
 _MEMBER_BYTES = 1 << 22
 _TAIL = 4096
-#: Brought to the disk on the way, while the next blocks are worked on: not all at the end.
-_MOST_UNSYNCED = 1 << 22
+#: Brought to the disk on the way, while the next lines are written: not all at the end. Of so much
+#: one doesn't wait for it, of so much one does.
+_UNSYNCED, _MOST_UNSYNCED = 1 << 22, 1 << 25
 _LEVEL = 6
 
 
@@ -67,6 +69,8 @@ class FileSink:
         self._file: BinaryIO | None = None
         self._length = 0
         self._unsynced = 0
+        self._flusher: ThreadPoolExecutor | None = None
+        self._flushing: Future[None] | None = None
         self._tail = b""
         self._pending = bytearray()
 
@@ -105,8 +109,7 @@ class FileSink:
 
     def sync(self) -> tuple[dict[str, Any], bytes]:
         """Bring what is written to the disk."""
-        with writing_out():
-            os.fsync(self._open().fileno())
+        self._flush()
         told = [len(self._tail), hashlib.sha256(self._tail).hexdigest()]
         return {"length": self._length, "tail": told}, bytes(self._pending)
 
@@ -115,8 +118,8 @@ class FileSink:
         if self._packing is not None and (self._pending or not self._length):
             self._put(_packed(bytes(self._pending), self._packing))
             self._pending.clear()
+        self._flush()
         with writing_out():
-            os.fsync(self._open().fileno())
             if self._work != self.target:
                 check_free(self.target, overwrite=self._overwrite)
                 self._work.replace(self.target)
@@ -124,6 +127,9 @@ class FileSink:
 
     def close(self, *, done: bool) -> None:  # noqa: ARG002 # a Sink's
         """Close the file."""
+        if self._flusher is not None:
+            self._flusher.shutdown()
+            self._flusher = None
         if self._file is not None:
             self._file.close()
             self._file = None
@@ -135,10 +141,29 @@ class FileSink:
                 left = left[file.write(left) or 0 :]
             self._length += len(data)
             self._unsynced += len(data)
-            if self._unsynced >= _MOST_UNSYNCED:
-                os.fdatasync(file.fileno())
-                self._unsynced = 0
+        if self._unsynced >= _UNSYNCED:
+            self._flush_beside(file)
         self._tail = (self._tail + data[-_TAIL:])[-_TAIL:]
+
+    def _flush_beside(self, file: BinaryIO) -> None:
+        """Bring to the disk what is written, in a thread, once that does nothing else."""
+        if self._flushing is not None:
+            if self._unsynced < _MOST_UNSYNCED and not self._flushing.done():
+                return
+            with writing_out():
+                self._flushing.result()
+        if self._flusher is None:
+            self._flusher = ThreadPoolExecutor(1, "events-flush")
+        self._flushing = self._flusher.submit(os.fdatasync, file.fileno())
+        self._unsynced = 0
+
+    def _flush(self) -> None:
+        """Bring all to the disk, and wait for it."""
+        with writing_out():
+            if self._flushing is not None:
+                self._flushing.result()  # it would be told of a fault no second time
+                self._flushing = None
+            os.fsync(self._open().fileno())
 
     def _open(self) -> BinaryIO:
         if self._file is None:

@@ -201,3 +201,28 @@ def test_verify_says_what_is_promised_and_by_which_policy(run, events, tmp_path)
     wrong = run("events", "verify", out, "--policy", policy)
     assert (wrong.status, wrong.out) == (1, "")
     assert "halfmask protect" in wrong.err
+
+
+def test_a_run_that_wrote_nothing_warns(run, events, tmp_path):
+    """On standard error, in JSON and in the report; the exit code is 0, and the input is there."""
+    policy, out = tmp_path / "policy.toml", tmp_path / "out.jsonl"
+    policy.write_text(
+        'halfmask-events = 1\nrelease = "r"\n[[rule]]\npath = "nobody.has"\ndo = "keep"\n'
+    )
+    Vault.create(tmp_path / "vault", lock=KeyFile.create(tmp_path / "key"))
+    lock = ["--vault", tmp_path / "vault", "--key-file", tmp_path / "key"]
+    words = ["events", "run", policy, events, out, *lock, "--on-bad", "go-on"]
+
+    said = run(*words)
+    assert said.status == 0
+    assert "Warning: Nothing was written but 300 empty lines." in said.err
+    assert "--afresh --overwrite" in said.err
+    assert "No event had the path of rule 1 (nobody.has)" in said.err
+    page = (tmp_path / "out.jsonl.report.html").read_text()
+    assert "Nothing was written but 300 empty lines." in page
+    assert run(*words, "--json").json["warnings"]
+
+    policy.write_text(policy.read_text().replace("nobody.has", "via"))
+    again = run(*words, "--afresh", "--overwrite")
+    assert (again.status, "Warning" in again.err) == (0, False)
+    assert len(out.read_text().splitlines()) == 300

@@ -593,3 +593,71 @@ def test_what_stands_between_rules_and_output_goes_on_too(given, tmp_path, vault
     assert summary.resumed
     assert whole.read_bytes() == out.read_bytes()
     assert 0 < out.read_bytes().count(b"\n") < 2_000
+
+
+NOTHING = {
+    "an empty input": (b"\n\n", "keep", "", "The input has no event."),
+    "no event": (b"no\n", "keep", "", "No line of the input is an event."),
+    "a refused event": (b'{"a": "x"}\n', "round", 'otherwise = "refuse-event"', "refused every"),
+    "no path": (b'{"b": 1}\n' * 3, "keep", "", "but 3 empty lines. No value passed the rules."),
+    "no value": (b'{"a": "x"}\n', "round", "", "but 1 empty lines. No value passed the rules."),
+    "one value": (b'{"a": "x"}\n{"a": 1}\n', "round", "", None),
+}
+
+
+@pytest.mark.parametrize("case", NOTHING)
+def test_a_run_that_wrote_nothing_says_so(case, tmp_path, vault):
+    """And why; the same when it is started once more, and nothing where a value was written."""
+    data, do, more, said = NOTHING[case]
+    rule = f'path = "a"\ndo = "{do}"\n{more}\n' + ("decimals = 1" if do == "round" else "")
+    policy = EventPolicy.from_toml(f'halfmask-events = 1\nrelease = "r"\n[[rule]]\n{rule}')
+    given, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    given.write_bytes(data)
+
+    for _ in range(2):
+        found = run_events(policy, source_of(given), open_sink(out), vault=vault, on_bad="go-on")
+        assert found.complete
+        assert len(found.warnings()) == (said is not None)
+        assert (said or "") in "".join(found.warnings())
+        assert found.to_dict()["warnings"] == list(found.warnings())
+
+
+def test_a_window_that_let_nothing_out_says_so(tmp_path, vault):
+    """All were held back: the output is empty, and why is said."""
+    policy = EventPolicy.from_toml("""
+halfmask-events = 1
+release = "r"
+[stream]
+time = "t"
+entity = "a"
+[window]
+every = "1 day"
+zone = "UTC"
+[[rule]]
+path = "a"
+do = "keep"
+[[guarantee]]
+kind = "distinct"
+paths = ["a"]
+k = 2
+fails = "event"
+""")
+    given, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    given.write_bytes(b'{"t": "2014-09-04T22:57:55Z", "a": 1}\n')
+
+    found = run_events(policy, source_of(given), open_sink(out), vault=vault)
+    assert out.read_bytes() == b""
+    assert "let nothing out" in found.warnings()[0]
+
+
+def test_rules_of_stars_that_no_event_met(tmp_path, vault):
+    """They are told as the others are."""
+    rules = "".join(
+        f'[[rule]]\npath = "{path}"\nnames = "keep"\ndo = "keep"\n' for path in ("a.*", "b.**")
+    )
+    policy = EventPolicy.from_toml(f'halfmask-events = 1\nrelease = "r"\n{rules}')
+    given = tmp_path / "in.jsonl"
+    given.write_bytes(b'{"a": 5}\n{"b": {"c": {"d": 1}}}\n')
+
+    found = run_events(policy, source_of(given), open_sink(tmp_path / "out"), vault=vault)
+    assert (found.unmet, found.warnings()) == ((1,), ())

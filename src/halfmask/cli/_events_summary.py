@@ -39,6 +39,12 @@ _STAGE = {
 }
 
 
+#: The input stays as it was, unless it came through a pipe or topic.
+_AGAIN = (
+    "What is meant by the policy is hardly this: mend it, and run again with --afresh --overwrite."
+)
+
+
 def show_run(summary: RunSummary, policy: EventPolicy, err: Console) -> None:
     """Say in counts what was done."""
     bad = sum(summary.bad.values())
@@ -62,6 +68,9 @@ def show_run(summary: RunSummary, policy: EventPolicy, err: Console) -> None:
             f"No event had the path of rule {said}. halfmask events describe lists all paths.",
             soft_wrap=True,
         )
+    for sentence in summary.warnings():
+        err.print(f"\nWarning: {sentence}", style="bold yellow", soft_wrap=True)
+        err.print(_AGAIN, soft_wrap=True)
     if summary.clock_went_back:
         err.print(
             f"{summary.clock_went_back:,} events are earlier than the one before.", soft_wrap=True

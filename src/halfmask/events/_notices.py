@@ -8,20 +8,25 @@ import numpy as np
 
 from halfmask._errors import DataError
 from halfmask.events._context import Context, Scene
+from halfmask.events._paths import Path, Step
 from halfmask.events._times import read_times
 from halfmask.events._values import Kind
 from halfmask.events._zones import EARLIEST, LATEST, Zone
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from halfmask.events._block import Block
     from halfmask.events._policy import EventPolicy
     from halfmask.events._values import Values
 
 __all__ = ["Notices"]
 
+_STARS = {Step.FIELD, Step.BENEATH}
+
 
 class Notices:
-    """Notices clocks that go back, and rules whose path no event has.
+    """Notices clocks that go back, rules whose path no event has, and that no value is written.
 
     Parameters
     ----------
@@ -36,9 +41,7 @@ class Notices:
 
     def __init__(self, policy: EventPolicy) -> None:
         self._rules = {
-            number: rule.place.place
-            for number, rule in enumerate(policy.rules, start=1)
-            if rule.steps and rule.names is None
+            number: rule.place for number, rule in enumerate(policy.rules, start=1) if rule.steps
         }
         self._time = policy.stream.time
         self._zone = None if policy.stream.zone is None else Zone(policy.stream.zone)
@@ -48,16 +51,29 @@ class Notices:
         self._unmet = set(self._rules)
         self._last: int | None = None
         self.clock_went_back = 0
+        #: Whether no value of any event passed the rules so far: lines are empty, if there are any.
+        self.blank = True
 
-    def see(self, block: Block) -> None:
-        """Look at the next block."""
+    def see(self, block: Block, columns: Mapping[str, Values]) -> None:
+        """Look at the next block, and at what the rules made of it."""
         followed = frozenset(block.paths)
         for number in sorted(self._unmet):
-            path = self._rules[number]
-            if path in followed and (block.values(path).kinds != int(Kind.MISSING)).any():
+            places = self._places(self._rules[number], followed)
+            if any((block.values(it).kinds != int(Kind.MISSING)).any() for it in places):
                 self._unmet.discard(number)
+        if self.blank:
+            missing = int(Kind.MISSING)
+            self.blank = not any((it.kinds != missing).any() for it in columns.values())
         if self._time in followed:
             self._watch(block, self._time)
+
+    @staticmethod
+    def _places(rule: Path, followed: frozenset[str]) -> list[str]:
+        """Return the places of a block that a rule is of, whatever their values' types."""
+        if not _STARS & set(rule.steps):
+            return [rule.place] if rule.place in followed else []
+        steps = Path(steps=rule.steps)
+        return [place for place in sorted(followed) if steps.matches(Path.parse(place))]
 
     def _watch(self, block: Block, path: str) -> None:
         values = block.values(path)
@@ -94,7 +110,12 @@ class Notices:
 
     def state(self) -> dict[str, Any]:
         """Return what is known, as JSON can hold it."""
-        return {"unmet": self.unmet, "last": self._last, "back": self.clock_went_back}
+        return {
+            "unmet": self.unmet,
+            "last": self._last,
+            "back": self.clock_went_back,
+            "blank": self.blank,
+        }
 
     def restore(self, state: Any) -> None:  # noqa: ANN401 # what JSON held
         """Go on from what `state` returned.
@@ -108,5 +129,6 @@ class Notices:
             self._unmet = {int(number) for number in state["unmet"]} & set(self._rules)
             self._last = None if state["last"] is None else int(state["last"])
             self.clock_went_back = int(state["back"])
+            self.blank = bool(state.get("blank", False))
         except (KeyError, TypeError, ValueError):
             raise DataError("The checkpoint of the stream is damaged.") from None

@@ -45,6 +45,8 @@ class RunSummary:
         Counts of the source, and of what stands between rules and output.
     checkpoints
         How many were made; breaks not included.
+    blank
+        Whether no value passed the rules: lines, if there are any, are empty.
     """
 
     complete: bool
@@ -61,6 +63,30 @@ class RunSummary:
     source: Mapping[str, int] = field(default_factory=dict)
     stage: Mapping[str, int] = field(default_factory=dict)
     checkpoints: int = 0
+    blank: bool = False
+
+    def warnings(self) -> tuple[str, ...]:
+        """Return sentences that say that nothing was written, and why; none where something was.
+
+        A run that wrote nothing did what its policy says, so it is no error; but hardly what its
+        owner meant.
+        """
+        if not self.complete:
+            return ()
+        lines = self.passed
+        if self.stage:
+            lines = self.stage.get("events-written", self.stage.get("cells-written", 0))
+        if not self.events:
+            why = "No line of the input is an event" if self.bad else "The input has no event"
+        elif not self.passed:
+            why = "The rules refused every event"
+        elif not lines:
+            why = "Windows, guarantees or aggregates let nothing out"
+        elif self.blank and "cells-written" not in self.stage:
+            return (f"Nothing was written but {lines:,} empty lines. No value passed the rules.",)
+        else:
+            return ()
+        return (f"Nothing was written. {why}.",)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the counts as JSON can hold them."""
@@ -85,6 +111,7 @@ class RunSummary:
             "source": dict(self.source),
             "stage": dict(self.stage),
             "checkpoints": self.checkpoints,
+            "warnings": list(self.warnings()),
         }
 
 

@@ -260,3 +260,28 @@ def test_what_is_appended_is_flushed_before_it_is_told(tmp_path, monkeypatch):
     log.append([entry(b"two"), entry(b"three")])
 
     assert calls == ["pwritev", "fdatasync"]
+
+
+@pytest.mark.skipif(not hasattr(os, "posix_fadvise"), reason="the system takes no such advice")
+@pytest.mark.parametrize("refused", [False, True])
+def test_what_was_flushed_needs_no_memory(tmp_path, monkeypatch, refused):
+    calls, ranges, flush = [], [], os.fdatasync
+
+    def advise(descriptor, start, size, advice):
+        calls.append("advise")
+        ranges.append((start, start + size))
+        assert advice == os.POSIX_FADV_DONTNEED
+        if refused:
+            raise OSError(errno.EINVAL, "CANARY")
+
+    monkeypatch.setattr(os, "fdatasync", told(calls, "flush", flush))
+    monkeypatch.setattr(os, "posix_fadvise", advise)
+    log = ExampleLog(tmp_path)
+    log.append([entry(b"one")])
+    first = only_segment(tmp_path).stat().st_size
+    log.append([entry(b"two"), entry(b"three")])
+    log.close()
+
+    assert calls[-4:] == ["flush", "advise", "flush", "advise"]
+    assert ranges[-1] == (first, only_segment(tmp_path).stat().st_size)
+    assert bodies(ExampleLog(tmp_path)) == [b"one", b"two", b"three"]

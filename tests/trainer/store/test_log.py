@@ -267,7 +267,7 @@ def test_what_is_appended_is_flushed_before_it_is_told(tmp_path, monkeypatch):
 def test_what_was_flushed_needs_no_memory(tmp_path, monkeypatch, refused):
     calls, ranges, flush = [], [], os.fdatasync
 
-    def advise(descriptor, start, size, advice):
+    def advise(_, start, size, advice):
         calls.append("advise")
         ranges.append((start, start + size))
         assert advice == os.POSIX_FADV_DONTNEED

@@ -13,7 +13,7 @@ import pytest
 from events.visits import POLICY, straight, visits  # type: ignore[import-not-found] # beside
 
 COMMAND = "import sys; from halfmask.cli import main; sys.exit(main(sys.argv[1:]))"
-KILLS, REPEATS = 4, 40
+KILLS, REPEATS = 4, 60
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def test_kills_leave_no_trace(tmp_path, vault, words):
             [sys.executable, "-c", COMMAND, *words], stdout=subprocess.DEVNULL
         )
         until_written(partial, len(wanted) * number // (KILLS + 1), process)
-        time.sleep(rng.uniform(0, 0.05))
+        time.sleep(rng.uniform(0, 0.01))
         process.kill()
         process.wait(60)
         assert not (tmp_path / "out.jsonl").exists()

@@ -1,4 +1,4 @@
-"""Buffers: memory that block after block uses again.
+"""Buffers: memory that block after block uses again, and run after run.
 
 The system makes the pages of fresh memory one by one when they are first touched; for blocks of
 some megabytes that took as long as the work on them.
@@ -6,7 +6,7 @@ some megabytes that took as long as the work on them.
 
 from __future__ import annotations
 
-import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -14,43 +14,51 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Buffers", "Lease"]
+__all__ = ["BUFFERS", "Buffers", "Lease"]
 
 _Kind = TypeVar("_Kind", bound=np.generic)
 #: What is smaller costs no new pages; what is larger isn't held on to.
 _LEAST, _MOST = 1 << 16, 1 << 26
-#: How many of a size are held on to.
-_MOST_OF_A_SIZE = 64
+#: How many bytes are held on to that nobody uses.
+_MOST_IDLE = 1 << 27
 
 
 class Buffers:
-    """Memory that was given back, by its size: powers of two. Threads may share it."""
+    """Memory that was given back, by its size. Threads may share it.
+
+    It needs no lock, which a process that forks could inherit closed: a list gives each of its
+    elements once.
+    """
 
     def __init__(self) -> None:
         self._free: dict[int, list[NDArray[np.uint8]]] = {}
-        self._lock = threading.Lock()
 
     def take(self, size: int) -> NDArray[np.uint8]:
-        """Return at least so many bytes; what is in them is left over from something else."""
-        size = 1 << max(size - 1, 0).bit_length()
-        with self._lock:
-            free = self._free.get(size)
-            if free:
-                return free.pop()
+        """Return so many bytes; what is in them is left over from something else."""
+        with suppress(KeyError, IndexError):
+            return self._free[size].pop()
         return np.empty(size, np.uint8)
 
     def give(self, array: NDArray[np.uint8]) -> None:
         """Take bytes back that `take` returned; nobody may look at them any more."""
         if len(array) > _MOST:
             return
-        with self._lock:
-            free = self._free.setdefault(len(array), [])
-            if len(free) < _MOST_OF_A_SIZE:
-                free.append(array)
+        if self.idle + len(array) > _MOST_IDLE:
+            self._free.clear()  # of sizes that nobody asks for any more, it may be
+        self._free.setdefault(len(array), []).append(array)
+
+    @property
+    def idle(self) -> int:
+        """How many bytes are held on to that nobody uses."""
+        return sum(size * len(free) for size, free in list(self._free.items()))
 
     def lease(self) -> Lease:
         """Return what arrays are taken by that are given back together."""
         return Lease(self)
+
+
+#: Those of all runs: what one has used, the next one uses again.
+BUFFERS = Buffers()
 
 
 class Lease:
@@ -81,7 +89,7 @@ class Lease:
         size = count * np.dtype(kind).itemsize
         if self._buffers is None or size < _LEAST:
             return np.empty(count, kind)
-        taken = self._buffers.take(size)
+        taken = self._buffers.take(1 << max(size - 1, 0).bit_length())
         self._taken.append(taken)
         return taken[:size].view(kind)
 

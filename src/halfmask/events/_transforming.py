@@ -14,7 +14,7 @@ import numpy as np
 
 from halfmask._errors import DataError, KeyMismatchError, ParameterError
 from halfmask.events._block import Block, scan_block
-from halfmask.events._buffers import Buffers
+from halfmask.events._buffers import BUFFERS
 from halfmask.events._context import Context, Scene
 from halfmask.events._keys import EventKeys
 from halfmask.events._limits import Limits
@@ -148,7 +148,6 @@ class Transform:
         self.policy = policy
         self.tally = Tally()
         self.limits = limits or Limits()
-        self._buffers = Buffers()
         self._secret = secret
         self._supplies = Supplies(
             keys=EventKeys(secret=secret, release=policy.release),
@@ -203,7 +202,7 @@ class Transform:
             As of `scan_block`.
         """
         first = self.tally.lines + 1 if first_line is None else first_line
-        lease = self._buffers.lease()
+        lease = BUFFERS.lease()
         block = scan_block(data, self._tree, self.limits, first_line=first, lease=lease, own=own)
         if not self._containers:
             self._work_ahead(block)

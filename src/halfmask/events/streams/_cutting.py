@@ -8,15 +8,12 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from halfmask._errors import DataError
+from halfmask.events._buffers import BUFFERS
 from halfmask.events.streams._chunk import SPARE, Chunk
 from halfmask.events.streams._readers import Bytes, Descriptor, skip
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from halfmask.events.streams._chunk import Position
     from halfmask.events.streams._readers import Filling, Reader
 
@@ -81,7 +78,6 @@ class Cutter:
         """Do so in memory that is used again, once chunks are given back."""
         from halfmask.kernels.line_ends import count_lines, last_line_end  # noqa: PLC0415 # numba is slow to import
 
-        free: list[NDArray[np.uint8]] = []
         whole = _MOST_HELD + self.block_bytes + SPARE
         while True:
             if self._skipping or self._held > _MOST_HELD:
@@ -90,21 +86,22 @@ class Cutter:
                     return
                 yield from self.feed(data)
                 continue
-            buffer = free.pop() if free else np.empty(whole, np.uint8)
+            buffer = BUFFERS.take(whole)
             held, view = self._held, memoryview(buffer)  # type: ignore[arg-type] # an array is one
             view[:held] = b"".join(self._parts)
             size = held + reader.read_into(view[held : held + self.block_bytes])
             if size == held:
+                BUFFERS.give(buffer)
                 return
             cut = last_line_end(buffer, held, size) + 1
             if cut:
                 rest = bytes(view[cut:size])
                 chunk = self._chunk(view[:cut], count_lines(buffer, cut))
                 self._hold(rest)
-                yield replace(chunk, buffer=buffer, give_back=partial(free.append, buffer))
+                yield replace(chunk, buffer=buffer, give_back=partial(BUFFERS.give, buffer))
             else:
                 self._hold(bytes(view[held:size]))
-                free.append(buffer)
+                BUFFERS.give(buffer)
 
     def feed(self, data: bytes) -> Iterator[Chunk]:
         """Yield the chunks that bytes complete."""

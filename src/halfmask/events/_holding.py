@@ -15,6 +15,7 @@ from halfmask.events._clock import Closing, EventClock, pane_of
 from halfmask.events._coarser import Coarser
 from halfmask.events._held import Held, names_of
 from halfmask.events._item_sets import hold_sets
+from halfmask.events._naming import by_steps
 from halfmask.events._pane import ENTITY, SESSION, PaneEvents
 from halfmask.events._policy_sections import place
 from halfmask.events._session_k import hold_sessions
@@ -251,7 +252,7 @@ class Holding:
 
 def _shape(names: Mapping[str, str | None], fixed: Mapping[str, str | None]) -> OutputShape:
     """Return the shape of fields that were met in several blocks, in an order of their own."""
-    rest = sorted(path for path in names if path not in fixed)
+    rest = sorted((path for path in names if path not in fixed), key=by_steps)
     try:
         return OutputShape({**fixed, **{path: names[path] for path in rest}})
     except PolicyError:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from halfmask.events._keys import EventKeys
     from halfmask.events._policy import EventPolicy
 
-__all__ = ["Naming"]
+__all__ = ["Naming", "by_steps"]
 
 _DIGEST_BYTES = 8
 _MOST_SHAPES = 256
@@ -61,7 +61,8 @@ class Naming:
     def _made(self, wanted: Sequence[str]) -> tuple[OutputShape, tuple[str, ...]]:
         names = dict(self._fixed)
         kept = [path for path in wanted if path in names]
-        found = [path for path in wanted if path not in names]
+        # By steps, so that what stands beneath a field doesn't move it among its neighbours.
+        found = sorted((path for path in wanted if path not in names), key=by_steps)
         try:
             more: dict[str, str | None] = {}
             for path in found:
@@ -110,6 +111,11 @@ class Naming:
     def _hashed(self, name: str) -> str:
         digest = hashlib.blake2b(name.encode(), key=self._key, digest_size=_DIGEST_BYTES)
         return f"f{digest.hexdigest()}"
+
+
+def by_steps(path: str) -> list[tuple[bool, str]]:
+    """Return what places that stars found are sorted by: fields of an object by their names."""
+    return [(not isinstance(step, str), str(step)) for step in Path.parse(path).steps]
 
 
 def _literal(path: Path) -> int:

@@ -107,6 +107,10 @@ class Regrowth:
             found = self._read[path] = values if index is None else values.take(index, level)
         return found
 
+    def level(self, path: str) -> Level:
+        """Return a level of the block as it is now."""
+        return self._levels[path][0] if path in self._levels else self.block.levels[path]
+
     def values(self, path: str) -> Values:
         """Return what a path holds now: what tables set and multiplied in it."""
         found = self.original(path)

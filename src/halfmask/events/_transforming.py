@@ -17,8 +17,10 @@ from halfmask.events._block import Block, scan_block
 from halfmask.events._buffers import BUFFERS
 from halfmask.events._context import Context, Scene
 from halfmask.events._keys import EventKeys
+from halfmask.events._levels import absent
 from halfmask.events._limits import Limits
 from halfmask.events._naming import Naming
+from halfmask.events._open_elements import OpenElements
 from halfmask.events._path_tree import PathTree
 from halfmask.events._prepared_rules import PathRules, RuleAt, matching
 from halfmask.events._regrowth import ContainerRule, Regrowth, field_path
@@ -40,7 +42,7 @@ __all__ = ["Changed", "Transform"]
 
 _FORMAT = "halfmask events state"
 #: Raised whenever the same secret, policy and lines would give other bytes.
-TRANSFORM_VERSION = 1
+TRANSFORM_VERSION = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -167,6 +169,9 @@ class Transform:
         self._rules: dict[str, PathRules] = {}
         self._restored: dict[str, Any] = {}
         self._naming = Naming(policy, keys=self._supplies.keys)
+        self._open = OpenElements(
+            rule for number, rule in enumerate(policy.rules) if number not in self._whole
+        )
         for rule in policy.rules:
             if rule.place.concrete:
                 self._at(rule.place.place)  # raises where an action can't be made ready
@@ -237,9 +242,14 @@ class Transform:
         )
         columns: dict[str, Values] = {}
         met = [path for path in block.paths if self._at(path).rules]
-        shape, order = self._naming.shape(met)
+        nobody = {
+            field: level for level, field in self._open.beneath(block.levels) if field not in met
+        }
+        shape, order = self._naming.shape([*met, *nobody])
         for path in order:
-            if path in block.ahead:
+            if path in nobody:
+                columns[path] = absent(grown.level(nobody[path]))
+            elif path in block.ahead:
                 columns[path], notes = block.ahead[path]
                 for number, context in notes:
                     done(number, context)

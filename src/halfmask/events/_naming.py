@@ -19,6 +19,8 @@ __all__ = ["Naming", "by_steps"]
 
 _DIGEST_BYTES = 8
 _MOST_SHAPES = 256
+#: Of fields in all shapes that are kept.
+_MOST_NAMES = 1 << 16
 
 
 class Naming:
@@ -53,7 +55,8 @@ class Naming:
         """
         wanted = tuple(sorted(met, key=lambda path: (path not in self._fixed, path)))
         if wanted not in self._shapes:
-            if len(self._shapes) >= _MOST_SHAPES:
+            names = sum(map(len, self._shapes)) + len(wanted)
+            if len(self._shapes) >= _MOST_SHAPES or names > _MOST_NAMES:
                 self._shapes.clear()
             self._shapes[wanted] = self._made(wanted)
         return self._shapes[wanted]

@@ -99,6 +99,12 @@ class PathRules:
         """Whether what they do with a block depends on that block alone."""
         return all(rule.is_local for rule in self.rules)
 
+    @property
+    def is_lasting(self) -> bool:
+        """Whether they know something of earlier blocks."""
+        appliers = (applier for rule in self.rules for applier in rule.appliers)
+        return any(isinstance(applier, SequenceApplier) for applier in appliers)
+
     def apply(self, values: Values, scene: Scene, done: Callable[[int, Context], None]) -> Values:
         """Return what becomes of the values of the path."""
         if len(self.rules) == 1 and not self.rules[0].picks:

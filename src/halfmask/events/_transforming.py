@@ -43,6 +43,10 @@ __all__ = ["Changed", "Transform"]
 _FORMAT = "halfmask events state"
 #: Raised whenever the same secret, policy and lines would give other bytes.
 TRANSFORM_VERSION = 2
+#: How many places that stars found are kept ready for the next block.
+MOST_PLACES = 1 << 13
+#: At how many of them sequences may number values: these are known as long as the stream.
+MOST_NUMBERED = 1 << 17
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -167,6 +171,7 @@ class Transform:
         self._whole = policy.containers()
         self._containers = [self._container(number) for number in sorted(self._whole)]
         self._rules: dict[str, PathRules] = {}
+        self._most_places = MOST_PLACES
         self._restored: dict[str, Any] = {}
         self._naming = Naming(policy, keys=self._supplies.keys)
         self._open = OpenElements(
@@ -256,6 +261,7 @@ class Transform:
             else:
                 columns[path] = self._at(path).apply(grown.values(path), grown.scene, done)
         self._count(block, refused)
+        self._forget()
         return Changed(
             shape=shape,
             columns=columns,
@@ -354,6 +360,22 @@ class Transform:
                     rule.restore(state)
             found = self._rules[path] = PathRules(path=path, rules=made)
         return found
+
+    def _forget(self) -> None:
+        """Let go of places that stars found, but for those where values were numbered."""
+        if len(self._rules) <= self._most_places:
+            return
+        fixed = {rule.place.place for rule in self.policy.rules if rule.place.concrete}
+        kept = {path: at for path, at in self._rules.items() if at.is_lasting or path in fixed}
+        if len(kept) > len(fixed) + MOST_NUMBERED:
+            raise DataError(
+                f"Stars have found more than {MOST_NUMBERED:,} places whose values are numbered by "
+                "a sequence.",
+                hint="Each keeps its numbers. Where names of fields are values, use another action "
+                "for what stars find, such as token.",
+            )
+        # What is kept may be many already: then there must be room for others, too.
+        self._rules, self._most_places = kept, len(kept) + MOST_PLACES
 
     def _supplied(self, path: str, domain: str) -> Supplies:
 

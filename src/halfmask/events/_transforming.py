@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ import numpy as np
 from halfmask._errors import DataError, KeyMismatchError, ParameterError
 from halfmask.events._block import Block, scan_block
 from halfmask.events._buffers import BUFFERS
+from halfmask.events._changed import Changed
 from halfmask.events._context import Context, Scene
 from halfmask.events._keys import EventKeys
 from halfmask.events._levels import absent
@@ -25,17 +26,14 @@ from halfmask.events._path_tree import PathTree
 from halfmask.events._prepared_rules import PathRules, RuleAt, matching
 from halfmask.events._regrowth import ContainerRule, Regrowth, field_path
 from halfmask.events._tally import Tally
-from halfmask.events._writing import view_block
 from halfmask.events.actions import RecodeMany, Supplies
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from halfmask.events._buffers import Lease
     from halfmask.events._policy import EventPolicy
-    from halfmask.events._shape import OutputShape
     from halfmask.events._tables import SecretTable
-    from halfmask.events._values import Level, Values
+    from halfmask.events._values import Values
     from halfmask.vault import Secret
 
 __all__ = ["Changed", "Transform"]
@@ -47,41 +45,6 @@ TRANSFORM_VERSION = 2
 MOST_PLACES = 1 << 13
 #: At how many of them sequences may number values: these are known as long as the stream.
 MOST_NUMBERED = 1 << 17
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Changed:
-    """A block after its rules: columns that may leave, not yet written as lines.
-
-    Parameters
-    ----------
-    shape
-        Names and order of the fields.
-    columns
-        What is written.
-    events
-        The level of the events.
-    wanted
-        Which events are written.
-    room
-        What the block's memory is taken by.
-    """
-
-    shape: OutputShape
-    columns: Mapping[str, Values]
-    events: Level
-    wanted: NDArray[np.bool_]
-    room: Lease
-
-    def written(self) -> bytes:
-        """Return the lines."""
-        return bytes(self.view())
-
-    def view(self) -> memoryview:
-        """Return the lines, in memory of the block: they are there until it is released."""
-        return view_block(
-            self.shape, self.columns, events=self.events, wanted=self.wanted, room=self.room
-        )
 
 
 class Transform:

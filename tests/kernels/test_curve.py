@@ -146,7 +146,11 @@ def left_to_right(starts, k, allowed):
         if last - first >= k and allowed(first, last):
             cuts.append(stop)
     end = len(starts) - 1
-    while cuts[-1] != end and len(cuts) > 1 and not allowed(starts[cuts[-1]], starts[end]):
+
+    def misses(first):
+        return starts[end] - first < k or not allowed(first, starts[end])
+
+    while cuts[-1] != end and len(cuts) > 1 and misses(starts[cuts[-1]]):
         cuts.pop()
     return cuts if cuts[-1] == end else [*cuts, end]
 

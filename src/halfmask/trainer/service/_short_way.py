@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from starlette.requests import Request
@@ -39,7 +39,7 @@ class ShortWay:
     An answer is the one that FastAPI would give.
     """
 
-    def __init__(self, app: ASGIApp, *, routes: dict[str, tuple[Any, Rows]]) -> None:
+    def __init__(self, app: ASGIApp, *, routes: Mapping[str, tuple[Any, Rows]]) -> None:
         self._app = app
         self._routes = routes
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
 from events.running import transform_of  # type: ignore[import-not-found] # beside
 from halfmask import DataError
 from halfmask.events import _naming, _transforming
+from halfmask.events._buffers import Lease
 
 STAR = {"path": "a.*", "names": "hash"}
 
@@ -51,3 +53,30 @@ def test_numbers_stay_known_and_have_a_limit(monkeypatch):
     assert "n1" not in str(caught.value)
     again = transform_of([{**STAR, "do": "sequence", "scope": "stream"}])
     assert again.apply(line(0)) == first
+
+
+@pytest.mark.parametrize("rows", [1, 300])
+def test_memory_of_a_block_grows_with_its_fields_alone(monkeypatch, rows):
+    """Bytes are counted: fields that a block finds one by one cost each their own."""
+    taken = []
+    array = Lease.array
+
+    def counted(lease, count, kind):
+        taken.append(count * np.dtype(kind).itemsize)
+        return array(lease, count, kind)
+
+    monkeypatch.setattr(Lease, "array", counted)
+
+    def bytes_of(names):
+        taken.clear()
+        lines = b"".join(
+            json.dumps({"a": {f"n{i}-{j}": j for j in range(names // 10)}}).encode() + b"\n"
+            for i in [*range(10)] * (max(rows, 10) // 10)
+        )
+        block = transform_of([{**STAR, "do": "keep"}]).scan(lines)
+        assert len(block.paths) == names
+        return sum(taken) - 2 * len(lines)
+
+    # 17 bytes a slot, twice as many slots as there may be rows, and as many again left behind.
+    assert bytes_of(1_600) < 1_600 * 17 * (64 + 2 * rows) * 8
+    assert bytes_of(1_600) < 6 * bytes_of(400)

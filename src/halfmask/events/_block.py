@@ -332,7 +332,7 @@ class _Scan:
             alike |= self.sprout.level[: self.sprout.count] == self.sprout.level[node]
             alike[self.named :] = False
         room = np.where(alike & (room != NEVER), np.maximum(room, 64 + 2 * slot), room)
-        self.columns = self.columns.widened(room, self.lease)
+        self.columns.widen(room, self.lease)
 
     def _grow(self, *, element: bool) -> None:
         """Place a field or an array that only a star names, or refuse its line."""

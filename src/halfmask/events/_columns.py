@@ -22,12 +22,14 @@ NEVER = 1 << 62
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Columns:
-    """What a scan notes: one run of slots for each node, one behind the other.
+    """What a scan notes: one run of slots for each node.
 
     Parameters
     ----------
     base, room
         Where each node's run begins, and how many slots there is room for.
+    used
+        How many slots are given to nodes; a node that got more room left some behind.
     kinds, starts, stops
         Of each slot; see `kernels.json_scan`. Where the kind is MISSING, the others may be left
         over from something else.
@@ -35,6 +37,7 @@ class Columns:
 
     base: NDArray[np.int64]
     room: NDArray[np.int64]
+    used: int
     kinds: NDArray[np.uint8]
     starts: NDArray[np.int64]
     stops: NDArray[np.int64]
@@ -49,6 +52,7 @@ class Columns:
         return cls(
             base=np.concatenate([np.zeros(1, dtype=np.int64), ends[:-1]]),
             room=room,
+            used=total,
             kinds=kinds,
             starts=lease.array(total, np.int64),
             stops=lease.array(total, np.int64),
@@ -60,17 +64,33 @@ class Columns:
 
         return np.where(flags[: len(self.room)] & RECORDED, self.room, 0)
 
-    def widened(self, room: NDArray[np.int64], lease: Lease) -> Columns:
-        """Return the same with more room."""
-        other = Columns.of(room, lease)
-        for node in np.flatnonzero((self.room > 0) & (self.room != NEVER)).tolist():
-            here, there = int(self.base[node]), int(other.base[node])
-            count = int(self.room[node])
-            for name in ("kinds", "starts", "stops"):
-                getattr(other, name)[there : there + count] = getattr(self, name)[
-                    here : here + count
-                ]
-        return other
+    def widen(self, room: NDArray[np.int64], lease: Lease) -> None:
+        """Give nodes more room: what they have moves behind all others, which stay where they are.
+
+        So a node of which nothing was known costs no more than its own slots, however many there
+        are, and arrays are made anew only where they would have to be twice as long.
+        """
+        wider = np.flatnonzero((room != self.room) & (room != NEVER))
+        end = self.used + int(room[wider].sum())
+        if end > len(self.kinds):
+            self._lengthen(max(2 * len(self.kinds), end), lease)
+        self.kinds[self.used : end] = 0
+        for node in wider.tolist():
+            here, count = int(self.base[node]), int(self.room[node])
+            there = self.used
+            if 0 < count < NEVER:
+                for array in (self.kinds, self.starts, self.stops):
+                    array[there : there + count] = array[here : here + count]
+            self.base[node] = there
+            self.used += int(room[node])
+        self.room = room
+
+    def _lengthen(self, slots: int, lease: Lease) -> None:
+        for name in ("kinds", "starts", "stops"):
+            array = getattr(self, name)
+            longer = lease.array(slots, array.dtype.type)
+            longer[: self.used] = array[: self.used]
+            setattr(self, name, longer)
 
     def of_node(
         self, node: int, slots: int

@@ -278,21 +278,6 @@ def scan_lines(
                     result = FULL
                     break
             phase = _AFTER
-            if gap >= 0:
-                frame = (depth - 1) * FRAME
-                found = gap_after(data, at, gap, peek(stack, frame + _HOLDER), gaps)
-                if found >= 0:
-                    gap = found
-                    at += peek(gaps, gap * GAP + LENGTH)
-                    node = peek(gaps, gap * GAP + CHILD)
-                    slot = peek(stack, frame + _PLACE)
-                    phase = _VALUE
-                    if node >= 0:
-                        own = peek(stack, frame + _OWN)
-                        if peek(stamps, node) == own:
-                            error = DUPLICATE_KEY
-                            phase = _REFUSE
-                        poke(stamps, node, own)
         while phase == _AFTER and depth > 0:
             frame = (depth - 1) * FRAME
             if gap >= 0:

@@ -1,0 +1,38 @@
+"""What a service does about the process that it has for itself."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import threading
+
+from halfmask.trainer.service._app import application
+from halfmask.trainer.service._serving import _settle
+from trainer.service.stage import OPTIONS  # type: ignore[import-not-found] # beside, no package
+
+
+def test_the_search_for_circles_passes_over_what_is_there_for_good():
+    before = gc.get_freeze_count()
+    try:
+        _settle()
+
+        assert gc.get_freeze_count() > before + 1_000
+    finally:
+        gc.unfreeze()
+
+
+def test_it_is_told_once_that_models_are_back(tmp_path):
+    told, has_told = [], threading.Event()
+
+    def opened():
+        told.append(app.state.service.store.ready)
+        has_told.set()
+
+    async def lives():
+        async with app.router.lifespan_context(app):
+            assert await asyncio.to_thread(has_told.wait, 60)
+
+    app = application(tmp_path / "t", OPTIONS, opened=opened)
+    asyncio.run(lives())
+
+    assert told == [True]

@@ -64,6 +64,7 @@ def written(texts):
 def test_points_of_a_grid_are_those_of_datetime(texts, behind, ahead, seconds, draw):
     to = draw.draw(st.sampled_from([DOWN, NEAREST, UP]))
     form = draw.draw(st.sampled_from([0, 1, 2]))
+    zoneless = draw.draw(st.sampled_from([0, 1]))
     data, starts, stops = written(texts)
     count = len(texts)
     out, became = np.empty(LONGEST * count, np.uint8), np.empty(count, np.uint8)
@@ -71,12 +72,13 @@ def test_points_of_a_grid_are_those_of_datetime(texts, behind, ahead, seconds, d
     left = np.empty(count, np.bool_)
 
     others = coarsen_times(
-        data, np.full(count, 6, np.uint8), starts, stops, 1, behind * HOUR, ahead * HOUR,
+        data, np.full(count, 6, np.uint8), starts, stops, zoneless, behind * HOUR, ahead * HOUR,
         EARLIEST, LATEST, seconds * 1_000_000, 0, to, form, out, became, begins, ends, left,
     )  # fmt: skip
 
     assert others == np.count_nonzero(left)
-    for at, time in enumerate(read(texts, behind)):
+    for at, (text, read_) in enumerate(zip(texts, read(texts, behind), strict=True)):
+        time = read_ if zoneless or text[1:2] != (None,) else None
         assert left[at] == (time is None)
         assert became[at] == (0 if time is None else 6)
         if time is None:
@@ -87,10 +89,10 @@ def test_points_of_a_grid_are_those_of_datetime(texts, behind, ahead, seconds, d
         if (to == UP and clock > point) or (to == NEAREST and 2 * (clock - point) >= every):
             point += every
         shown = (EPOCH + point * MICRO).replace(tzinfo=timezone(timedelta(hours=ahead)))
-        text = shown.replace(tzinfo=None).isoformat() if form else shown.date().isoformat()
+        said = shown.replace(tzinfo=None).isoformat() if form else shown.date().isoformat()
         if form == 2:
-            text = shown.isoformat().replace("+00:00", "Z")
-        assert out[begins[at] : ends[at]].tobytes().decode() == text
+            said = shown.isoformat().replace("+00:00", "Z")
+        assert out[begins[at] : ends[at]].tobytes().decode() == said
 
 
 @pytest.mark.parametrize("kind", [0, 1, 2, 4, 5, 7, 8])

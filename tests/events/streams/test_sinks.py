@@ -134,3 +134,27 @@ def test_what_cant_be_brought_to_the_disk_meanwhile_is_told(tmp_path, monkeypatc
     sink.close(done=False)
 
     assert not (tmp_path / "out.jsonl").exists()
+
+
+@pytest.mark.parametrize("size", [10, 9 << 20])
+def test_all_bytes_are_on_the_disk_before_a_checkpoint_or_a_name(tmp_path, monkeypatch, size):
+    """The last thing that is done to the file, once all is in it, is to flush it."""
+    flushed, real = [], os.fsync
+
+    def flushing(descriptor):
+        flushed.append(os.fstat(descriptor).st_size)
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", flushing)
+    sink = FileSink(tmp_path / "out")
+    sink.begin(None, b"", again=False)
+    for part in range(1, 4):
+        sink.write(b"x" * size)
+        sink.sync()
+        assert flushed[-1] == part * size
+    sink.write(b"last")
+    flushed.clear()
+    sink.finish()
+    sink.close(done=True)
+
+    assert flushed[0] == (tmp_path / "out").stat().st_size == 3 * size + 4

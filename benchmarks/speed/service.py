@@ -202,11 +202,14 @@ def main() -> None:
     parser.add_argument("--rate", type=int, default=RATE, help="records/s; 0: as fast as it goes")
     parser.add_argument("--in-flight", type=int, default=2)
     parser.add_argument("--batch-rows", type=int, default=4096)
+    parser.add_argument(
+        "--folder", type=Path, default=workloads.REPOSITORY / "build", help="where the store lies"
+    )
     asked = parser.parse_args()
     cores = sorted(os.sched_getaffinity(0))[:2]
     os.sched_setaffinity(0, cores)  # what is started has the same two
     table = records(500_000 if asked.quick else 3_000_000)
-    with tempfile.TemporaryDirectory(dir=workloads.REPOSITORY / "build") as folder:
+    with tempfile.TemporaryDirectory(dir=asked.folder) as folder:
         turns = 2 if asked.quick else 5
         report(measure(table, turns, asked, Path(folder)))
 

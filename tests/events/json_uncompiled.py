@@ -113,6 +113,11 @@ def poke(array, at, value):
     array[at] = value
 
 
+def put_word(data, at, word):
+    for i, byte in enumerate(int(word).to_bytes(8, "little")):
+        data[at + i] = byte
+
+
 def copy_piece(source, at, target, to):
     for i in range(json_write.PIECE):
         target[to + i] = source[at + i]
@@ -134,7 +139,19 @@ MODULES = (
     masking,
     time_grids,
 )
-PLAIN = (word_at, lowest, matches, specials, digits_at, alike, fetch, peek, poke, copy_piece)
+PLAIN = (
+    word_at,
+    lowest,
+    matches,
+    specials,
+    digits_at,
+    alike,
+    fetch,
+    peek,
+    poke,
+    put_word,
+    copy_piece,
+)
 
 
 def install():

@@ -1,4 +1,8 @@
-"""Numbers of JSON rounded to multiples of a step, from token to token."""
+"""Numbers of JSON rounded to multiples of a step, from token to token.
+
+Prices and quantities come again and again: what became of a short one is remembered, and written
+again as it stands.
+"""
 
 from __future__ import annotations
 
@@ -9,20 +13,29 @@ import numpy as np
 from halfmask.kernels.json_numbers import put_decimal
 from halfmask.kernels.json_tokens import word_of
 from halfmask.kernels.lean import swift
-from halfmask.kernels.wide_loads import lowest, peek, poke
+from halfmask.kernels.wide_loads import lowest, peek, poke, put_word
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["DOWN", "NEAREST", "UP", "round_tokens"]
+__all__ = ["DOWN", "MEMORY", "NEAREST", "UP", "round_tokens"]
+
+#: How many words are remembered tokens: of each its bytes, and those of what became of it with
+#: their number; the rest of its four is empty.
+MEMORY = 1 << 12
 
 #: Where to; halves go to the even multiple.
 NEAREST, DOWN, UP = 0, 1, 2
 _NULL, _INTEGER, _NUMBER = 1, 4, 5
+#: Bytes of a word.
+_WORD = 8
 _MINUS, _POINT, _MOST_DIGITS = 45, 46, 18
 _EIGHT, _TEN = np.uint64(8), np.uint64(10)
 _NONE, _ONE = np.uint64(0), np.uint64(1)
 _POINTS, _ZEROS = np.uint64(0x2E2E2E2E2E2E2E2E), np.uint64(0x3030303030303030)
+#: A number's place among those that are remembered: the upper bits of its product. Odd, half of its
+#: bits set: from W. Press et al., "Numerical Recipes" (2007), section 7.1.4.
+_SPREAD, _UPPER = np.uint64(0x9FB21C651E98DF25), np.uint64(54)
 _ONES, _HIGHS = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
 
 
@@ -89,6 +102,38 @@ def _steps_in(units: int, step: int, to: int) -> int:
 
 
 @swift
+def _steps_of(
+    data: NDArray[np.uint8],
+    start: int,
+    stop: int,
+    steps: NDArray[np.int64],
+    powers: NDArray[np.int64],
+    decimals: int,
+    to: int,
+) -> tuple[int, bool]:
+    """Return how many steps a token is, and whether it is a number that is rounded here."""
+    negative = peek(data, start) == _MINUS
+    if negative:
+        start += 1
+    length = stop - start
+    if 0 < length <= _WORD:
+        units, places = _short(word_of(data, start, length), length)
+    else:
+        units, places = _long(data, start, stop)
+    if places < 0:
+        return 0, False
+    finer = places - decimals
+    if finer < 0:
+        if units >= powers[_MOST_DIGITS + finer]:
+            return 0, False
+        units *= powers[-finer]
+        finer = 0
+    if steps[finer] <= 0:
+        return 0, False
+    return _steps_in(-units if negative else units, steps[finer], to), True
+
+
+@swift
 def round_tokens(
     data: NDArray[np.uint8],
     kinds: NDArray[np.uint8],
@@ -98,6 +143,7 @@ def round_tokens(
     powers: NDArray[np.int64],
     decimals: int,
     to: int,
+    memory: NDArray[np.uint64],
     out: NDArray[np.uint8],
     became: NDArray[np.uint8],
     begins: NDArray[np.int64],
@@ -118,6 +164,8 @@ def round_tokens(
         The step's places, 0 to 18: so many digits are written behind the point.
     to
         `NEAREST`, `DOWN` or `UP`.
+    memory
+        Written: `MEMORY` words, zeros at first, for one step and direction.
     out
         Written; `json_numbers.LONGEST` bytes for each slot.
     became, begins, ends
@@ -138,24 +186,23 @@ def round_tokens(
         left[i] = False
         if kinds[i] == _INTEGER or kinds[i] == _NUMBER:
             start, stop = starts[i], stops[i]
-            negative = peek(data, start) == _MINUS
-            if negative:
-                start += 1
-            length = stop - start
-            if 0 < length <= 8:
-                units, places = _short(word_of(data, start, length), length)
-            else:
-                units, places = _long(data, start, stop)
-            finer = places - decimals
-            fits = places >= 0
-            if fits and finer < 0:
-                fits = units < powers[_MOST_DIGITS + finer]
-                units = units * powers[-finer] if fits else 0
-                finer = 0
-            if fits and steps[finer] > 0:
-                count = _steps_in(-units if negative else units, steps[finer], to)
+            word = word_of(data, start, stop - start) if stop - start <= _WORD else _NONE
+            place = np.int64((word * _SPREAD) >> _UPPER) << 2
+            if word != _NONE and peek(memory, place) == word:
+                put_word(out, at, peek(memory, place + 1))
+                at += np.int64(peek(memory, place + 2))
+                poke(became, i, kind)
+                ends[i] = at
+                continue
+            count, fits = _steps_of(data, start, stop, steps, powers, decimals, to)
+            if fits:
+                begin = at
                 at = put_decimal(out, at, count * steps[0], decimals)
                 poke(became, i, kind)
+                if at - begin <= _WORD:
+                    poke(memory, place, word)
+                    poke(memory, place + 1, word_of(out, begin, at - begin))
+                    poke(memory, place + 2, np.uint64(at - begin))
             else:
                 left[i] = True
                 others += 1

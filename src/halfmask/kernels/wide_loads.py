@@ -30,6 +30,7 @@ __all__ = [
     "matches",
     "peek",
     "poke",
+    "put_word",
     "word_at",
 ]
 
@@ -153,6 +154,17 @@ def _emit_word(context: Any, builder: ir.IRBuilder, signature: Any, arguments: A
     return found if sys.byteorder == "little" else builder.bswap(found)
 
 
+def _put_word(_context: Any, data: Any, at: Any, word: Any) -> Any:  # noqa: ANN401, ARG001 # as above
+    """Write eight bytes from a place on, the word's lowest first; there must be room for them."""
+    return types.void(data, types.int64, types.uint64), _emit_put_word
+
+
+def _emit_put_word(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:  # noqa: ANN401 # as above
+    word = arguments[2] if sys.byteorder == "little" else builder.bswap(arguments[2])
+    builder.store(word, _place(context, builder, signature, arguments, _WORD), align=1)
+    return context.get_dummy_value()
+
+
 def _lowest(_context: Any, word: Any) -> Any:  # noqa: ANN401, ARG001 # as above
     """Return the place of the lowest bit that is set; 64 if none is."""
     return types.int64(types.uint64), _emit_lowest
@@ -165,6 +177,7 @@ def _emit_lowest(_context: Any, builder: ir.IRBuilder, _signature: Any, argument
 #: The intrinsics, under the types that their callers see.
 matches: Callable[..., np.uint64] = intrinsic(_matches)
 word_at: Callable[..., np.uint64] = intrinsic(_word_at)
+put_word: Callable[..., None] = intrinsic(_put_word)
 lowest: Callable[..., int] = intrinsic(_lowest)
 digits_at: Callable[..., np.uint64] = intrinsic(_digits_at)
 alike: Callable[..., np.uint64] = intrinsic(_alike)

@@ -126,7 +126,8 @@ class _Stepping:
         left = np.empty(count, np.bool_)
         others = rounding.round_tokens(
             values.data, values.kinds, values.starts, values.stops, self._steps, _POWERS,
-            self._decimals, to, out, kinds, begins, ends, left,
+            self._decimals, to, np.zeros(rounding.MEMORY, np.uint64), out, kinds, begins, ends,
+            left,
         )  # fmt: skip
         end = int(ends[-1]) if count else 0
         rounded = Values(level=level, kinds=kinds, data=out[:end], starts=begins, stops=ends)

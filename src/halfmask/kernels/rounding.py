@@ -190,7 +190,7 @@ def round_tokens(
             place = np.int64((word * _SPREAD) >> _UPPER) << 2
             if word != _NONE and peek(memory, place) == word:
                 put_word(out, at, peek(memory, place + 1))
-                at += np.int64(peek(memory, place + 2))
+                at += np.int64(peek(memory, place + 2))  # type: ignore[assignment] # as above
                 poke(became, i, kind)
                 ends[i] = at
                 continue

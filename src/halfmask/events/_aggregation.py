@@ -50,7 +50,7 @@ class Aggregation:
     windows is counted in both. Events without an entity count as events, not as entities.
     """
 
-    forgets = False
+    is_straight = False
 
     def __init__(self, policy: EventPolicy) -> None:
         self._clock = EventClock(policy)

@@ -79,7 +79,7 @@ class Holding:
     dropped leave as a part of their own.
     """
 
-    forgets = False
+    is_straight = False
 
     def __init__(self, policy: EventPolicy, *, folder: Path | None = None) -> None:
         self._policy = policy

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import threading
 import time
-from collections import deque
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -16,8 +15,8 @@ from halfmask._errors import DataError, KeyMismatchError
 from halfmask.events._bad_lines import Reason
 from halfmask.events._checkpoint import Checkpoint
 from halfmask.events._run_summary import summed_up
-from halfmask.events._scanning_ahead import ScanningAhead
 from halfmask.events._tally import Tally
+from halfmask.events._working_ahead import Steps, WorkingAhead
 from halfmask.events.streams._places import not_ours
 
 if TYPE_CHECKING:
@@ -31,23 +30,45 @@ if TYPE_CHECKING:
     from halfmask.events._transforming import Changed, Transform
     from halfmask.events.streams import Chunk, Position, Sink, Source
 
+    _Ahead: TypeAlias = WorkingAhead[Block, "_Taken"]
+
 __all__ = ["OnBad", "Running"]
 
 OnBad: TypeAlias = Literal["stop", "go-on"]
 
 #: No more than one part in so many of the time goes into checkpoints.
 _PATIENCE = 20
-#: How many blocks may wait to be written.
-_BEHIND = 2
 _FIRST_BAD = 10
+
+
+class _CannotGoOnError(Exception):
+    """The input can't be worked on from here; all before is, and is to be kept."""
+
+    def __init__(self, why: DataError) -> None:
+        super().__init__()
+        self.why = why
+
+
+@dataclass(slots=True, kw_only=True)
+class _Taken:
+    """A block that is ready to be written: changed, or one line that was skipped for its length.
+
+    `lines` are there where the stage is straight, `state` where it is time for a checkpoint.
+    """
+
+    chunk: Chunk
+    block: Block
+    changed: Changed | None = None
+    lines: memoryview | None = None
+    state: bytes | None = None
 
 
 @dataclass(slots=True, kw_only=True)
 class Running:
     """A run at work.
 
-    Three things go on at once, in the order of the blocks: the next blocks are read and scanned,
-    the rules change one, and the one before is written.
+    While a block is written, the next ones are read, scanned, changed by the rules and put into
+    lines, several at once.
 
     Parameters
     ----------
@@ -66,7 +87,7 @@ class Running:
     every
         Seconds between checkpoints, at least; 0: after each block.
     threads
-        How many blocks are scanned at once.
+        How many blocks are worked on at once.
     stop
         Ends the run between two blocks, with a checkpoint.
     progress
@@ -90,9 +111,8 @@ class Running:
     _bad_lines: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
     _saved: int = 0
     _resumed: bool = False
-    _cost: float = 0.0
     _supplied: str = ""
-    _waiting: deque[Future[None]] = field(default_factory=deque)
+    _due: float = 0.0
 
     def go(self, *, afresh: bool) -> RunSummary:
         """Begin, or go on; return what was done.
@@ -110,12 +130,11 @@ class Running:
                 self.sink.close(done=True)
                 return self._summary(complete=True)
         done = False
-        ahead = ScanningAhead(
+        ahead = WorkingAhead(
             self.source,
-            self.transform,
             self._position,
+            Steps(scan=self._scan, take=self._take, finish=self._put_into_lines),
             threads=self.threads,
-            in_place=self.letters is None or not self.letters.with_content,
         )
         try:
             self._begin(found, ahead)
@@ -173,8 +192,9 @@ class Running:
             self._told(found)
         return is_end
 
-    def _begin(self, found: Checkpoint | None, ahead: ScanningAhead) -> None:
-        """Make all ready; while the vault is written, the first blocks are scanned already."""
+    def _begin(self, found: Checkpoint | None, ahead: _Ahead) -> None:
+        """Make all ready; while the vault is written, the first blocks are worked on already."""
+        self._due = time.monotonic() + self.every
         if found is not None and found.status == "running":
             target = self.sink.target
             if found.sink is None and target and found.told["target"] != _mark_of(target):
@@ -187,11 +207,12 @@ class Running:
         self.sink.check()
         if self.letters is not None:
             self.letters.check()
+        state = self.transform.state()  # before anything is changed
         ahead.start()
         self.store.claim()
         self.stage.renew()
         if self._is_lasting:
-            self.store.save(self._checkpoint("running", self.transform.state(), sink=None))
+            self.store.save(self._checkpoint("running", state, sink=None))
         self.sink.begin(None, b"", again=False)
         self._letters_begin(0)
 
@@ -207,57 +228,64 @@ class Running:
         """
         return self.sink.lasting or self.source.endless
 
-    def _work(self, ahead: ScanningAhead) -> bool:
+    def _work(self, ahead: _Ahead) -> bool:
         """Take blocks until there are no more; return whether that was the end."""
-        blocks = ahead.items(self.stop)
-        due = time.monotonic() + self.every
-        with ThreadPoolExecutor(1, "events-write") as writer:
-            while True:
-                try:
-                    found = next(blocks, None)
-                except DataError:
-                    self._settle()
-                    raise
-                if found is None:
-                    break
-                now = time.monotonic()
-                self._take(*found, writer=writer, due=now >= due)
-                if now >= due:
-                    due = now + (max(self.every, _PATIENCE * self._cost) if self.every else 0)
-            if self.stop.is_set() or self.source.endless:
+        taken = ahead.items(self.stop)
+        while True:
+            try:
+                found = next(taken, None)
+            except _CannotGoOnError as error:
                 self._settle()
-                return False
-            state = self.transform.state()  # while the last ones are written
-            self._drain()
-        self._finish(state)
+                raise error.why from None
+            if found is None:
+                break
+            self._write(found)
+            self._position = found.chunk.position
+            self.progress("changing events", self.source.share(found.chunk.position))
+        if self.stop.is_set() or self.source.endless:
+            self._settle()
+            return False
+        self._finish()
         return True
 
-    def _take(self, chunk: Chunk, block: Block, *, writer: ThreadPoolExecutor, due: bool) -> None:
-        """Let the rules change a block, and have it written."""
+    def _scan(self, chunk: Chunk) -> Block:
+        in_place = self.letters is None or not self.letters.with_content
+        try:
+            return self.transform.scan(
+                chunk.view,
+                first_line=chunk.first_line,
+                own=chunk.buffer if in_place else None,
+            )
+        except DataError as error:
+            raise _CannotGoOnError(error) from None
+
+    def _take(self, chunk: Chunk, block: Block) -> _Taken:
+        """Let the rules change a block."""
         if self.on_bad == "stop" and (block.bad or chunk.oversized):
-            self._settle()
-            raise _refused(chunk, block)
-        changed = None
+            raise _CannotGoOnError(_refused(chunk, block))
+        taken = _Taken(chunk=chunk, block=block)
         if chunk.oversized:
             self.transform.tally.lines += 1
             self.transform.tally.bad[Reason.TOO_LONG] += 1
         else:
-            changed = self.transform.change(block)
-        state = self.transform.state() if due and self._is_lasting else None
-        while len(self._waiting) >= _BEHIND:
-            self._waiting.popleft().result()
-        self._waiting.append(writer.submit(self._write, chunk, block, changed, state))
-        self._position = chunk.position
-        self.progress("changing events", self.source.share(chunk.position))
+            taken.changed = self.transform.change(block)
+        if self._is_lasting and time.monotonic() >= self._due:
+            taken.state = self.transform.state()
+            self._due = math.inf if self.every else 0.0  # until it is saved
+        return taken
 
-    def _write(
-        self, chunk: Chunk, block: Block, changed: Changed | None, state: bytes | None
-    ) -> None:
-        """Write a block, in a thread of its own; a checkpoint is of all up to it."""
+    def _put_into_lines(self, taken: _Taken) -> None:
+        if taken.changed is not None and self.stage.is_straight:
+            taken.lines = taken.changed.view()
+
+    def _write(self, taken: _Taken) -> None:
+        """Write a block; a checkpoint is of all up to it."""
+        chunk, block, changed = taken.chunk, taken.block, taken.changed
         if changed is None:
             self._bad_at(Reason.TOO_LONG, chunk.file, chunk.first_line)
         else:
-            self.sink.write(self.stage.take(changed, block))
+            lines = self.stage.take(changed, block) if taken.lines is None else taken.lines
+            self.sink.write(lines)
             self.notices.see(block, changed.columns)
             counts = block.bad.counts()
             if any(len(self._bad_lines.get(str(why), ())) < _FIRST_BAD for why in counts):
@@ -265,33 +293,27 @@ class Running:
                     self._bad_at(bad.reason, chunk.file, bad.line)
         if self.letters is not None:
             self.letters.write(chunk, None if changed is None else block)
-        if self.stage.forgets:
+        if self.stage.is_straight:
             block.release()
             chunk.release()
-        if state is not None:
-            self._save("running", chunk.position, state)
+        if taken.state is not None:
+            self._save("running", chunk.position, taken.state)
 
     def _bad_at(self, reason: Reason, file: int, line: int) -> None:
         first = self._bad_lines.setdefault(str(reason), [])
         if len(first) < _FIRST_BAD:
             first.append((file, line))
 
-    def _drain(self) -> None:
-        """Wait until all blocks that were changed are written."""
-        while self._waiting:
-            self._waiting.popleft().result()
-
     def _settle(self) -> None:
-        """Have all written, and make a checkpoint of it: here the run can go on."""
-        self._drain()
+        """Make a checkpoint of what is written: here the run can go on."""
         if self._is_lasting:
             self._save("running", self._position, self.transform.state())
 
-    def _finish(self, state: bytes) -> None:
+    def _finish(self) -> None:
         """Write what was held back, give the output its name, and remember that it is done."""
         self.sink.write(self.stage.finish())
         self.sink.finish()
-        self._save("complete", self._position, state)
+        self._save("complete", self._position, self.transform.state())
 
     def _save(self, status: Status, position: Position | None, state: bytes) -> None:
         begun = time.monotonic()
@@ -304,7 +326,8 @@ class Running:
         self.store.save(made)
         if position is not None:
             self.source.saved(position)
-        self._cost = time.monotonic() - begun
+        now = time.monotonic()
+        self._due = now + max(self.every, _PATIENCE * (now - begun)) if self.every else 0.0
 
     def _checkpoint(self, status: Status, state: bytes, **where: Any) -> Checkpoint:  # noqa: ANN401 # a Checkpoint's
         target = self.sink.target

@@ -25,8 +25,12 @@ class Stage(Protocol):
     """
 
     @property
-    def forgets(self) -> bool:
-        """Whether it looks at no block once it gave back its lines: its memory is used again."""
+    def is_straight(self) -> bool:
+        """Whether it lets all lines of a block pass, as `Changed.view` gives them.
+
+        Then they are made before, by others, it isn't asked, and the memory of a block is used
+        again once its lines are written.
+        """
         ...
 
     def take(self, changed: Changed, block: Block) -> bytes | memoryview:
@@ -42,7 +46,7 @@ class Stage(Protocol):
         Returns
         -------
         bytes or memoryview
-            Lines; a view of memory of the block, if the stage forgets it.
+            Lines.
         """
         ...
 
@@ -79,7 +83,7 @@ class Stage(Protocol):
 class Straight:
     """Writes what comes: the stage of a run that has no other."""
 
-    forgets = True
+    is_straight = True
 
     def take(self, changed: Changed, block: Block) -> bytes | memoryview:  # noqa: ARG002 # a Stage's
         """Return all lines of the block that the rules let out."""

@@ -30,7 +30,7 @@ __all__ = ["Block", "scan_block"]
 _PADDING = 128
 #: What is noted of a line has slots of 32 bits.
 _LARGEST = (1 << 31) - (1 << 16)
-_LEAST_LOG = 1 << 10
+_LEAST_LOG = 1 << 13
 #: Bytes of a block from which others can be told.
 _LEAST_LEARNED = 1 << 16
 _MOST_GAPS = 1 << 10

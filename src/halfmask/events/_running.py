@@ -7,6 +7,7 @@ import math
 import os
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -312,8 +313,11 @@ class Running:
     def _finish(self) -> None:
         """Write what was held back, give the output its name, and remember that it is done."""
         self.sink.write(self.stage.finish())
-        self.sink.finish()
-        self._save("complete", self._position, self.transform.state())
+        with ThreadPoolExecutor(1, "events-end") as beside:
+            finished = beside.submit(self.sink.finish)
+            state = self.transform.state()  # while the output is brought to the disk
+            finished.result()
+        self._save("complete", self._position, state)
 
     def _save(self, status: Status, position: Position | None, state: bytes) -> None:
         begun = time.monotonic()

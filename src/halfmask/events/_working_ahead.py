@@ -31,7 +31,8 @@ class Steps(Generic[_Read, _Taken]):
     scan
         What needs to know nothing of the chunks before: several at once.
     take
-        What does: one chunk at a time, in their order. Once it raises, no later chunk is taken.
+        What does: one chunk at a time, in their order. Once it or `scan` raises, no later chunk is
+        taken.
     finish
         What again doesn't.
     """
@@ -127,14 +128,8 @@ class WorkingAhead(Generic[_Read, _Taken]):
         self._put(last)
 
     def _work(self, number: int, chunk: Chunk) -> _Taken:
-        read: _Read | BaseException
-        try:
-            read = self._steps.scan(chunk)
-        except BaseException as error:  # noqa: BLE001 # it is raised when it is its turn
-            read = error
+        read = self._steps.scan(chunk)
         with self._turns.of(number):
-            if isinstance(read, BaseException):
-                raise read
             taken = self._steps.take(chunk, read)
         self._steps.finish(taken)
         return taken
@@ -157,7 +152,7 @@ class _Turns:
 
     @contextmanager
     def of(self, number: int) -> Iterator[None]:
-        """Wait for a number's turn; where it raises, or the end has come, nobody has one any more.
+        """Wait for a number's turn; where that raises, or doesn't come, no later one begins.
 
         Raises
         ------
@@ -169,11 +164,7 @@ class _Turns:
             if self._ended:
                 raise InterruptedError
             self._begun = number + 1
-        try:
-            yield
-        except BaseException:
-            self.end()
-            raise
+        yield
         with self._changed:
             self._done = number + 1
             self._changed.notify_all()

@@ -49,6 +49,20 @@ class Breaking:
         self._sink.write(data)
 
 
+class Counting:
+    """A sink that counts the lines that it is given."""
+
+    def __init__(self, sink):
+        self._sink, self.lines = sink, 0
+
+    def __getattr__(self, name):
+        return getattr(self._sink, name)
+
+    def write(self, data):
+        self.lines += bytes(data).count(b"\n")
+        self._sink.write(data)
+
+
 def source_of(path, **more):
     return FileSource(path, block_bytes=SMALL, **more)
 
@@ -327,9 +341,11 @@ def test_a_bad_line_stops_the_run_and_all_before_is_kept(tmp_path, vault, reason
         run_events(POLICY, source, open_sink(out), vault=vault, limits=LIMITS)
     kept = (tmp_path / "out.partial").read_bytes()
     path.write_bytes(b"".join(LINES))
-    run_events(POLICY, source_of(path, limits=LIMITS), open_sink(out), vault=vault, limits=LIMITS)
+    rest = Counting(open_sink(out))
+    run_events(POLICY, source_of(path, limits=LIMITS), rest, vault=vault, limits=LIMITS)
 
     assert kept.count(b"\n") > 600
+    assert rest.lines == 2_000 - kept.count(b"\n")
     assert out.read_bytes() == straight(b"".join(LINES), vault)
     assert out.read_bytes().startswith(kept)
 
@@ -344,11 +360,49 @@ def test_a_torn_archive_loses_nothing_of_before(tmp_path, vault):
         run_events(POLICY, source_of(path), open_sink(out), vault=vault)
     kept = (tmp_path / "out.partial").read_bytes()
     path.write_bytes(whole)
-    summary = run_events(POLICY, source_of(path), open_sink(out), vault=vault)
+    rest = Counting(open_sink(out))
+    summary = run_events(POLICY, source_of(path), rest, vault=vault)
 
     assert kept.count(b"\n") > 1_500
+    assert rest.lines == 2_000 - kept.count(b"\n")
     assert summary.events == 2_000
     assert out.read_bytes() == straight(b"".join(LINES), vault)
+
+
+def test_a_rule_that_stops_the_run_leaves_the_last_checkpoint(tmp_path, vault):
+    """Its block is half changed: with the line mended the run goes on before that block."""
+    policy = EventPolicy.from_toml(
+        """
+        halfmask-events = 1
+        release = "r"
+        [[rule]]
+        path = "who"
+        do = "sequence"
+        scope = "stream"
+        [[rule]]
+        path = "at"
+        do = "coarsen-time"
+        every = "1 hour"
+        zone = "UTC"
+        otherwise = "stop"
+        """
+    )
+    lines = [
+        json.dumps({"who": f"{n:05}", "at": "2014-09-04T23:02:59+02:00"}).encode() + b"\n"
+        for n in range(900)
+    ]
+    path, out = tmp_path / "in.jsonl", tmp_path / "out"
+    path.write_bytes(b"".join([*lines[:700], b'{"who": "0", "at": "soon"}\n', *lines[701:]]))
+
+    with pytest.raises(DataError, match="Rule 2 of the policy can't do its work in line 701"):
+        run_events(policy, source_of(path), open_sink(out), vault=vault, checkpoint_seconds=0)
+    path.write_bytes(b"".join(lines))
+    rest = Counting(open_sink(out))
+    run_events(policy, source_of(path), rest, vault=vault)
+
+    found = [json.loads(line)["who"] for line in out.read_bytes().splitlines()]
+    assert found == [*range(1, 901)]
+    assert 200 < rest.lines < 500
 
 
 def test_numbers_of_any_size_and_wrong_types_dont_stop_it(tmp_path, vault):

@@ -116,7 +116,7 @@ def run_events(  # noqa: PLR0913 # each says one thing, by its name
         Seconds between checkpoints, at least; 0: after each block. With a large state they are
         rarer, so that they take no more than a twentieth of the time.
     threads
-        How many blocks are scanned at once.
+        How many blocks are worked on at once.
     stop
         When it is set, the run ends between two blocks, with a checkpoint.
     progress

@@ -42,8 +42,8 @@ _PATIENCE = 20
 _FIRST_BAD = 10
 
 
-class _CannotGoOnError(Exception):
-    """The input can't be worked on from here; all before is, and is to be kept."""
+class _SpoiltError(Exception):
+    """A rule stopped the run half-way through a block: what is known isn't that of any line."""
 
     def __init__(self, why: DataError) -> None:
         super().__init__()
@@ -235,9 +235,11 @@ class Running:
         while True:
             try:
                 found = next(taken, None)
-            except _CannotGoOnError as error:
-                self._settle()
+            except _SpoiltError as error:
                 raise error.why from None
+            except DataError:
+                self._settle()  # the input can't be worked on from here; all before is kept
+                raise
             if found is None:
                 break
             self._write(found)
@@ -251,25 +253,23 @@ class Running:
 
     def _scan(self, chunk: Chunk) -> Block:
         in_place = self.letters is None or not self.letters.with_content
-        try:
-            return self.transform.scan(
-                chunk.view,
-                first_line=chunk.first_line,
-                own=chunk.buffer if in_place else None,
-            )
-        except DataError as error:
-            raise _CannotGoOnError(error) from None
+        return self.transform.scan(
+            chunk.view, first_line=chunk.first_line, own=chunk.buffer if in_place else None
+        )
 
     def _take(self, chunk: Chunk, block: Block) -> _Taken:
         """Let the rules change a block."""
         if self.on_bad == "stop" and (block.bad or chunk.oversized):
-            raise _CannotGoOnError(_refused(chunk, block))
+            raise _refused(chunk, block)
         taken = _Taken(chunk=chunk, block=block)
         if chunk.oversized:
             self.transform.tally.lines += 1
             self.transform.tally.bad[Reason.TOO_LONG] += 1
         else:
-            taken.changed = self.transform.change(block)
+            try:
+                taken.changed = self.transform.change(block)
+            except DataError as error:
+                raise _SpoiltError(error) from None
         if self._is_lasting and time.monotonic() >= self._due:
             taken.state = self.transform.state()
             self._due = math.inf if self.every else 0.0  # until it is saved

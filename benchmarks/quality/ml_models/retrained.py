@@ -12,7 +12,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from halfmask._errors import SchemaError
-from halfmask.anonymize import Guided
 from halfmask.anonymize.training import AnonymizedEstimator, Guidance, guidance
 from ml_models.encoding import FittedEncoding
 from ml_models.models import MODELS
@@ -23,12 +22,6 @@ if TYPE_CHECKING:
     from ml_models.encoding import Matrix
     from ml_models.task import Task
 
-#: What isn't the estimator's default: models of many trees take long and never won by moved points,
-#: and forests longest, so that these try fewer partitions.
-SETTINGS: dict[str, dict[str, Any]] = {
-    "gb": {"refinements": 0},
-    "rf": {"refinements": 0, "method": Guided()},
-}
 #: The estimator's own number.
 FOLDS = 3
 
@@ -47,7 +40,7 @@ def retrained(task: Task, guarantees: list[Guarantee], **settings: Any) -> Anony
         guarantees=guarantees,
         quasi_identifiers=list(task.quasi_identifiers),
         encoder=FittedEncoding(task.encoder),
-        **{"seed": task.seed} | SETTINGS.get(task.model_name, {}) | settings,
+        **{"seed": task.seed} | settings,
     )
     with warnings.catch_warnings():
         # the epochs are chosen, not run until nothing changes

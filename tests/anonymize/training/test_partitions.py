@@ -36,3 +36,16 @@ def test_a_method_that_was_asked_for_is_the_only_one():
         Guided(least_gain=0.2),
     ]
     assert "0" not in repr(partitions(Mondrian(), rows, several=True)[0])
+
+
+def test_models_that_answer_in_steps_are_also_led_to_the_end():
+    rows, both = Guidance(said=SAID), Guidance(said=SAID, alone=ALONE)
+    found = [led.name for led in partitions(None, rows, several=True, in_steps=True)]
+    assert found == ["led by rows", "led by rows, wider", "led by rows, to the end"]
+    found = [led.name for led in partitions(None, both, several=True, in_steps=True)]
+    assert found == [
+        "led by quasi-identifiers alone",
+        "led by quasi-identifiers alone, to the end",
+    ]
+    (only,) = partitions(Mondrian(), both, several=True, in_steps=True)
+    assert only.method == Mondrian()

@@ -13,6 +13,7 @@ from halfmask.anonymize.training._points import (
     ClassRows,
     boxes,
     centroids,
+    medians,
     nearest_predictions,
     records,
     typical,
@@ -133,3 +134,15 @@ def test_one_class_and_no_columns_have_points(point):
 
 def test_the_printed_form_shows_no_row():
     assert repr(rows_of(0)) == "ClassRows(44 rows, 4 classes)"
+
+
+@given(SEEDS)
+def test_medians_are_values_nearest_the_median_and_the_most_frequent_category(seed):
+    rows = rows_of(seed)
+    for cell, point in enumerate(medians(rows)):
+        of_cell = rows.encoded[rows.classes == cell]
+        for column in (0, 1):
+            away = np.abs(of_cell[:, column] - np.median(of_cell[:, column]))
+            assert abs(point[column] - np.median(of_cell[:, column])) == pytest.approx(away.min())
+        counts = of_cell[:, 2:].sum(axis=0)
+        assert counts[point[2:].argmax()] == counts.max()

@@ -21,10 +21,12 @@ from halfmask.anonymize._anonymizer import Anonymizer
 from halfmask.anonymize.training._discreet import Discreet
 from halfmask.anonymize.training._encoding import Encoding, as_table, columns_match
 from halfmask.anonymize.training._guidance import guidance
+from halfmask.anonymize.training._in_steps import retrain_in_steps
 from halfmask.anonymize.training._partitions import partitions
 from halfmask.anonymize.training._recount import labels_known
 from halfmask.anonymize.training._representatives import CHOSEN, representative_named
 from halfmask.anonymize.training._retraining import Classes, Retrained, retrain
+from halfmask.anonymize.training._stepwise import answers_in_steps
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -76,12 +78,15 @@ class AnonymizedEstimator(
     method
         How classes are found; ``None``: :class:`Guided`, with ``"chosen"`` also a wider one.
     representative
-        What a class is written as: ``"centroid"``, ``"typical"``, ``"box"``, ``"unconfounded"``,
-        ``"record"`` (the paper's), ``"nearest-prediction"``, or ``"chosen"``: all but the last are
+        What a class is written as: ``"centroid"``, ``"typical"``, ``"box"``, ``"median"``,
+        ``"unconfounded"``, ``"record"`` (the paper's), ``"nearest-prediction"``, or ``"chosen"``:
+        those that suit are
         tried, on several partitions, the best of them are refined by what retrained models lack,
         and those win whose model agrees best with the labels of the rows as they were; of equals,
-        those whose model knows least by heart. Networks learn most from refined points, trees from
-        boxes and records.
+        those whose model knows least by heart. Networks learn most from refined points. With models
+        of splits nothing is refined; boxes of groups are tried, and, where columns that aren't
+        recoded reach the model, values scattered among classes, also with labels exchanged between
+        rows of a class, each class's counts kept.
     encoder
         Makes numbers of rows, as the model sees them; ``None``: numbers to mean 0 and deviation 1,
         a column for each category. What it learns (means, deviations, names of categories) is
@@ -114,7 +119,7 @@ class AnonymizedEstimator(
     led_by_ : str
         What led the classes: ``"led by rows"``, or ``"led by quasi-identifiers alone"``: where
         other columns reach the model too, what a guide says on average over them; ``"wider"``
-        stands for a larger ``least_gain``.
+        stands for a larger ``least_gain``, ``"to the end"`` for none.
     trials_ : dict of str to float
         What each representative that was tried reached on the rows as they were, accuracy or R²;
         less what is known by heart, where columns that aren't recoded let the model learn rows.
@@ -224,21 +229,25 @@ class AnonymizedEstimator(
             seed=self.seed,
         )
         several = representative_named(self.representative) == CHOSEN
+        in_steps = several and answers_in_steps(self.estimator, encoded, labels, seed=self.seed)
         judged = self._judged(table, labels)
         tried = [
             Classes.of(
                 self._anonymizer(names, led.method).fit(judged, led.guide),
-                name=led.name,
                 estimator=self.estimator,
                 encoding=self.encoder_,
                 encoded=encoded,
                 labels=labels,
                 guidance=led_by,
+                led=led,
                 seed=self.seed,
             )
-            for led in partitions(self.method, led_by, several=several)
+            for led in partitions(self.method, led_by, several=several, in_steps=in_steps)
         ]
-        self._keep(retrain(tried, self.representative, steps=self.refinements))
+        if in_steps:
+            self._keep(retrain_in_steps(tried, seed=self.seed))
+        else:
+            self._keep(retrain(tried, self.representative, steps=self.refinements))
         if is_classifier(self.estimator):
             # As the model says them: a label that only suppressed rows have is none of them.
             self.classes_ = np.asarray(

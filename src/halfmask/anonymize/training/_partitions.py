@@ -43,7 +43,9 @@ class Led:
         return f"Led({self.name!r})"
 
 
-def partitions(method: Method | None, guidance: Guidance, *, several: bool) -> list[Led]:
+def partitions(
+    method: Method | None, guidance: Guidance, *, several: bool, in_steps: bool = False
+) -> list[Led]:
     """Return what is tried, the likeliest first.
 
     Parameters
@@ -55,13 +57,21 @@ def partitions(method: Method | None, guidance: Guidance, *, several: bool) -> l
     several
         Whether there may be more than one: a method that was asked for is led by all that leads,
         and :class:`Guided` is tried with a second ``least_gain``.
+    in_steps
+        Whether the model answers in steps: then only the likeliest leads, and :class:`Guided` is
+        also tried led to the end. Where other columns reach the model it isn't tried wider.
     """
     methods = {"": Guided()} if method is None else {"": method}
     if method is None and several:
-        methods |= {", wider": Guided(least_gain=WIDER)}
+        if guidance.alone is None or not in_steps:
+            methods |= {", wider": Guided(least_gain=WIDER)}
+        if in_steps:
+            methods |= {", to the end": Guided(least_gain=0.0)}
     guides = {"rows": guidance.said}
     if guidance.alone is not None:
         guides = {"quasi-identifiers alone": guidance.alone} | guides
+    if in_steps:
+        guides = dict([*guides.items()][:1])
     found = [
         Led(name=f"led by {guided_by}{how}", method=each, guide=guide)
         for how, each in methods.items()

@@ -9,6 +9,7 @@ from halfmask.anonymize.training._linear_view import LinearView, unconfounded
 from halfmask.anonymize.training._points import (
     boxes,
     centroids,
+    medians,
     nearest_predictions,
     records,
     typical,
@@ -34,6 +35,7 @@ REPRESENTATIVES: dict[str, Callable[[ClassRows], NDArray[np.float64]]] = {
     "centroid": centroids,
     "typical": typical,
     "box": boxes,
+    "median": medians,
     "record": records,
     "nearest-prediction": nearest_predictions,
     "unconfounded": lambda rows: unconfounded(rows, LinearView.of(rows), strength=STRENGTH),

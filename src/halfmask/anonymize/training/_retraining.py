@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from halfmask.anonymize import Anonymizer
     from halfmask.anonymize.training._encoding import Encoding
     from halfmask.anonymize.training._guidance import Guidance
+    from halfmask.anonymize.training._partitions import Led
 
 __all__ = ["Classes", "Retrained", "retrain"]
 
@@ -49,19 +50,22 @@ class Classes:
         The rows that aren't suppressed and their classes.
     judge
         Judges points of them.
+    led
+        What led the classes, (rows, outputs).
     """
 
     name: str
     anonymizer: Anonymizer
     rows: ClassRows
     judge: Judge
+    led: NDArray[np.float64] = field(repr=False)
 
     @classmethod
     def of(  # what a partition is made of
         cls,
         anonymizer: Anonymizer,
         *,
-        name: str,
+        led: Led,
         estimator: Any,  # noqa: ANN401 # scikit-learn ships no types
         encoding: Encoding,
         encoded: NDArray[np.float64],
@@ -92,7 +96,9 @@ class Classes:
             guarantees=anonymizer.guarantees,
             seed=seed,
         )
-        return cls(name=name, anonymizer=anonymizer, rows=rows, judge=judge)
+        return cls(
+            name=led.name, anonymizer=anonymizer, rows=rows, judge=judge, led=led.guide[kept]
+        )
 
     def trial(self, name: str, points: NDArray[np.float64], model: Any = None) -> Trial:  # noqa: ANN401
         """Judge points."""

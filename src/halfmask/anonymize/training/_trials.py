@@ -117,9 +117,15 @@ class Judge:
         count_again(rows[:, self.depends], guarantees=self.guarantees)
         return rows
 
-    def trained(self, points: NDArray[np.float64], classes: NDArray[np.int64]) -> Any:  # noqa: ANN401
-        """Return a model of all rows."""
-        return clone(self.estimator).fit(self.written(points, classes), self.labels)
+    def trained(
+        self,
+        points: NDArray[np.float64],
+        classes: NDArray[np.int64],
+        labels: NDArray[Any] | None = None,
+    ) -> Any:  # noqa: ANN401 # scikit-learn ships no types
+        """Return a model of all rows, with their labels or others."""
+        labels = self.labels if labels is None else labels
+        return clone(self.estimator).fit(self.written(points, classes), labels)
 
     def losses(self, model: Any, places: NDArray[np.int64]) -> NDArray[np.float64]:  # noqa: ANN401
         """Return what a model loses on some rows as they were."""
@@ -166,6 +172,34 @@ class Judge:
             replace(trial, gap=gap, score=self.score(float(trial.losses.mean()) + gap))
             for trial, gap in zip(trials, gaps, strict=True)
         ]
+
+    def known_and_unknown(
+        self, points: NDArray[np.float64], classes: NDArray[np.int64], labels: NDArray[Any]
+    ) -> tuple[float, float]:
+        """Return the score on rows as they were, and how much better learned rows are known.
+
+        Where a model can tell rows of a class apart: of two models, one of each half of the rows,
+        on the other half, and beside it what they score more on their own. Else of one of all rows.
+
+        Parameters
+        ----------
+        points, classes
+            The points, (classes, columns), and the class of each row, (rows,).
+        labels
+            The labels that are learned, (rows,); :attr:`labels` are those that count.
+        """
+        halves = self._halves()
+        if self.depends.all() or halves is None:
+            model = self.trained(points, classes, labels)
+            losses = self.losses(model, np.arange(len(classes)))
+            return self.score(float(losses.mean())), 0.0
+        written = self.written(points, classes)
+        known, unknown = np.empty(len(classes)), np.empty(len(classes))
+        for half, other in (halves, halves[::-1]):
+            model = clone(self.estimator).fit(written[half], labels[half])
+            known[half], unknown[other] = self.losses(model, half), self.losses(model, other)
+        score = self.score(float(unknown.mean()))
+        return score, self.score(float(known.mean())) - score
 
     def score(self, loss: float) -> float:
         """Return accuracy or R² by a mean loss."""

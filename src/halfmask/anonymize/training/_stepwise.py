@@ -1,0 +1,99 @@
+"""Whether a kind of model answers in steps, as trees and forests do."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["all_or_nothing", "answers_in_steps"]
+
+#: Of how many rows a model learns for this.
+ROWS = 1000
+#: How far rows are moved, in deviations of a column: less than most gaps between rows, more than
+#: single precision rounds away.
+STEP = 1e-5
+
+
+def answers_in_steps(
+    estimator: Any,  # noqa: ANN401 # scikit-learn ships no types
+    rows: NDArray[np.float64],
+    labels: NDArray[Any],
+    *,
+    seed: int,
+) -> bool:
+    """Return whether a model's answers stay the same if rows are moved by very little.
+
+    Parameters
+    ----------
+    estimator
+        The model, not fitted; a copy learns from some of the rows.
+    rows, labels
+        The rows as the model sees them, and their labels.
+    seed
+        What the rows are drawn from.
+
+    Notes
+    -----
+    Models of splits (trees, forests, boosting) and of neighbours answer in steps, networks and
+    linear models don't. Of a classifier that gives labels only nothing can be told; it counts as
+    one that doesn't.
+    """
+    model, places = _of_some(estimator, rows, labels, seed)
+    some = rows[places]
+    said = _numbers(model, some)
+    if said is None:
+        return False
+    away = np.random.default_rng(seed).choice([-1, 1], size=some.shape)
+    moved = np.asarray(_numbers(model, some + STEP * some.std(axis=0) * away))
+    return bool(np.equal(said, moved).all(axis=1).mean() > 0.5)
+
+
+def all_or_nothing(
+    estimator: Any,  # noqa: ANN401 # scikit-learn ships no types
+    rows: NDArray[np.float64],
+    labels: NDArray[Any],
+    *,
+    seed: int,
+) -> bool:
+    """Return whether a model is sure of every row, as a lone tree is that is grown to the end.
+
+    Parameters
+    ----------
+    estimator, rows, labels, seed
+        As for :func:`answers_in_steps`.
+    """
+    if not is_classifier(estimator) or not hasattr(estimator, "predict_proba"):
+        return False
+    model, _ = _of_some(estimator, rows, labels, seed)
+    said = model.predict_proba(rows[-ROWS:])
+    return bool(np.isin(said, (0.0, 1.0)).all())
+
+
+def _of_some(
+    estimator: Any,  # noqa: ANN401 # scikit-learn ships no types
+    rows: NDArray[np.float64],
+    labels: NDArray[Any],
+    seed: int,
+) -> tuple[Any, NDArray[np.int64]]:
+    """Return a model of some rows, and their places; every label is among them."""
+    places = np.random.default_rng(seed).permutation(len(rows))[:ROWS]
+    if is_classifier(estimator):
+        places = np.union1d(places, np.unique(labels, return_index=True)[1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what the few rows make it say
+        return clone(estimator).fit(rows[places], labels[places]), places
+
+
+def _numbers(model: Any, rows: NDArray[np.float64]) -> NDArray[np.float64] | None:  # noqa: ANN401
+    for name in ("decision_function", "predict_proba"):
+        if is_classifier(model) and hasattr(model, name):
+            return np.asarray(getattr(model, name)(rows), dtype=np.float64).reshape(len(rows), -1)
+    if is_classifier(model):
+        return None
+    return np.asarray(model.predict(rows), dtype=np.float64).reshape(len(rows), -1)

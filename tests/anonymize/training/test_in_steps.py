@@ -1,0 +1,100 @@
+"""Models that answer in steps: what they are taught, and that the winner is what was trained."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+import halfmask as hm
+from halfmask.anonymize.training import AnonymizedEstimator
+from halfmask.anonymize.training._in_steps import Lesson, _in_order
+
+K = 60
+
+
+def people(n=900, seed=0):
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(n, 5))
+    y = (2 * (rows[:, 0] > 0) + rows[:, 3] + rng.normal(size=n) > 1).astype(int)
+    return pl.DataFrame(rows, schema=["a", "b", "c", "other", "another"]), y
+
+
+def fitted(estimator, quasi_identifiers=("a", "b", "c"), y=None, **settings):
+    rows, labels = people()
+    model = AnonymizedEstimator(
+        estimator,
+        guarantees=[hm.KAnonymity(k=K)],
+        quasi_identifiers=list(quasi_identifiers),
+        **settings,
+    )
+    return model.fit(rows, labels if y is None else y), rows, labels
+
+
+def test_boxes_of_groups_and_scattered_values_are_tried_and_none_is_refined():
+    model, rows, _ = fitted(RandomForestClassifier(20, random_state=0))
+    names = {name.partition(", led")[0] for name in model.trials_}
+    assert {"box", "median", "record", "scattered in 15 lots"} <= names
+    assert any(name.startswith("box of ") for name in names)
+    assert not any("refined" in name or "centroid" in name for name in names)
+    assert model.representative_ in names
+    written = model.transform(rows)[:, :3]
+    assert np.unique(written, axis=0, return_counts=True)[1].min() >= K
+
+
+def test_a_tree_is_trained_on_what_won():
+    model, rows, y = fitted(DecisionTreeClassifier(random_state=0))
+    if "exchanged" not in model.representative_:
+        again = DecisionTreeClassifier(random_state=0).fit(model.fit_transform(rows, y), y)
+        assert np.array_equal(*(each.predict(model.encode(rows)) for each in (again, model.model_)))
+    # it is no unlucky one: it knows its rows as well as models of halves know others
+    believed = model.trials_[model.representative_]
+    assert model.model_.score(model.encode(rows), y) >= believed - 0.005
+
+
+def test_where_all_columns_are_recoded_nothing_is_scattered():
+    model, _, _ = fitted(
+        DecisionTreeClassifier(random_state=0), ("a", "b", "c", "other", "another")
+    )
+    assert not any("scattered" in name for name in model.trials_)
+
+
+def test_regression_exchanges_no_labels():
+    rows, _ = people()
+    y = 2 * (rows["a"].to_numpy() > 0) + rows["other"].to_numpy()
+    model, _, _ = fitted(DecisionTreeRegressor(random_state=0), y=y)
+    assert not any("exchanged" in name for name in model.trials_)
+    assert model.score(rows, y) > 0.5
+
+
+def test_guarantees_on_the_label_hold_beside_k():
+    rows, y = people()
+    model = AnonymizedEstimator(
+        DecisionTreeClassifier(random_state=0),
+        guarantees=[hm.KAnonymity(k=K), hm.EntropyLDiversity(l=1.2, column="label")],
+        quasi_identifiers=["a", "b", "c"],
+    ).fit(rows, y)
+    assert all(judgement.holds for judgement in model.judgements_)
+
+
+def lesson(name, score, by_heart):
+    nothing = np.empty((0, 0))
+    return Lesson(
+        name=name, classes=None, points=nothing, labels=nothing, score=score, by_heart=by_heart
+    )
+
+
+@pytest.mark.parametrize(
+    ("lessons", "won"),
+    [
+        ([("a", 0.900, 0.10), ("b", 0.895, 0.02)], "b"),  # half a point for not being known
+        ([("a", 0.900, 0.10), ("b", 0.880, 0.02)], "a"),  # two points are too many
+        ([("a", 0.900, 0.10), ("b", 0.899, 0.05)], "a"),  # and known all the same
+        ([("a", 0.900, 0.01), ("b", 0.899, 0.00)], "a"),
+        ([("a", 0.900, 0.10), ("b", 0.894, 0.01), ("c", 0.896, 0.02)], "c"),
+    ],
+)
+def test_the_best_of_those_that_know_little_by_heart_wins_unless_it_costs_too_much(lessons, won):
+    assert _in_order([lesson(*each) for each in lessons])[0].name == won

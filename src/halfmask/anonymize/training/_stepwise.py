@@ -18,6 +18,9 @@ ROWS = 1000
 #: How far rows are moved, in deviations of a column: less than most gaps between rows, more than
 #: single precision rounds away.
 STEP = 1e-5
+#: Of what share of rows a lone tree is sure: all but equal rows of several labels. The benchmark's
+#: forests are of a fifth at most.
+SURE_OF = 0.9
 
 
 def answers_in_steps(
@@ -61,7 +64,7 @@ def all_or_nothing(
     *,
     seed: int,
 ) -> bool:
-    """Return whether a model is sure of every row, as a lone tree is that is grown to the end.
+    """Return whether a model is sure of nearly every row, as a lone tree grown to the end is.
 
     Parameters
     ----------
@@ -72,7 +75,7 @@ def all_or_nothing(
         return False
     model, _ = _of_some(estimator, rows, labels, seed)
     said = model.predict_proba(rows[-ROWS:])
-    return bool(np.isin(said, (0.0, 1.0)).all())
+    return bool(np.isin(said, (0.0, 1.0)).all(axis=1).mean() > SURE_OF)
 
 
 def _of_some(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import numpy as np
 import polars as pl
 import pytest
@@ -9,6 +11,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import halfmask as hm
+from halfmask._errors import ParameterError
 from halfmask.anonymize.training import AnonymizedEstimator
 from halfmask.anonymize.training._in_steps import Lesson, _in_order
 
@@ -80,21 +83,35 @@ def test_guarantees_on_the_label_hold_beside_k():
 
 
 def lesson(name, score, by_heart):
-    nothing = np.empty((0, 0))
+    nothing, nobody = np.empty((0, 0)), cast("Any", None)
     return Lesson(
-        name=name, classes=None, points=nothing, labels=nothing, score=score, by_heart=by_heart
+        name=name, classes=nobody, points=nothing, labels=nothing, score=score, by_heart=by_heart
     )
 
 
 @pytest.mark.parametrize(
-    ("lessons", "won"),
+    ("by_heart", "lessons", "order"),
     [
-        ([("a", 0.900, 0.10), ("b", 0.895, 0.02)], "b"),  # half a point for not being known
-        ([("a", 0.900, 0.10), ("b", 0.880, 0.02)], "a"),  # two points are too many
-        ([("a", 0.900, 0.10), ("b", 0.899, 0.05)], "a"),  # and known all the same
-        ([("a", 0.900, 0.01), ("b", 0.899, 0.00)], "a"),
-        ([("a", 0.900, 0.10), ("b", 0.894, 0.01), ("c", 0.896, 0.02)], "c"),
+        (0.25, [("a", 0.900, 0.10), ("b", 0.895, 0.02)], "ba"),  # half a point for not being known
+        (0.25, [("a", 0.900, 0.10), ("b", 0.870, 0.02)], "ab"),  # three points are too many
+        (0.0, [("a", 0.900, 0.10), ("b", 0.899, 0.02)], "ab"),  # only accuracy counts
+        (1.0, [("a", 0.900, 0.10), ("b", 0.830, 0.02)], "ba"),
+        # Knowing others better than one's own is chance, and what can't be scored comes last.
+        (0.25, [("a", 0.900, 0.00), ("b", 0.899, -0.50)], "ab"),
+        (0.25, [("a", -np.inf, np.inf), ("b", 0.5, 0.1)], "ba"),
     ],
 )
-def test_the_best_of_those_that_know_little_by_heart_wins_unless_it_costs_too_much(lessons, won):
-    assert _in_order([lesson(*each) for each in lessons])[0].name == won
+def test_what_is_known_by_heart_is_taken_off_a_score(by_heart, lessons, order):
+    found = _in_order([lesson(*each) for each in lessons], by_heart)
+    assert "".join(each.name for each in found) == order
+
+
+def test_where_only_accuracy_counts_nothing_is_scattered():
+    model, _, _ = fitted(RandomForestClassifier(20, random_state=0), by_heart=0.0)
+    assert not any("scattered" in name for name in model.trials_)
+
+
+@pytest.mark.parametrize("by_heart", [-0.1, 1.5, float("nan")])
+def test_what_costs_less_than_nothing_is_refused(by_heart):
+    with pytest.raises(ParameterError, match="by_heart"):
+        fitted(DecisionTreeClassifier(random_state=0), by_heart=by_heart)

@@ -80,21 +80,23 @@ class AnonymizedEstimator(
     representative
         What a class is written as: ``"centroid"``, ``"typical"``, ``"box"``, ``"median"``,
         ``"unconfounded"``, ``"record"`` (the paper's), ``"nearest-prediction"``, or ``"chosen"``:
-        those that suit are
-        tried, on several partitions, the best of them are refined by what retrained models lack,
-        and those win whose model agrees best with the labels of the rows as they were; of equals,
-        those whose model knows least by heart. Networks learn most from refined points. With models
-        of splits nothing is refined; boxes of groups are tried, and, where columns that aren't
-        recoded reach the model, values scattered among classes, also with labels exchanged between
-        rows of a class, each class's counts kept.
+        those that suit are tried, on several partitions, the best of them are refined by what
+        retrained models lack, and those win whose model agrees best with the labels of the rows as
+        they were; of equals, those whose model knows least by heart. Networks learn most from
+        refined points. With models of splits nothing is refined; boxes of groups are tried, and,
+        where columns that aren't recoded reach the model and `by_heart` isn't 0, values scattered
+        among classes, also with labels exchanged between rows of a class, each class's counts kept.
+    by_heart
+        With models of splits and ``"chosen"``: what is taken off a score, 0 to 1, for each point
+        that a model scores more on rows that it learned from, which it knows by columns that aren't
+        recoded. With 0 only accuracy counts; members may be told as easily as by the raw model.
     encoder
         Makes numbers of rows, as the model sees them; ``None``: numbers to mean 0 and deviation 1,
         a column for each category. What it learns (means, deviations, names of categories) is
         learned from the rows as they are; a ``FrozenEstimator`` of one that was fitted to other
         rows avoids that.
     refinements
-        How often points are moved after a retraining, at least 0, shared among what they start
-        from; each costs a training.
+        How often points are moved after a retraining, shared among what they start from.
     folds
         Into how many parts the rows are cut for a cross-fitted guide.
     hierarchies, kinds, max_suppression_fraction
@@ -108,10 +110,8 @@ class AnonymizedEstimator(
     ----------
     model_
         The retrained model. It has seen no row as it was.
-    anonymizer_ : Anonymizer
-        The fitted classes. Holds values: it belongs at home.
-    encoder_ : Encoding
-        The fitted encoder.
+    anonymizer_, encoder_ : Anonymizer, Encoding
+        The fitted classes and encoder. They hold values: they belong at home.
     points_ : ndarray of shape (n_classes, n_columns_of_quasi_identifiers)
         What each class is written as.
     representative_ : str
@@ -121,8 +121,8 @@ class AnonymizedEstimator(
         other columns reach the model too, what a guide says on average over them; ``"wider"``
         stands for a larger ``least_gain``, ``"to the end"`` for none.
     trials_ : dict of str to float
-        What each representative that was tried reached on the rows as they were, accuracy or R²;
-        less what is known by heart, where columns that aren't recoded let the model learn rows.
+        The accuracy or R² of each representative that was tried on the rows as they were; less what
+        is known by heart, where columns that aren't recoded let the model learn rows.
     judgements_ : list of Judgement
         What each guarantee achieves.
     classes_ : ndarray
@@ -151,8 +151,8 @@ class AnonymizedEstimator(
     of the answers one number a class, the mean over its rows, and one for all; the attacks judge
     what that tells.
 
-    The way of Goldsteen et al., "Anonymizing machine learning models" (2020); what differs and why
-    is in docs/explanation/training-on-protected-people.md.
+    After Goldsteen et al., "Anonymizing machine learning models" (2020); what differs and why is in
+    docs/explanation/training-on-protected-people.md.
 
     Examples
     --------
@@ -175,6 +175,7 @@ class AnonymizedEstimator(
         guide: Any = "cross-fitted",  # noqa: ANN401 # many kinds
         method: Method | None = None,
         representative: str = CHOSEN,
+        by_heart: float = 0.25,
         encoder: Any = None,  # noqa: ANN401 # scikit-learn ships no types
         refinements: int = 8,
         folds: int = 3,
@@ -190,6 +191,7 @@ class AnonymizedEstimator(
         self.guide = guide
         self.method = method
         self.representative = representative
+        self.by_heart = by_heart
         self.encoder = encoder
         self.refinements = refinements
         self.folds = folds
@@ -244,10 +246,11 @@ class AnonymizedEstimator(
             )
             for led in partitions(self.method, led_by, several=several, in_steps=in_steps)
         ]
-        if in_steps:
-            self._keep(retrain_in_steps(tried, seed=self.seed))
-        else:
-            self._keep(retrain(tried, self.representative, steps=self.refinements))
+        self._keep(
+            retrain_in_steps(tried, by_heart=self.by_heart, seed=self.seed)
+            if in_steps
+            else retrain(tried, self.representative, steps=self.refinements)
+        )
         if is_classifier(self.estimator):
             # As the model says them: a label that only suppressed rows have is none of them.
             self.classes_ = np.asarray(
@@ -264,10 +267,7 @@ class AnonymizedEstimator(
         self.model_ = best.model
 
     def fit_transform(self, X: Any, y: ArrayLike) -> NDArray[np.float64]:  # noqa: ANN401
-        """Fit, and return the training rows as the model was given them.
-
-        Rows that were suppressed are missing in every column: they took no part.
-        """
+        """Fit, and return rows as the model was given them, missing where they took no part."""
         self.fit(X, y)
         written = self.encoder_.encode(X)
         cells = self.anonymizer_.cells_
@@ -276,10 +276,9 @@ class AnonymizedEstimator(
         return written
 
     def transform(self, X: Any) -> NDArray[np.float64]:  # noqa: ANN401 # any table
-        """Return rows as the model would see them, anonymized like the training rows.
+        """Return rows as the model would see them, written by the class that they fall into.
 
-        Rows take the point of the class they fall into. The model doesn't need it; it is for those
-        who want rows at runtime to leave like the training rows did.
+        The model doesn't need it: it is for rows that are to leave like the training rows did.
 
         Raises
         ------
@@ -349,7 +348,9 @@ class AnonymizedEstimator(
             0, owner="AnonymizedEstimator", seed=self.seed, refinements=self.refinements
         )
         fraction(
-            owner="AnonymizedEstimator", max_suppression_fraction=self.max_suppression_fraction
+            owner="AnonymizedEstimator",
+            max_suppression_fraction=self.max_suppression_fraction,
+            by_heart=self.by_heart,
         )
         if not (is_classifier(self.estimator) or is_regressor(self.estimator)):
             raise ParameterError("estimator must be a classifier or a regressor.")

@@ -30,9 +30,6 @@ PRICES = (0.03, 0.01, 0.003, 0.001)
 #: The price of groups whose other columns are scattered, and in how many lots they are.
 SCATTERED_PRICE = 0.01
 LOTS = (15, 40)
-#: How much better a model may know its rows than others, in its score, and what not to may cost.
-MOST_BY_HEART = 0.025
-MOST_LOST = 0.01
 #: A model of all rows that scores so much less on them than models of halves on others is unlucky.
 UNLUCKY = 0.005
 
@@ -67,31 +64,33 @@ class Lesson:
     by_heart: float = 0.0
 
 
-def retrain_in_steps(tried: Sequence[Classes], *, seed: int) -> Retrained:
+def retrain_in_steps(tried: Sequence[Classes], *, by_heart: float, seed: int) -> Retrained:
     """Train on the partition, points and labels of which a model learns most but its rows.
 
     Parameters
     ----------
     tried
         The partitions.
+    by_heart
+        What is taken off a score for each point that a model scores more on rows that it learned.
     seed
         What scattered values are drawn from.
 
     Notes
     -----
     Where columns that aren't recoded reach the model it knows its rows by them. Then each lesson is
-    given to two models of one half of the rows each; what they score on the other half counts. Of
-    those that know no more than ``MOST_BY_HEART`` by heart the best wins, if it scores at most
-    ``MOST_LOST`` less than the best of all, which wins if none does.
+    given to two models of one half of the rows each; what they score on the other half counts, less
+    ``by_heart`` times what they score more on their own.
 
     A lone tree that is grown to the end loses more by what is scattered than it hides: where nobody
-    votes, a row that goes astray is a wrong answer. Of such the best wins.
+    votes, a row that goes astray is a wrong answer. For such nothing is scattered.
     """
     judge = tried[0].judge
     alone = all_or_nothing(judge.estimator, judge.encoded, judge.labels, seed=seed)
-    lessons = [each for classes in tried for each in _lessons(classes, seed, scatter=not alone)]
+    scatter = by_heart > 0 and not alone
+    lessons = [each for classes in tried for each in _lessons(classes, seed, scatter=scatter)]
     judged = [_judged(each) for each in lessons]
-    won, model = _trained(_in_order(judged, most_lost=0.0 if alone else MOST_LOST))
+    won, model = _trained(_in_order(judged, by_heart))
     return Retrained(
         classes=won.classes,
         model=model,
@@ -101,15 +100,14 @@ def retrain_in_steps(tried: Sequence[Classes], *, seed: int) -> Retrained:
     )
 
 
-def _in_order(judged: list[Lesson], *, most_lost: float = MOST_LOST) -> list[Lesson]:
-    """Return the best first: of those that know little by heart, if that costs little."""
-    least = max(each.score for each in judged) - most_lost
+def _in_order(judged: list[Lesson], by_heart: float) -> list[Lesson]:
+    """Return the best first, by their scores less what knowing rows by heart costs."""
 
-    def order(lesson: Lesson) -> tuple[bool, float]:
-        discreet = lesson.by_heart <= MOST_BY_HEART and lesson.score >= least
-        return not discreet, -lesson.score
+    def worth(lesson: Lesson) -> float:
+        known = max(lesson.by_heart, 0.0)
+        return lesson.score - (by_heart * known if known else 0.0)
 
-    return sorted(judged, key=order)
+    return sorted(judged, key=worth, reverse=True)
 
 
 def _trained(lessons: list[Lesson]) -> tuple[Lesson, Any]:

@@ -6,6 +6,9 @@ import gzip
 import io
 import json
 import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -14,6 +17,7 @@ from events.visits import POLICY, straight, visits  # type: ignore[import-not-fo
 from halfmask import DataError, HalfmaskError, ReleaseError
 from halfmask._errors import KeyMismatchError, ParameterError, VaultError
 from halfmask.events import DeadLetters, EventPolicy, Limits, SecretTable, run_events, table_entry
+from halfmask.events._checkpoint import CheckpointStore
 from halfmask.events.streams import (
     FileSink,
     FileSource,
@@ -647,6 +651,68 @@ def test_what_stands_between_rules_and_output_goes_on_too(given, tmp_path, vault
     assert summary.resumed
     assert whole.read_bytes() == out.read_bytes()
     assert 0 < out.read_bytes().count(b"\n") < 2_000
+
+
+class BreakingAtTheEnd:
+    """A sink that breaks where it would get its name, before or after."""
+
+    def __init__(self, sink, where):
+        self._sink, self._where = sink, where
+
+    def __getattr__(self, name):
+        return getattr(self._sink, name)
+
+    def finish(self):
+        if self._where == "after the name":
+            self._sink.finish()
+        raise BrokenError
+
+
+ENDS: dict[str, Callable[[Path], Any]] = {
+    "a file": FileSink,
+    "packed": lambda path: FileSink(path, packing="gzip"),
+    "a folder": lambda path: FolderSink(path, part_bytes=20_000),
+}
+
+
+@pytest.mark.parametrize("between", [*STAGES, "nothing"])
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("where", ["before the name", "after the name", "at the last checkpoint"])
+def test_a_run_that_breaks_at_its_very_end_is_gone_on_with(  # a case each
+    given, tmp_path, vault, monkeypatch, between, end, where
+):
+    """Also if it was too short for a checkpoint, and whatever became of a second attempt."""
+    said = POLICY.to_toml().replace('session = "session"', 'session = "session"\nentity = "who"')
+    policy = EventPolicy.from_toml(said + STAGES.get(between, ""))
+    run_events(policy, source_of(given), ENDS[end](tmp_path / "whole"), vault=vault, stream="whole")
+    save = CheckpointStore.save
+
+    def broken(store, checkpoint):
+        if checkpoint.status == "complete":
+            raise BrokenError
+        save(store, checkpoint)
+
+    for _ in range(2):
+        sink = ENDS[end](tmp_path / "out")
+        if where == "at the last checkpoint":
+            monkeypatch.setattr(CheckpointStore, "save", broken)
+        else:
+            sink = BreakingAtTheEnd(sink, where)
+        with pytest.raises(BrokenError):
+            run_events(policy, source_of(given), sink, vault=vault)
+    monkeypatch.undo()
+    summary = run_events(policy, source_of(given), ENDS[end](tmp_path / "out"), vault=vault)
+
+    assert summary.complete
+    assert summary.events == 2_000
+    assert _all_of(tmp_path / "whole") == _all_of(tmp_path / "out")
+
+
+def _all_of(path):
+    """Return the bytes of a file, or of the files in a folder by their names."""
+    if path.is_file():
+        return path.read_bytes()
+    return {each.name: each.read_bytes() for each in path.iterdir()}
 
 
 NOTHING = {

@@ -30,6 +30,7 @@ __all__ = ["Block", "scan_block"]
 _PADDING = 128
 #: What is noted of a line has slots of 32 bits.
 _LARGEST = (1 << 31) - (1 << 16)
+#: Enough for lines of 16 KB: the scan is left where the log is too short.
 _LEAST_LOG = 1 << 13
 #: Bytes of a block from which others can be told.
 _LEAST_LEARNED = 1 << 16

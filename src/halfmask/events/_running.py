@@ -7,7 +7,6 @@ import math
 import os
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -43,7 +42,7 @@ _FIRST_BAD = 10
 
 
 class _SpoiltError(Exception):
-    """A rule stopped the run half-way through a block: what is known isn't that of any line."""
+    """The run was stopped half-way through a block: what is known isn't that of any line."""
 
     def __init__(self, why: DataError) -> None:
         super().__init__()
@@ -208,7 +207,7 @@ class Running:
         self.sink.check()
         if self.letters is not None:
             self.letters.check()
-        state = self.transform.state()  # before anything is changed
+        state = self.transform.state() if self._is_lasting else b""  # before anything is changed
         ahead.start()
         self.store.claim()
         self.stage.renew()
@@ -277,7 +276,10 @@ class Running:
 
     def _put_into_lines(self, taken: _Taken) -> None:
         if taken.changed is not None and self.stage.is_straight:
-            taken.lines = taken.changed.view()
+            try:
+                taken.lines = taken.changed.view()
+            except DataError as error:  # later blocks may have been changed
+                raise _SpoiltError(error) from None
 
     def _write(self, taken: _Taken) -> None:
         """Write a block; a checkpoint is of all up to it."""
@@ -312,11 +314,12 @@ class Running:
 
     def _finish(self) -> None:
         """Write what was held back, give the output its name, and remember that it is done."""
+        state = self.transform.state()
+        if self._is_lasting:
+            # Whoever finds the output named and the run not complete knows it again by this.
+            self._save("running", self._position, state)
         self.sink.write(self.stage.finish())
-        with ThreadPoolExecutor(1, "events-end") as beside:
-            finished = beside.submit(self.sink.finish)
-            state = self.transform.state()  # while the output is brought to the disk
-            finished.result()
+        self.sink.finish()
         self._save("complete", self._position, state)
 
     def _save(self, status: Status, position: Position | None, state: bytes) -> None:

@@ -18,8 +18,9 @@ __all__ = ["Steps", "WorkingAhead"]
 _Read = TypeVar("_Read")
 _Taken = TypeVar("_Taken")
 _POLL_SECONDS = 0.1
-#: Chunks that wait, worked on or not. With more of them memory is seldom what was just used.
-_AHEAD = 3
+#: Chunks that wait, worked on or not, besides one for each thread. With more of them memory is
+#: seldom what was just used.
+_AHEAD = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +73,9 @@ class WorkingAhead(Generic[_Read, _Taken]):
         self._position = position
         self._steps = steps
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="events-work")
-        self._queue: queue.Queue[Future[_Taken] | BaseException | None] = queue.Queue(_AHEAD)
+        self._queue: queue.Queue[Future[_Taken] | BaseException | None] = queue.Queue(
+            threads + _AHEAD
+        )
         self._halt = threading.Event()
         self._turns = _Turns()
         self._thread = threading.Thread(target=self._fill, name="events-read", daemon=True)

@@ -199,7 +199,7 @@ def round_tokens(
                 begin = at
                 at = put_decimal(out, at, count * steps[0], decimals)
                 poke(became, i, kind)
-                if at - begin <= _WORD:
+                if word != _NONE and at - begin <= _WORD:
                     poke(memory, place, word)
                     poke(memory, place + 1, word_of(out, begin, at - begin))
                     poke(memory, place + 2, np.uint64(at - begin))

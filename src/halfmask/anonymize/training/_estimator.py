@@ -175,7 +175,7 @@ class AnonymizedEstimator(
         guide: Any = "cross-fitted",  # noqa: ANN401 # many kinds
         method: Method | None = None,
         representative: str = CHOSEN,
-        by_heart: float = 0.25,
+        by_heart: float = 0.5,
         encoder: Any = None,  # noqa: ANN401 # scikit-learn ships no types
         refinements: int = 8,
         folds: int = 3,

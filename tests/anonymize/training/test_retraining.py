@@ -13,7 +13,7 @@ import halfmask as hm
 from halfmask.anonymize.training import AnonymizedEstimator
 
 
-class KNeighborsByVote(ClassifierMixin, BaseEstimator):
+class KNeighborsByVote(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn ships no types
     """Neighbours that give labels only, so that nobody sees that they answer in steps."""
 
     def __init__(self, n_neighbors=3):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from halfmask.kernels.json_tokens import SPREAD
 from halfmask.kernels.lean import lean
 
 if TYPE_CHECKING:
@@ -13,15 +14,13 @@ if TYPE_CHECKING:
 
 __all__ = ["count_sets", "prune_sets"]
 
-#: Odd, half of its bits set: from W. Press et al., "Numerical Recipes" (2007), section 7.1.4.
-_SPREAD = np.uint64(0x9FB21C651E98DF25)
 _FOLD = np.uint64(29)
 
 
 @lean
 def _slot_of(key: int, keys: NDArray[np.int64]) -> np.int64:
     """Return where a key stands, or the free place where it would."""
-    mixed = np.uint64(key) * _SPREAD
+    mixed = np.uint64(key) * SPREAD
     mixed ^= mixed >> _FOLD
     at = np.int64(mixed & np.uint64(len(keys) - 1))
     while keys[at] >= 0 and keys[at] != key:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from halfmask.kernels.json_tokens import SPREAD
 from halfmask.kernels.lean import swift
 from halfmask.kernels.wide_loads import word_at
 
@@ -16,8 +17,6 @@ __all__ = ["child_of", "enter_children"]
 
 _ALL, _ONE, _EIGHT = np.uint64(0xFFFFFFFFFFFFFFFF), np.uint64(1), np.uint64(8)
 _BITS, _FOLD = np.uint64(64), np.uint64(32)
-#: As of `json_tokens`: odd, half of its bits set.
-_SPREAD = np.uint64(0x9FB21C651E98DF25)
 
 
 @swift
@@ -30,8 +29,8 @@ def _key_hash(data: NDArray[np.uint8], start: int, length: int, node: int) -> np
         last = word_at(data, start + length - 8)
     elif length > 0:
         first = word_at(data, start) & (_ALL >> (_BITS - np.uint64(length) * _EIGHT))
-    value = (first ^ (np.uint64(node) << np.uint64(40)) ^ np.uint64(length)) * _SPREAD
-    value = (value ^ (value >> _FOLD) ^ last) * _SPREAD
+    value = (first ^ (np.uint64(node) << np.uint64(40)) ^ np.uint64(length)) * SPREAD
+    value = (value ^ (value >> _FOLD) ^ last) * SPREAD
     return value ^ (value >> _FOLD)
 
 

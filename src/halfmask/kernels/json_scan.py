@@ -50,8 +50,6 @@ _LINE, _VALUE, _KEY, _AFTER, _REFUSE = range(5)
 _HOLDER, _PLACE, _OWN, _ENTRY, _BEFORE = range(FRAME)
 #: It is an object; an array that isn't noted; else what the log has of an array that is.
 _IN_OBJECT, _IN_ARRAY = -2, -1
-#: How many gaps that aren't there are passed over: fields that not all objects have.
-_TRIES = 3
 
 #: The kinds that `halfmask.events` has for other values than those of `json_scalars`.
 _STRING, _OBJECT, _ARRAY = 6, 7, 8

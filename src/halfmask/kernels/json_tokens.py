@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
+    "SPREAD",
     "enter_again",
     "hash_of",
     "key_of",
@@ -26,7 +27,7 @@ __all__ = [
 
 _NONE, _ALL, _EIGHT = np.uint64(0), np.uint64(0xFFFFFFFFFFFFFFFF), np.uint64(8)
 #: Odd, half of its bits set: from W. Press et al., "Numerical Recipes" (2007), section 7.1.4.
-_SPREAD = np.uint64(0x9FB21C651E98DF25)
+SPREAD = np.uint64(0x9FB21C651E98DF25)
 _FOLD = np.uint64(32)
 #: Of the kinds of `halfmask.events`: the first scalar but null, and the first and last that have
 #: bytes of their own.
@@ -72,16 +73,16 @@ def hash_of(data: NDArray[np.uint8], start: int, stop: int, seed: np.uint64) -> 
         What an author of tokens can't know, so that none can be made to collide.
     """
     length = stop - start
-    value = (seed ^ np.uint64(length)) * _SPREAD
+    value = (seed ^ np.uint64(length)) * SPREAD
     value ^= value >> _FOLD
     at = start
     while at + 8 < stop:
-        value = (value ^ word_at(data, at)) * _SPREAD
+        value = (value ^ word_at(data, at)) * SPREAD
         value ^= value >> _FOLD
         at += 8
-    value = (value ^ word_of(data, at, stop - at)) * _SPREAD
+    value = (value ^ word_of(data, at, stop - at)) * SPREAD
     value ^= value >> _FOLD
-    value *= _SPREAD
+    value *= SPREAD
     return value ^ (value >> _FOLD)
 
 

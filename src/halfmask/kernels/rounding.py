@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halfmask.kernels.json_numbers import put_decimal
-from halfmask.kernels.json_tokens import word_of
+from halfmask.kernels.json_tokens import SPREAD, word_of
 from halfmask.kernels.lean import swift
 from halfmask.kernels.wide_loads import lowest, peek, poke, put_word
 
@@ -33,9 +33,8 @@ _MINUS, _POINT, _MOST_DIGITS = 45, 46, 18
 _EIGHT, _TEN = np.uint64(8), np.uint64(10)
 _NONE, _ONE = np.uint64(0), np.uint64(1)
 _POINTS, _ZEROS = np.uint64(0x2E2E2E2E2E2E2E2E), np.uint64(0x3030303030303030)
-#: A number's place among those that are remembered: the upper bits of its product. Odd, half of its
-#: bits set: from W. Press et al., "Numerical Recipes" (2007), section 7.1.4.
-_SPREAD, _UPPER = np.uint64(0x9FB21C651E98DF25), np.uint64(54)
+#: A number's place among those that are remembered: the upper bits of its product.
+_UPPER = np.uint64(54)
 _ONES, _HIGHS = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
 
 
@@ -187,7 +186,7 @@ def round_tokens(
         if kinds[i] == _INTEGER or kinds[i] == _NUMBER:
             start, stop = starts[i], stops[i]
             word = word_of(data, start, stop - start) if stop - start <= _WORD else _NONE
-            place = np.int64((word * _SPREAD) >> _UPPER) << 2
+            place = np.int64((word * SPREAD) >> _UPPER) << 2
             if word != _NONE and peek(memory, place) == word:
                 put_word(out, at, peek(memory, place + 1))
                 at += np.int64(peek(memory, place + 2))  # type: ignore[assignment] # as above

@@ -59,7 +59,7 @@ class _Taken:
     chunk: Chunk
     block: Block
     changed: Changed | None = None
-    lines: memoryview | None = None
+    lines: bytes | memoryview | None = None
     state: bytes | None = None
 
 
@@ -277,7 +277,7 @@ class Running:
     def _put_into_lines(self, taken: _Taken) -> None:
         if taken.changed is not None and self.stage.is_straight:
             try:
-                taken.lines = taken.changed.view()
+                taken.lines = self.stage.take(taken.changed, taken.block)
             except DataError as error:  # later blocks may have been changed
                 raise _SpoiltError(error) from None
 

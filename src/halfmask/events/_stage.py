@@ -26,9 +26,9 @@ class Stage(Protocol):
 
     @property
     def is_straight(self) -> bool:
-        """Whether it lets all lines of a block pass, as `Changed.view` gives them.
+        """Whether it lets all lines of a block pass and remembers none.
 
-        Then they are made before, by others, it isn't asked, and the memory of a block is used
+        Then it is asked by several threads at once, in any order, and the memory of a block is used
         again once its lines are written.
         """
         ...
@@ -46,7 +46,7 @@ class Stage(Protocol):
         Returns
         -------
         bytes or memoryview
-            Lines.
+            Lines; a view of the block's memory, if the stage is straight.
         """
         ...
 

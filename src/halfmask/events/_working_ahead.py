@@ -47,7 +47,7 @@ class WorkingAhead(Generic[_Read, _Taken]):
     """Reads chunks of a source and works on them, before somebody asks for what becomes of them.
 
     All steps of a chunk are done by one thread: processors hand memory to each other more slowly
-    than they work on it, so that blocks that wandered cost half as much again as those that stay.
+    than they work on it.
 
     Parameters
     ----------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -164,11 +164,8 @@ def _points_and_labels(
 def _judged(lesson: Lesson) -> Lesson:
     judge, classes = lesson.classes.judge, lesson.classes.rows.classes
     score, by_heart = judge.known_and_unknown(lesson.points, classes, lesson.labels)
-    return Lesson(
-        name=lesson.name,
-        classes=lesson.classes,
-        points=lesson.points,
-        labels=lesson.labels,
+    return replace(
+        lesson,
         score=score if np.isfinite(score) else -np.inf,
         by_heart=by_heart if np.isfinite(by_heart) else np.inf,
     )

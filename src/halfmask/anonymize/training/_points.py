@@ -107,8 +107,8 @@ def records(rows: ClassRows) -> NDArray[np.float64]:
     """
     order = np.argsort(rows.classes, kind="stable")
     parts = np.split(rows.encoded[order], np.cumsum(rows.sizes)[:-1])
-    medians = np.stack([np.median(part, axis=0) for part in parts])
-    found: NDArray[np.float64] = rows.encoded[rows.nearest(medians, rows.encoded, rows.majority)]
+    middles = np.stack([np.median(part, axis=0) for part in parts])
+    found: NDArray[np.float64] = rows.encoded[rows.nearest(middles, rows.encoded, rows.majority)]
     return found
 
 

@@ -16,7 +16,15 @@ import pytest
 from events.visits import POLICY, straight, visits  # type: ignore[import-not-found] # beside
 from halfmask import DataError, HalfmaskError, ReleaseError
 from halfmask._errors import KeyMismatchError, ParameterError, VaultError
-from halfmask.events import DeadLetters, EventPolicy, Limits, SecretTable, run_events, table_entry
+from halfmask.events import (
+    DeadLetters,
+    EventPolicy,
+    Limits,
+    SecretTable,
+    Transform,
+    run_events,
+    table_entry,
+)
 from halfmask.events._checkpoint import CheckpointStore
 from halfmask.events.streams import (
     FileSink,
@@ -380,23 +388,28 @@ def test_a_rule_that_stops_the_run_leaves_the_last_checkpoint(tmp_path, vault):
         halfmask-events = 1
         release = "r"
         [[rule]]
-        path = "who"
+        path = "a"
         do = "sequence"
         scope = "stream"
         [[rule]]
-        path = "at"
+        path = "m"
         do = "coarsen-time"
         every = "1 hour"
         zone = "UTC"
         otherwise = "stop"
+        [[rule]]
+        path = "z"
+        do = "sequence"
+        scope = "stream"
         """
     )
+    time = "2014-09-04T23:02:59+02:00"
     lines = [
-        json.dumps({"who": f"{n:05}", "at": "2014-09-04T23:02:59+02:00"}).encode() + b"\n"
-        for n in range(900)
+        json.dumps({"a": f"{n:05}", "m": time, "z": f"{n:05}"}).encode() + b"\n" for n in range(900)
     ]
     path, out = tmp_path / "in.jsonl", tmp_path / "out"
-    path.write_bytes(b"".join([*lines[:700], b'{"who": "0", "at": "soon"}\n', *lines[701:]]))
+    bad = b'{"a": "who", "m": "soon", "z": "else"}\n'  # one of them is numbered before it stops
+    path.write_bytes(b"".join([*lines[:700], bad, *lines[701:]]))
 
     with pytest.raises(DataError, match="Rule 2 of the policy can't do its work in line 701"):
         run_events(policy, source_of(path), open_sink(out), vault=vault, checkpoint_seconds=0)
@@ -404,8 +417,8 @@ def test_a_rule_that_stops_the_run_leaves_the_last_checkpoint(tmp_path, vault):
     rest = Counting(open_sink(out))
     run_events(policy, source_of(path), rest, vault=vault)
 
-    found = [json.loads(line)["who"] for line in out.read_bytes().splitlines()]
-    assert found == [*range(1, 901)]
+    found = [json.loads(line) for line in out.read_bytes().splitlines()]
+    assert [(each["a"], each["z"]) for each in found] == [(n, n) for n in range(1, 901)]
     assert 200 < rest.lines < 500
 
 
@@ -651,6 +664,34 @@ def test_what_stands_between_rules_and_output_goes_on_too(given, tmp_path, vault
     assert summary.resumed
     assert whole.read_bytes() == out.read_bytes()
     assert 0 < out.read_bytes().count(b"\n") < 2_000
+
+
+def test_the_first_checkpoint_is_of_nothing_though_blocks_are_changed_meanwhile(
+    given, tmp_path, vault, monkeypatch
+):
+    changed = threading.Event()
+    change, claim = Transform.change, CheckpointStore.claim
+
+    def changing(transform, block):
+        found = change(transform, block)
+        changed.set()
+        return found
+
+    def claiming(store):
+        assert changed.wait(60)
+        claim(store)
+
+    monkeypatch.setattr(Transform, "change", changing)
+    monkeypatch.setattr(CheckpointStore, "claim", claiming)
+    sink = Breaking(FileSink(tmp_path / "out"), 0, after=False)
+    with pytest.raises(BrokenError):
+        run_events(POLICY, source_of(given), sink, vault=vault)
+    monkeypatch.undo()
+    summary = run_events(POLICY, source_of(given), FileSink(tmp_path / "out"), vault=vault)
+
+    assert summary.resumed
+    assert summary.events == 2_000
+    assert (tmp_path / "out").read_bytes() == straight(b"".join(LINES), vault)
 
 
 class BreakingAtTheEnd:

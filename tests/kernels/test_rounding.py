@@ -67,6 +67,18 @@ def test_what_is_rounded_is_what_decimals_say(tokens, units, places, to):
         assert kind == (5 if places else 4)
 
 
+def test_of_more_numbers_than_are_remembered_none_is_taken_for_another():
+    """Thousands share places; some are alike in their first eight bytes, or but for a sign."""
+    tokens = [f"{number}.{number % 7}" for number in range(3000)]
+    tokens += [f"-{token}" for token in tokens[1:]]
+    tokens += [f"12345678{digit}" for digit in range(10)] + [f"1234567.{n}" for n in range(10)]
+
+    found, _ = rounded(tokens * 2, 25, 1, DOWN)
+
+    steps = [(Decimal(token) / Decimal("2.5")).to_integral_value(ROUND_FLOOR) for token in tokens]
+    assert found == [f"{step * Decimal('2.5'):.1f}" for step in steps] * 2
+
+
 @pytest.mark.parametrize("kind", [0, 1, 2, 3, 6, 7, 8])
 def test_what_is_no_number_is_left_to_others(kind):
     found, became = rounded(["12", "7"], 5, 0, DOWN, kinds=np.array([kind, 4], np.uint8))

@@ -97,3 +97,26 @@ def test_scattered_values_are_those_of_classes_alike_in_a_lot_and_drawn_anew_by_
     assert np.array_equal(points, scattered(rows, groups, lots=4, seed=0))
     assert not np.array_equal(points, scattered(rows, groups, lots=4, seed=1))
     assert len(np.unique(scattered(rows, groups, lots=10_000, seed=0)[:, 1])) <= rows.n_classes
+
+
+def test_scattered_values_of_columns_are_drawn_apart_so_that_nobodys_row_is_written():
+    rows, partition = grown(3)
+    groups = coarser(partition, rows.classes, rows.guide, price=0.1)
+    assert groups is not None
+    points = scattered(rows, groups, lots=15, seed=0)[:, 1:]
+    people = {tuple(row) for row in rows.encoded[:, 1:].tolist()}
+    assert not people & {tuple(point) for point in points.tolist()}
+
+
+def test_classes_are_drawn_into_lots_by_the_seed_and_lots_are_as_large_as_can_be():
+    rows, partition = grown(4)
+    groups = coarser(partition, rows.classes, rows.guide, price=0.1)
+    assert groups is not None
+    lots = [
+        np.unique(scattered(rows, groups, lots=4, seed=seed)[:, 2], return_inverse=True)[1]
+        for seed in range(3)
+    ]
+    together = [lot[:, None] == lot for lot in lots]
+    assert not np.array_equal(together[0], together[1])
+    assert not np.array_equal(together[1], together[2])
+    assert all(np.ptp(np.bincount(lot)) <= 1 for lot in lots)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
@@ -13,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 import halfmask as hm
 from halfmask._errors import ParameterError
 from halfmask.anonymize.training import AnonymizedEstimator
-from halfmask.anonymize.training._in_steps import Lesson, _in_order
+from halfmask.anonymize.training._in_steps import Lesson, _in_order, _trained
 
 K = 60
 
@@ -59,9 +61,29 @@ def test_a_tree_is_trained_on_what_won():
 
 def test_where_all_columns_are_recoded_nothing_is_scattered():
     model, _, _ = fitted(
-        DecisionTreeClassifier(random_state=0), ("a", "b", "c", "other", "another")
+        RandomForestClassifier(20, random_state=0), ("a", "b", "c", "other", "another")
     )
     assert not any("scattered" in name for name in model.trials_)
+
+
+def test_for_a_lone_tree_grown_to_the_end_nothing_is_scattered():
+    model, _, _ = fitted(DecisionTreeClassifier(random_state=0))
+    assert not any("scattered" in name for name in model.trials_)
+
+
+@pytest.mark.parametrize(("first", "won"), [(0.94, "second"), (0.951, "first")])
+def test_a_model_that_knows_its_rows_worse_than_others_were_known_is_passed_over(first, won):
+    known = {"first": first, "second": 0.95}
+
+    judge = SimpleNamespace(
+        trained=lambda points, _classes, _labels: points,
+        losses=lambda model, _places: np.array([1 - known[model]]),
+        score=lambda loss: 1 - loss,
+    )
+    rows = SimpleNamespace(classes=np.zeros(1, dtype=int))
+    classes = SimpleNamespace(judge=judge, rows=rows)
+    both: Any = [replace(lesson(name, 0.955, 0.0), points=name, classes=classes) for name in known]
+    assert _trained(both)[0].name == won
 
 
 def test_regression_exchanges_no_labels():

@@ -154,7 +154,7 @@ def _points_and_labels(
         if groups is not None:
             yield f"box of {len(groups.cut)} groups", coarse_boxes(rows, groups), labels
             if scatter and price == SCATTERED_PRICE and rows.others.size:
-                others = exchanged(labels, rows.classes, rows.guide) if rows.shares else labels
+                others = exchanged(labels, rows.classes, rows.guide)
                 for lots in LOTS:
                     points = scattered(rows, groups, lots=lots, seed=seed)
                     yield f"scattered in {lots} lots", points, labels

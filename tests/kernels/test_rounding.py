@@ -68,15 +68,22 @@ def test_what_is_rounded_is_what_decimals_say(tokens, units, places, to):
 
 
 def test_of_more_numbers_than_are_remembered_none_is_taken_for_another():
-    """Thousands share places; some are alike in their first eight bytes, or but for a sign."""
+    """Thousands share places; some are alike but for a sign."""
     tokens = [f"{number}.{number % 7}" for number in range(3000)]
     tokens += [f"-{token}" for token in tokens[1:]]
-    tokens += [f"12345678{digit}" for digit in range(10)] + [f"1234567.{n}" for n in range(10)]
 
     found, _ = rounded(tokens * 2, 25, 1, DOWN)
 
     steps = [(Decimal(token) / Decimal("2.5")).to_integral_value(ROUND_FLOOR) for token in tokens]
     assert found == [f"{step * Decimal('2.5'):.1f}" for step in steps] * 2
+
+
+def test_numbers_that_are_too_long_to_be_remembered_arent_taken_for_shorter_ones():
+    tokens = [f"0.000000{digit}" for digit in range(10)]  # alike in what is remembered of a number
+
+    found, _ = rounded(tokens * 2, 1, 6, NEAREST)
+
+    assert found == (["0.000000"] * 6 + ["0.000001"] * 4) * 2
 
 
 @pytest.mark.parametrize("kind", [0, 1, 2, 3, 6, 7, 8])

@@ -134,6 +134,82 @@ def test_the_white_box_weighs_paths_as_the_paper_says(target_of):
             assert guessed[place] == np.argmax(weights)
 
 
+def leaf_by_hand(tree: Any, row: list[float]) -> int:
+    """Return the leaf of a row: walked by hand."""
+    node = 0
+    while tree.children_left[node] != tree.children_right[node]:
+        left = np.float32(row[tree.feature[node]]) <= tree.threshold[node]
+        node = (tree.children_left if left else tree.children_right)[node]
+    return int(node)
+
+
+def test_without_labels_the_white_box_weighs_all_rows_of_a_path(target_of):
+    target = target_of(DecisionTreeClassifier(max_depth=6, random_state=0), n=400)
+    made = WhiteBoxTreeInference(prior="marginal", counts="all", learner=CHEAP)
+    scene = scene_of(target, 3, bins=5, positive=None, learner=CHEAP, with_known=False, seed=0)
+    guessed = made._guesser(target, scene, 0)(scene.targets)
+    tree, people = target.model.tree_, scene.targets.rows.tolist()
+    rows_at: dict[int, int] = {}
+    for row in target.members.tolist():
+        leaf = leaf_by_hand(tree, row)
+        rows_at[leaf] = rows_at.get(leaf, 0) + 1
+    leaves = {v: [leaf_by_hand(tree, [*row[:3], v]) for row in people] for v in (0, 1)}
+    reached = {v: sum(rows_at[leaf] for leaf in set(leaves[v])) for v in (0, 1)}
+    compared = 0
+    for place in range(len(people)):
+        zero, one = (
+            scene.imputed.frequencies[v] * rows_at[leaves[v][place]] / reached[v] for v in (0, 1)
+        )
+        if abs(zero - one) > 1e-6:
+            assert guessed[place] == int(one > zero)
+            compared += 1
+    assert compared > 350
+    assert 0 < guessed.sum() < len(people)
+
+
+def test_without_labels_a_grown_tree_tells_what_a_stump_can_not():
+    rng = np.random.default_rng(5)
+    secret = rng.integers(0, 2, 3000)
+    near = np.where(rng.random(3000) < 0.85, secret, 1 - secret)
+    rows = np.column_stack([rng.integers(0, 4, 3000), near, secret]).astype(float)
+    labels = (near ^ secret) | (rows[:, 0] > 2)
+    made = WhiteBoxTreeInference(column=2, prior="marginal", counts="all", learner=CHEAP)
+
+    def read(depth: int | None) -> float:
+        tree = DecisionTreeClassifier(max_depth=depth, random_state=0)
+        target = ModelTarget(
+            model=tree.fit(rows[:1000], labels[:1000]),
+            members=rows[:1000],
+            member_labels=labels[:1000],
+            non_members=rows[1000:],
+            non_member_labels=labels[1000:],
+        )
+        return made.run(target, seed=0)[0].success.value
+
+    assert read(None) > 0.7
+    # The stump splits on the first column: each value has the same leaf, and the prior decides.
+    assert read(1) == pytest.approx(0.5, abs=0.04)
+
+
+def test_without_labels_no_label_changes_a_guess(target_of):
+    target = target_of(DecisionTreeClassifier(random_state=0))
+    exchanged = ModelTarget(
+        model=target.model,
+        members=target.members,
+        member_labels=1 - target.member_labels,
+        non_members=target.non_members,
+        non_member_labels=np.full_like(target.non_member_labels, 7),
+        secrets=(3,),
+    )
+
+    def right(counts: str, target: ModelTarget) -> float:
+        made = WhiteBoxTreeInference(prior="marginal", counts=counts, learner=CHEAP)
+        return made.run(target, seed=0)[0].success.value
+
+    assert right("all", exchanged) == right("all", target)
+    assert right("label", exchanged) < right("label", target) - 0.1
+
+
 def test_frames_are_attacked_as_arrays_are(target_of):
     arrays = target_of(DecisionTreeClassifier(random_state=0))
     frames = target_of(DecisionTreeClassifier(random_state=0), frames=True)
@@ -277,6 +353,8 @@ def test_settings_are_checked():
         QueryInference(learner="forest")
     with pytest.raises(ParameterError, match="prior"):
         WhiteBoxTreeInference(prior="none")
+    with pytest.raises(ParameterError, match="counts"):
+        WhiteBoxTreeInference(counts="none")
 
 
 def test_a_secret_must_be_a_column(target_of):

@@ -40,6 +40,10 @@ class WhiteBoxTreeInference(AttributeInference):
     prior
         What the attacker believes before he opens the model: ``"imputed"`` from the other columns
         and the label, the strongest; ``"marginal"``, how often each value is, as in the paper.
+    counts
+        Which rows of a path weigh: ``"label"``, those of the person's label; ``"all"``, for an
+        attacker who doesn't know the label. The marginal prior goes with that: the imputed one
+        knows the label.
 
     Notes
     -----
@@ -49,6 +53,8 @@ class WhiteBoxTreeInference(AttributeInference):
     and the label, over the share on paths that fit ``v`` at all. A path's rows of the label are
     counted at its leaf, also where they aren't the most; a path fits ``v`` at all if one of the
     attacked people would take it with ``v`` in place. The shares of a forest's trees are summed.
+    ``counts="all"`` leaves the label out: what a path holds is all rows of its leaf. A tree that
+    never looks at the column has the same leaf for each candidate, and the prior decides.
 
     Models are those of scikit-learn: ``DecisionTreeClassifier``, ``RandomForestClassifier``,
     ``ExtraTreesClassifier``, also as the last step of a pipeline.
@@ -57,10 +63,12 @@ class WhiteBoxTreeInference(AttributeInference):
     name: ClassVar[str] = "attributes/white_box_tree"
 
     prior: str = "imputed"
+    counts: str = "label"
 
     def __post_init__(self) -> None:
         AttributeInference.__post_init__(self)
         one_of(("imputed", "marginal"), owner="WhiteBoxTreeInference", prior=self.prior)
+        one_of(("label", "all"), owner="WhiteBoxTreeInference", counts=self.counts)
 
     def lacks(self, target: ModelTarget) -> str:
         """Return what the target lacks: secrets, or trees that count classes."""
@@ -81,20 +89,27 @@ class WhiteBoxTreeInference(AttributeInference):
             before = scene.imputed.frequencies
             if self.prior == "imputed":
                 before = scene.imputed.chances(party.features)
-            held = _held(trees, party, scene.secret) if trees is not None else 0.0
+            held = _held(trees, party, scene.secret, self.counts) if trees is not None else 0.0
             return np.asarray((before * (held + LEAST_MASS)).argmax(axis=1))
 
         return guess
 
 
-def _held(trees: Trees, party: Party, secret: Secret) -> NDArray[np.float64]:
-    """Return how much the paths of each candidate hold of each person's label: (rows, values)."""
+def _held(trees: Trees, party: Party, secret: Secret, counts: str) -> NDArray[np.float64]:
+    """Return how much the paths of each candidate hold: (rows, values).
+
+    Of each person's label, or of all.
+    """
     held = np.zeros((len(party), len(secret)))
-    counts = trees.class_counts
+    at_nodes = trees.class_counts
     for number, candidate in enumerate(secret.candidates):
         leaves = trees.leaves(with_column(party.rows, secret.column, candidate))
-        for counted, reached in zip(counts, leaves.T, strict=True):
+        for counted, reached in zip(at_nodes, leaves.T, strict=True):
             with_value = counted[np.unique(reached)].sum()
-            held[:, number] += counted[reached, party.labels] / with_value
-    held[party.labels < 0] = 0.0
+            if counts == "label":
+                held[:, number] += counted[reached, party.labels] / with_value
+            else:
+                held[:, number] += counted.sum(axis=1)[reached] / with_value
+    if counts == "label":
+        held[party.labels < 0] = 0.0
     return held

@@ -21,6 +21,8 @@ MOST_LOST = {100: 0.008, 1000: 0.025}
 MOST_EXCESS = 0.03
 MOST_TPR = 0.005
 NEAR = {"adult": 0.02, "nursery": 0.03}
+#: What an attack on a tree reaches that doesn't look at `social`: the prior alone.
+GUESSED = "; guessing `other` for all, and so a tree that doesn't look at `social`, reaches .667"
 
 
 def bars(grid: Grid, store: Store, first: Table, second: Table) -> list[Bar]:
@@ -131,7 +133,7 @@ def _near_the_paper(table: Table, title: str) -> list[Bar]:
                 why="not measured"
                 if attack is None
                 else f"ours {attack['mean']:.3f}, the paper's {paper['attack']:.2f}"
-                + ("; guessing reaches .667" if paper["data"] == "nursery" else ""),
+                + (GUESSED if paper["data"] == "nursery" else ""),
             )
         )
     return result

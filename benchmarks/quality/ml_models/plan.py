@@ -37,6 +37,8 @@ class Group:
         What they share.
     select
         Whether attributes are selected before, as in figure 3.
+    in_order
+        Whether the split is in the file's order, as in table 2; else it is random.
     cells
         Method and k of each cell; k is 0 where there is none.
     """
@@ -48,6 +50,7 @@ class Group:
     seed: int
     cells: tuple[tuple[str, int], ...]
     select: bool = False
+    in_order: bool = False
 
     @property
     def name(self) -> str:
@@ -102,6 +105,7 @@ def _group(kind: str, data: str, qi: str, model: str, seed: int) -> Group:
         seed=seed,
         cells=tuple(cells),
         select=figure_3,
+        in_order=kind == "attribute",
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -19,9 +19,9 @@ class Remembered:
     found: dict[tuple[int, int], tuple[Any, tuple[Outcome, ...]]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, attack: Attack) -> Remembered:
-        """Take an attack with its settings."""
-        return cls(attack, attack.name, attack.attacks)
+    def of(cls, attack: Attack, name: str | None = None) -> Remembered:
+        """Take an attack with its settings, under another name if there are two of its kind."""
+        return cls(attack, name or attack.name, attack.attacks)
 
     def lacks(self, target: Any) -> str:  # noqa: ANN401 # one of the library's targets
         """Return what the attack says."""
@@ -32,5 +32,7 @@ class Remembered:
         key = (id(target), seed)
         if key not in self.found:
             # the target is kept too, so that its id stays its own
-            self.found[key] = (target, self.attack.run(target, seed=seed))
+            outcomes = self.attack.run(target, seed=seed)
+            named = tuple(replace(outcome, attack=self.name) for outcome in outcomes)
+            self.found[key] = (target, named)
         return self.found[key][1]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-EPOCHS = 20  # of NN(100): test accuracy on raw Adult doesn't rise after 10
+EPOCHS = 10  # of NN(100): test accuracy on raw Adult doesn't rise after them
 LARGE_EPOCHS = 40  # of the large network: it has to learn its rows by heart to be attacked
 
 
@@ -50,8 +50,10 @@ def large_network(seed: int) -> Any:  # noqa: ANN401 # scikit-learn ships no typ
 
 
 def boosting(seed: int) -> Any:  # noqa: ANN401 # scikit-learn ships no types
-    """Gradient boosting on histograms, as XGBoost does it."""
-    return HistGradientBoostingClassifier(early_stopping=False, random_state=seed)
+    """Gradient boosting on histograms, as XGBoost does it: half the rounds, twice the step."""
+    return HistGradientBoostingClassifier(
+        max_iter=50, learning_rate=0.2, early_stopping=False, random_state=seed
+    )
 
 
 def tree(seed: int) -> Any:  # noqa: ANN401 # scikit-learn ships no types

@@ -41,8 +41,10 @@ def fitted(estimator, quasi_identifiers=("a", "b", "c"), y=None, **settings):
 def test_boxes_of_groups_and_scattered_values_are_tried_and_none_is_refined():
     model, rows, _ = fitted(RandomForestClassifier(20, random_state=0))
     names = {name.partition(", led")[0] for name in model.trials_}
-    assert {"box", "median", "record", "scattered in 15 lots"} <= names
+    assert {"box", "median", "record"} <= names
     assert any(name.startswith("box of ") for name in names)
+    assert any(name.startswith("scattered in ") for name in names)
+    assert any("led by labels" in name for name in model.trials_)
     assert not any("refined" in name or "centroid" in name for name in names)
     assert model.representative_ in names
     written = model.transform(rows)[:, :3]
@@ -107,7 +109,13 @@ def test_guarantees_on_the_label_hold_beside_k():
 def lesson(name, score, by_heart):
     nothing, nobody = np.empty((0, 0)), cast("Any", None)
     return Lesson(
-        name=name, classes=nobody, points=nothing, labels=nothing, score=score, by_heart=by_heart
+        name=name,
+        classes=nobody,
+        points=nothing,
+        labels=nothing,
+        of_halves=nothing,
+        score=score,
+        by_heart=by_heart,
     )
 
 
@@ -118,9 +126,7 @@ def lesson(name, score, by_heart):
         (0.25, [("a", 0.900, 0.10), ("b", 0.870, 0.02)], "ab"),  # three points are too many
         (0.0, [("a", 0.900, 0.10), ("b", 0.899, 0.02)], "ab"),  # only accuracy counts
         (1.0, [("a", 0.900, 0.10), ("b", 0.830, 0.02)], "ba"),
-        # Knowing others better than one's own is chance, and what can't be scored comes last.
-        (0.25, [("a", 0.900, 0.00), ("b", 0.899, -0.50)], "ab"),
-        (0.25, [("a", -np.inf, np.inf), ("b", 0.5, 0.1)], "ba"),
+        (0.25, [("a", -np.inf, 1.0), ("b", 0.5, 0.1)], "ba"),  # what can't be scored comes last
     ],
 )
 def test_what_is_known_by_heart_is_taken_off_a_score(by_heart, lessons, order):
@@ -137,3 +143,20 @@ def test_where_only_accuracy_counts_nothing_is_scattered():
 def test_what_costs_less_than_nothing_is_refused(by_heart):
     with pytest.raises(ParameterError, match="by_heart"):
         fitted(DecisionTreeClassifier(random_state=0), by_heart=by_heart)
+
+
+def test_other_columns_are_cut_too_and_k_holds_in_what_is_recoded():
+    rng = np.random.default_rng(1)
+    rows = pl.DataFrame(rng.normal(size=(1200, 4)), schema=["other", "a", "b", "another"])
+    y = (rows["other"].to_numpy() * rows["a"].to_numpy() > 0).astype(int)
+    model = AnonymizedEstimator(
+        RandomForestClassifier(20, random_state=0),
+        guarantees=[hm.KAnonymity(k=K)],
+        quasi_identifiers=["a", "b"],
+    )
+    written = model.fit_transform(rows, y)
+    assert any("by other columns too" in name for name in [*model.trials_, model.led_by_])
+    assert np.unique(written[:, 1:3], axis=0, return_counts=True)[1].min() >= K
+    again = model.transform(rows)
+    assert np.allclose(again, written)
+    assert np.allclose(again[:, [0, 3]], model.encode(rows)[:, [0, 3]])

@@ -104,24 +104,3 @@ def test_a_label_of_one_row_leaves_the_gap_unknown():
     single = judge(KNeighborsClassifier(1), labels=labels)
     (found,) = single.with_gaps([single.trial("it", POINTS, CLASSES)], CLASSES)
     assert found.gap == 0
-
-
-def test_what_is_known_by_heart_is_what_learned_rows_score_more():
-    tree = judge(DecisionTreeClassifier(random_state=0))
-    score, by_heart = tree.known_and_unknown(POINTS, CLASSES, LABELS)
-    assert 0.5 < score < 1
-    assert by_heart > 0.05  # it splits by the other columns until it knows every row
-    everything = np.ones(3, dtype=bool)
-    points = np.array([ROWS[each == CLASSES].mean(axis=0) for each in range(10)])
-    alike = judge(DecisionTreeClassifier(random_state=0), depends=everything)
-    score, by_heart = alike.known_and_unknown(points, CLASSES, LABELS)
-    model = alike.trained(points, CLASSES)
-    assert score == pytest.approx(model.score(ROWS, LABELS))
-    assert by_heart == 0.0
-
-
-def test_other_labels_are_learned_and_the_rows_own_count():
-    neighbours = judge(LogisticRegression())
-    score, _ = neighbours.known_and_unknown(POINTS, CLASSES, LABELS)
-    turned, _ = neighbours.known_and_unknown(POINTS, CLASSES, 1 - LABELS)
-    assert turned == pytest.approx(1 - score, abs=0.02)

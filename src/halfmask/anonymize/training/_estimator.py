@@ -11,18 +11,15 @@ from sklearn.utils import TransformerTags, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from halfmask._errors import (
-    ColumnNotFoundError,
-    ParameterError,
-    SchemaError,
-)
+from halfmask._errors import ColumnNotFoundError, ParameterError, SchemaError
 from halfmask._validation import fraction, integer_at_least
 from halfmask.anonymize._anonymizer import Anonymizer
 from halfmask.anonymize.training._discreet import Discreet
 from halfmask.anonymize.training._encoding import Encoding, as_table, columns_match
 from halfmask.anonymize.training._guidance import guidance
+from halfmask.anonymize.training._guides import of_labels
 from halfmask.anonymize.training._in_steps import retrain_in_steps
-from halfmask.anonymize.training._partitions import partitions
+from halfmask.anonymize.training._partitions import Led, parted_by, partitions
 from halfmask.anonymize.training._recount import labels_known
 from halfmask.anonymize.training._representatives import CHOSEN, representative_named
 from halfmask.anonymize.training._retraining import Classes, Retrained, retrain
@@ -83,28 +80,24 @@ class AnonymizedEstimator(
         those that suit are tried, on several partitions, the best of them are refined by what
         retrained models lack, and those win whose model agrees best with the labels of the rows as
         they were; of equals, those whose model knows least by heart. Networks learn most from
-        refined points. With models of splits nothing is refined; boxes of groups are tried, and,
-        where columns that aren't recoded reach the model and `by_heart` isn't 0, values scattered
-        among classes, also with labels exchanged between rows of a class, each class's counts kept.
+        refined points. With models of splits nothing is refined: labels lead too, and where columns
+        that aren't recoded reach the model they are cut too, values are scattered among classes, or
+        labels are exchanged between rows of a class, each class's counts kept.
     by_heart
-        With models of splits and ``"chosen"``: what is taken off a score, 0 to 1, for each point
-        that a model scores more on rows that it learned from, which it knows by columns that aren't
-        recoded. With 0 only accuracy counts; members may be told as easily as by the raw model.
+        With models of splits and ``"chosen"``: what is taken off a score, 0 to 1, for each point by
+        which an attack tells learned rows from others. With 0 only accuracy counts.
     encoder
         Makes numbers of rows, as the model sees them; ``None``: numbers to mean 0 and deviation 1,
         a column for each category. What it learns (means, deviations, names of categories) is
-        learned from the rows as they are; a ``FrozenEstimator`` of one that was fitted to other
-        rows avoids that.
+        learned from the rows as they are; a ``FrozenEstimator`` fitted to other rows avoids that.
     refinements
         How often points are moved after a retraining, shared among what they start from.
     folds
         Into how many parts the rows are cut for a cross-fitted guide.
     hierarchies, kinds, max_suppression_fraction
         As in :class:`Anonymizer`. A suppressed row takes no part in the training.
-    label
-        The name under which guarantees judge ``y``.
-    seed
-        What folds are drawn from.
+    label, seed
+        The name under which guarantees judge ``y``; what folds are drawn from.
 
     Attributes
     ----------
@@ -117,12 +110,12 @@ class AnonymizedEstimator(
     representative_ : str
         Which representative was used.
     led_by_ : str
-        What led the classes: ``"led by rows"``, or ``"led by quasi-identifiers alone"``: where
-        other columns reach the model too, what a guide says on average over them; ``"wider"``
-        stands for a larger ``least_gain``, ``"to the end"`` for none.
+        What led the classes: ``"led by rows"``, ``"led by labels"`` or ``"led by quasi-identifiers
+        alone"``: what a guide says on average over other columns; ``"wider"`` stands for a larger
+        ``least_gain``, ``"to the end"`` for none, ``"by other columns too"`` for what was cut.
     trials_ : dict of str to float
-        The accuracy or R² of each representative that was tried on the rows as they were; less what
-        is known by heart, where columns that aren't recoded let the model learn rows.
+        The accuracy or R² of each that was tried, on rows as they were, of which the model didn't
+        learn where other columns let it know them by heart.
     judgements_ : list of Judgement
         What each guarantee achieves.
     classes_ : ndarray
@@ -175,7 +168,7 @@ class AnonymizedEstimator(
         guide: Any = "cross-fitted",  # noqa: ANN401 # many kinds
         method: Method | None = None,
         representative: str = CHOSEN,
-        by_heart: float = 0.5,
+        by_heart: float = 0.15,
         encoder: Any = None,  # noqa: ANN401 # scikit-learn ships no types
         refinements: int = 8,
         folds: int = 3,
@@ -235,7 +228,7 @@ class AnonymizedEstimator(
         judged = self._judged(table, labels)
         tried = [
             Classes.of(
-                self._anonymizer(names, led.method).fit(judged, led.guide),
+                self._anonymizer(names, led, judged),
                 estimator=self.estimator,
                 encoding=self.encoder_,
                 encoded=encoded,
@@ -244,7 +237,12 @@ class AnonymizedEstimator(
                 led=led,
                 seed=self.seed,
             )
-            for led in partitions(self.method, led_by, several=several, in_steps=in_steps)
+            for led in partitions(
+                self.method,
+                led_by,
+                several=several,
+                labels=of_labels(self.estimator, labels) if in_steps else None,
+            )
         ]
         self._keep(
             retrain_in_steps(tried, by_heart=self.by_heart, seed=self.seed)
@@ -377,15 +375,17 @@ class AnonymizedEstimator(
             raise ColumnNotFoundError.of(unknown, table.columns, where="the rows")
         return [name for name in table.columns if name in names]  # as a plan orders them
 
-    def _anonymizer(self, names: list[str], method: Method) -> Anonymizer:
+    def _anonymizer(self, names: list[str], led: Led, table: pl.DataFrame) -> Anonymizer:
+        """Return classes of the rows; quasi-identifiers are the first columns that are cut."""
+        columns = parted_by(table, names, self.guarantees) if led.by_others else names
         return Anonymizer(
             guarantees=self.guarantees,
-            method=method,
-            quasi_identifiers=names,
+            method=led.method,
+            quasi_identifiers=columns,
             hierarchies=self.hierarchies,
             kinds=self.kinds,
             max_suppression_fraction=self.max_suppression_fraction,
-        )
+        ).fit(table.select(*columns, pl.exclude(columns)), led.guide)
 
     def _judged(self, table: pl.DataFrame, labels: NDArray[Any]) -> pl.DataFrame:
         """Return the table with the labels beside it, where a guarantee judges them."""

@@ -16,7 +16,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["GuideKind", "comparable", "cross_fits", "cross_fitted", "guide_values", "predicted"]
+__all__ = [
+    "GuideKind",
+    "comparable",
+    "cross_fits",
+    "cross_fitted",
+    "guide_values",
+    "of_labels",
+    "predicted",
+]
 
 #: How the guide is made where it isn't given: by models that didn't see the row, by one that did,
 #: or from the labels alone.
@@ -79,7 +87,7 @@ def _of_kind(
     seed: int,
 ) -> NDArray[np.float64]:
     if guide == "labels":
-        return _of_labels(estimator, y)
+        return of_labels(estimator, y)
     if guide == "fitted":
         return predicted(clone(estimator).fit(rows, y), rows)
     if guide == "cross-fitted":
@@ -90,7 +98,8 @@ def _of_kind(
     )
 
 
-def _of_labels(estimator: Any, y: NDArray[Any]) -> NDArray[np.float64]:  # noqa: ANN401
+def of_labels(estimator: Any, y: NDArray[Any]) -> NDArray[np.float64]:  # noqa: ANN401
+    """Return labels as a guide: a column for each, or the numbers of a regressor."""
     if not is_classifier(estimator):
         return y.astype(np.float64).reshape(len(y), -1)
     classes, codes = np.unique(y, return_inverse=True)

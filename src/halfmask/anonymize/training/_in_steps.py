@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,12 +11,19 @@ import numpy as np
 from halfmask._errors import DataError
 from halfmask.anonymize.training._coarser import coarse_boxes, coarser, scattered
 from halfmask.anonymize.training._exchanged import exchanged
+from halfmask.anonymize.training._parts import (
+    Pairs,
+    guides_of_parts,
+    known_of_parts,
+    parts_of,
+    with_fewer,
+)
 from halfmask.anonymize.training._representatives import REPRESENTATIVES
 from halfmask.anonymize.training._retraining import Retrained
 from halfmask.anonymize.training._stepwise import all_or_nothing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -24,12 +32,22 @@ if TYPE_CHECKING:
 __all__ = ["retrain_in_steps"]
 
 #: Points between the rows teach nothing here: what consists of values that occur is tried.
-TRIED = ("box", "typical", "median", "record")
+TRIED = ("median", "record", "box", "typical")
 #: What a group of classes must take away of the guide's spread, to be told from others.
 PRICES = (0.03, 0.01, 0.003, 0.001)
-#: The price of groups whose other columns are scattered, and in how many lots they are.
+#: The price of groups whose other columns are scattered; how many classes share a lot, and how
+#: many lots there are at most.
 SCATTERED_PRICE = 0.01
-LOTS = (15, 40)
+SHARING = 3
+LOTS = 40
+#: Of so many rows and more all lessons are given to models of two parts of them first, and the
+#: best few to models of halves.
+MANY = 8_000
+PARTS = 5
+ASKED = 4
+BEST = 5
+#: Of how many of the best the labels are exchanged, too.
+EXCHANGED = 2
 #: A model of all rows that scores so much less on them than models of halves on others is unlucky.
 UNLUCKY = 0.005
 
@@ -48,20 +66,28 @@ class Lesson:
         The points, (classes, columns).
     labels
         The labels, (rows,).
-    score
-        Accuracy or R² of rows as they were, of which the model didn't learn where it could know
-        them by heart.
-    by_heart
-        How much more it scores on rows that it learned from; 0 where it can't tell rows of a class
-        apart.
+    of_halves
+        The labels that models of halves learn when it is judged, (rows,): what is done to a half's
+        labels must know nothing of the other's.
+    score, by_heart
+        What models know: see :class:`Known`.
     """
 
     name: str
     classes: Classes
     points: NDArray[np.float64] = field(repr=False)
     labels: NDArray[Any] = field(repr=False)
+    of_halves: NDArray[Any] = field(repr=False)
     score: float = -np.inf
-    by_heart: float = 0.0
+    by_heart: float = 1.0
+
+    def judged(self, pairs: Pairs, *, lighter: bool = False) -> Lesson:
+        """Return it with what models know that learn one part of the rows of each pair."""
+        judge, classes = self.classes.judge, self.classes.rows.classes
+        if lighter:
+            judge = replace(judge, estimator=with_fewer(judge.estimator))
+        known = known_of_parts(judge, self.points, classes, self.of_halves, pairs=pairs)
+        return replace(self, score=known.score, by_heart=known.by_heart)
 
 
 def retrain_in_steps(tried: Sequence[Classes], *, by_heart: float, seed: int) -> Retrained:
@@ -72,7 +98,7 @@ def retrain_in_steps(tried: Sequence[Classes], *, by_heart: float, seed: int) ->
     tried
         The partitions.
     by_heart
-        What is taken off a score for each point that a model scores more on rows that it learned.
+        What is taken off a score for each point by which learned rows are told from others.
     seed
         What scattered values are drawn from.
 
@@ -80,16 +106,22 @@ def retrain_in_steps(tried: Sequence[Classes], *, by_heart: float, seed: int) ->
     -----
     Where columns that aren't recoded reach the model it knows its rows by them. Then each lesson is
     given to two models of one half of the rows each; what they score on the other half counts, less
-    ``by_heart`` times what they score more on their own.
+    ``by_heart`` times what an attack that asks how sure they are tells of their own. Of many rows
+    the best few are found first, by models of a fifth of them.
 
     A lone tree that is grown to the end loses more by what is scattered than it hides: where nobody
     votes, a row that goes astray is a wrong answer. For such nothing is scattered.
     """
     judge = tried[0].judge
     alone = all_or_nothing(judge.estimator, judge.encoded, judge.labels, seed=seed)
-    scatter = by_heart > 0 and not alone
-    lessons = [each for classes in tried for each in _lessons(classes, seed, scatter=scatter)]
-    judged = [_judged(each) for each in lessons]
+    lessons = _distinct(
+        lesson
+        for classes in tried
+        for lesson in _lessons(classes, seed, scatter=by_heart > 0 and not alone)
+    )
+    judged = _judged(_likeliest(lessons, by_heart))
+    if by_heart > 0:
+        judged += _judged(_distinct(_exchanged(_in_order(judged, by_heart)[:EXCHANGED])))
     won, model = _trained(_in_order(judged, by_heart))
     return Retrained(
         classes=won.classes,
@@ -101,13 +133,8 @@ def retrain_in_steps(tried: Sequence[Classes], *, by_heart: float, seed: int) ->
 
 
 def _in_order(judged: list[Lesson], by_heart: float) -> list[Lesson]:
-    """Return the best first, by their scores less what knowing rows by heart costs."""
-
-    def worth(lesson: Lesson) -> float:
-        known = max(lesson.by_heart, 0.0)
-        return lesson.score - (by_heart * known if known else 0.0)
-
-    return sorted(judged, key=worth, reverse=True)
+    """Return the best first, by their scores less what telling rows costs."""
+    return sorted(judged, key=lambda each: each.score - by_heart * each.by_heart, reverse=True)
 
 
 def _trained(lessons: list[Lesson]) -> tuple[Lesson, Any]:
@@ -134,38 +161,86 @@ def _told(lesson: Lesson, won: Lesson) -> str:
     return f"{lesson.name}, {lesson.classes.name}" if beside else lesson.name
 
 
-def _lessons(classes: Classes, seed: int, *, scatter: bool) -> list[Lesson]:
-    """Return what is tried of a partition; what comes out the same once."""
+def _distinct(lessons: Iterable[Lesson]) -> list[Lesson]:
+    """Return what a model would learn differently from, each once."""
     found: dict[bytes, Lesson] = {}
-    for name, points, labels in _points_and_labels(classes, seed, scatter=scatter):
-        lesson = Lesson(name=name, classes=classes, points=points, labels=labels)
-        found.setdefault(points.tobytes() + labels.tobytes(), lesson)
+    for lesson in lessons:
+        cells = lesson.classes.rows.classes
+        seen = cells.tobytes() + lesson.points.tobytes() + lesson.labels.tobytes()
+        found.setdefault(blake2b(seen).digest(), lesson)
     return list(found.values())
 
 
-def _points_and_labels(
-    classes: Classes, seed: int, *, scatter: bool
-) -> Iterator[tuple[str, NDArray[np.float64], NDArray[Any]]]:
+def _lessons(classes: Classes, seed: int, *, scatter: bool) -> Iterator[Lesson]:
+    """Yield what is tried of a partition."""
     rows, labels = classes.rows, classes.judge.labels
+
+    def lesson(name: str, points: NDArray[np.float64]) -> Lesson:
+        return Lesson(name=name, classes=classes, points=points, labels=labels, of_halves=labels)
+
     for name in TRIED:
-        yield name, REPRESENTATIVES[name](rows), labels
+        yield lesson(name, REPRESENTATIVES[name](rows))
     for price in PRICES:
-        groups = coarser(classes.anonymizer.plan_.partition, rows.classes, classes.led, price=price)
-        if groups is not None:
-            yield f"box of {len(groups.cut)} groups", coarse_boxes(rows, groups), labels
-            if scatter and price == SCATTERED_PRICE and rows.others.size:
-                others = exchanged(labels, rows.classes, rows.guide)
-                for lots in LOTS:
-                    points = scattered(rows, groups, lots=lots, seed=seed)
-                    yield f"scattered in {lots} lots", points, labels
-                    yield f"scattered in {lots} lots, labels exchanged", points, others
+        if classes.led.by_others:
+            return  # what other columns part isn't taken together: they reach the model anyway
+        partition = classes.anonymizer.plan_.partition
+        groups = coarser(partition, rows.classes, classes.guide, price=price)
+        if groups is None:
+            return
+        yield lesson(f"box of {len(groups.cut)} groups", coarse_boxes(rows, groups))
+        if scatter and price == SCATTERED_PRICE and rows.others.size:
+            lots = min(LOTS, max(rows.n_classes // SHARING, 1))
+            points = scattered(rows, groups, lots=lots, seed=seed)
+            yield lesson(f"scattered in {lots} lots", points)
 
 
-def _judged(lesson: Lesson) -> Lesson:
-    judge, classes = lesson.classes.judge, lesson.classes.rows.classes
-    score, by_heart = judge.known_and_unknown(lesson.points, classes, lesson.labels)
-    return replace(
-        lesson,
-        score=score if np.isfinite(score) else -np.inf,
-        by_heart=by_heart if np.isfinite(by_heart) else np.inf,
-    )
+def _likeliest(lessons: list[Lesson], by_heart: float) -> list[Lesson]:
+    """Return the few that models of two parts of the rows learn most from; all of few rows."""
+    judge = lessons[0].classes.judge
+    if len(judge.labels) < MANY or len(lessons) <= BEST:
+        return lessons
+    found = []
+    for each in lessons:
+        parts = parts_of(each.classes.judge, PARTS)
+        if parts is None:
+            return lessons
+        found.append(each.judged([(parts[0], np.concatenate(parts[1:ASKED]))], lighter=True))
+    return _in_order(found, by_heart)[:BEST]
+
+
+def _judged(lessons: list[Lesson]) -> list[Lesson]:
+    return [each.judged(_pairs(each.classes)) for each in lessons]
+
+
+def _pairs(classes: Classes) -> Pairs:
+    """Return both halves to be learned in turn; all rows where none can be told in its class."""
+    halves = _halves(classes)
+    if halves is None:
+        everyone = np.arange(len(classes.rows.classes))
+        return [(everyone, everyone)]
+    return [halves, halves[::-1]]
+
+
+def _halves(classes: Classes) -> list[NDArray[np.int64]] | None:
+    """Return halves of the rows where a model can tell rows of a class apart."""
+    return None if classes.judge.depends.all() else parts_of(classes.judge, 2)
+
+
+def _exchanged(lessons: list[Lesson]) -> Iterator[Lesson]:
+    """Yield lessons with labels exchanged within classes, where rows can be told apart in one."""
+    guides: dict[str, NDArray[np.float64] | None] = {}
+    for each in lessons:
+        rows, labels, halves = each.classes.rows, each.labels, _halves(each.classes)
+        others = exchanged(labels, rows.classes, rows.guide)
+        if halves is None or np.array_equal(others, labels):
+            continue
+        if each.classes.name not in guides:
+            guides[each.classes.name] = guides_of_parts(each.classes.judge, halves)
+        guide = guides[each.classes.name]
+        if guide is None:
+            continue
+        of_halves = labels.copy()
+        for half in halves:
+            of_halves[half] = exchanged(labels[half], rows.classes[half], guide[half])
+        name = f"{each.name}, labels exchanged"
+        yield replace(each, name=name, labels=others, of_halves=of_halves)

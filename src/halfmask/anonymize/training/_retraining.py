@@ -51,14 +51,17 @@ class Classes:
     judge
         Judges points of them.
     led
-        What led the classes, (rows, outputs).
+        What led the classes.
+    kept
+        Which rows of all aren't suppressed.
     """
 
     name: str
     anonymizer: Anonymizer
     rows: ClassRows
     judge: Judge
-    led: NDArray[np.float64] = field(repr=False)
+    led: Led
+    kept: NDArray[np.bool_] = field(repr=False)
 
     @classmethod
     def of(  # what a partition is made of
@@ -86,7 +89,7 @@ class Classes:
             majority=has_majority_label(labels if shares else None, cells),
             shares=shares,
             parts=tuple(encoding.parts_),
-            cut=anonymizer.plan_.partition.features_cut(),
+            cut=anonymizer.plan_.partition.features_cut()[:, : len(encoding.parts_)],
         )
         judge = Judge(
             estimator=estimator,
@@ -96,9 +99,12 @@ class Classes:
             guarantees=anonymizer.guarantees,
             seed=seed,
         )
-        return cls(
-            name=led.name, anonymizer=anonymizer, rows=rows, judge=judge, led=led.guide[kept]
-        )
+        return cls(name=led.name, anonymizer=anonymizer, rows=rows, judge=judge, led=led, kept=kept)
+
+    @property
+    def guide(self) -> NDArray[np.float64]:
+        """What led the classes, (rows, outputs)."""
+        return self.led.guide[self.kept]
 
     def trial(self, name: str, points: NDArray[np.float64], model: Any = None) -> Trial:  # noqa: ANN401
         """Judge points."""

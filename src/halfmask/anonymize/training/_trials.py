@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone, is_classifier
-from sklearn.model_selection import KFold, StratifiedKFold
 
+from halfmask.anonymize.training._parts import parts_of
 from halfmask.anonymize.training._recount import count_again
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ class Judge:
 
         Where all that a model sees is shared by a class it can't know a row by heart.
         """
-        halves = self._halves()
+        halves = parts_of(self, 2)
         if self.depends.all() or halves is None:
             return list(trials)
         gaps, errors = [], []
@@ -173,49 +173,9 @@ class Judge:
             for trial, gap in zip(trials, gaps, strict=True)
         ]
 
-    def known_and_unknown(
-        self, points: NDArray[np.float64], classes: NDArray[np.int64], labels: NDArray[Any]
-    ) -> tuple[float, float]:
-        """Return the score on rows as they were, and how much better learned rows are known.
-
-        Where a model can tell rows of a class apart: of two models, one of each half of the rows,
-        on the other half, and beside it what they score more on their own. Else of one of all rows.
-
-        Parameters
-        ----------
-        points, classes
-            The points, (classes, columns), and the class of each row, (rows,).
-        labels
-            The labels that are learned, (rows,); :attr:`labels` are those that count.
-        """
-        halves = self._halves()
-        if self.depends.all() or halves is None:
-            model = self.trained(points, classes, labels)
-            losses = self.losses(model, np.arange(len(classes)))
-            return self.score(float(losses.mean())), 0.0
-        written = self.written(points, classes)
-        known, unknown = np.empty(len(classes)), np.empty(len(classes))
-        for half, other in (halves, halves[::-1]):
-            model = clone(self.estimator).fit(written[half], labels[half])
-            known[half], unknown[other] = self.losses(model, half), self.losses(model, other)
-        score = self.score(float(unknown.mean()))
-        return score, self.score(float(known.mean())) - score
-
     def score(self, loss: float) -> float:
         """Return accuracy or R² by a mean loss."""
         if is_classifier(self.estimator):
             return 1.0 - loss
         spread = float(np.var(np.asarray(self.labels, dtype=np.float64)))
         return 1.0 - loss / spread if spread > 0 else float(loss == 0.0)
-
-    def _halves(self) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
-        """Return two halves of the rows; none where a class has one row only."""
-        splitter: Any = KFold(2, shuffle=True, random_state=self.seed)
-        least = len(self.labels)
-        if is_classifier(self.estimator):
-            splitter = StratifiedKFold(2, shuffle=True, random_state=self.seed)
-            least = int(np.unique(self.labels, return_counts=True)[1].min())
-        if least < 2:
-            return None
-        train, held = next(splitter.split(np.zeros(len(self.labels)), self.labels))
-        return train, held

@@ -1,0 +1,186 @@
+"""Parts: what models of some rows know of others, and what tells of their own."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+import numpy as np
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+import halfmask as hm
+from halfmask.anonymize.training._parts import guides_of_parts, known_of_parts, parts_of, with_fewer
+from halfmask.anonymize.training._trials import Judge
+
+RNG = np.random.default_rng(0)
+ROWS = RNG.normal(size=(400, 3))
+LABELS = (ROWS[:, 0] + 0.5 * RNG.normal(size=400) > 0).astype(int)
+CLASSES = np.argsort(np.argsort(ROWS[:, 0])) // 40
+POINTS = np.array([[ROWS[each == CLASSES, 0].mean()] for each in range(10)])
+FIRST = np.array([True, False, False])
+
+
+def judge(estimator, depends=FIRST, labels=LABELS):
+    return Judge(
+        estimator=estimator,
+        encoded=ROWS,
+        labels=labels,
+        depends=depends,
+        guarantees=[hm.KAnonymity(k=40)],
+        seed=0,
+    )
+
+
+def halves(of):
+    found = parts_of(of, 2)
+    assert found is not None
+    return found
+
+
+def known(estimator, labels=LABELS, learned=None, points=POINTS, depends=FIRST):
+    of = judge(estimator, depends, labels)
+    first, second = halves(of)
+    learned = labels if learned is None else learned
+    return known_of_parts(of, points, CLASSES, learned, pairs=[(first, second), (second, first)])
+
+
+def test_parts_are_alike_in_labels_and_have_every_row_once():
+    parts = parts_of(judge(LogisticRegression()), 5) or []
+    assert sorted(np.concatenate(parts).tolist()) == list(range(400))
+    shares = [LABELS[part].mean() for part in parts]
+    assert max(shares) - min(shares) < 0.02
+    numbers = halves(judge(LinearRegression(), labels=ROWS[:, 0]))
+    assert [len(part) for part in numbers] == [200, 200]
+
+
+def test_a_label_of_too_few_rows_gives_no_parts():
+    labels = LABELS.copy()
+    labels[0] = 2
+    assert parts_of(judge(LogisticRegression(), labels=labels), 2) is None
+
+
+def test_the_score_is_of_rows_that_were_not_learned():
+    of = judge(DecisionTreeClassifier(random_state=0))
+    first, second = halves(of)
+    right = 0
+    for own, other in ((first, second), (second, first)):
+        written = ROWS[own].copy()
+        written[:, 0] = POINTS[CLASSES[own], 0]
+        model = DecisionTreeClassifier(random_state=0).fit(written, LABELS[own])
+        right += sum(model.predict(ROWS[other]) == LABELS[other])
+    found = known(DecisionTreeClassifier(random_state=0))
+    assert found.score == pytest.approx(right / 400)
+
+
+def test_by_heart_is_the_best_threshold_of_an_attack():
+    forest = RandomForestClassifier(10, random_state=0)
+    of = judge(forest)
+    first, second = halves(of)
+    learned: list[float] = []
+    others: list[float] = []
+    for own, other in ((first, second), (second, first)):
+        written = ROWS[own].copy()
+        written[:, 0] = POINTS[CLASSES[own], 0]
+        model = RandomForestClassifier(10, random_state=0).fit(written, LABELS[own])
+        for places, into in ((own, learned), (other, others)):
+            said = model.predict_proba(ROWS[places])
+            into += [1 - said[row, LABELS[place]] for row, place in enumerate(places)]
+    learned.sort()
+    others.sort()
+    best = max(
+        bisect_right(learned, cut) / 400 - bisect_right(others, cut) / 400
+        for cut in [*learned, *others]
+    )
+    assert known(forest).by_heart == pytest.approx(best, abs=0.006)
+
+
+def test_who_learns_by_heart_tells_more_than_who_does_not():
+    noise = np.random.default_rng(1).integers(0, 2, 400)
+    neighbours = known(KNeighborsClassifier(1), labels=noise).by_heart
+    plain = known(DecisionTreeClassifier(max_depth=1), labels=noise).by_heart
+    assert neighbours > 0.1 > plain
+
+
+def test_where_all_columns_are_written_nothing_is_known_by_heart():
+    points = np.array([ROWS[each == CLASSES].mean(axis=0) for each in range(10)])
+    found = known(KNeighborsClassifier(1), points=points, depends=np.ones(3, dtype=bool))
+    assert found.by_heart == 0
+    of = judge(DecisionTreeClassifier(random_state=0))
+    everyone = np.arange(400)
+    alike = known_of_parts(of, POINTS, CLASSES, LABELS, pairs=[(everyone, everyone)])
+    assert alike.by_heart == 0  # nobody is left to be told from
+    assert alike.score == pytest.approx(of.trained(POINTS, CLASSES).score(ROWS, LABELS))
+
+
+def test_other_labels_are_learned_and_the_rows_own_count():
+    found = known(LogisticRegression())
+    turned = known(LogisticRegression(), learned=1 - LABELS)
+    assert turned.score == pytest.approx(1 - found.score, abs=0.02)
+
+
+def test_a_label_that_a_part_lacks_is_a_loss():
+    labels = LABELS.copy()
+    labels[:50] = 2
+    of = judge(DecisionTreeClassifier(random_state=0), labels=labels)
+    rest = np.arange(50, 400)
+    found = known_of_parts(of, POINTS, CLASSES, labels, pairs=[(rest, np.arange(50))])
+    assert found.score == 0
+
+
+def test_numbers_are_judged_by_squared_errors():
+    numbers = 3 * ROWS[:, 0] + ROWS[:, 1] + RNG.normal(size=400)
+    deep, plain = (
+        known(DecisionTreeRegressor(max_depth=depth, random_state=0), labels=numbers)
+        for depth in (None, 2)
+    )
+    assert 0.3 < deep.score < 1
+    assert deep.by_heart > 2 * plain.by_heart
+
+
+def test_what_cannot_be_scored_comes_last():
+    class Blank(DecisionTreeRegressor):  # type: ignore[misc] # scikit-learn ships no types
+        def predict(self, X):
+            return np.full(len(X), np.nan)
+
+    found = known(Blank(), labels=ROWS[:, 0])
+    assert found.score == -np.inf
+    assert found.by_heart == 1
+
+
+def guide_of(of, *parts):
+    said = guides_of_parts(of, [*parts])
+    assert said is not None
+    return said
+
+
+def test_a_guide_of_a_part_has_never_seen_the_others():
+    of = judge(DecisionTreeClassifier(max_depth=2, random_state=0))
+    first, second = halves(of)
+    said = guide_of(of, first, second)
+    turned = LABELS.copy()
+    turned[second] = 1 - turned[second]
+    other = judge(DecisionTreeClassifier(max_depth=2, random_state=0), labels=turned)
+    assert np.array_equal(guide_of(other, first, second)[first], said[first])
+    assert not np.array_equal(guide_of(other, first, second)[second], said[second])
+    assert (said.argmax(axis=1) == LABELS).mean() > 0.7
+
+
+def test_a_part_with_one_row_of_a_label_has_no_guide():
+    labels = LABELS.copy()
+    labels[0] = 2
+    everyone = np.arange(400)
+    of = judge(DecisionTreeClassifier(), labels=labels)
+    assert guides_of_parts(of, [everyone[:200], everyone[200:]]) is None
+
+
+def test_only_what_looks_for_the_likely_has_fewer_members():
+    forest = make_pipeline(StandardScaler(), RandomForestClassifier(100))
+    assert with_fewer(forest)[-1].n_estimators == 33
+    assert forest[-1].n_estimators == 100
+    assert with_fewer(RandomForestClassifier(2)).n_estimators == 2
+    assert with_fewer(DecisionTreeClassifier(max_depth=7)).max_depth == 7

@@ -9,13 +9,18 @@ from typing import Any, cast
 import numpy as np
 import polars as pl
 import pytest
+from sklearn.base import BaseEstimator
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import halfmask as hm
-from halfmask._errors import ParameterError
-from halfmask.anonymize.training import AnonymizedEstimator
+from halfmask._errors import ParameterError, SchemaError
+from halfmask.anonymize.training import AnonymizedEstimator, _estimator, _in_steps
+from halfmask.anonymize.training._encoding import as_table
+from halfmask.anonymize.training._exchanged import exchanged
 from halfmask.anonymize.training._in_steps import Lesson, _in_order, _trained
+from halfmask.anonymize.training._partitions import partitions
+from halfmask.anonymize.training._parts import guides_of_parts, parts_of
 
 K = 60
 
@@ -52,10 +57,10 @@ def test_boxes_of_groups_and_scattered_values_are_tried_and_none_is_refined():
 
 
 def test_a_tree_is_trained_on_what_won():
-    model, rows, y = fitted(DecisionTreeClassifier(random_state=0))
-    if "exchanged" not in model.representative_:
-        again = DecisionTreeClassifier(random_state=0).fit(model.fit_transform(rows, y), y)
-        assert np.array_equal(*(each.predict(model.encode(rows)) for each in (again, model.model_)))
+    # by such a guide no labels are exchanged
+    model, rows, y = fitted(DecisionTreeClassifier(random_state=0), guide="fitted")
+    again = DecisionTreeClassifier(random_state=0).fit(model.fit_transform(rows, y), y)
+    assert np.array_equal(*(each.predict(model.encode(rows)) for each in (again, model.model_)))
     # it is no unlucky one: it knows its rows as well as models of halves know others
     believed = model.trials_[model.representative_]
     assert model.model_.score(model.encode(rows), y) >= believed - 0.005
@@ -145,18 +150,192 @@ def test_what_costs_less_than_nothing_is_refused(by_heart):
         fitted(DecisionTreeClassifier(random_state=0), by_heart=by_heart)
 
 
-def test_other_columns_are_cut_too_and_k_holds_in_what_is_recoded():
-    rng = np.random.default_rng(1)
-    rows = pl.DataFrame(rng.normal(size=(1200, 4)), schema=["other", "a", "b", "another"])
-    y = (rows["other"].to_numpy() * rows["a"].to_numpy() > 0).astype(int)
+def interplay(n=1200, seed=1):
+    rng = np.random.default_rng(seed)
+    rows = pl.DataFrame(rng.normal(size=(n, 4)), schema=["other", "b", "another", "a"])
+    return rows, (rows["other"].to_numpy() * rows["a"].to_numpy() > 0).astype(int)
+
+
+def only(monkeypatch, which):
+    every = partitions
+
+    def those(*args, **kwargs):
+        return [led for led in every(*args, **kwargs) if which(led)]
+
+    monkeypatch.setattr(_estimator, "partitions", those)
+
+
+@pytest.mark.parametrize("as_array", [False, True])
+@pytest.mark.parametrize("representative", ["box", "record"])
+def test_other_columns_are_cut_too_and_k_holds_in_what_is_recoded(
+    monkeypatch, as_array, representative
+):
+    rows, y = interplay()
+    only(monkeypatch, lambda led: led.by_others)
+    monkeypatch.setattr(_in_steps, "TRIED", (representative,))
     model = AnonymizedEstimator(
         RandomForestClassifier(20, random_state=0),
         guarantees=[hm.KAnonymity(k=K)],
+        quasi_identifiers=[3, 1] if as_array else ["a", "b"],
+    )
+    given = rows.to_numpy() if as_array else rows
+    written = model.fit_transform(given, y)
+    assert "by other columns too" in model.led_by_
+    assert np.unique(written[:, [1, 3]], axis=0, return_counts=True)[1].min() >= K
+    assert np.allclose(model.transform(given), written)
+    assert np.allclose(written[:, [0, 2]], model.encode(given)[:, [0, 2]])
+    # a class is a box of what was cut: its point's values are those of its own rows
+    cells = model.anonymizer_.cells_
+    raw = model.encode(given)
+    for column in (1, 3):
+        for cell in range(3):
+            own = raw[cells == cell, column]
+            there = np.isclose(own, written[cells == cell, column][0]).any()
+            usual = np.isclose(raw[:, column], written[cells == cell, column][0]).any()
+            assert there or (representative == "box" and usual)
+    assert len(model.anonymizer_.transform(rows if not as_array else as_table(given))) == len(y)
+
+
+def test_a_column_that_does_not_reach_the_model_parts_nobody(monkeypatch):
+    rows, y = interplay()
+    only(monkeypatch, lambda led: led.by_others)
+    secret = pl.Series("secret", 10.0 * y)
+    columns = ["a", "b", "other"]
+
+    class Chosen(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no types
+        def fit(self, table):  # noqa: ARG002 # nothing is learned
+            return self
+
+        def transform(self, table):
+            return table.select(columns).to_numpy()
+
+    model = AnonymizedEstimator(
+        DecisionTreeClassifier(max_depth=4, random_state=0),
+        guarantees=[hm.KAnonymity(k=K)],
         quasi_identifiers=["a", "b"],
+        encoder=Chosen(),
+    ).fit(rows.with_columns(secret), y)
+    assert set(model.anonymizer_.plan_.quasi_identifiers) == set(columns)
+
+
+def test_infinite_numbers_beside_quasi_identifiers_part_nobody_and_fail_nothing():
+    rows, y = interplay()
+    endless = rows.with_columns(
+        other=pl.when(pl.int_range(pl.len()) == 5).then(float("inf")).otherwise("other")
+    )
+    model = AnonymizedEstimator(
+        DecisionTreeClassifier(max_depth=4, random_state=0),
+        guarantees=[hm.KAnonymity(k=K)],
+        quasi_identifiers=["a", "b"],
+    ).fit(endless, y)
+    assert "other" not in model.anonymizer_.plan_.quasi_identifiers
+
+
+def test_rows_that_lack_a_number_that_parts_are_told_and_still_predicted(monkeypatch):
+    rows, y = interplay()
+    only(monkeypatch, lambda led: led.by_others)
+    model = AnonymizedEstimator(
+        DecisionTreeClassifier(max_depth=4, random_state=0),
+        guarantees=[hm.KAnonymity(k=K)],
+        quasi_identifiers=["a", "b"],
+    ).fit(rows, y)
+    lacking = rows.with_columns(other=pl.lit(None, dtype=pl.Float64))
+    with pytest.raises(SchemaError, match="other"):
+        model.transform(lacking)
+    assert len(model.predict(lacking)) == len(y)
+
+
+def test_nobody_is_suppressed_for_columns_that_are_not_recoded():
+    rows, y = interplay()
+    model = AnonymizedEstimator(
+        DecisionTreeClassifier(max_depth=4, random_state=0),
+        guarantees=[hm.KAnonymity(k=K)],
+        quasi_identifiers=["a", "b"],
+        max_suppression_fraction=0.1,
     )
     written = model.fit_transform(rows, y)
-    assert any("by other columns too" in name for name in [*model.trials_, model.led_by_])
-    assert np.unique(written[:, 1:3], axis=0, return_counts=True)[1].min() >= K
-    again = model.transform(rows)
-    assert np.allclose(again, written)
-    assert np.allclose(again[:, [0, 3]], model.encode(rows)[:, [0, 3]])
+    assert not any("by other columns too" in name for name in [*model.trials_, model.led_by_])
+    kept = written[~np.isnan(written).any(axis=1)]
+    assert np.unique(kept[:, [1, 3]], axis=0, return_counts=True)[1].min() >= K
+
+
+@pytest.mark.parametrize("suppressed", [0.0, 0.15])
+def test_a_rare_label_leaves_scores_of_rows_that_were_not_learned(suppressed):
+    rng = np.random.default_rng(3)
+    rows = pl.DataFrame(rng.normal(size=(400, 4)), schema=list("abcd"))
+    y = rng.integers(0, 2, 400)
+    y[:2] = 2
+    model = AnonymizedEstimator(
+        DecisionTreeClassifier(random_state=0),
+        guarantees=[hm.KAnonymity(k=20)],
+        quasi_identifiers=["a", "b"],
+        guide=lambda rows: rows[:, :1],
+        max_suppression_fraction=suppressed,
+    ).fit(rows, y)
+    # noise: who is judged by rows that were learned scores far above a half
+    assert max(model.trials_.values()) < 0.65
+
+
+def test_of_many_rows_the_likeliest_lessons_are_judged_and_the_best_is_among_them(monkeypatch):
+    rows, y = interplay()
+
+    def trained():
+        return AnonymizedEstimator(
+            RandomForestClassifier(20, random_state=0),
+            guarantees=[hm.KAnonymity(k=K)],
+            quasi_identifiers=["a", "b"],
+        ).fit(rows, y)
+
+    every = trained()
+    monkeypatch.setattr(_in_steps, "MANY", 100)
+    few = trained()
+    assert len(few.trials_) <= _in_steps.BEST + _in_steps.EXCHANGED < len(every.trials_)
+    assert max(few.trials_.values()) > np.median([*every.trials_.values()])
+
+
+def test_a_model_that_cannot_learn_of_few_rows_is_still_trained(monkeypatch):
+    class Choosy(DecisionTreeClassifier):  # type: ignore[misc] # scikit-learn ships no types
+        def fit(self, X, y):
+            if len(X) < 500:
+                raise ValueError("too few members")
+            return super().fit(X, y)
+
+    rows, y = interplay()
+    monkeypatch.setattr(_in_steps, "MANY", 100)
+    model = AnonymizedEstimator(
+        Choosy(max_depth=4, random_state=0),
+        guarantees=[hm.KAnonymity(k=K)],
+        quasi_identifiers=["a", "b"],
+    ).fit(rows, y)
+    assert model.score(rows, y) > 0.5
+
+
+def test_exchanged_labels_are_judged_by_what_never_saw_the_other_half(monkeypatch):
+    _, y = people()
+    seen: list[Any] = []
+
+    def remembered(lessons):
+        found = list(every(lessons))
+        seen.extend(found)
+        return iter(found)
+
+    every = _in_steps._exchanged
+    monkeypatch.setattr(_in_steps, "_exchanged", remembered)
+    fitted(RandomForestClassifier(20, random_state=0))
+    one = seen[0]
+    cells, guide_of_all = one.classes.rows.classes, one.classes.rows.guide
+    halves = parts_of(one.classes.judge, 2)
+    said = guides_of_parts(one.classes.judge, halves)
+    assert said is not None
+    for half in halves:
+        own = exchanged(y[half], cells[half], said[half])
+        assert np.array_equal(one.of_halves[half], own)
+        assert not np.array_equal(own, exchanged(y[half], cells[half], guide_of_all[half]))
+    assert np.array_equal(one.labels, exchanged(y, cells, guide_of_all))
+
+
+def test_a_guide_that_may_have_learned_the_rows_exchanges_no_labels():
+    model, _, _ = fitted(RandomForestClassifier(20, random_state=0), guide="fitted")
+    assert not any("exchanged" in name for name in model.trials_)
+    model, _, _ = fitted(RandomForestClassifier(20, random_state=0))
+    assert any("exchanged" in name for name in model.trials_)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import polars as pl
 
-import halfmask as hm
 from halfmask.anonymize import Guided, Mondrian
 from halfmask.anonymize.training import Guidance
-from halfmask.anonymize.training._partitions import parted_by, partitions
+from halfmask.anonymize.training._partitions import partitions
 
 SAID, ALONE = np.zeros((5, 1)), np.ones((5, 1))
 
@@ -57,7 +55,9 @@ def test_models_that_answer_in_steps_are_also_led_by_labels_and_to_the_end():
         "led by quasi-identifiers alone",
         "led by quasi-identifiers alone, to the end",
     ]
-    # where other columns reach the model they are cut too, led by what says something of them
+    assert not any(led.by_others for led in found)
+    # where rows can be parted by others these are cut too, led by what says something of them
+    found = partitions(None, both, several=True, labels=labels, others=True)
     assert {led.name for led in found if led.by_others} == {
         f"led by {guide}{how}, by other columns too"
         for guide in ("labels", "rows")
@@ -66,21 +66,3 @@ def test_models_that_answer_in_steps_are_also_led_by_labels_and_to_the_end():
     asked = partitions(Mondrian(), both, several=True, labels=labels)
     assert {type(led.method) for led in asked} == {Mondrian}
     assert asked[0].guide is ALONE
-
-
-def test_only_numbers_that_are_always_there_part_rows_beside_quasi_identifiers():
-    table = pl.DataFrame(
-        {
-            "other": [1.5, 2.5, 3.5],
-            "text": ["a", "b", "a"],
-            "zip": [1, 2, 3],
-            "holes": [1.0, None, 2.0],
-            "count": [1, 2, 3],
-            "truth": [True, False, True],
-        }
-    )
-    k = hm.KAnonymity(k=2)
-    assert parted_by(table, ["zip"], [k]) == ["zip", "other", "count"]
-    judged = hm.DistinctLDiversity(l=2, column="other")
-    assert parted_by(table, ["zip"], [k, judged]) == ["zip", "count"]
-    assert parted_by(table, ["other", "zip", "count"], [k]) == ["other", "zip", "count"]

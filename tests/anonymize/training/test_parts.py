@@ -6,8 +6,10 @@ from bisect import bisect_right
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -37,9 +39,7 @@ def judge(estimator, depends=FIRST, labels=LABELS):
 
 
 def halves(of):
-    found = parts_of(of, 2)
-    assert found is not None
-    return found
+    return parts_of(of, 2)
 
 
 def known(estimator, labels=LABELS, learned=None, points=POINTS, depends=FIRST):
@@ -50,7 +50,7 @@ def known(estimator, labels=LABELS, learned=None, points=POINTS, depends=FIRST):
 
 
 def test_parts_are_alike_in_labels_and_have_every_row_once():
-    parts = parts_of(judge(LogisticRegression()), 5) or []
+    parts = parts_of(judge(LogisticRegression()), 5)
     assert sorted(np.concatenate(parts).tolist()) == list(range(400))
     shares = [LABELS[part].mean() for part in parts]
     assert max(shares) - min(shares) < 0.02
@@ -58,10 +58,14 @@ def test_parts_are_alike_in_labels_and_have_every_row_once():
     assert [len(part) for part in numbers] == [200, 200]
 
 
-def test_a_label_of_too_few_rows_gives_no_parts():
+def test_a_label_of_too_few_rows_is_in_some_parts():
     labels = LABELS.copy()
     labels[0] = 2
-    assert parts_of(judge(LogisticRegression(), labels=labels), 2) is None
+    first, second = halves(judge(LogisticRegression(), labels=labels))
+    assert sorted([*first, *second]) == list(range(400))
+    assert (0 in first) != (0 in second)
+    each = parts_of(judge(LogisticRegression(), labels=np.arange(400)), 2)
+    assert [len(part) for part in each] == [200, 200]
 
 
 def test_the_score_is_of_rows_that_were_not_learned():
@@ -142,6 +146,42 @@ def test_numbers_are_judged_by_squared_errors():
     assert deep.by_heart > 2 * plain.by_heart
 
 
+def test_a_model_that_cannot_learn_a_part_knows_nothing():
+    class Choosy(DecisionTreeClassifier):  # type: ignore[misc] # scikit-learn ships no types
+        def fit(self, X, y):
+            if len(X) < 300:
+                raise ValueError("too few members")
+            return super().fit(X, y)
+
+    found = known(Choosy())
+    assert (found.score, found.by_heart) == (-np.inf, 1)
+
+
+def test_a_model_is_judged_by_the_labels_that_it_gives():
+    eager = FixedThresholdClassifier(
+        DecisionTreeClassifier(max_depth=2, random_state=0),
+        threshold=0.05,
+        response_method="predict_proba",
+    )
+    of = judge(eager)
+    first, second = halves(of)
+    right = 0
+    for own, other in ((first, second), (second, first)):
+        model = clone(eager).fit(of.written(POINTS, CLASSES)[own], LABELS[own])
+        right += int((model.predict(ROWS[other]) == LABELS[other]).sum())
+    assert known(eager).score == pytest.approx(right / 400)
+
+
+def test_rows_that_are_known_worse_when_learned_tell_nothing():
+    class Contrary(DecisionTreeClassifier):  # type: ignore[misc] # scikit-learn ships no types
+        def fit(self, X, y):
+            return super().fit(X, 1 - y)
+
+    noise = np.random.default_rng(1).integers(0, 2, 400)
+    assert known(Contrary(random_state=0), labels=noise).by_heart < 0.1
+    assert known(DecisionTreeClassifier(random_state=0), labels=noise).by_heart > 0.1
+
+
 def test_what_cannot_be_scored_comes_last():
     class Blank(DecisionTreeRegressor):  # type: ignore[misc] # scikit-learn ships no types
         def predict(self, X):
@@ -170,10 +210,13 @@ def test_a_guide_of_a_part_has_never_seen_the_others():
     assert (said.argmax(axis=1) == LABELS).mean() > 0.7
 
 
-def test_a_part_with_one_row_of_a_label_has_no_guide():
+def test_a_part_that_lacks_a_label_or_has_one_row_of_it_has_no_guide():
     labels = LABELS.copy()
     labels[0] = 2
     everyone = np.arange(400)
+    of = judge(DecisionTreeClassifier(), labels=labels)
+    assert guides_of_parts(of, [everyone[:200], everyone[200:]]) is None
+    labels[:3] = 2
     of = judge(DecisionTreeClassifier(), labels=labels)
     assert guides_of_parts(of, [everyone[:200], everyone[200:]]) is None
 
@@ -182,5 +225,5 @@ def test_only_what_looks_for_the_likely_has_fewer_members():
     forest = make_pipeline(StandardScaler(), RandomForestClassifier(100))
     assert with_fewer(forest)[-1].n_estimators == 33
     assert forest[-1].n_estimators == 100
-    assert with_fewer(RandomForestClassifier(2)).n_estimators == 2
+    assert with_fewer(RandomForestClassifier(np.int64(2))).n_estimators == 1
     assert with_fewer(DecisionTreeClassifier(max_depth=7)).max_depth == 7

@@ -149,7 +149,7 @@ def scattered(rows: ClassRows, coarse: Coarser, *, lots: int, seed: int) -> NDAr
     points = coarse_boxes(rows, coarse)
     lots = min(lots, len(points))
     lot = rng.permutation(len(points)) % lots
-    drawn = np.empty_like(points)
+    drawn = points.copy()
     for columns in rows.parts:
         values = rows.encoded[:, columns]
         drawn[:, columns] = values[rng.integers(len(values), size=lots)][lot]

@@ -190,6 +190,19 @@ class Encoding:
             self.parts_.append(places[changed].astype(np.int64))
         return self
 
+    def reaching(self, rows: Any) -> list[str]:  # noqa: ANN401 # any table
+        """Return what else reaches the model: names that change columns of no quasi-identifier."""
+        table, encoded = as_table(rows), self.encode(rows)
+        others = [name for name in table.columns if name not in self.quasi_identifiers]
+        return [
+            name
+            for name in others
+            if not np.equal(
+                self.encode(self._swapped(rows, table, (name,), 1))[:, ~self.depends_],
+                encoded[:, ~self.depends_],
+            ).all()
+        ]
+
     def _fitted(self, rows: Any, table: pl.DataFrame) -> Any:  # noqa: ANN401 # any encoder
         if self.encoder is None:
             return Standard().fit(table)

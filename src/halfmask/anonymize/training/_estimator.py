@@ -11,15 +11,20 @@ from sklearn.utils import TransformerTags, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from halfmask._errors import ColumnNotFoundError, ParameterError, SchemaError
+from halfmask._errors import ParameterError, SchemaError
 from halfmask._validation import fraction, integer_at_least
-from halfmask.anonymize._anonymizer import Anonymizer
+from halfmask.anonymize.training._anonymizing import (
+    Anonymizing,
+    names_of,
+    numbers_are_there,
+    parted_by,
+)
 from halfmask.anonymize.training._discreet import Discreet
 from halfmask.anonymize.training._encoding import Encoding, as_table, columns_match
-from halfmask.anonymize.training._guidance import guidance
+from halfmask.anonymize.training._guidance import crossed, guidance
 from halfmask.anonymize.training._guides import of_labels
 from halfmask.anonymize.training._in_steps import retrain_in_steps
-from halfmask.anonymize.training._partitions import Led, parted_by, partitions
+from halfmask.anonymize.training._partitions import partitions
 from halfmask.anonymize.training._recount import labels_known
 from halfmask.anonymize.training._representatives import CHOSEN, representative_named
 from halfmask.anonymize.training._retraining import Classes, Retrained, retrain
@@ -61,8 +66,7 @@ class AnonymizedEstimator(
         The model to be trained: a scikit-learn classifier or regressor, not fitted. It is given
         the encoded rows.
     guarantees
-        What every class of the training rows must keep, such as ``[KAnonymity(k=100)]``. A
-        guarantee on ``label`` judges ``y``.
+        What every class must keep, such as ``[KAnonymity(k=100)]``; on ``label`` it judges ``y``.
     quasi_identifiers
         The columns of which an intruder may know values, by name, or by position in an array;
         ``None``: all. The other columns reach the model untouched.
@@ -73,7 +77,7 @@ class AnonymizedEstimator(
         of these, which then lead together. Where the estimator is cloned (searches, accuracy by k)
         a fitted model must be in a ``sklearn.frozen.FrozenEstimator``.
     method
-        How classes are found; ``None``: :class:`Guided`, with ``"chosen"`` also a wider one.
+        How classes are found; ``None``: :class:`Guided`, with ``"chosen"`` in several ways.
     representative
         What a class is written as: ``"centroid"``, ``"typical"``, ``"box"``, ``"median"``,
         ``"unconfounded"``, ``"record"`` (the paper's), ``"nearest-prediction"``, or ``"chosen"``:
@@ -114,8 +118,8 @@ class AnonymizedEstimator(
         alone"``: what a guide says on average over other columns; ``"wider"`` stands for a larger
         ``least_gain``, ``"to the end"`` for none, ``"by other columns too"`` for what was cut.
     trials_ : dict of str to float
-        The accuracy or R² of each that was tried, on rows as they were, of which the model didn't
-        learn where other columns let it know them by heart.
+        The accuracy or R² of the best that were tried, on rows as they were; where other columns
+        let a model know them by heart, on those that it didn't learn.
     judgements_ : list of Judgement
         What each guarantee achieves.
     classes_ : ndarray
@@ -140,11 +144,10 @@ class AnonymizedEstimator(
     what isn't recoded), and no promise bounds what the model says of its training rows: attack it.
 
     **Edge cases.** Points are synthetic, except ``"record"`` and ``"nearest-prediction"``, which
-    are somebody's. Choosing and refining ask retrained models about the rows as they were, and use
-    of the answers one number a class, the mean over its rows, and one for all; the attacks judge
-    what that tells.
+    are somebody's. Choosing and refining use of retrained models' answers about rows as they were
+    one number a class, the mean over its rows, and one for all; the attacks judge what that tells.
 
-    After Goldsteen et al., "Anonymizing machine learning models" (2020); what differs and why is in
+    After Goldsteen et al., "Anonymizing machine learning models" (2020), with what stands in
     docs/explanation/training-on-protected-people.md.
 
     Examples
@@ -211,7 +214,7 @@ class AnonymizedEstimator(
         self.__dict__.pop("feature_names_in_", None)
         if hasattr(X, "columns"):
             self.feature_names_in_ = np.array(table.columns, dtype=object)
-        names = self._names(table)
+        names = names_of(self.quasi_identifiers, table.columns)
         self.encoder_ = Encoding(self.encoder, names).fit(X)
         encoded = self.encoder_.encode(X)
         led_by = guidance(
@@ -226,9 +229,13 @@ class AnonymizedEstimator(
         several = representative_named(self.representative) == CHOSEN
         in_steps = several and answers_in_steps(self.estimator, encoded, labels, seed=self.seed)
         judged = self._judged(table, labels)
+        by_others = in_steps and not self.max_suppression_fraction  # none is left out for those
+        others = self.encoder_.reaching(X) if by_others else []
+        parted = parted_by(judged, names, others, self.guarantees)
+        anonymizing = self._anonymizing(names, parted)
         tried = [
             Classes.of(
-                self._anonymizer(names, led, judged),
+                anonymizing.led_by(led).fit(judged, led.guide),
                 estimator=self.estimator,
                 encoding=self.encoder_,
                 encoded=encoded,
@@ -242,10 +249,13 @@ class AnonymizedEstimator(
                 led_by,
                 several=several,
                 labels=of_labels(self.estimator, labels) if in_steps else None,
+                others=len(parted) > len(names),
             )
         ]
         self._keep(
-            retrain_in_steps(tried, by_heart=self.by_heart, seed=self.seed)
+            retrain_in_steps(
+                tried, by_heart=self.by_heart, exchange=crossed(self.guide), seed=self.seed
+            )
             if in_steps
             else retrain(tried, self.representative, steps=self.refinements)
         )
@@ -281,12 +291,14 @@ class AnonymizedEstimator(
         Raises
         ------
         SchemaError
-            If a row has a category that the fit never saw.
+            If a row has a category that the fit never saw, or lacks a number that classes were
+            parted by.
         """
         check_is_fitted(self)
         table = as_table(X)
         encoded = self.encode(X)
         plan = self.anonymizer_.plan_
+        numbers_are_there(table, plan.quasi_identifiers, self.encoder_.quasi_identifiers)
         cells = plan.cells(table)
         if (cells < 0).any():
             raise SchemaError(
@@ -362,30 +374,15 @@ class AnonymizedEstimator(
             raise ParameterError("y has one class only: there is nothing to learn.")
         return table
 
-    def _names(self, table: pl.DataFrame) -> list[str]:
-        if self.quasi_identifiers is None:
-            return list(table.columns)
-        there = dict(enumerate(table.columns))
-        names = [
-            each if isinstance(each, str) else there.get(int(each), str(each))
-            for each in self.quasi_identifiers
-        ]
-        unknown = [name for name in names if name not in table.columns]
-        if unknown:
-            raise ColumnNotFoundError.of(unknown, table.columns, where="the rows")
-        return [name for name in table.columns if name in names]  # as a plan orders them
-
-    def _anonymizer(self, names: list[str], led: Led, table: pl.DataFrame) -> Anonymizer:
-        """Return classes of the rows; quasi-identifiers are the first columns that are cut."""
-        columns = parted_by(table, names, self.guarantees) if led.by_others else names
-        return Anonymizer(
+    def _anonymizing(self, names: list[str], parted: list[str]) -> Anonymizing:
+        return Anonymizing(
             guarantees=self.guarantees,
-            method=led.method,
-            quasi_identifiers=columns,
+            names=names,
+            parted=parted,
             hierarchies=self.hierarchies,
             kinds=self.kinds,
             max_suppression_fraction=self.max_suppression_fraction,
-        ).fit(table.select(*columns, pl.exclude(columns)), led.guide)
+        )
 
     def _judged(self, table: pl.DataFrame, labels: NDArray[Any]) -> pl.DataFrame:
         """Return the table with the labels beside it, where a guarantee judges them."""

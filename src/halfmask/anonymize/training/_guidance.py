@@ -12,7 +12,7 @@ from halfmask.anonymize.training._guides import cross_fits, guide_values, predic
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Guidance", "guidance"]
+__all__ = ["Guidance", "crossed", "guidance"]
 
 #: How many other rows lend each row their other columns.
 LENDERS = 8
@@ -93,6 +93,11 @@ def guidance(
     if recoded.all() or not (hasattr(guide, "predict") or callable(guide)):
         return Guidance(said=said)
     return Guidance(said=said, alone=lenders.mean(guide, np.arange(len(rows))))
+
+
+def crossed(guide: object) -> bool:
+    """Return whether a guide hasn't learned from the rows that it is asked about."""
+    return isinstance(guide, Guidance) or (isinstance(guide, str) and guide == "cross-fitted")
 
 
 @dataclass(frozen=True, slots=True)

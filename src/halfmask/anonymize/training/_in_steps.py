@@ -40,11 +40,11 @@ PRICES = (0.03, 0.01, 0.003, 0.001)
 SCATTERED_PRICE = 0.01
 SHARING = 3
 LOTS = 40
-#: Of so many rows and more all lessons are given to models of two parts of them first, and the
-#: best few to models of halves.
+#: Of so many rows and more all lessons are first given to a model of one part of them, which is
+#: asked about some of the other parts, and the best few to models of halves.
 MANY = 8_000
 PARTS = 5
-ASKED = 4
+ASKED = 3
 BEST = 5
 #: Of how many of the best the labels are exchanged, too.
 EXCHANGED = 2
@@ -90,7 +90,9 @@ class Lesson:
         return replace(self, score=known.score, by_heart=known.by_heart)
 
 
-def retrain_in_steps(tried: Sequence[Classes], *, by_heart: float, seed: int) -> Retrained:
+def retrain_in_steps(
+    tried: Sequence[Classes], *, by_heart: float, exchange: bool, seed: int
+) -> Retrained:
     """Train on the partition, points and labels of which a model learns most but its rows.
 
     Parameters
@@ -99,6 +101,8 @@ def retrain_in_steps(tried: Sequence[Classes], *, by_heart: float, seed: int) ->
         The partitions.
     by_heart
         What is taken off a score for each point by which learned rows are told from others.
+    exchange
+        Whether labels may be exchanged by what the guide says: it must not have learned the rows.
     seed
         What scattered values are drawn from.
 
@@ -107,7 +111,9 @@ def retrain_in_steps(tried: Sequence[Classes], *, by_heart: float, seed: int) ->
     Where columns that aren't recoded reach the model it knows its rows by them. Then each lesson is
     given to two models of one half of the rows each; what they score on the other half counts, less
     ``by_heart`` times what an attack that asks how sure they are tells of their own. Of many rows
-    the best few are found first, by models of a fifth of them.
+    the best few are found first, by models of a fifth of them. Scores are of rows that a model
+    didn't learn; its classes and points were made of all rows and labels, which favours those led
+    by labels a little.
 
     A lone tree that is grown to the end loses more by what is scattered than it hides: where nobody
     votes, a row that goes astray is a wrong answer. For such nothing is scattered.
@@ -120,7 +126,7 @@ def retrain_in_steps(tried: Sequence[Classes], *, by_heart: float, seed: int) ->
         for lesson in _lessons(classes, seed, scatter=by_heart > 0 and not alone)
     )
     judged = _judged(_likeliest(lessons, by_heart))
-    if by_heart > 0:
+    if exchange and by_heart > 0:
         judged += _judged(_distinct(_exchanged(_in_order(judged, by_heart)[:EXCHANGED])))
     won, model = _trained(_in_order(judged, by_heart))
     return Retrained(
@@ -162,7 +168,7 @@ def _told(lesson: Lesson, won: Lesson) -> str:
 
 
 def _distinct(lessons: Iterable[Lesson]) -> list[Lesson]:
-    """Return what a model would learn differently from, each once."""
+    """Return each lesson once: other classes with the same points are another one."""
     found: dict[bytes, Lesson] = {}
     for lesson in lessons:
         cells = lesson.classes.rows.classes
@@ -180,9 +186,9 @@ def _lessons(classes: Classes, seed: int, *, scatter: bool) -> Iterator[Lesson]:
 
     for name in TRIED:
         yield lesson(name, REPRESENTATIVES[name](rows))
+    if classes.led.by_others:
+        return  # what other columns part isn't taken together: they reach the model anyway
     for price in PRICES:
-        if classes.led.by_others:
-            return  # what other columns part isn't taken together: they reach the model anyway
         partition = classes.anonymizer.plan_.partition
         groups = coarser(partition, rows.classes, classes.guide, price=price)
         if groups is None:
@@ -195,17 +201,17 @@ def _lessons(classes: Classes, seed: int, *, scatter: bool) -> Iterator[Lesson]:
 
 
 def _likeliest(lessons: list[Lesson], by_heart: float) -> list[Lesson]:
-    """Return the few that models of two parts of the rows learn most from; all of few rows."""
+    """Return the few that a model of a part of the rows learns most from; all of few rows."""
     judge = lessons[0].classes.judge
     if len(judge.labels) < MANY or len(lessons) <= BEST:
         return lessons
     found = []
     for each in lessons:
-        parts = parts_of(each.classes.judge, PARTS)
-        if parts is None:
-            return lessons
-        found.append(each.judged([(parts[0], np.concatenate(parts[1:ASKED]))], lighter=True))
-    return _in_order(found, by_heart)[:BEST]
+        learned, *others = parts_of(each.classes.judge, PARTS)
+        asked = np.concatenate(others[:ASKED])
+        found.append(each.judged([(learned, asked)], lighter=True))
+    best = _in_order(found, by_heart)[:BEST]
+    return best if np.isfinite(best[0].score) else lessons
 
 
 def _judged(lessons: list[Lesson]) -> list[Lesson]:

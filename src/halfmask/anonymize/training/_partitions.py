@@ -8,17 +8,13 @@ from typing import TYPE_CHECKING
 from halfmask.anonymize._guided import Guided
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import numpy as np
-    import polars as pl
     from numpy.typing import NDArray
 
     from halfmask.anonymize._method import Method
     from halfmask.anonymize.training._guidance import Guidance
-    from halfmask.guarantees import Guarantee
 
-__all__ = ["Led", "parted_by", "partitions"]
+__all__ = ["Led", "partitions"]
 
 #: A share of the gain below which the widest column is cut already: with few classes, columns that
 #: the guide hardly looks at must still be told apart somewhere.
@@ -56,6 +52,7 @@ def partitions(
     *,
     several: bool,
     labels: NDArray[np.float64] | None = None,
+    others: bool = False,
 ) -> list[Led]:
     """Return what is tried, the likeliest first.
 
@@ -71,20 +68,23 @@ def partitions(
     labels
         For a model that answers in steps the labels as a guide, (rows, outputs): then the likeliest
         leads, and they, and :class:`Guided` is led to the end rather than wider.
+    others
+        Whether there are other columns that rows can be parted by.
 
     Notes
     -----
     Where other columns reach a model that answers in steps, they are cut too: a class has at least
-    k rows of one point then as ever, and its point goes along with them.
+    k rows of one point then as ever, and its point goes along with them. A method that was asked
+    for is tried under each name that leads, whether it looks at what leads or not.
     """
     end = {", wider": Guided(least_gain=WIDER)}
     guides = {"rows": guidance.said}
-    others: dict[str, NDArray[np.float64]] = {}
+    parting: dict[str, NDArray[np.float64]] = {}
     if guidance.alone is not None:
         guides = {"quasi-identifiers alone": guidance.alone} | guides
     if labels is not None:
         end = {", to the end": Guided(least_gain=0.0)}
-        others = {} if guidance.alone is None else {"labels": labels, "rows": guidance.said}
+        parting = {"labels": labels, "rows": guidance.said} if others else {}
         guides = dict([*guides.items()][:1]) | {"labels": labels}
     methods = {"": Guided()} | end if method is None else {"": method}
     found = [
@@ -100,24 +100,6 @@ def partitions(
             by_others=True,
         )
         for how, each in methods.items()
-        for guided_by, guide in others.items()
+        for guided_by, guide in parting.items()
     ]
     return found if several else found[:1]
-
-
-def parted_by(
-    table: pl.DataFrame, names: Sequence[str], guarantees: Sequence[Guarantee]
-) -> list[str]:
-    """Return quasi-identifiers and after them what else rows can be parted by.
-
-    Other columns are those of numbers that are there in each row, and that no guarantee judges.
-    """
-    judged = {guarantee.column for guarantee in guarantees}
-    others = [
-        column.name
-        for column in table
-        if column.dtype.is_numeric()
-        and not column.has_nulls()
-        and column.name not in judged.union(names)
-    ]
-    return [*names, *others]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from halfmask.anonymize.training._guides import cross_fits, predicted
+from halfmask.anonymize.training._guides import cross_fitted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,13 +20,23 @@ if TYPE_CHECKING:
 
     from halfmask.anonymize.training._trials import Judge
 
-__all__ = ["Known", "Pairs", "guides_of_parts", "known_of_parts", "parts_of", "with_fewer"]
+__all__ = [
+    "Known",
+    "Pairs",
+    "guides_of_parts",
+    "known_of_parts",
+    "parts_of",
+    "rarest",
+    "with_fewer",
+]
 
 #: The places of rows that are learned and of those that are asked about, for each model.
 Pairs: TypeAlias = "Sequence[Sequence[NDArray[np.int64]]]"
 
 #: How many times fewer members an ensemble has that only looks for what is likely.
 FEWER = 3
+#: Of so many rows a model's labels are compared with its likeliest ones.
+COMPARED = 500
 #: Into how many parts rows are cut for a guide that sees none of the other parts.
 FOLDS = 3
 
@@ -47,25 +59,32 @@ class Known:
     by_heart: float
 
 
-def parts_of(judge: Judge, parts: int) -> list[NDArray[np.int64]] | None:
-    """Return the places of parts of the rows, alike in labels; none where a label is too rare."""
+def parts_of(judge: Judge, parts: int) -> list[NDArray[np.int64]]:
+    """Return the places of parts of the rows, alike in labels as far as each has enough rows."""
     splitter: Any = KFold(parts, shuffle=True, random_state=judge.seed)
-    least = len(judge.labels)
-    if is_classifier(judge.estimator):
+    if is_classifier(judge.estimator) and rarest(judge.labels, most=True) >= parts:
         splitter = StratifiedKFold(parts, shuffle=True, random_state=judge.seed)
-        least = int(np.unique(judge.labels, return_counts=True)[1].min())
-    if least < parts:
-        return None
-    split = splitter.split(np.zeros(len(judge.labels)), judge.labels)
-    return [held for _, held in split][::-1]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a label of fewer rows than parts is missing from some
+        split = splitter.split(np.zeros(len(judge.labels)), judge.labels)
+        return [held for _, held in split][::-1]  # the rest of the first fold learns first
+
+
+def rarest(labels: NDArray[Any], *, most: bool = False) -> int:
+    """Return how many rows the rarest label has, or the one that most have."""
+    counts = np.unique(labels, return_counts=True)[1]
+    return int(counts.max() if most else counts.min())
 
 
 def with_fewer(estimator: Any) -> Any:  # noqa: ANN401 # scikit-learn ships no types
-    """Return a copy of an ensemble with a third of its members; of anything else a copy."""
+    """Return a copy of an ensemble with a third of its members; of anything else a copy.
+
+    What counts its members otherwise than by ``n_estimators`` keeps all.
+    """
     copy = clone(estimator)
     for name, value in copy.get_params().items():
-        if name.rpartition("__")[2] == "n_estimators" and isinstance(value, int) and value > FEWER:
-            copy.set_params(**{name: value // FEWER})
+        if name.rpartition("__")[2] == "n_estimators" and isinstance(value, Integral):
+            copy.set_params(**{name: max(int(value) // FEWER, 1)})
     return copy
 
 
@@ -95,16 +114,21 @@ def known_of_parts(
     Notes
     -----
     What is told of rows is measured by the attack of Yeom et al., "Privacy risk in machine
-    learning" (2018), with its best threshold, which is the distance of Kolmogorov and Smirnov
-    between what learned rows and others lose.
+    learning" (2018), with its best threshold, which is the one-sided distance of Kolmogorov and
+    Smirnov between what learned rows and others lose.
+
+    Of a model that can't learn a part nothing is known: that is worse than anything that is.
     """
     written = judge.written(points, classes)
     losses, learned, others = [], [], []
     for own, other in pairs:
-        model = clone(judge.estimator).fit(written[own], labels[own])
+        try:
+            model = clone(judge.estimator).fit(written[own], labels[own])
+        except Exception:  # noqa: BLE001 # a model of others, which may want more rows of a label
+            return Known(score=-np.inf, by_heart=1.0)
         wrong, unsure = _asked(judge, model, other)
         losses.append(wrong)
-        if own is not other and not judge.depends.all():
+        if own is not other and not judge.depends.all():  # else no row can be told in its class
             learned.append(_asked(judge, model, own)[1])
             others.append(unsure)
     score = judge.score(float(np.concatenate(losses).mean()))
@@ -114,7 +138,9 @@ def known_of_parts(
         return Known(score=score, by_heart=0.0)
     from scipy.stats import ks_2samp  # noqa: PLC0415 # scipy loads late
 
-    apart = ks_2samp(np.concatenate(learned), np.concatenate(others), method="asymp")
+    apart = ks_2samp(
+        np.concatenate(learned), np.concatenate(others), alternative="greater", method="asymp"
+    )
     return Known(score=score, by_heart=float(apart.statistic))
 
 
@@ -129,7 +155,12 @@ def _asked(
         return losses, losses
     said = np.asarray(model.predict_proba(judge.encoded[places]), dtype=np.float64)
     known, truth = np.asarray(model.classes_), judge.labels[places]
-    wrong = np.not_equal(known[said.argmax(axis=1)], truth).astype(np.float64)
+    likeliest = known[said.argmax(axis=1)]
+    some = slice(0, COMPARED)
+    if np.array_equal(model.predict(judge.encoded[places[some]]), likeliest[some]):
+        wrong = np.not_equal(likeliest, truth).astype(np.float64)
+    else:  # one with a threshold of its own
+        wrong = judge.losses(model, places)
     of_truth = np.where(np.equal(known[None, :], truth[:, None]), said, 0.0).sum(axis=1)
     return wrong, 1.0 - of_truth
 
@@ -137,16 +168,20 @@ def _asked(
 def guides_of_parts(judge: Judge, parts: list[NDArray[np.int64]]) -> NDArray[np.float64] | None:
     """Return what models say of rows that they didn't see, each part by models of that part alone.
 
-    What is learned of a part with such a guide knows nothing of the labels of the others.
+    What is learned of a part with such a guide knows nothing of the labels of the others. ``None``
+    where a part has a label of fewer than two rows, or lacks one, or can't be learned.
     """
+    known = len(np.unique(judge.labels))
     found: NDArray[np.float64] | None = None
     for places in parts:
         rows, labels = judge.encoded[places], judge.labels[places]
-        if is_classifier(judge.estimator) and np.unique(labels, return_counts=True)[1].min() < 2:
+        if rarest(labels) < 2 or len(np.unique(labels)) < known:
             return None
-        for model, held in cross_fits(judge.estimator, rows, labels, folds=FOLDS, seed=judge.seed):
-            said = predicted(model, rows[held])
-            if found is None:
-                found = np.empty((len(judge.labels), said.shape[1]))
-            found[places[held]] = said
+        try:
+            said = cross_fitted(judge.estimator, rows, labels, folds=FOLDS, seed=judge.seed)
+        except Exception:  # noqa: BLE001 # a model of others, which may want more rows of a label
+            return None
+        if found is None:
+            found = np.empty((len(judge.labels), said.shape[1]))
+        found[places] = said
     return found

@@ -81,6 +81,8 @@ class Classes:
         kept = cells >= 0
         encoded, labels, cells = encoded[kept], labels[kept], cells[kept]
         depends, shares = encoding.depends_, bool(is_classifier(estimator))
+        parted = list(anonymizer.plan_.quasi_identifiers)
+        places = [parted.index(name) for name in encoding.quasi_identifiers]
         rows = ClassRows(
             encoded=encoded[:, depends],
             others=encoded[:, ~depends],
@@ -89,7 +91,7 @@ class Classes:
             majority=has_majority_label(labels if shares else None, cells),
             shares=shares,
             parts=tuple(encoding.parts_),
-            cut=anonymizer.plan_.partition.features_cut()[:, : len(encoding.parts_)],
+            cut=anonymizer.plan_.partition.features_cut()[:, places],
         )
         judge = Judge(
             estimator=estimator,

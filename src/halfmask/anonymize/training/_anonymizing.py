@@ -1,0 +1,136 @@
+"""Anonymizing: the rows' classes, whatever leads, and by which columns they may be parted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from halfmask._errors import ColumnNotFoundError, SchemaError
+from halfmask.anonymize._anonymizer import Anonymizer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import polars as pl
+
+    from halfmask.anonymize.training._partitions import Led
+    from halfmask.data import Hierarchy, HierarchyRule, Kind
+    from halfmask.guarantees import Guarantee
+
+__all__ = ["Anonymizing", "names_of", "numbers_are_there", "parted_by"]
+
+Given = TypeVar("Given")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Anonymizing:
+    """How classes are made.
+
+    Parameters
+    ----------
+    names
+        The quasi-identifiers.
+    parted
+        What classes that are parted by other columns too are parted by.
+    guarantees, hierarchies, kinds, max_suppression_fraction
+        As in :class:`Anonymizer`.
+    """
+
+    names: Sequence[str]
+    parted: Sequence[str]
+    guarantees: Sequence[Guarantee]
+    hierarchies: Mapping[str, Hierarchy | HierarchyRule] | None
+    kinds: Mapping[str, Kind] | None
+    max_suppression_fraction: float
+
+    def led_by(self, led: Led) -> Anonymizer:
+        """Return what is to be fitted."""
+        return Anonymizer(
+            guarantees=self.guarantees,
+            method=led.method,
+            quasi_identifiers=[*(self.parted if led.by_others else self.names)],
+            hierarchies=self._given(self.hierarchies, led),
+            kinds=self._given(self.kinds, led),
+            max_suppression_fraction=self.max_suppression_fraction,
+        )
+
+    def _given(self, given: Mapping[str, Given] | None, led: Led) -> Mapping[str, Given] | None:
+        """Return what was said of quasi-identifiers: other columns are numbers and nothing else."""
+        if given is None or not led.by_others:
+            return given
+        return {name: value for name, value in given.items() if name in self.names}
+
+
+def names_of(quasi_identifiers: Sequence[str | int] | None, columns: list[str]) -> list[str]:
+    """Return the names of quasi-identifiers, as a plan orders them.
+
+    Parameters
+    ----------
+    quasi_identifiers
+        Names or positions; ``None``: all columns.
+    columns
+        The columns of the table.
+
+    Raises
+    ------
+    ColumnNotFoundError
+        If one isn't there.
+    """
+    if quasi_identifiers is None:
+        return columns
+    there = dict(enumerate(columns))
+    names = [
+        each if isinstance(each, str) else there.get(int(each), str(each))
+        for each in quasi_identifiers
+    ]
+    unknown = [name for name in names if name not in columns]
+    if unknown:
+        raise ColumnNotFoundError.of(unknown, columns, where="the rows")
+    return [name for name in columns if name in names]
+
+
+def parted_by(
+    table: pl.DataFrame,
+    names: Sequence[str],
+    reaching: Sequence[str],
+    guarantees: Sequence[Guarantee],
+) -> list[str]:
+    """Return quasi-identifiers and after them what else rows can be parted by.
+
+    Parameters
+    ----------
+    table
+        The rows.
+    names
+        The quasi-identifiers.
+    reaching
+        What reaches the model beside them.
+    guarantees
+        No column that they judge is cut; nor is one with a cell that is missing or infinite.
+    """
+    judged = {guarantee.column for guarantee in guarantees}
+    others = [
+        name
+        for name in reaching
+        if name not in judged.union(names)
+        and table[name].dtype.is_numeric()
+        and not table[name].has_nulls()
+        and bool(table[name].is_finite().all())
+    ]
+    return [*names, *others]
+
+
+def numbers_are_there(table: pl.DataFrame, parted: Sequence[str], names: Sequence[str]) -> None:
+    """Raise if rows lack what they are parted by beside quasi-identifiers.
+
+    Raises
+    ------
+    SchemaError
+        If they do.
+    """
+    lacking = [name for name in parted if name not in names and table[name].has_nulls()]
+    if lacking:
+        raise SchemaError(
+            f"Classes were parted by columns that lack numbers in some rows: {lacking}.",
+            hint="Fill them in, or predict the rows as they are.",
+        )

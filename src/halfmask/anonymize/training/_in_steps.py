@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 __all__ = ["retrain_in_steps"]
 
-#: Points between the rows teach nothing here: what consists of values that occur is tried.
-TRIED = ("median", "record", "box", "typical")
+#: What consists of values that occur, and means, which rows as they were seldom equal.
+TRIED = ("median", "record", "box", "typical", "centroid")
 #: What a group of classes must take away of the guide's spread, to be told from others.
 PRICES = (0.03, 0.01, 0.003, 0.001)
 #: The price of groups whose other columns are scattered; how many classes share a lot, and how

@@ -339,3 +339,27 @@ def test_a_guide_that_may_have_learned_the_rows_exchanges_no_labels():
     assert not any("exchanged" in name for name in model.trials_)
     model, _, _ = fitted(RandomForestClassifier(20, random_state=0))
     assert any("exchanged" in name for name in model.trials_)
+
+
+def test_the_dearer_it_is_the_less_a_model_tells_of_its_rows(monkeypatch):
+    rng = np.random.default_rng(5)
+    rows = pl.DataFrame(rng.normal(size=(1500, 8)), schema=list("abcdefgh"))
+    y = (rows["a"].to_numpy() + rng.normal(size=1500) > 0).astype(int)
+    told: dict[float, float] = {}
+    every = _in_steps._trained
+
+    def remembered(lessons):
+        won = every(lessons)
+        told[model.by_heart] = won[0].by_heart
+        return won
+
+    monkeypatch.setattr(_in_steps, "_trained", remembered)
+    for by_heart in (0.0, 1.0):
+        model = AnonymizedEstimator(
+            RandomForestClassifier(20, random_state=0),
+            guarantees=[hm.KAnonymity(k=K)],
+            quasi_identifiers=["a", "b"],
+            by_heart=by_heart,
+        )
+        model.fit(rows, y)
+    assert told[1.0] < 0.8 * told[0.0]

@@ -110,6 +110,13 @@ def test_who_learns_by_heart_tells_more_than_who_does_not():
     assert neighbours > 0.1 > plain
 
 
+def test_only_members_of_both_halves_are_told_from_others():
+    of = judge(KNeighborsClassifier(1))
+    everyone = np.arange(400)
+    pairs = [(everyone, everyone.copy())]
+    assert known_of_parts(of, POINTS, CLASSES, LABELS, pairs=pairs).by_heart == 0
+
+
 def test_where_all_columns_are_written_nothing_is_known_by_heart():
     points = np.array([ROWS[each == CLASSES].mean(axis=0) for each in range(10)])
     found = known(KNeighborsClassifier(1), points=points, depends=np.ones(3, dtype=bool))

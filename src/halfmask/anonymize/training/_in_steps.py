@@ -127,7 +127,7 @@ def retrain_in_steps(
     )
     judged = _judged(_likeliest(lessons, by_heart))
     if exchange and by_heart > 0:
-        judged += _judged(_distinct(_exchanged(_in_order(judged, by_heart)[:EXCHANGED])))
+        judged += _judged(list(_exchanged(_in_order(judged, by_heart)[:EXCHANGED])))
     won, model = _trained(_in_order(judged, by_heart))
     return Retrained(
         classes=won.classes,
@@ -188,8 +188,8 @@ def _lessons(classes: Classes, seed: int, *, scatter: bool) -> Iterator[Lesson]:
         yield lesson(name, REPRESENTATIVES[name](rows))
     if classes.led.by_others:
         return  # what other columns part isn't taken together: they reach the model anyway
+    partition = classes.anonymizer.plan_.partition
     for price in PRICES:
-        partition = classes.anonymizer.plan_.partition
         groups = coarser(partition, rows.classes, classes.guide, price=price)
         if groups is None:
             return

@@ -25,8 +25,8 @@ __all__ = [
     "Pairs",
     "guides_of_parts",
     "known_of_parts",
+    "label_counts",
     "parts_of",
-    "rarest",
     "with_fewer",
 ]
 
@@ -62,7 +62,7 @@ class Known:
 def parts_of(judge: Judge, parts: int) -> list[NDArray[np.int64]]:
     """Return the places of parts of the rows, alike in labels as far as each has enough rows."""
     splitter: Any = KFold(parts, shuffle=True, random_state=judge.seed)
-    if is_classifier(judge.estimator) and rarest(judge.labels, most=True) >= parts:
+    if is_classifier(judge.estimator) and label_counts(judge.labels).max() >= parts:
         splitter = StratifiedKFold(parts, shuffle=True, random_state=judge.seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a label of fewer rows than parts is missing from some
@@ -70,10 +70,10 @@ def parts_of(judge: Judge, parts: int) -> list[NDArray[np.int64]]:
         return [held for _, held in split][::-1]  # the rest of the first fold learns first
 
 
-def rarest(labels: NDArray[Any], *, most: bool = False) -> int:
-    """Return how many rows the rarest label has, or the one that most have."""
-    counts = np.unique(labels, return_counts=True)[1]
-    return int(counts.max() if most else counts.min())
+def label_counts(labels: NDArray[Any]) -> NDArray[np.int64]:
+    """Return how many rows each label has."""
+    counts: NDArray[np.int64] = np.unique(labels, return_counts=True)[1]
+    return counts
 
 
 def with_fewer(estimator: Any) -> Any:  # noqa: ANN401 # scikit-learn ships no types
@@ -109,7 +109,8 @@ def known_of_parts(
     labels
         The labels that are learned, (rows,).
     pairs
-        For each model the places that it learns, and those that it is asked about.
+        For each model the places that it learns, and those that it is asked about. Of those that it
+        learns itself it tells nothing.
 
     Notes
     -----
@@ -128,7 +129,7 @@ def known_of_parts(
             return Known(score=-np.inf, by_heart=1.0)
         wrong, unsure = _asked(judge, model, other)
         losses.append(wrong)
-        if own is not other and not judge.depends.all():  # else no row can be told in its class
+        if not (np.array_equal(own, other) or judge.depends.all()):  # else none can be told
             learned.append(_asked(judge, model, own)[1])
             others.append(unsure)
     score = judge.score(float(np.concatenate(losses).mean()))
@@ -171,11 +172,12 @@ def guides_of_parts(judge: Judge, parts: list[NDArray[np.int64]]) -> NDArray[np.
     What is learned of a part with such a guide knows nothing of the labels of the others. ``None``
     where a part has a label of fewer than two rows, or lacks one, or can't be learned.
     """
-    known = len(np.unique(judge.labels))
+    known = len(label_counts(judge.labels))
     found: NDArray[np.float64] | None = None
     for places in parts:
         rows, labels = judge.encoded[places], judge.labels[places]
-        if rarest(labels) < 2 or len(np.unique(labels)) < known:
+        counts = label_counts(labels)
+        if counts.min() < 2 or len(counts) < known:
             return None
         try:
             said = cross_fitted(judge.estimator, rows, labels, folds=FOLDS, seed=judge.seed)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone, is_classifier
 
-from halfmask.anonymize.training._parts import parts_of, rarest
+from halfmask.anonymize.training._parts import label_counts, parts_of
 from halfmask.anonymize.training._recount import count_again
 
 if TYPE_CHECKING:
@@ -156,7 +156,8 @@ class Judge:
 
         Where all that a model sees is shared by a class it can't know a row by heart.
         """
-        if self.depends.all() or (is_classifier(self.estimator) and rarest(self.labels) < 2):
+        single = is_classifier(self.estimator) and label_counts(self.labels).min() < 2
+        if self.depends.all() or single:
             return list(trials)
         halves = parts_of(self, 2)
         gaps, errors = [], []

@@ -499,6 +499,14 @@ def test_what_cannot_be_promised_stays_as_it_is(n, target, says):
     assert says in minimizer.sentence
 
 
+def test_how_many_rows_are_needed_is_said_of_shares_only():
+    # R2 and a score of one's own aren't shares: no number of rows that agree makes them sure.
+    rows = np.random.default_rng(0).normal(size=(50, 1))
+    model = Minimizer(lambda each: 2.5 * each[:, 0], target_accuracy=1.0 - 1e-9, seed=0).fit(rows)
+    assert model.generalizations_.as_they_are == ("x0",)
+    assert "validation rows" not in model.sentence
+
+
 # --- a value ---
 
 

@@ -43,11 +43,14 @@ def test_the_readme_example_makes_a_verified_release(page_at, at_the_root):
 
     names, said = _run(page)
 
-    assert [len(block.splitlines()) for block in page.blocks("python")] == [12, 16]
+    assert [len(block.splitlines()) for block in page.blocks("python")] == [12, 17]
     assert said.splitlines()[0] == "k-anonymity {'k': 10} reached: 10.0"
     shown = next(it for it in page.blocks("") if it.startswith("accuracy"))
     assert said.splitlines()[-3] == "True"
     assert said.splitlines()[-1] == shown.splitlines()[-1]
+    accuracies = [re.findall(r"0\.\d+", lines.splitlines()[-2]) for lines in (said, shown)]
+    for found, told in zip(*accuracies, strict=True):
+        assert float(found) == pytest.approx(float(told), abs=0.01)
     assert halfmask.verify(at_the_root / "out" / "adult").rows == 48_842
     assert "unique rows after: 0" in said
     assert names["release"].rows["out"] == 48_842  # type: ignore[attr-defined] # a release

@@ -24,7 +24,7 @@ from halfmask.anonymize._minimizer_feature import Feature
 from halfmask.anonymize._minimizer_model import Asked, Palette
 from halfmask.anonymize._minimizer_promise import Judges, Promise, promised
 from halfmask.anonymize._minimizer_rows import as_table, rewritten
-from halfmask.anonymize._minimizer_score import score_of
+from halfmask.anonymize._minimizer_score import Right, score_of
 from halfmask.anonymize._minimizer_search import Search
 from halfmask.data import Column, to_polars
 
@@ -116,13 +116,13 @@ class Minimizer(
     for classification (Clopper-Pearson), approximate for R2 and for scores of your own. Nothing is
     promised for people who come from elsewhere, nor about privacy: coarser is less, not anonymous.
 
-    **Edge cases.** With few rows nothing can be promised, and everything stays as it is; the
-    sentence says how many are needed. A feature with a single value stays as it is. Missing cells
-    are an answer of their own. A number outside of the fitted range takes the nearest one; for a
-    category that the fit never saw see ``unseen``: it passes in a feature that stays as it is, and
-    doesn't matter in one that isn't needed. Frames given to ``transform`` needn't
-    have the columns that aren't needed. ``clone`` keeps the fitted model. A function that answers
-    numbers which aren't whole is a regression.
+    **Edge cases.** With few rows nothing can be promised: by agreement everything stays as it is,
+    and the sentence says how many are needed; other scores miss the target. A feature with a single
+    value stays as it is. Missing cells are an answer of their own. A number outside of the fitted
+    range takes the nearest one; for a category that the fit never saw see ``unseen``: it passes in
+    a feature that stays as it is, and doesn't matter in one that isn't needed. Frames given to
+    ``transform`` needn't have the columns that aren't needed. ``clone`` keeps the fitted model. A
+    function that answers numbers which aren't whole is a regression.
 
     Examples
     --------
@@ -222,7 +222,7 @@ class Minimizer(
             error=1 - self.confidence,
             certain=self.scoring == "agreement",
         )
-        self._keep(promise, features, palette)
+        self._keep(promise, features, palette, share=isinstance(score, Right))
         return self
 
     @property
@@ -355,7 +355,9 @@ class Minimizer(
             )
         return truth
 
-    def _keep(self, promise: Promise, features: Sequence[Feature], palette: Palette) -> None:
+    def _keep(
+        self, promise: Promise, features: Sequence[Feature], palette: Palette, *, share: bool
+    ) -> None:
         """Set what was learned."""
         targets = promise.step.targets
         moved = {f.index: f for f in features if (targets[f.index] != f.untouched).any()}
@@ -374,6 +376,7 @@ class Minimizer(
             promise,
             target=self.target_accuracy,
             confidence=self.confidence,
+            share=share,
         )
 
     def _completed(self, X: Any) -> Any:  # noqa: ANN401

@@ -123,8 +123,20 @@ def _groups(feature: Feature, target: NDArray[np.int64]) -> list[Part]:
     return parts
 
 
-def sentence(found: Generalizations, promise: Promise, *, target: float, confidence: float) -> str:
-    """Say what was found and how sure it is, without a value of a row."""
+def sentence(
+    found: Generalizations, promise: Promise, *, target: float, confidence: float, share: bool
+) -> str:
+    """Say what was found and how sure it is, without a value of a row.
+
+    Parameters
+    ----------
+    found, promise
+        What was found, and what is promised of it.
+    target, confidence
+        As they were asked for.
+    share
+        Whether the score is a share of rows: then how many are needed can be said.
+    """
     needless, kept = len(found.not_needed), len(found.as_they_are)
     before = sum(feature.bits_before for feature in found)
     after = sum(feature.bits_after for feature in found)
@@ -139,7 +151,7 @@ def sentence(found: Generalizations, promise: Promise, *, target: float, confide
             f"{promise.value:.4f}, at least {promise.bound:.4f} with {confidence:.0%} "
             f"confidence; the target was {target:g}."
         )
-    least = least_rows(target, 1 - confidence)
+    least = least_rows(target, 1 - confidence) if share else None
     if least is not None and promise.rows < least:
         return said + (
             f"It takes {least} validation rows at least to be sure of a share of {target:g}; "

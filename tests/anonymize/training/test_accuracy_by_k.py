@@ -13,7 +13,13 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.tree import DecisionTreeClassifier
 
 from halfmask._errors import GuaranteeNotMetError, ParameterError
-from halfmask.anonymize.training import AccuracyByK, AnonymizedEstimator, KCost, accuracy_by_k
+from halfmask.anonymize.training import (
+    AccuracyByK,
+    AnonymizedEstimator,
+    KCost,
+    accuracy_by_k,
+    guidance,
+)
 from halfmask.guarantees import DistinctLDiversity, KAnonymity
 
 RNG = np.random.default_rng(0)
@@ -72,6 +78,9 @@ def test_guides_that_are_given_are_cut_like_the_rows():
     found = accuracy_by_k(of(guide=["labels", X[:, 0]]), X, Y, ks=[10])
     assert found.costs[0].score > 0.7
     assert accuracy_by_k(of(guide=Y), X, Y, ks=[10]).costs[0].score > 0.7
+    made = guidance(Y, LogisticRegression(), X, Y, recoded=np.ones(2, dtype=bool), folds=2, seed=0)
+    by_guidance = accuracy_by_k(of(guide=[made, X[:, 0]]), X, Y, ks=[10])
+    assert by_guidance == accuracy_by_k(of(guide=[Y, X[:, 0]]), X, Y, ks=[10])
 
 
 def test_a_k_that_rows_cant_keep_is_impossible():

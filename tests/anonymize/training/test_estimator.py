@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -21,7 +23,12 @@ from halfmask._errors import (
     ParameterError,
     SchemaError,
 )
-from halfmask.anonymize.training import REPRESENTATIVES, AnonymizedEstimator
+from halfmask.anonymize.training import (
+    REPRESENTATIVES,
+    AnonymizedEstimator,
+    _estimator,
+    _retraining,
+)
 
 K = [hm.KAnonymity(k=10)]
 
@@ -82,6 +89,45 @@ def test_guarantees_on_the_label_hold_while_classes_grow():
     alone = AnonymizedEstimator(LogisticRegression(), guarantees=K).fit(rows, y)
     cells = alone.anonymizer_.cells_
     assert any(len(set(y[cells == cell])) == 1 for cell in np.unique(cells))
+
+
+@pytest.mark.parametrize(
+    "as_labels", [np.asarray, lambda y: y.astype(float), lambda y: y.astype(object)]
+)
+def test_closeness_of_numeric_labels_goes_by_their_size(as_labels):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(600, 2))
+    y = np.clip(np.round(4 * rows[:, 0] + rng.normal(size=600) + 7), 1, 12).astype(int)
+    promised = [hm.KAnonymity(k=10), hm.TCloseness(t=0.25, column="label", distance="ordered")]
+    model = AnonymizedEstimator(
+        LinearRegression(), guarantees=promised, guide="labels", representative="centroid"
+    ).fit(rows, as_labels(y))
+    values = np.unique(y)
+    whole = np.array([(y == value).mean() for value in values])
+    farthest = max(
+        np.abs(np.cumsum(np.array([(y[inside] == v).mean() for v in values]) - whole)).sum()
+        / (len(values) - 1)
+        for inside in (model.anonymizer_.cells_ == cell for cell in set(model.anonymizer_.cells_))
+    )
+    assert farthest == pytest.approx(model.judgements_[1].achieved)
+    assert 0.05 < farthest <= 0.25
+
+
+def test_labels_that_miss_a_guarantee_leave_no_model(monkeypatch):
+    def careless(*given, **more):
+        found = real(*given, **more)
+        return replace(found, labels=np.zeros_like(found.labels))
+
+    real = _retraining.retrain
+    rows, y = people()
+    promised = [*K, hm.DistinctLDiversity(l=2, column="label")]
+    model = AnonymizedEstimator(
+        LogisticRegression(), guarantees=promised, representative="centroid"
+    ).fit(rows, y)
+    monkeypatch.setattr(_estimator, "retrain", careless)
+    with pytest.raises(hm.GuaranteeNotMetError, match="miss DistinctLDiversity"):
+        model.fit(rows, y)
+    assert not hasattr(model, "model_")
 
 
 def test_a_model_of_anonymized_people_keeps_most_of_its_accuracy():

@@ -69,6 +69,32 @@ def test_one_that_is_made_is_kept_and_its_length_is_judged():
         guided(Guidance(said=made.said, alone=made.said[1:]))
 
 
+@pytest.mark.parametrize("recoded", [FIRST, BOTH])
+def test_only_what_never_learned_a_row_is_crossed(recoded):
+    assert guided("cross-fitted", recoded).crossed
+    assert guided(["cross-fitted"], recoded).crossed
+    assert guided(guided("cross-fitted", recoded), recoded).crossed
+    for guide in (
+        "fitted",
+        "labels",
+        Y,
+        ["cross-fitted", "labels"],
+        LinearRegression().fit(ROWS, Y),
+    ):
+        made = guided(guide, recoded)
+        assert not made.crossed
+        assert not guided(made, recoded).crossed
+
+
+def test_it_can_be_had_of_some_rows():
+    made, some = guided("cross-fitted"), np.array([5, 2])
+    part = made.of(some)
+    assert np.array_equal(part.said, made.said[some])
+    assert np.array_equal(part.alone, made.alone[some])
+    assert part.crossed
+    assert guided("labels").of(some).alone is None
+
+
 def test_it_is_the_same_each_time_and_shows_no_numbers():
     assert np.array_equal(guided("cross-fitted").alone, guided("cross-fitted").alone)
     assert repr(guided("labels")) == "Guidance(3000 rows, alone=False)"

@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import halfmask as hm
 from halfmask._errors import ParameterError, SchemaError
-from halfmask.anonymize.training import AnonymizedEstimator, _estimator, _in_steps
+from halfmask.anonymize.training import AnonymizedEstimator, _estimator, _in_steps, guidance
 from halfmask.anonymize.training._encoding import as_table
 from halfmask.anonymize.training._exchanged import exchanged
 from halfmask.anonymize.training._in_steps import Lesson, _in_order, _trained
@@ -335,10 +335,18 @@ def test_exchanged_labels_are_judged_by_what_never_saw_the_other_half(monkeypatc
 
 
 def test_a_guide_that_may_have_learned_the_rows_exchanges_no_labels():
-    model, _, _ = fitted(RandomForestClassifier(20, random_state=0), guide="fitted")
-    assert not any("exchanged" in name for name in model.trials_)
-    model, _, _ = fitted(RandomForestClassifier(20, random_state=0))
+    forest = RandomForestClassifier(20, random_state=0)
+    model, rows, y = fitted(forest)
     assert any("exchanged" in name for name in model.trials_)
+    encoded, recoded = model.encode(rows), model.encoder_.depends_
+    crossed, learned = (
+        guidance(guide, forest, encoded, y, recoded=recoded, folds=3, seed=0)
+        for guide in ("cross-fitted", "fitted")
+    )
+    for guide in ("fitted", learned):
+        found, _, _ = fitted(forest, guide=guide)
+        assert not any("exchanged" in name for name in found.trials_)
+    assert fitted(forest, guide=crossed)[0].trials_ == model.trials_
 
 
 def test_the_dearer_it_is_the_less_a_model_tells_of_its_rows(monkeypatch):

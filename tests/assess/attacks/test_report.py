@@ -23,6 +23,26 @@ def test_the_worst_is_the_highest_bound_among_those_that_say_something(finding_o
     assert report_of(failed).worst is None
 
 
+def test_the_worst_is_judged_by_its_measures_scale(finding_of, report_of):
+    # 0.004 above nothing of one false positive in a thousand is much, 0.02 of an accuracy isn't.
+    accuracy, rare = (
+        finding_of("a/accuracy", 5100, 9000),
+        finding_of("a/rare", 5070, 9000, scale=0.1),
+    )
+    assert (accuracy.verdict, rare.verdict) == ("resisted", "broken")
+    assert accuracy.excess_high > rare.excess_high
+    assert report_of(accuracy, rare).worst is rare
+
+
+def test_a_report_is_replaced_only_if_that_is_allowed(mixed, tmp_path):
+    files = {"where": tmp_path / "attacks.json", "picture": tmp_path / "attacks.svg"}
+    mixed.write(**files)
+    with pytest.raises(ReleaseError, match="exists"):
+        mixed.write(**files)
+    mixed.write(**files, overwrite=True)
+    assert json.loads(files["where"].read_text())["seed"] == mixed.seed
+
+
 def test_a_report_counts_its_verdicts(mixed):
     assert repr(mixed) == "AttackReport(1 resisted, 1 broken, 1 INVALID, 1 skipped)"
 

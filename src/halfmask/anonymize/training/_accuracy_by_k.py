@@ -13,6 +13,7 @@ from halfmask._errors import GuaranteeNotMetError, ParameterError
 from halfmask._progress import silent
 from halfmask._validation import integer_at_least
 from halfmask.anonymize.training._encoding import Encoding, as_table
+from halfmask.anonymize.training._guidance import Guidance
 from halfmask.anonymize.training._rows import taken
 from halfmask.guarantees import KAnonymity
 
@@ -180,6 +181,8 @@ def _guide_of(guide: Any, places: NDArray[np.int64]) -> Any:  # noqa: ANN401 # m
     """Return the guide of some of the rows: predictions are given row by row."""
     if isinstance(guide, list | tuple):
         return [_guide_of(each, places) for each in guide]
+    if isinstance(guide, Guidance):
+        return guide.of(places)
     if isinstance(guide, str) or hasattr(guide, "predict") or callable(guide):
         return guide
     return np.asarray(guide)[places]

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from halfmask._errors import ColumnNotFoundError, SchemaError
+import numpy as np
+import polars as pl
+
+from halfmask._errors import ColumnNotFoundError, ParameterError, SchemaError
 from halfmask.anonymize._anonymizer import Anonymizer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import polars as pl
+    from numpy.typing import NDArray
 
     from halfmask.anonymize.training._partitions import Led
     from halfmask.data import Hierarchy, HierarchyRule, Kind
     from halfmask.guarantees import Guarantee
 
-__all__ = ["Anonymizing", "names_of", "numbers_are_there", "parted_by"]
+__all__ = ["Anonymizing", "judged", "labels_column", "names_of", "numbers_are_there", "parted_by"]
 
 Given = TypeVar("Given")
 
@@ -59,6 +62,32 @@ class Anonymizing:
         if given is None or not led.by_others:
             return given
         return {name: value for name, value in given.items() if name in self.names}
+
+
+def judged(
+    table: pl.DataFrame, labels: NDArray[Any], name: str, guarantees: Sequence[Guarantee]
+) -> pl.DataFrame:
+    """Return a table with the labels beside it, where a guarantee judges them.
+
+    Raises
+    ------
+    ParameterError
+        If a column has their name.
+    """
+    if name not in {guarantee.column for guarantee in guarantees}:
+        return table
+    if name in table.columns:
+        raise ParameterError(
+            f"A guarantee judges y as {name!r}, and a column has that name too.",
+            hint="Pass another name as label.",
+        )
+    return table.with_columns(labels_column(name, labels))
+
+
+def labels_column(name: str, labels: NDArray[Any]) -> pl.Series:
+    """Return labels as guarantees order them: numbers by size, all else as text."""
+    values = np.asarray(labels.tolist()) if labels.dtype == object else labels
+    return pl.Series(name, values if values.dtype.kind in "iuf" else values.astype(str))
 
 
 def names_of(quasi_identifiers: Sequence[str | int] | None, columns: list[str]) -> list[str]:

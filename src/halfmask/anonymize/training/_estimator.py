@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import polars as pl
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier, is_regressor
 from sklearn.utils import TransformerTags, get_tags
 from sklearn.utils.metaestimators import available_if
@@ -15,17 +14,19 @@ from halfmask._errors import ParameterError, SchemaError
 from halfmask._validation import fraction, integer_at_least
 from halfmask.anonymize.training._anonymizing import (
     Anonymizing,
+    judged,
+    labels_column,
     names_of,
     numbers_are_there,
     parted_by,
 )
 from halfmask.anonymize.training._discreet import Discreet
 from halfmask.anonymize.training._encoding import Encoding, as_table, columns_match
-from halfmask.anonymize.training._guidance import crossed, guidance
+from halfmask.anonymize.training._guidance import guidance
 from halfmask.anonymize.training._guides import of_labels
 from halfmask.anonymize.training._in_steps import retrain_in_steps
 from halfmask.anonymize.training._partitions import partitions
-from halfmask.anonymize.training._recount import labels_known
+from halfmask.anonymize.training._recount import judge_again, labels_known
 from halfmask.anonymize.training._representatives import CHOSEN, representative_named
 from halfmask.anonymize.training._retraining import Classes, Retrained, retrain
 from halfmask.anonymize.training._stepwise import answers_in_steps
@@ -33,6 +34,7 @@ from halfmask.anonymize.training._stepwise import answers_in_steps
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import polars as pl
     from numpy.typing import ArrayLike, NDArray
 
     from halfmask.anonymize._method import Method
@@ -73,23 +75,26 @@ class AnonymizedEstimator(
     guide
         What leads the classes: ``"cross-fitted"`` (models of the same kind, each asked about rows
         that it didn't see), ``"fitted"`` (one model of all rows: the paper), ``"labels"``, a fitted
-        model or callable on encoded rows, predictions (rows,) or (rows, outputs), or a list of any
-        of these, which then lead together. Where the estimator is cloned (searches, accuracy by k)
-        a fitted model must be in a ``sklearn.frozen.FrozenEstimator``.
+        model or callable on encoded rows, predictions (rows,) or (rows, outputs), a
+        :class:`Guidance`, or a list of any of these, which then lead together. Where the estimator
+        is cloned (searches, accuracy by k) a fitted model must be in a
+        ``sklearn.frozen.FrozenEstimator``.
     method
         How classes are found; ``None``: :class:`Guided`, with ``"chosen"`` in several ways.
     representative
         What a class is written as: ``"centroid"``, ``"typical"``, ``"box"``, ``"median"``,
         ``"unconfounded"``, ``"record"`` (the paper's), ``"nearest-prediction"``, or ``"chosen"``:
-        those that suit are tried, on several partitions, the best of them are refined by what
-        retrained models lack, and those win whose model agrees best with the labels of the rows as
-        they were; of equals, those whose model knows least by heart. Networks learn most from
-        refined points. With models of splits nothing is refined: labels lead too, and where columns
-        that aren't recoded reach the model they are cut too, values are scattered among classes, or
-        labels are exchanged between rows of a class, each class's counts kept.
+        those that suit are tried, on several partitions, ``"unconfounded"`` and ``"centroid"`` are
+        refined by what retrained models lack, and those win whose model agrees best with the labels
+        of the rows as they were; of equals, those whose model knows least by heart. Networks learn
+        most from refined points. With models of splits nothing is refined: labels lead too, and
+        where columns that aren't recoded reach the model they are cut too, and unless ``by_heart``
+        is 0 values are scattered among classes, or labels exchanged between rows of a class, each
+        class's counts kept. Nearest neighbours count as models of splits.
     by_heart
         With models of splits and ``"chosen"``: what is taken off a score, 0 to 1, for each point by
-        which an attack tells learned rows from others. With 0 only accuracy counts.
+        which an attack tells learned rows from others: true positives less false ones, at the best
+        threshold. With 0 only accuracy counts.
     encoder
         Makes numbers of rows, as the model sees them; ``None``: numbers to mean 0 and deviation 1,
         a column for each category. What it learns (means, deviations, names of categories) is
@@ -99,14 +104,18 @@ class AnonymizedEstimator(
     folds
         Into how many parts the rows are cut for a cross-fitted guide.
     hierarchies, kinds, max_suppression_fraction
-        As in :class:`Anonymizer`. A suppressed row takes no part in the training.
+        As in :class:`Anonymizer`. A suppressed row isn't given to ``model_``; guide and encoder
+        have learned from it.
     label, seed
-        The name under which guarantees judge ``y``; what folds are drawn from.
+        The name under which guarantees judge ``y``, numbers by their size; what folds, halves and
+        scattered values are drawn from, though not what the estimator draws.
 
     Attributes
     ----------
     model_
-        The retrained model. It has seen no row as it was.
+        The retrained model. In place of quasi-identifiers it was given its class's point, which
+        with ``"record"`` is a person's; other columns and labels are the rows'. A model that keeps
+        rows (neighbours, support vectors) holds these.
     anonymizer_, encoder_ : Anonymizer, Encoding
         The fitted classes and encoder. They hold values: they belong at home.
     points_ : ndarray of shape (n_classes, n_columns_of_quasi_identifiers)
@@ -118,8 +127,9 @@ class AnonymizedEstimator(
         alone"``: what a guide says on average over other columns; ``"wider"`` stands for a larger
         ``least_gain``, ``"to the end"`` for none, ``"by other columns too"`` for what was cut.
     trials_ : dict of str to float
-        The accuracy or R² of the best that were tried, on rows as they were; where other columns
-        let a model know them by heart, on those that it didn't learn.
+        The accuracy or R² of the best that were tried, on rows as they were. Where other columns
+        let a model know them by heart: with models of splits on those that it didn't learn, else
+        less what one of half the rows gains by having learned them, on the partition that won.
     judgements_ : list of Judgement
         What each guarantee achieves.
     classes_ : ndarray
@@ -129,7 +139,7 @@ class AnonymizedEstimator(
     ------
     GuaranteeNotMetError
         If the rows, all in one class, miss a guarantee, or classes counted again in what the model
-        is given don't keep k.
+        is given do.
 
     See Also
     --------
@@ -139,13 +149,14 @@ class AnonymizedEstimator(
     Notes
     -----
     **Guarantees.** In the matrix that the model is trained on all columns that depend on a
-    quasi-identifier form classes that keep every guarantee, counted again there. It is a promise
-    about those columns: whoever knows other columns of somebody may still find the row (linking by
-    what isn't recoded), and no promise bounds what the model says of its training rows: attack it.
+    quasi-identifier form classes that keep every guarantee, counted again there with the labels
+    that the model is given. It is a promise about those columns: whoever knows other columns of
+    somebody may still find the row (linking by what isn't recoded), and no promise bounds what the
+    model says of its training rows: attack it.
 
     **Edge cases.** Points are synthetic, except ``"record"`` and ``"nearest-prediction"``, which
-    are somebody's. Choosing and refining use of retrained models' answers about rows as they were
-    one number a class, the mean over its rows, and one for all; the attacks judge what that tells.
+    are somebody's. Choosing compares retrained models' answers about rows as they were; refining
+    uses their mean over each class, for each output and round; the attacks judge what that tells.
 
     After Goldsteen et al., "Anonymizing machine learning models" (2020), with what stands in
     docs/explanation/training-on-protected-people.md.
@@ -228,14 +239,14 @@ class AnonymizedEstimator(
         )
         several = representative_named(self.representative) == CHOSEN
         in_steps = several and answers_in_steps(self.estimator, encoded, labels, seed=self.seed)
-        judged = self._judged(table, labels)
+        beside = judged(table, labels, self.label, self.guarantees)
         by_others = in_steps and not self.max_suppression_fraction  # none is left out for those
         others = self.encoder_.reaching(X) if by_others else []
-        parted = parted_by(judged, names, others, self.guarantees)
+        parted = parted_by(beside, names, others, self.guarantees)
         anonymizing = self._anonymizing(names, parted)
         tried = [
             Classes.of(
-                anonymizing.led_by(led).fit(judged, led.guide),
+                anonymizing.led_by(led).fit(beside, led.guide),
                 estimator=self.estimator,
                 encoding=self.encoder_,
                 encoded=encoded,
@@ -253,11 +264,10 @@ class AnonymizedEstimator(
             )
         ]
         self._keep(
-            retrain_in_steps(
-                tried, by_heart=self.by_heart, exchange=crossed(self.guide), seed=self.seed
-            )
+            retrain_in_steps(tried, by_heart=self.by_heart, exchange=led_by.crossed, seed=self.seed)
             if in_steps
-            else retrain(tried, self.representative, steps=self.refinements)
+            else retrain(tried, self.representative, steps=self.refinements),
+            beside,
         )
         if is_classifier(self.estimator):
             # As the model says them: a label that only suppressed rows have is none of them.
@@ -266,7 +276,11 @@ class AnonymizedEstimator(
             )
         return self
 
-    def _keep(self, best: Retrained) -> None:
+    def _keep(self, best: Retrained, beside: pl.DataFrame) -> None:
+        columns = dict(zip(beside.columns, beside.filter(best.classes.kept), strict=True))
+        columns[self.label] = labels_column(self.label, best.labels)
+        written = best.points[best.classes.rows.classes]
+        judge_again(written, columns, guarantees=best.classes.anonymizer.guarantees)
         self.anonymizer_ = best.classes.anonymizer
         self.judgements_ = self.anonymizer_.judgements_
         self.led_by_ = best.classes.name
@@ -383,15 +397,3 @@ class AnonymizedEstimator(
             kinds=self.kinds,
             max_suppression_fraction=self.max_suppression_fraction,
         )
-
-    def _judged(self, table: pl.DataFrame, labels: NDArray[Any]) -> pl.DataFrame:
-        """Return the table with the labels beside it, where a guarantee judges them."""
-        columns = {guarantee.column for guarantee in self.guarantees if guarantee.column}
-        if self.label not in columns:
-            return table
-        if self.label in table.columns:
-            raise ParameterError(
-                f"A guarantee judges y as {self.label!r}, and a column has that name too.",
-                hint="Pass another name as label.",
-            )
-        return table.with_columns(pl.Series(self.label, labels.astype(str)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from halfmask.anonymize.training._guides import cross_fits, guide_values, predic
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Guidance", "crossed", "guidance"]
+__all__ = ["Guidance", "guidance"]
 
 #: How many other rows lend each row their other columns.
 LENDERS = 8
@@ -30,6 +30,8 @@ class Guidance:
         What it says of each row's quasi-identifiers alone, (rows, outputs): the mean over other
         columns as the population has them. ``None`` where there are no other columns, or where the
         guide can't be asked: predictions that were given, labels.
+    crossed
+        Whether nothing that was asked about a row had learned from it.
 
     Notes
     -----
@@ -41,6 +43,12 @@ class Guidance:
 
     said: NDArray[np.float64]
     alone: NDArray[np.float64] | None = None
+    crossed: bool = False
+
+    def of(self, places: NDArray[np.int64]) -> Guidance:
+        """Return what it says of some of the rows."""
+        alone = None if self.alone is None else self.alone[places]
+        return replace(self, said=self.said[places], alone=alone)
 
     def __repr__(self) -> str:
         return f"Guidance({len(self.said)} rows, alone={self.alone is not None})"
@@ -75,7 +83,7 @@ def guidance(
         alone = guide.alone
         if alone is not None:
             alone = guide_values(alone, estimator, rows, y, folds=folds, seed=seed)
-        return Guidance(said=said, alone=alone)
+        return replace(guide, said=said, alone=alone)
     if isinstance(guide, list | tuple) and guide:
         parts = [
             guidance(each, estimator, rows, y, recoded=recoded, folds=folds, seed=seed)
@@ -91,13 +99,9 @@ def guidance(
         guide = clone(estimator).fit(rows, y)
     said = guide_values(guide, estimator, rows, y, folds=folds, seed=seed)
     if recoded.all() or not (hasattr(guide, "predict") or callable(guide)):
-        return Guidance(said=said)
+        crossed = isinstance(guide, str) and guide == "cross-fitted"
+        return Guidance(said=said, crossed=crossed)
     return Guidance(said=said, alone=lenders.mean(guide, np.arange(len(rows))))
-
-
-def crossed(guide: object) -> bool:
-    """Return whether a guide hasn't learned from the rows that it is asked about."""
-    return isinstance(guide, Guidance) or (isinstance(guide, str) and guide == "cross-fitted")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,13 +140,14 @@ def _crossed(
         if said is None or alone is None:
             said, alone = np.empty((len(y), part.shape[1])), np.empty((len(y), part.shape[1]))
         said[held], alone[held] = part, lenders.mean(model, held)
-    return Guidance(said=np.asarray(said), alone=alone)
+    return Guidance(said=np.asarray(said), alone=alone, crossed=True)
 
 
 def _together(parts: list[Guidance]) -> Guidance:
     """Return guides that lead together; one that can't say it of parts says it of rows."""
     said = np.hstack([part.said for part in parts])
+    crossed = all(part.crossed for part in parts)
     if all(part.alone is None for part in parts):
-        return Guidance(said=said)
+        return Guidance(said=said, crossed=crossed)
     alone = [part.said if part.alone is None else part.alone for part in parts]
-    return Guidance(said=said, alone=np.hstack(alone))
+    return Guidance(said=said, alone=np.hstack(alone), crossed=crossed)

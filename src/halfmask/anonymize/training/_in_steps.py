@@ -133,6 +133,7 @@ def retrain_in_steps(
         classes=won.classes,
         model=model,
         points=won.points,
+        labels=won.labels,
         name=won.name,
         trials={_told(each, won): each.score for each in judged},
     )

@@ -7,15 +7,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from halfmask._errors import DataError, GuaranteeNotMetError
+from halfmask.guarantees import Classes, value_codes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    import polars as pl
     from numpy.typing import NDArray
 
     from halfmask.guarantees import Guarantee
 
-__all__ = ["count_again", "has_majority_label", "labels_known"]
+__all__ = ["count_again", "has_majority_label", "judge_again", "labels_known"]
+
+DEFECT = "This is a defect of halfmask: please report it."
 
 
 def count_again(written: NDArray[np.float64], *, guarantees: Sequence[Guarantee]) -> None:
@@ -29,14 +33,61 @@ def count_again(written: NDArray[np.float64], *, guarantees: Sequence[Guarantee]
     least = max([1, *(int(g.criterion().threshold) for g in guarantees if not g.column)])
     counts = np.array([len(written)])  # without columns nobody can tell any of them apart
     if written.shape[1]:
-        whole = np.dtype((np.void, written.dtype.itemsize * written.shape[1]))
-        counts = np.unique(np.ascontiguousarray(written).view(whole), return_counts=True)[1]
+        counts = np.unique(_whole(written), return_counts=True)[1]
     if counts.min() < least:
         raise GuaranteeNotMetError(
             f"In what the model would be given {int((counts < least).sum())} classes have "
             f"fewer than {least} rows.",
-            hint="This is a defect of halfmask: please report it.",
+            hint=DEFECT,
         )
+
+
+def judge_again(
+    written: NDArray[np.float64],
+    columns: Mapping[str, pl.Series],
+    *,
+    guarantees: Sequence[Guarantee],
+) -> None:
+    """Raise if rows that a model can't tell apart miss a guarantee on a column.
+
+    Parameters
+    ----------
+    written
+        What the model is given of the rows, (rows, columns that are recoded).
+    columns
+        What guarantees judge, by name: the labels as the model is given them, other columns as
+        they are.
+    guarantees
+        Those without a column are left to :func:`count_again`.
+
+    Raises
+    ------
+    GuaranteeNotMetError
+        If they do.
+    """
+    classes = np.zeros(len(written), dtype=np.int64)
+    if written.shape[1]:
+        classes = np.unique(_whole(written), return_inverse=True)[1].reshape(-1)
+    for guarantee in guarantees:
+        if guarantee.column is None:
+            continue
+        codes, n_values = value_codes(columns[guarantee.column], order=guarantee.order)
+        counted = Classes.from_codes(
+            classes, int(classes.max()) + 1, {guarantee.column: (codes, n_values)}
+        )
+        failing = guarantee.judge(counted).failing
+        if len(failing):
+            raise GuaranteeNotMetError(
+                f"In what the model would be given {len(failing)} classes miss {guarantee!r}.",
+                hint=DEFECT,
+            )
+
+
+def _whole(written: NDArray[np.float64]) -> NDArray[np.void]:
+    """Return each row as one value."""
+    whole = np.dtype((np.void, written.dtype.itemsize * written.shape[1]))
+    rows: NDArray[np.void] = np.ascontiguousarray(written).view(whole).reshape(-1)
+    return rows
 
 
 def has_majority_label(

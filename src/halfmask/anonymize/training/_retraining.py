@@ -139,8 +139,10 @@ class Retrained:
         Trained on all rows, written by their classes' points.
     points
         Those points, (classes, columns).
+    labels
+        The labels that it was given, (rows,).
     name
-        What they are called.
+        What the points are called.
     trials
         The score of each that was tried.
     """
@@ -148,6 +150,7 @@ class Retrained:
     classes: Classes
     model: Any
     points: NDArray[np.float64] = field(repr=False)
+    labels: NDArray[Any] = field(repr=False)
     name: str
     trials: dict[str, float]
 
@@ -184,6 +187,7 @@ def retrain(tried: Sequence[Classes], representative: str, *, steps: int) -> Ret
         classes=best,
         model=won.model,
         points=won.points,
+        labels=best.judge.labels,
         name=won.name,
         trials=_scores(trials, screened),
     )
@@ -203,6 +207,7 @@ def _named(classes: Classes, representative: str) -> Retrained:
         classes=classes,
         model=model,
         points=points,
+        labels=classes.judge.labels,
         name=representative,
         trials={representative: score},
     )

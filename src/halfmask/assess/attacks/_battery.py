@@ -46,25 +46,27 @@ def attack(
     seed: int = 0,
     progress: Progress = silent,
 ) -> AttackReport:
-    """Attack a model, a released table or an encoding, and say what follows.
+    """Attack what halfmask makes, and say what follows.
 
     Parameters
     ----------
     target
-        What is protected.
+        What is protected: a model, a released table, an encoding, hashed rows, a trainer, events.
     unprotected
         The same without protection: a model of the raw rows, the raw table. Each attack is run on
         it too, and proves nothing where it doesn't succeed there.
     attacks
         Attacks or their names; ``None``: all that apply to the target.
     tolerance
-        The excess over control and baseline, in [0, 1], up to which an attack counts as resisted.
+        The excess over control and baseline, in [0, 1], up to which an attack counts as resisted;
+        scaled down where a measure is of few, such as true positives at 0.1 % false ones.
     least_power
         The excess, in [0, 1], that an attack must reach without protection; at least `tolerance`,
         or what is unprotected could count as resisting too.
     confidence
         The probability, in (0.5, 1), that *no* attack is called resisted whose excess is above the
-        tolerance: each of the findings has its share of the error (Bonferroni).
+        tolerance: each of the findings has its share of the error (Bonferroni). It is about this
+        target and which people were drawn; only bounds of single counts are exact.
     seed
         What the attacks draw from; the same seed gives the same report.
     progress

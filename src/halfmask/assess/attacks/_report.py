@@ -54,9 +54,12 @@ class AttackReport:
 
     @property
     def worst(self) -> Finding | None:
-        """The finding whose excess may be highest, of those that are valid."""
+        """The finding whose excess may be highest by its measure's scale, of those that are valid.
+
+        So one that is broken is worse than any that is resisted.
+        """
         valid = [finding for finding in self.findings if finding.verdict != "INVALID"]
-        return max(valid, key=lambda finding: finding.excess_high, default=None)
+        return max(valid, key=lambda each: each.excess_high / each.outcome.scale, default=None)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything under its name, for JSON."""
@@ -77,10 +80,23 @@ class AttackReport:
 
         return picture(self)
 
-    def write(self, where: Path, *, picture: Path | None = None) -> None:
-        """Write the numbers as JSON and, if asked, the picture as SVG; each whole or not at all."""
-        with atomic_file(where) as file:
+    def write(self, where: Path, *, picture: Path | None = None, overwrite: bool = False) -> None:
+        """Write the numbers as JSON and, if asked, the picture as SVG; each whole or not at all.
+
+        Parameters
+        ----------
+        where, picture
+            The files; their folders must be there.
+        overwrite
+            Whether files of those names may be replaced.
+
+        Raises
+        ------
+        ReleaseError
+            If a file is there and may not be replaced, or its folder isn't there.
+        """
+        with atomic_file(where, overwrite=overwrite) as file:
             file.write(json.dumps(self.to_dict(), indent=1, allow_nan=False).encode())
         if picture is not None:
-            with atomic_file(picture) as file:
+            with atomic_file(picture, overwrite=overwrite) as file:
                 file.write(self.to_svg().encode())

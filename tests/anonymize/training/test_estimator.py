@@ -113,6 +113,26 @@ def test_closeness_of_numeric_labels_goes_by_their_size(as_labels):
     assert 0.05 < farthest <= 0.25
 
 
+@pytest.mark.parametrize("distance", ["ordered", "hierarchical"])
+def test_labels_are_counted_again_by_their_hierarchy_too(distance):
+    # It knows a label that nobody has, and somebody may be suppressed whose label is rare.
+    rng = np.random.default_rng(3)
+    rows = rng.normal(size=(300, 2))
+    y = np.digitize(rows[:, 0] + rng.normal(size=300), [-2.5, 0.0, 1.0])
+    tree = hm.Hierarchy.from_rows(
+        [("0", "low"), ("1", "low"), ("2", "high"), ("3", "high"), ("9", "high")], column="label"
+    )
+    close = hm.TCloseness(t=0.3, column="label", distance=distance, hierarchy=tree)
+    model = AnonymizedEstimator(
+        LogisticRegression(),
+        guarantees=[*K, close],
+        representative="centroid",
+        max_suppression_fraction=0.1,
+    ).fit(rows, y)
+    assert [judgement.holds for judgement in model.judgements_] == [True, True]
+    assert len(set(model.anonymizer_.cells_)) > 2
+
+
 def test_labels_that_miss_a_guarantee_leave_no_model(monkeypatch):
     def careless(*given, **more):
         found = real(*given, **more)

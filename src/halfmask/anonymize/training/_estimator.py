@@ -280,9 +280,9 @@ class AnonymizedEstimator(
         columns = dict(zip(beside.columns, beside.filter(best.classes.kept), strict=True))
         columns[self.label] = labels_column(self.label, best.labels)
         written = best.points[best.classes.rows.classes]
-        judge_again(written, columns, guarantees=best.classes.anonymizer.guarantees)
-        self.anonymizer_ = best.classes.anonymizer
-        self.judgements_ = self.anonymizer_.judgements_
+        judgements = best.classes.anonymizer.judgements_
+        judge_again(written, columns, guarantees=[each.guarantee for each in judgements])
+        self.anonymizer_, self.judgements_ = best.classes.anonymizer, judgements
         self.led_by_ = best.classes.name
         self.representative_, self.points_ = best.name, best.points
         self.trials_ = best.trials

@@ -58,7 +58,8 @@ def judge_again(
         What guarantees judge, by name: the labels as the model is given them, other columns as
         they are.
     guarantees
-        Those without a column are left to :func:`count_again`.
+        As the fit restricted them to values that occur. Those without a column are left to
+        :func:`count_again`.
 
     Raises
     ------

@@ -1,11 +1,12 @@
 """Reproduces "Anonymizing Machine Learning Models" (Goldsteen et al. 2020), and goes on from it.
 
     python benchmarks/peers.py                                       # once: the peers' venvs
-    python benchmarks/quality/anonymizing_ml_models.py               # about two hours on two cores
+    python benchmarks/quality/anonymizing_ml_models.py               # 57 minutes, then again
     python benchmarks/quality/anonymizing_ml_models.py --quick       # under a minute, no peers
     python benchmarks/quality/anonymizing_ml_models.py --only adult nn --seeds 0 1
 
-It can be stopped and started again: what was measured with the same code and settings is not
+The whole takes more than two hours on two cores: `--budget-minutes 200`, or start it again. It can
+be stopped at any time: what was measured with the same code and settings is not
 measured twice. Progress goes to stderr; the last line of stdout is one JSON object of bars. The
 numbers, tables and figures are written to `--out`.
 """

@@ -31,6 +31,20 @@ status = main()
 sys.stderr.write(f"seen {seen}")
 sys.exit(status)
 """
+# The same, but where Python can't raise what the request becomes: while an object ends.
+LOST = KILLED.replace(
+    "        os.kill(os.getpid(), blow)\n",
+    """        class Ending:
+            def __del__(self):
+                os.kill(os.getpid(), blow)
+                for _ in range(1000):
+                    pass
+                sys.stderr.write("still here")
+
+        Ending()
+        sys.stderr.write("lost")
+""",
+)
 # A file may not grow beyond this many bytes: to the program, the disk is full.
 FULL = """
 import resource, sys
@@ -88,6 +102,16 @@ def test_asked_to_stop(start, desk, blow):
 
     assert (answer.status, answer.json["code"]) == (1, "interrupted")
     assert "CANARY" not in answer.out + answer.err
+    assert desk.names() == ["people.csv", "policy.toml"]
+
+
+@pytest.mark.parametrize("blow", ["SIGTERM", "SIGINT"])
+def test_asked_to_stop_where_nothing_can_be_raised(start, desk, blow):
+    """The request is lost in a callback, as of a weak reference, and is made again."""
+    answer = start(1, desk.folder, blow, *desk.protect("--json"), code=LOST)
+
+    assert answer.err.startswith("lostseen"), "nothing is said of what was lost"
+    assert (answer.status, answer.json["code"]) == (1, "interrupted")
     assert desk.names() == ["people.csv", "policy.toml"]
 
 

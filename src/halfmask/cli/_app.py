@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import logging
-import signal
 import sys
-import threading
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -27,6 +25,7 @@ from halfmask.cli._protect import protect
 from halfmask.cli._push import push
 from halfmask.cli._schema import schema
 from halfmask.cli._serve import serve
+from halfmask.cli._stopping import stopping_cleanly
 from halfmask.cli._vault import vault
 from halfmask.cli._verify import verify
 
@@ -107,7 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = words[: words.index("--")] if "--" in words else words
     as_json, debug = "--json" in options, "--debug" in options
     use_careful_streams()
-    with _stopping_cleanly(), nullcontext() if debug else _hushed():
+    with stopping_cleanly(), nullcontext() if debug else _hushed():
         try:
             run = typer.main.get_command(app)
             status = run.main(words, prog_name="halfmask", standalone_mode=False)
@@ -132,16 +131,3 @@ def _hushed() -> Iterator[None]:
             yield
     finally:
         logging.lastResort = last_resort
-
-
-@contextmanager
-def _stopping_cleanly() -> Iterator[None]:
-    """Let a request to end unwind as the interrupt key does: what is half written goes."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

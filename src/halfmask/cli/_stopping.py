@@ -1,0 +1,57 @@
+"""A request to stop that reaches the command, wherever Python was when it came."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["stopping_cleanly"]
+
+#: After how many seconds a request that was lost is made again: the callback has ended by then.
+AGAIN = 0.01
+
+
+@contextmanager
+def stopping_cleanly() -> Iterator[None]:
+    """Let a request to end unwind as the interrupt key does: what is half written goes.
+
+    Notes
+    -----
+    Python raises KeyboardInterrupt wherever it is. Where that is a callback (of a weak reference,
+    of an object's end, of C), nobody can catch it: it is told to ``sys.unraisablehook``, and the
+    run would go on as if nobody had asked. There it is asked for once more, by a request to end,
+    for the interrupt key may be off, as it is in the background of a shell.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    running, lock = [True], threading.Lock()
+
+    def ask() -> None:
+        with lock:
+            if running:
+                signal.raise_signal(signal.SIGTERM)
+
+    def ask_again(lost: sys.UnraisableHookArgs) -> None:
+        if not issubclass(lost.exc_type, KeyboardInterrupt):
+            told(lost)
+            return
+        again = threading.Timer(AGAIN, ask)
+        again.daemon = True
+        again.start()
+
+    terminate = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    told, sys.unraisablehook = sys.unraisablehook, ask_again
+    try:
+        yield
+    finally:
+        with lock:
+            running.clear()
+        sys.unraisablehook = told
+        signal.signal(signal.SIGTERM, terminate)

@@ -16,13 +16,25 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from halfmask.anonymize.training._encoding import Encoding
     from halfmask.anonymize.training._partitions import Led
     from halfmask.data import Hierarchy, HierarchyRule, Kind
     from halfmask.guarantees import Guarantee
 
-__all__ = ["Anonymizing", "judged", "labels_column", "names_of", "numbers_are_there", "parted_by"]
+__all__ = [
+    "Anonymizing",
+    "as_seen",
+    "judged",
+    "labels_column",
+    "names_of",
+    "numbers_are_there",
+    "parted_by",
+]
 
 Given = TypeVar("Given")
+
+#: Larger tables aren't cut by the columns that the model sees, which are copied for it.
+MOST_NUMBERS = 50_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +45,8 @@ class Anonymizing:
     ----------
     names
         The quasi-identifiers.
+    seen
+        The columns that the model sees of them.
     parted
         What classes that are parted by other columns too are parted by.
     guarantees, hierarchies, kinds, max_suppression_fraction
@@ -40,6 +54,7 @@ class Anonymizing:
     """
 
     names: Sequence[str]
+    seen: Sequence[str]
     parted: Sequence[str]
     guarantees: Sequence[Guarantee]
     hierarchies: Mapping[str, Hierarchy | HierarchyRule] | None
@@ -48,10 +63,11 @@ class Anonymizing:
 
     def led_by(self, led: Led) -> Anonymizer:
         """Return what is to be fitted."""
+        names = self.parted if led.by_others else self.seen if led.by_encoding else self.names
         return Anonymizer(
             guarantees=self.guarantees,
             method=led.method,
-            quasi_identifiers=[*(self.parted if led.by_others else self.names)],
+            quasi_identifiers=[*names],
             hierarchies=self._given(self.hierarchies, led),
             kinds=self._given(self.kinds, led),
             max_suppression_fraction=self.max_suppression_fraction,
@@ -82,6 +98,35 @@ def judged(
             hint="Pass another name as label.",
         )
     return table.with_columns(labels_column(name, labels))
+
+
+def as_seen(
+    encoding: Encoding,
+    encoded: NDArray[np.float64],
+    beside: pl.DataFrame,
+    guarantees: Sequence[Guarantee],
+) -> pl.DataFrame | None:
+    """Return what the model sees of quasi-identifiers, and beside it what guarantees judge.
+
+    Parameters
+    ----------
+    encoding
+        Tells which of its columns depend on quasi-identifiers.
+    encoded
+        The rows as the model sees them, (rows, columns).
+    beside
+        The table, with labels where a guarantee judges them.
+
+    Notes
+    -----
+    **Edge cases.** ``None`` where the model sees nothing of them, where it would be more than
+    ``MOST_NUMBERS`` numbers, and where what is judged has a name of theirs.
+    """
+    names = encoding.seen_names()
+    judges = {guarantee.column for guarantee in guarantees if guarantee.column}
+    if not names or judges.intersection(names) or len(names) * len(encoded) > MOST_NUMBERS:
+        return None
+    return encoding.seen(encoded).with_columns(beside.select(sorted(judges)))
 
 
 def labels_column(name: str, labels: NDArray[Any]) -> pl.Series:

@@ -241,6 +241,14 @@ class Encoding:
             )
         return dense
 
+    def seen_names(self) -> list[str]:
+        """Return what the columns that depend on quasi-identifiers are called in a table."""
+        return [f"column {place} as seen" for place in np.flatnonzero(self.depends_)]
+
+    def seen(self, encoded: NDArray[np.float64]) -> pl.DataFrame:
+        """Return the columns that depend on quasi-identifiers as a table to be cut by them."""
+        return pl.DataFrame(encoded[:, self.depends_], schema=self.seen_names())
+
     @staticmethod
     def _swapped(
         rows: Any,  # noqa: ANN401 # any table

@@ -5,28 +5,29 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier, is_regressor
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier
 from sklearn.utils import TransformerTags, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from halfmask._errors import ParameterError, SchemaError
-from halfmask._validation import fraction, integer_at_least
+from halfmask._errors import SchemaError
 from halfmask.anonymize.training._anonymizing import (
     Anonymizing,
+    as_seen,
     judged,
     labels_column,
     names_of,
     numbers_are_there,
     parted_by,
 )
+from halfmask.anonymize.training._checked import checked
 from halfmask.anonymize.training._discreet import Discreet
 from halfmask.anonymize.training._encoding import Encoding, as_table, columns_match
 from halfmask.anonymize.training._guidance import guidance
 from halfmask.anonymize.training._guides import of_labels
 from halfmask.anonymize.training._in_steps import retrain_in_steps
 from halfmask.anonymize.training._partitions import partitions
-from halfmask.anonymize.training._recount import judge_again, labels_known
+from halfmask.anonymize.training._recount import judge_again
 from halfmask.anonymize.training._representatives import CHOSEN, representative_named
 from halfmask.anonymize.training._retraining import Classes, Retrained, retrain
 from halfmask.anonymize.training._stepwise import answers_in_steps
@@ -83,14 +84,17 @@ class AnonymizedEstimator(
         How classes are found; ``None``: :class:`Guided`, with ``"chosen"`` in several ways.
     representative
         What a class is written as: ``"centroid"``, ``"typical"``, ``"box"``, ``"median"``,
-        ``"unconfounded"``, ``"record"`` (the paper's), ``"nearest-prediction"``, or ``"chosen"``:
+        ``"spread"``, ``"unconfounded"``, ``"record"`` (the paper's), ``"nearest-prediction"``, or
+        ``"chosen"``:
         those that suit are tried, on several partitions, ``"unconfounded"`` and ``"centroid"`` are
         refined by what retrained models lack, and those win whose model agrees best with the labels
         of the rows as they were; of equals, those whose model knows least by heart. Networks learn
-        most from refined points. With models of splits nothing is refined: labels lead too, and
-        where columns that aren't recoded reach the model they are cut too, and unless ``by_heart``
-        is 0 values are scattered among classes, or labels exchanged between rows of a class, each
-        class's counts kept. Nearest neighbours count as models of splits.
+        most from refined points. With models of splits nothing is refined: labels lead too, the
+        columns that the model sees are cut rather than the table's (unless ``hierarchies`` or
+        ``kinds`` say how), points stand at the cuts or are spread, and where columns that aren't
+        recoded reach the model they are cut too, and unless ``by_heart`` is 0 values are scattered
+        among classes, or labels exchanged between rows of a class, each class's counts kept.
+        Nearest neighbours count as models of splits.
     by_heart
         With models of splits and ``"chosen"``: what is taken off a score, 0 to 1, for each point by
         which an attack tells learned rows from others: true positives less false ones, at the best
@@ -118,6 +122,9 @@ class AnonymizedEstimator(
         rows (neighbours, support vectors) holds these.
     anonymizer_, encoder_ : Anonymizer, Encoding
         The fitted classes and encoder. They hold values: they belong at home.
+    by_encoding_ : bool
+        Whether the classes are of the columns that the model sees, rather than of the table's: then
+        ``anonymizer_`` places encoded rows.
     points_ : ndarray of shape (n_classes, n_columns_of_quasi_identifiers)
         What each class is written as.
     representative_ : str
@@ -125,7 +132,8 @@ class AnonymizedEstimator(
     led_by_ : str
         What led the classes: ``"led by rows"``, ``"led by labels"`` or ``"led by quasi-identifiers
         alone"``: what a guide says on average over other columns; ``"wider"`` stands for a larger
-        ``least_gain``, ``"to the end"`` for none, ``"by other columns too"`` for what was cut.
+        ``least_gain``, ``"to the end"`` for none, ``"by other columns too"`` and ``"by the model's
+        columns"`` for what was cut.
     trials_ : dict of str to float
         The accuracy or R² of the best that were tried, on rows as they were. Where other columns
         let a model know them by heart: with models of splits on those that it didn't learn, else
@@ -220,7 +228,7 @@ class AnonymizedEstimator(
         """
         self.__dict__.pop("model_", None)  # a fit that fails must not leave half of an older one
         labels = np.asarray(y)
-        table = self._checked(X, labels)
+        table = checked(self, X, labels)
         self.n_features_in_ = table.width
         self.__dict__.pop("feature_names_in_", None)
         if hasattr(X, "columns"):
@@ -243,10 +251,21 @@ class AnonymizedEstimator(
         by_others = in_steps and not self.max_suppression_fraction  # none is left out for those
         others = self.encoder_.reaching(X) if by_others else []
         parted = parted_by(beside, names, others, self.guarantees)
-        anonymizing = self._anonymizing(names, parted)
+        cut_as_said = self.hierarchies or self.kinds
+        in_its_columns = in_steps and not cut_as_said
+        seen = as_seen(self.encoder_, encoded, beside, self.guarantees) if in_its_columns else None
+        anonymizing = Anonymizing(
+            guarantees=self.guarantees,
+            names=names,
+            seen=self.encoder_.seen_names(),
+            parted=parted,
+            hierarchies=self.hierarchies,
+            kinds=self.kinds,
+            max_suppression_fraction=self.max_suppression_fraction,
+        )
         tried = [
             Classes.of(
-                anonymizing.led_by(led).fit(beside, led.guide),
+                anonymizing.led_by(led).fit(seen if led.by_encoding else beside, led.guide),
                 estimator=self.estimator,
                 encoding=self.encoder_,
                 encoded=encoded,
@@ -261,6 +280,7 @@ class AnonymizedEstimator(
                 several=several,
                 labels=of_labels(self.estimator, labels) if in_steps else None,
                 others=len(parted) > len(names),
+                encoding=seen is not None,
             )
         ]
         self._keep(
@@ -283,7 +303,7 @@ class AnonymizedEstimator(
         judgements = best.classes.anonymizer.judgements_
         judge_again(written, columns, guarantees=[each.guarantee for each in judgements])
         self.anonymizer_, self.judgements_ = best.classes.anonymizer, judgements
-        self.led_by_ = best.classes.name
+        self.led_by_, self.by_encoding_ = best.classes.name, best.classes.led.by_encoding
         self.representative_, self.points_ = best.name, best.points
         self.trials_ = best.trials
         self.model_ = best.model
@@ -306,13 +326,16 @@ class AnonymizedEstimator(
         ------
         SchemaError
             If a row has a category that the fit never saw, or lacks a number that classes were
-            parted by.
+            parted by; neither where classes are of the encoder's columns (``by_encoding_``).
         """
         check_is_fitted(self)
         table = as_table(X)
         encoded = self.encode(X)
         plan = self.anonymizer_.plan_
-        numbers_are_there(table, plan.quasi_identifiers, self.encoder_.quasi_identifiers)
+        if self.by_encoding_:
+            table = self.encoder_.seen(encoded)
+        else:
+            numbers_are_there(table, plan.quasi_identifiers, self.encoder_.quasi_identifiers)
         cells = plan.cells(table)
         if (cells < 0).any():
             raise SchemaError(
@@ -365,35 +388,3 @@ class AnonymizedEstimator(
         tags.transformer_tags, tags.target_tags.required = TransformerTags(), True
         tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.categorical = True
         return tags
-
-    def _checked(self, X: Any, labels: NDArray[Any]) -> pl.DataFrame:  # noqa: ANN401
-        integer_at_least(2, owner="AnonymizedEstimator", folds=self.folds)
-        integer_at_least(
-            0, owner="AnonymizedEstimator", seed=self.seed, refinements=self.refinements
-        )
-        fraction(
-            owner="AnonymizedEstimator",
-            max_suppression_fraction=self.max_suppression_fraction,
-            by_heart=self.by_heart,
-        )
-        if not (is_classifier(self.estimator) or is_regressor(self.estimator)):
-            raise ParameterError("estimator must be a classifier or a regressor.")
-        table = as_table(X)
-        labels_known(labels)
-        if labels.ndim != 1 or len(labels) != table.height:
-            raise ParameterError(
-                f"X and y must have as many rows. Got {table.height} and shape {labels.shape}."
-            )
-        if is_classifier(self.estimator) and len(np.unique(labels)) < 2:
-            raise ParameterError("y has one class only: there is nothing to learn.")
-        return table
-
-    def _anonymizing(self, names: list[str], parted: list[str]) -> Anonymizing:
-        return Anonymizing(
-            guarantees=self.guarantees,
-            names=names,
-            parted=parted,
-            hierarchies=self.hierarchies,
-            kinds=self.kinds,
-            max_suppression_fraction=self.max_suppression_fraction,
-        )

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from halfmask._errors import DataError
-from halfmask.anonymize.training._coarser import coarse_boxes, coarser, scattered
+from halfmask.anonymize.training._at_cuts import at_cuts
+from halfmask.anonymize.training._coarser import Coarser, coarse_boxes, coarser, scattered
 from halfmask.anonymize.training._exchanged import exchanged
 from halfmask.anonymize.training._parts import (
     Pairs,
@@ -18,8 +19,10 @@ from halfmask.anonymize.training._parts import (
     parts_of,
     with_fewer,
 )
+from halfmask.anonymize.training._points import medians
 from halfmask.anonymize.training._representatives import REPRESENTATIVES
 from halfmask.anonymize.training._retraining import Retrained
+from halfmask.anonymize.training._spread import spread
 from halfmask.anonymize.training._stepwise import all_or_nothing
 
 if TYPE_CHECKING:
@@ -32,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["retrain_in_steps"]
 
 #: What consists of values that occur, and means, which rows as they were seldom equal.
-TRIED = ("median", "record", "box", "typical", "centroid")
+TRIED = ("median", "spread", "box", "typical", "centroid")
 #: What a group of classes must take away of the guide's spread, to be told from others.
 PRICES = (0.03, 0.01, 0.003, 0.001)
 #: The price of groups whose other columns are scattered; how many classes share a lot, and how
@@ -185,11 +188,18 @@ def _lessons(classes: Classes, seed: int, *, scatter: bool) -> Iterator[Lesson]:
     def lesson(name: str, points: NDArray[np.float64]) -> Lesson:
         return Lesson(name=name, classes=classes, points=points, labels=labels, of_halves=labels)
 
+    partition = classes.anonymizer.plan_.partition
+    if classes.led.by_encoding:
+        values = [coding.values.to_numpy() for coding in classes.anonymizer.plan_.codings]
+        each = Coarser(group=np.arange(partition.n_cells), cut=partition.features_cut())
+        yield lesson("at the cuts", at_cuts(partition, values, coarse_boxes(rows, each)))
+        yield lesson("at the cuts, else medians", at_cuts(partition, values, medians(rows)))
+        yield lesson("spread", spread(rows))
+        return
     for name in TRIED:
         yield lesson(name, REPRESENTATIVES[name](rows))
     if classes.led.by_others:
         return  # what other columns part isn't taken together: they reach the model anyway
-    partition = classes.anonymizer.plan_.partition
     for price in PRICES:
         groups = coarser(partition, rows.classes, classes.guide, price=price)
         if groups is None:

@@ -35,12 +35,15 @@ class Led:
         What leads, (rows, outputs).
     by_others
         Whether columns that aren't recoded are cut, too.
+    by_encoding
+        Whether the columns that the model sees are cut, rather than the table's.
     """
 
     name: str
     method: Method
     guide: NDArray[np.float64]
     by_others: bool = False
+    by_encoding: bool = False
 
     def __repr__(self) -> str:
         return f"Led({self.name!r})"
@@ -53,6 +56,7 @@ def partitions(
     several: bool,
     labels: NDArray[np.float64] | None = None,
     others: bool = False,
+    encoding: bool = False,
 ) -> list[Led]:
     """Return what is tried, the likeliest first.
 
@@ -70,6 +74,8 @@ def partitions(
         leads, and they, and :class:`Guided` is led to the end rather than wider.
     others
         Whether there are other columns that rows can be parted by.
+    encoding
+        Whether the columns that the model sees may be cut.
 
     Notes
     -----
@@ -102,4 +108,14 @@ def partitions(
         for how, each in methods.items()
         for guided_by, guide in parting.items()
     ]
+    if labels is not None and method is None and encoding:
+        found += [
+            Led(
+                name=f"led by {guided_by}, to the end, by the model's columns",
+                method=end[", to the end"],
+                guide=guide,
+                by_encoding=True,
+            )
+            for guided_by, guide in guides.items()
+        ]
     return found if several else found[:1]

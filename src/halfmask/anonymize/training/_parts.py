@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from sklearn.base import clone, is_classifier
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from halfmask.anonymize.training._guides import cross_fitted
@@ -33,6 +34,8 @@ __all__ = [
 #: The places of rows that are learned and of those that are asked about, for each model.
 Pairs: TypeAlias = "Sequence[Sequence[NDArray[np.int64]]]"
 
+#: What counts its members by ``max_iter``.
+HISTOGRAMS = (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
 #: How many times fewer members an ensemble has that only looks for what is likely.
 FEWER = 3
 #: Of so many rows a model's labels are compared with its likeliest ones.
@@ -79,11 +82,17 @@ def label_counts(labels: NDArray[Any]) -> NDArray[np.int64]:
 def with_fewer(estimator: Any) -> Any:  # noqa: ANN401 # scikit-learn ships no types
     """Return a copy of an ensemble with a third of its members; of anything else a copy.
 
-    What counts its members otherwise than by ``n_estimators`` keeps all.
+    What counts its members otherwise than by ``n_estimators``, or as scikit-learn's boosting on
+    histograms does, keeps all.
     """
     copy = clone(estimator)
-    for name, value in copy.get_params().items():
-        if name.rpartition("__")[2] == "n_estimators" and isinstance(value, Integral):
+    settings = copy.get_params()
+    for name, value in settings.items():
+        owner, _, own = name.rpartition("__")
+        counts = own == "n_estimators"
+        if own == "max_iter":
+            counts = isinstance(settings[owner] if owner else copy, HISTOGRAMS)
+        if counts and isinstance(value, Integral):
             copy.set_params(**{name: max(int(value) // FEWER, 1)})
     return copy
 

@@ -165,12 +165,13 @@ def medians(rows: ClassRows) -> NDArray[np.float64]:
     """
     points = typical(rows)
     everyone = np.ones(len(rows.classes), dtype=np.bool_)
-    order = np.argsort(rows.classes, kind="stable")
-    ends = np.cumsum(rows.sizes)[:-1]
+    starts = np.cumsum(rows.sizes) - rows.sizes
+    middle, other = starts + (rows.sizes - 1) // 2, starts + rows.sizes // 2
     for columns in rows.parts:
-        if len(columns) > 1:
+        if len(columns) != 1:
             continue
         values = rows.encoded[:, columns]
-        middles = [np.median(part, axis=0) for part in np.split(values[order], ends)]
-        points[:, columns] = values[rows.nearest(np.stack(middles), values, everyone)]
+        ordered = values[np.lexsort((values[:, 0], rows.classes))]
+        medians = (ordered[middle] + ordered[other]) / 2.0
+        points[:, columns] = values[rows.nearest(medians, values, everyone)]
     return points

@@ -14,6 +14,7 @@ from halfmask.anonymize.training._points import (
     records,
     typical,
 )
+from halfmask.anonymize.training._spread import spread
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,6 +37,7 @@ REPRESENTATIVES: dict[str, Callable[[ClassRows], NDArray[np.float64]]] = {
     "typical": typical,
     "box": boxes,
     "median": medians,
+    "spread": spread,
     "record": records,
     "nearest-prediction": nearest_predictions,
     "unconfounded": lambda rows: unconfounded(rows, LinearView.of(rows), strength=STRENGTH),

@@ -81,8 +81,12 @@ class Classes:
         kept = cells >= 0
         encoded, labels, cells = encoded[kept], labels[kept], cells[kept]
         depends, shares = encoding.depends_, bool(is_classifier(estimator))
-        parted = list(anonymizer.plan_.quasi_identifiers)
-        places = [parted.index(name) for name in encoding.quasi_identifiers]
+        parts, cut = tuple(encoding.parts_), anonymizer.plan_.partition.features_cut()
+        if led.by_encoding:
+            parts = tuple(np.arange(cut.shape[1])[:, None])
+        else:
+            parted = list(anonymizer.plan_.quasi_identifiers)
+            cut = cut[:, [parted.index(name) for name in encoding.quasi_identifiers]]
         rows = ClassRows(
             encoded=encoded[:, depends],
             others=encoded[:, ~depends],
@@ -90,8 +94,8 @@ class Classes:
             guide=guidance.said[kept],
             majority=has_majority_label(labels if shares else None, cells),
             shares=shares,
-            parts=tuple(encoding.parts_),
-            cut=anonymizer.plan_.partition.features_cut()[:, places],
+            parts=parts,
+            cut=cut,
         )
         judge = Judge(
             estimator=estimator,

@@ -36,16 +36,16 @@ def at_cuts(
     anywhere, and rows as they were, of which the model is asked later, fall on the wrong side;
     between the last value that went left and the first that went right it is where the rows were
     cut. One class on each side is enough, for the others stand further away. A class stands at one
-    end of a column only: of two cuts that want it at both, the lower one in the tree is served
-    first; and of the classes that touch a cut the largest that is free. Where none is free the cut
-    is learned elsewhere.
+    end of a column only: of two cuts that want it at both, the one that parts more is served first,
+    and of the classes that touch a cut the largest that is free. Where none is free the cut is
+    learned elsewhere.
 
     **Edge cases.** Cells that were joined touch what any of them touches; cells that were dropped,
     nothing.
     """
     leaves = _Leaves(partition, len(values))
     points = np.full(elsewhere.shape, np.nan)
-    for node in range(len(partition.feature) - 1, -1, -1):  # children have higher numbers
+    for node in range(len(partition.feature)):  # children have higher numbers
         column = int(partition.feature[node])
         if column < 0:
             continue

@@ -9,12 +9,15 @@ import pytest
 import halfmask as hm
 from halfmask._errors import ColumnNotFoundError, SchemaError
 from halfmask.anonymize import Guided
+from halfmask.anonymize.training import _anonymizing
 from halfmask.anonymize.training._anonymizing import (
     Anonymizing,
+    as_seen,
     names_of,
     numbers_are_there,
     parted_by,
 )
+from halfmask.anonymize.training._encoding import Encoding
 from halfmask.anonymize.training._partitions import Led
 
 K = hm.KAnonymity(k=2)
@@ -64,6 +67,8 @@ def test_what_is_said_of_other_columns_is_not_for_parting():
     asked = anonymizing.led_by(led)
     assert asked.quasi_identifiers == ["zip", "count"]
     assert asked.kinds == {"zip": "categorical"}
+    seen = anonymizing.led_by(Led(name="it", method=Guided(), guide=led.guide, by_encoding=True))
+    assert seen.quasi_identifiers == ["column 0 as seen"]
     alone = anonymizing.led_by(Led(name="it", method=Guided(), guide=np.zeros((3, 1))))
     assert alone.quasi_identifiers == ["zip"]
     assert alone.kinds == {"zip": "categorical", "count": "categorical"}
@@ -76,3 +81,24 @@ def test_rows_that_lack_what_they_are_parted_by_are_told_by_column_and_no_cell()
     with pytest.raises(SchemaError, match="count") as raised:
         numbers_are_there(table, ["zip", "count"], ["zip"])
     assert "123454321" not in str(raised.value)
+
+
+def test_what_the_model_sees_is_a_table_beside_what_guarantees_judge(monkeypatch):
+    encoding = Encoding(None, ["zip"]).fit(TABLE)
+    encoded = encoding.encode(TABLE)
+    guarantees = [K, hm.DistinctLDiversity(l=2, column="count")]
+    seen = as_seen(encoding, encoded, TABLE, guarantees)
+    assert seen is not None
+    assert seen.columns == [*encoding.seen_names(), "count"]
+    assert seen[encoding.seen_names()].to_numpy().tolist() == encoded[:, encoding.depends_].tolist()
+    assert seen["count"].equals(TABLE["count"])
+    # nothing is seen of what doesn't reach the model, what is judged keeps its name, and room
+    taken = encoding.seen_names()[0]
+    named = TABLE.rename({"count": taken})
+    judged = [hm.DistinctLDiversity(l=2, column=taken)]
+    assert as_seen(encoding, encoded, named, judged) is None
+    monkeypatch.setattr(_anonymizing, "MOST_NUMBERS", 2)
+    assert as_seen(encoding, encoded, TABLE, guarantees) is None
+    monkeypatch.undo()
+    encoding.depends_[:] = False
+    assert as_seen(encoding, encoded, TABLE, guarantees) is None

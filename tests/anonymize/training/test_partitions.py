@@ -56,6 +56,15 @@ def test_models_that_answer_in_steps_are_also_led_by_labels_and_to_the_end():
         "led by quasi-identifiers alone, to the end",
     ]
     assert not any(led.by_others for led in found)
+    # where the columns that it sees may be cut they are, to the end
+    found = partitions(None, both, several=True, labels=labels, encoding=True)
+    assert [(led.name, led.method) for led in found if led.by_encoding] == [
+        (f"led by {who}, to the end, by the model's columns", Guided(least_gain=0.0))
+        for who in ("quasi-identifiers alone", "labels")
+    ]
+    for method, given in ((Mondrian(), labels), (None, None)):
+        found = partitions(method, both, several=True, labels=given, encoding=True)
+        assert not any(led.by_encoding for led in found)
     # where rows can be parted by others these are cut too, led by what says something of them
     found = partitions(None, both, several=True, labels=labels, others=True)
     assert {led.name for led in found if led.by_others} == {

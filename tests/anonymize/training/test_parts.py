@@ -7,7 +7,12 @@ from bisect import bisect_right
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.decomposition import PCA
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+)
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.neighbors import KNeighborsClassifier
@@ -234,3 +239,8 @@ def test_only_what_looks_for_the_likely_has_fewer_members():
     assert forest[-1].n_estimators == 100
     assert with_fewer(RandomForestClassifier(np.int64(2))).n_estimators == 1
     assert with_fewer(DecisionTreeClassifier(max_depth=7)).max_depth == 7
+    # boosting on histograms counts its members by what counts steps elsewhere
+    assert with_fewer(HistGradientBoostingClassifier(max_iter=31)).max_iter == 10
+    assert with_fewer(LogisticRegression(max_iter=31)).max_iter == 31
+    both = make_pipeline(PCA(), HistGradientBoostingRegressor(max_iter=6))
+    assert with_fewer(both)[-1].max_iter == 2

@@ -31,7 +31,8 @@ status = main()
 sys.stderr.write(f"seen {seen}")
 sys.exit(status)
 """
-# The same, but where Python can't raise what the request becomes: while an object ends.
+# The same, but where Python can't raise what the request becomes: while an object ends. Then the
+# program waits for the system, for half a minute at most.
 LOST = KILLED.replace(
     "        os.kill(os.getpid(), blow)\n",
     """        class Ending:
@@ -43,6 +44,9 @@ LOST = KILLED.replace(
 
         Ending()
         sys.stderr.write("lost")
+        import select
+        select.select([os.pipe()[0]], [], [], 30)
+        sys.stderr.write("waited")
 """,
 )
 # A file may not grow beyond this many bytes: to the program, the disk is full.

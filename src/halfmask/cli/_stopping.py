@@ -31,12 +31,12 @@ def stopping_cleanly() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    running, lock = [True], threading.Lock()
+    main, running, lock = threading.get_ident(), [True], threading.Lock()
 
     def ask() -> None:
         with lock:
-            if running:
-                signal.raise_signal(signal.SIGTERM)
+            if running:  # to the main thread, which may be waiting for the system
+                signal.pthread_kill(main, signal.SIGTERM)
 
     def ask_again(lost: sys.UnraisableHookArgs) -> None:
         if not issubclass(lost.exc_type, KeyboardInterrupt):
@@ -51,7 +51,9 @@ def stopping_cleanly() -> Iterator[None]:
     try:
         yield
     finally:
-        with lock:
-            running.clear()
-        sys.unraisablehook = told
-        signal.signal(signal.SIGTERM, terminate)
+        try:
+            with lock:
+                running.clear()
+        finally:
+            sys.unraisablehook = told
+            signal.signal(signal.SIGTERM, terminate)

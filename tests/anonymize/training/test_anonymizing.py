@@ -55,8 +55,10 @@ def test_quasi_identifiers_are_named_or_counted():
 
 def test_what_is_said_of_other_columns_is_not_for_parting():
     anonymizing = Anonymizing(
+        table=TABLE,
+        seen=None,
         names=["zip"],
-        seen=["column 0 as seen"],
+        seen_names=["column 0 as seen"],
         parted=["zip", "count"],
         guarantees=[K],
         hierarchies=None,

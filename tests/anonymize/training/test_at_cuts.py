@@ -30,6 +30,11 @@ def medians_of(rows, cells):
     return np.stack([np.median(rows[cells == cell], axis=0) for cell in range(cells.max() + 1)])
 
 
+def standing(partition, values, rows, elsewhere):
+    points = at_cuts(partition, values, rows)
+    return np.where(np.isnan(points), elsewhere, points)
+
+
 def people(seed, n=600):
     rng = np.random.default_rng(seed)
     rows = np.column_stack([rng.exponential(size=(n, 2)).round(2), rng.integers(0, 2, n)])
@@ -42,7 +47,7 @@ def people(seed, n=600):
 def test_points_stay_in_their_class(seed):
     rows, y = people(seed)
     cells, partition, values = grown(rows, y[:, None])
-    points = at_cuts(partition, values, medians_of(rows, cells))
+    points = standing(partition, values, rows, medians_of(rows, cells))
     for cell, point in enumerate(points):
         node = 0
         while partition.feature[node] >= 0:  # by the cuts' own values, not by codes
@@ -79,7 +84,7 @@ def test_most_cuts_are_half_way_between_points_and_with_medians_few_are(seed):
     def kept(points):
         return np.mean([a == b for a, b in sides(partition, values, points)])
 
-    assert kept(at_cuts(partition, values, medians)) > 0.4
+    assert kept(standing(partition, values, rows, medians)) > 0.4
     assert kept(medians) < 0.2
 
 
@@ -93,7 +98,9 @@ def test_a_tree_finds_the_very_cut_again_and_of_medians_another():
         tree = DecisionTreeClassifier(max_depth=1).fit(points[cells], y)
         return float(tree.tree_.threshold[0])
 
-    assert learned(at_cuts(partition, values, medians)) == pytest.approx(rows[299:301].mean())
+    assert learned(standing(partition, values, rows, medians)) == pytest.approx(
+        rows[299:301].mean()
+    )
     assert learned(medians) != pytest.approx(rows[299:301].mean(), rel=1e-4)
 
 
@@ -104,22 +111,41 @@ def test_the_largest_class_that_is_free_stands_at_the_cut():
     y = np.where(rows[:, 0] == 0, 0.0, 0.6 + 0.4 * (rows[:, 1] > 0.8))
     cells, partition, values = grown(rows, y[:, None])
     elsewhere = np.full((partition.n_cells, 2), -1.0)
-    points = at_cuts(partition, values, elsewhere)
+    points = standing(partition, values, rows, elsewhere)
     for value in (0.0, 1.0):
         (at,) = np.flatnonzero(points[:, 0] == value)
         side = np.unique(cells[rows[:, 0] == value])
         assert partition.sizes[at] == partition.sizes[side].max()
 
 
-def test_cells_that_are_dropped_stand_nowhere():
-    rows, y = people(3)
+def test_cells_that_are_dropped_stand_nowhere_and_joined_ones_where_either_touches():
+    rows = np.arange(100.0)[:, None]
+    y = np.repeat([0.0, 1.0, 0.3, 0.8], 25)
+    cells, partition, values = grown(rows, y[:, None])
+    assert partition.n_cells == 4
+    order = [int(cells[place * 25]) for place in range(4)]  # from left to right
+    target = np.empty(4, dtype=np.int64)
+    target[order] = [0, -1, 0, 1]  # the second is dropped, the first and the third are joined
+    kept = np.isin(np.arange(100) // 25, [0, 2, 3])
+    fewer = partition.renumbered(target, sizes=np.array([50, 25]))
+    points = at_cuts(fewer, values, rows[kept])
+    # 25 to 49 are nobody's any more; the joined class stands at one of its ends, 24, 50 or 74
+    assert points[0, 0] in (24.0, 50.0, 74.0)
+    assert points[1, 0] == 75.0
+
+
+@given(st.integers(0, 300))
+@settings(max_examples=15, deadline=None)
+def test_no_value_is_written_that_only_suppressed_rows_have(seed):
+    rows, y = people(seed)
     cells, partition, values = grown(rows, y[:, None], max_suppression_fraction=0.2)
-    points = at_cuts(partition, values, medians_of(rows[cells >= 0], cells[cells >= 0]))
-    assert points.shape == (partition.n_cells, 3)
-    assert np.isfinite(points).all()
+    points = at_cuts(partition, values, rows[cells >= 0])
+    for column in range(3):
+        there = points[~np.isnan(points[:, column]), column]
+        assert np.isin(there, rows[cells >= 0, column]).all()
 
 
-def test_one_class_is_written_as_it_was():
+def test_one_class_stands_nowhere():
     rows = np.zeros((60, 1))
     _, partition, values = grown(rows, np.zeros((60, 1)))
-    assert at_cuts(partition, values, np.array([[7.0]])).tolist() == [[7.0]]
+    assert np.isnan(at_cuts(partition, values, rows)).tolist() == [[True]]

@@ -11,12 +11,10 @@ import polars as pl
 import pytest
 from sklearn.base import BaseEstimator
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import halfmask as hm
 from halfmask._errors import ParameterError, SchemaError
-from halfmask.anonymize import Mondrian
 from halfmask.anonymize.training import AnonymizedEstimator, _estimator, _in_steps, guidance
 from halfmask.anonymize.training._encoding import as_table
 from halfmask.anonymize.training._exchanged import exchanged
@@ -197,108 +195,6 @@ def test_other_columns_are_cut_too_and_k_holds_in_what_is_recoded(
             usual = np.isclose(raw[:, column], written[cells == cell, column][0]).any()
             assert there or (representative == "box" and usual)
     assert len(model.anonymizer_.transform(rows if not as_array else as_table(given))) == len(y)
-
-
-def tastes(n=900, seed=2):
-    """A colour of six says most, one colour by itself; a number says the rest."""
-    rng = np.random.default_rng(seed)
-    rows = pl.DataFrame(
-        {
-            "colour": rng.choice(["CANARY-red", *"bcdef"], n),
-            "age": rng.integers(18, 80, n),
-            "other": rng.normal(size=n),
-        }
-    )
-    y = (rows["colour"] == "CANARY-red").to_numpy() + (rows["age"].to_numpy() > 50) + rng.random(n)
-    return rows, (y > 1.5).astype(int)
-
-
-def cut_by_its_columns(monkeypatch, estimator=None, **settings):
-    only(monkeypatch, lambda led: led.by_encoding)
-    given: Any = {
-        "guarantees": [hm.KAnonymity(k=K)],
-        "quasi_identifiers": ["colour", "age"],
-    } | settings
-    return AnonymizedEstimator(estimator or DecisionTreeClassifier(random_state=0), **given)
-
-
-@pytest.mark.parametrize("lesson", ["at the cuts", "at the cuts, else medians", "spread"])
-def test_columns_that_the_model_sees_are_cut_and_k_holds_in_them(monkeypatch, lesson):
-    rows, y = tastes()
-    every = _in_steps._lessons
-    monkeypatch.setattr(
-        _in_steps, "_lessons", lambda *a, **b: (e for e in every(*a, **b) if e.name == lesson)
-    )
-    model = cut_by_its_columns(monkeypatch)
-    written = model.fit_transform(rows, y)
-    assert model.by_encoding_
-    assert model.led_by_.endswith("by the model's columns")
-    assert model.representative_.startswith(lesson)
-    recoded = written[:, model.encoder_.depends_]
-    assert np.unique(recoded, axis=0, return_counts=True)[1].min() >= K
-    assert np.array_equal(model.transform(rows), written), "rows to come are placed like the fit's"
-    # a number is one of its column, and a category is there or isn't
-    raw = model.encode(rows)[:, model.encoder_.depends_]
-    assert all(np.isin(recoded[:, place], raw[:, place]).all() for place in range(raw.shape[1]))
-    assert model.score(rows, y) > 1 - y.mean()
-
-
-def test_who_has_a_category_that_the_fit_never_saw_is_placed_where_its_columns_are(monkeypatch):
-    rows, y = tastes()
-    model = cut_by_its_columns(monkeypatch).fit(rows, y)
-    stranger = rows[:1].with_columns(colour=pl.lit("new"))
-    assert model.transform(stranger).shape == (1, model.encoder_.depends_.size)
-    assert len(model.predict(stranger)) == 1
-
-
-def test_guarantees_on_the_label_hold_where_the_model_s_columns_are_cut(monkeypatch):
-    rows, y = tastes()
-    guarantee = hm.EntropyLDiversity(l=1.3, column="label")
-    model = cut_by_its_columns(monkeypatch, guarantees=[hm.KAnonymity(k=K), guarantee])
-    written = model.fit_transform(rows, y)[:, model.encoder_.depends_]
-    classes = np.unique(written, axis=0, return_inverse=True)[1].reshape(-1)
-    for each in range(classes.max() + 1):
-        share = y[classes == each].mean()
-        entropy = -sum(part * np.log(part) for part in (share, 1 - share) if part)
-        assert np.exp(entropy) >= 1.3 - 1e-9
-
-
-def test_rows_may_be_suppressed_where_the_model_s_columns_are_cut(monkeypatch):
-    rows, y = tastes()
-    model = cut_by_its_columns(monkeypatch, max_suppression_fraction=0.1)
-    written = model.fit_transform(rows, y)
-    kept = written[~np.isnan(written).any(axis=1)][:, model.encoder_.depends_]
-    assert len(kept) >= 0.9 * len(y)
-    assert np.unique(kept, axis=0, return_counts=True)[1].min() >= K
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        {"kinds": {"age": "categorical"}},
-        {"method": Mondrian()},
-        {"representative": "median"},
-    ],
-)
-def test_what_is_said_of_how_to_cut_holds(said):
-    rows, y = tastes()
-    model = AnonymizedEstimator(
-        DecisionTreeClassifier(random_state=0),
-        guarantees=[hm.KAnonymity(k=K)],
-        quasi_identifiers=["colour", "age"],
-        **said,
-    ).fit(rows, y)
-    assert not model.by_encoding_
-    assert not any("by the model's columns" in name for name in [*model.trials_, model.led_by_])
-
-
-def test_networks_are_taught_as_ever():
-    rows, y = tastes(n=300)
-    model = AnonymizedEstimator(
-        LogisticRegression(), guarantees=[hm.KAnonymity(k=20)], quasi_identifiers=["colour", "age"]
-    ).fit(rows, y)
-    assert not model.by_encoding_
-    assert not any("by the model's columns" in name for name in model.trials_)
 
 
 def test_a_column_that_does_not_reach_the_model_parts_nobody(monkeypatch):

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.anonymize.training._encoding import Encoding
+    from halfmask.anonymize.training._estimator import AnonymizedEstimator
     from halfmask.anonymize.training._partitions import Led
     from halfmask.data import Hierarchy, HierarchyRule, Kind
     from halfmask.guarantees import Guarantee
@@ -43,9 +44,13 @@ class Anonymizing:
 
     Parameters
     ----------
+    table
+        The rows, and what guarantees judge beside them.
+    seen
+        What the model sees of them, and the same beside it; ``None`` where that isn't cut.
     names
         The quasi-identifiers.
-    seen
+    seen_names
         The columns that the model sees of them.
     parted
         What classes that are parted by other columns too are parted by.
@@ -53,17 +58,64 @@ class Anonymizing:
         As in :class:`Anonymizer`.
     """
 
+    table: pl.DataFrame
+    seen: pl.DataFrame | None
     names: Sequence[str]
-    seen: Sequence[str]
+    seen_names: Sequence[str]
     parted: Sequence[str]
     guarantees: Sequence[Guarantee]
     hierarchies: Mapping[str, Hierarchy | HierarchyRule] | None
     kinds: Mapping[str, Kind] | None
     max_suppression_fraction: float
 
+    @classmethod
+    def of(
+        cls,
+        model: AnonymizedEstimator,
+        table: pl.DataFrame,
+        names: Sequence[str],
+        encoded: NDArray[np.float64],
+        *,
+        others: Sequence[str],
+        in_steps: bool,
+    ) -> Anonymizing:
+        """Take what an estimator was told.
+
+        Parameters
+        ----------
+        model
+            Its settings, and its encoding.
+        table, names
+            The rows with what is judged beside them, and the quasi-identifiers.
+        encoded
+            The rows as the model sees them.
+        others
+            What else reaches it, and may be cut.
+        in_steps
+            Whether it answers in steps: then the columns that it sees may be cut, unless it was
+            said how the table's are.
+        """
+        encoding, may = model.encoder_, in_steps and not (model.hierarchies or model.kinds)
+        return cls(
+            table=table,
+            seen=as_seen(encoding, encoded, table, model.guarantees) if may else None,
+            names=names,
+            seen_names=encoding.seen_names(),
+            parted=parted_by(table, names, others, model.guarantees),
+            guarantees=model.guarantees,
+            hierarchies=model.hierarchies,
+            kinds=model.kinds,
+            max_suppression_fraction=model.max_suppression_fraction,
+        )
+
+    def fitted(self, led: Led) -> Anonymizer:
+        """Return classes of the rows."""
+        by_encoding = self.seen is not None and led.by_encoding
+        return self.led_by(led).fit(self.seen if by_encoding else self.table, led.guide)
+
     def led_by(self, led: Led) -> Anonymizer:
         """Return what is to be fitted."""
-        names = self.parted if led.by_others else self.seen if led.by_encoding else self.names
+        names = self.parted if led.by_others else self.seen_names if led.by_encoding else self.names
         return Anonymizer(
             guarantees=self.guarantees,
             method=led.method,
@@ -120,11 +172,13 @@ def as_seen(
     Notes
     -----
     **Edge cases.** ``None`` where the model sees nothing of them, where it would be more than
-    ``MOST_NUMBERS`` numbers, and where what is judged has a name of theirs.
+    ``MOST_NUMBERS`` numbers, and where what is judged has a name of theirs or isn't there.
     """
     names = encoding.seen_names()
     judges = {guarantee.column for guarantee in guarantees if guarantee.column}
-    if not names or judges.intersection(names) or len(names) * len(encoded) > MOST_NUMBERS:
+    if not names or judges.intersection(names) or not judges.issubset(beside.columns):
+        return None
+    if len(names) * len(encoded) > MOST_NUMBERS:
         return None
     return encoding.seen(encoded).with_columns(beside.select(sorted(judges)))
 

@@ -247,7 +247,8 @@ class Encoding:
 
     def seen(self, encoded: NDArray[np.float64]) -> pl.DataFrame:
         """Return the columns that depend on quasi-identifiers as a table to be cut by them."""
-        return pl.DataFrame(encoded[:, self.depends_], schema=self.seen_names())
+        # said which way: of as many rows as columns polars would guess it
+        return pl.DataFrame(encoded[:, self.depends_], schema=self.seen_names(), orient="row")
 
     @staticmethod
     def _swapped(

@@ -13,12 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 from halfmask._errors import SchemaError
 from halfmask.anonymize.training._anonymizing import (
     Anonymizing,
-    as_seen,
     judged,
     labels_column,
     names_of,
     numbers_are_there,
-    parted_by,
 )
 from halfmask.anonymize.training._checked import checked
 from halfmask.anonymize.training._discreet import Discreet
@@ -85,16 +83,15 @@ class AnonymizedEstimator(
     representative
         What a class is written as: ``"centroid"``, ``"typical"``, ``"box"``, ``"median"``,
         ``"spread"``, ``"unconfounded"``, ``"record"`` (the paper's), ``"nearest-prediction"``, or
-        ``"chosen"``:
-        those that suit are tried, on several partitions, ``"unconfounded"`` and ``"centroid"`` are
-        refined by what retrained models lack, and those win whose model agrees best with the labels
-        of the rows as they were; of equals, those whose model knows least by heart. Networks learn
-        most from refined points. With models of splits nothing is refined: labels lead too, the
-        columns that the model sees are cut rather than the table's (unless ``hierarchies`` or
-        ``kinds`` say how), points stand at the cuts or are spread, and where columns that aren't
-        recoded reach the model they are cut too, and unless ``by_heart`` is 0 values are scattered
-        among classes, or labels exchanged between rows of a class, each class's counts kept.
-        Nearest neighbours count as models of splits.
+        ``"chosen"``: those that suit are tried, on several partitions, ``"unconfounded"`` and
+        ``"centroid"`` are refined by what retrained models lack, and those win whose model agrees
+        best with the labels of the rows as they were; of equals, those whose model knows least by
+        heart. Networks learn most from refined points. With models of splits nothing is refined:
+        labels lead too, the columns that the model sees are cut, too (unless ``method``,
+        ``hierarchies`` or ``kinds`` say how), points stand at the cuts or are spread, and where
+        columns that aren't recoded reach the model they are cut too, and unless ``by_heart`` is 0
+        values are scattered among classes, or labels exchanged between rows of a class, each
+        class's counts kept. Nearest neighbours count as models of splits.
     by_heart
         With models of splits and ``"chosen"``: what is taken off a score, 0 to 1, for each point by
         which an attack tells learned rows from others: true positives less false ones, at the best
@@ -163,7 +160,8 @@ class AnonymizedEstimator(
     model says of its training rows: attack it.
 
     **Edge cases.** Points are synthetic, except ``"record"`` and ``"nearest-prediction"``, which
-    are somebody's. Choosing compares retrained models' answers about rows as they were; refining
+    are somebody's; of a single quasi-identifier, or where an encoder mixes them, values that occur
+    are, too. Choosing compares retrained models' answers about rows as they were; refining
     uses their mean over each class, for each output and round; the attacks judge what that tells.
 
     After Goldsteen et al., "Anonymizing machine learning models" (2020), with what stands in
@@ -250,22 +248,10 @@ class AnonymizedEstimator(
         beside = judged(table, labels, self.label, self.guarantees)
         by_others = in_steps and not self.max_suppression_fraction  # none is left out for those
         others = self.encoder_.reaching(X) if by_others else []
-        parted = parted_by(beside, names, others, self.guarantees)
-        cut_as_said = self.hierarchies or self.kinds
-        in_its_columns = in_steps and not cut_as_said
-        seen = as_seen(self.encoder_, encoded, beside, self.guarantees) if in_its_columns else None
-        anonymizing = Anonymizing(
-            guarantees=self.guarantees,
-            names=names,
-            seen=self.encoder_.seen_names(),
-            parted=parted,
-            hierarchies=self.hierarchies,
-            kinds=self.kinds,
-            max_suppression_fraction=self.max_suppression_fraction,
-        )
+        anonymizing = Anonymizing.of(self, beside, names, encoded, others=others, in_steps=in_steps)
         tried = [
             Classes.of(
-                anonymizing.led_by(led).fit(seen if led.by_encoding else beside, led.guide),
+                anonymizing.fitted(led),
                 estimator=self.estimator,
                 encoding=self.encoder_,
                 encoded=encoded,
@@ -279,8 +265,8 @@ class AnonymizedEstimator(
                 led_by,
                 several=several,
                 labels=of_labels(self.estimator, labels) if in_steps else None,
-                others=len(parted) > len(names),
-                encoding=seen is not None,
+                others=len(anonymizing.parted) > len(names),
+                encoding=anonymizing.seen is not None,
             )
         ]
         self._keep(

@@ -10,7 +10,7 @@ import numpy as np
 
 from halfmask._errors import DataError
 from halfmask.anonymize.training._at_cuts import at_cuts
-from halfmask.anonymize.training._coarser import Coarser, coarse_boxes, coarser, scattered
+from halfmask.anonymize.training._coarser import coarse_boxes, coarser, scattered
 from halfmask.anonymize.training._exchanged import exchanged
 from halfmask.anonymize.training._parts import (
     Pairs,
@@ -191,9 +191,12 @@ def _lessons(classes: Classes, seed: int, *, scatter: bool) -> Iterator[Lesson]:
     partition = classes.anonymizer.plan_.partition
     if classes.led.by_encoding:
         values = [coding.values.to_numpy() for coding in classes.anonymizer.plan_.codings]
-        each = Coarser(group=np.arange(partition.n_cells), cut=partition.features_cut())
-        yield lesson("at the cuts", at_cuts(partition, values, coarse_boxes(rows, each)))
-        yield lesson("at the cuts, else medians", at_cuts(partition, values, medians(rows)))
+        standing, middle = at_cuts(partition, values, rows.encoded), medians(rows)
+        usual = medians(replace(rows, classes=np.zeros_like(rows.classes)))
+        where_cut = np.where(partition.features_cut(), middle, usual)
+        for name, elsewhere in (("", where_cut), (", else medians", middle)):
+            points = np.where(np.isnan(standing), elsewhere, standing)
+            yield lesson(f"at the cuts{name}", points)
         yield lesson("spread", spread(rows))
         return
     for name in TRIED:

@@ -42,10 +42,11 @@ class ClassRows:
     majority
         For each row whether it has its class's most frequent label, (rows,).
     parts
-        For each quasi-identifier the columns that depend on it.
+        For each quasi-identifier the columns that depend on it; where these were cut, rather than
+        the table's, each column by itself.
     cut
-        Whether a quasi-identifier tells a class from others: whether it was cut on the way to it,
-        (classes, quasi-identifiers).
+        Whether a part tells a class from others: whether it was cut on the way to it,
+        (classes, parts).
     shares
         Whether a guide in [0, 1] is one of shares; numbers of a regressor aren't.
     """

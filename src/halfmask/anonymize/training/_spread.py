@@ -15,7 +15,7 @@ __all__ = ["spread"]
 
 #: The golden section: of all steps around a circle it leaves the least gaps, however many they are.
 SECTION = (np.sqrt(5.0) - 1.0) / 2.0
-#: How far apart quasi-identifiers start, so that they don't go along with each other.
+#: How far apart quasi-identifiers start.
 APART = np.sqrt(2.0) - 1.0
 
 
@@ -25,13 +25,15 @@ def spread(rows: ClassRows) -> NDArray[np.float64]:
     Notes
     -----
     Medians of many classes crowd in the middle, and a model of splits that learns of them has seen
-    no one far from it. Here a class's value is its quantile at a step of the golden section
-    further than that of the class before it, in the order of what the guide says on average: a
-    sequence of low discrepancy (Niederreiter, "Random number generation and quasi-Monte Carlo
-    methods", 1992, section 3.1). So the points together have the columns' distributions, and
-    so have those of any few classes that are predicted alike. Categories are ordered by what the
-    guide says of them. Values are somebody's one by one, their combination is nobody's but by
-    chance.
+    no one far from it. Here a class's value is its quantile at a step of the golden section further
+    than that of the class before it, in the order of what the guide says on average: a sequence of
+    low discrepancy (Niederreiter, "Random number generation and quasi-Monte Carlo methods", 1992,
+    section 3.1). So the points together have the columns' distributions, and so have those of any
+    few classes that are predicted alike. Categories are ordered by what the guide says of them. All
+    step alike, from places of their own, so that within classes two columns may go along with each
+    other as they don't in the rows; steps of their own for each taught no better. Values are
+    somebody's one by one, their combination is nobody's but by chance; of a single
+    quasi-identifier, or one that moves all columns, they are a row's.
     """
     said = rows.guide[:, -1]
     rank = np.empty(rows.n_classes)

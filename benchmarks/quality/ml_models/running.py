@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -57,7 +58,8 @@ def run(run: Run, groups: list[Group], *, workers: int = WORKERS) -> list[str]:
     os.environ.update(dict.fromkeys(THREADS, "1"))  # for the processes: they share the cores
     waiting, running = iter(left), dict[Future[str], float]()
     done = 0
-    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers, context, initializer=end_with_the_run) as pool:
         while True:
             while len(running) < workers and time.time() < run.deadline:
                 group = next(waiting, None)
@@ -75,6 +77,18 @@ def run(run: Run, groups: list[Group], *, workers: int = WORKERS) -> list[str]:
                 )
     after = run.store()
     return [group.name for group in groups if missing(group, after)]
+
+
+def end_with_the_run() -> None:
+    """Let this process end when the one that started it was killed, rather than go on unseen."""
+    run = multiprocessing.parent_process()
+
+    def watch() -> None:
+        if run is not None:
+            run.join()
+            os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def missing(group: Group, store: Store) -> list[tuple[str, int]]:

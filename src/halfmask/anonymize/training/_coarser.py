@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halfmask.anonymize._partition import Partition
-from halfmask.anonymize.training._points import medians
+from halfmask.anonymize.training._points import medians, where_cut
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -117,13 +117,10 @@ def _ends(partition: Partition, spread: NDArray[np.float64], price: float) -> ND
 def coarse_boxes(rows: ClassRows, coarse: Coarser) -> NDArray[np.float64]:
     """Return each group's median where it was cut from others, the table's everywhere else.
 
-    Classes of one group get one point. A model of splits can tell groups apart by what the guide
-    looks at and by nothing else.
+    Classes of one group get one point.
     """
     grouped = replace(rows, classes=coarse.group[rows.classes], cut=coarse.cut)
-    of_group = medians(grouped)[coarse.group]
-    usual = medians(replace(rows, classes=np.zeros_like(rows.classes)))
-    return np.where(_cut_columns(rows, coarse), of_group, usual)
+    return where_cut(rows, medians(grouped)[coarse.group], _cut_columns(rows, coarse))
 
 
 def scattered(rows: ClassRows, coarse: Coarser, *, lots: int, seed: int) -> NDArray[np.float64]:

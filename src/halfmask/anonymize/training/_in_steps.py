@@ -19,7 +19,7 @@ from halfmask.anonymize.training._parts import (
     parts_of,
     with_fewer,
 )
-from halfmask.anonymize.training._points import medians
+from halfmask.anonymize.training._points import medians, where_cut
 from halfmask.anonymize.training._representatives import REPRESENTATIVES
 from halfmask.anonymize.training._retraining import Retrained
 from halfmask.anonymize.training._spread import spread
@@ -188,21 +188,15 @@ def _lessons(classes: Classes, seed: int, *, scatter: bool) -> Iterator[Lesson]:
     def lesson(name: str, points: NDArray[np.float64]) -> Lesson:
         return Lesson(name=name, classes=classes, points=points, labels=labels, of_halves=labels)
 
-    partition = classes.anonymizer.plan_.partition
     if classes.led.by_encoding:
-        values = [coding.values.to_numpy() for coding in classes.anonymizer.plan_.codings]
-        standing, middle = at_cuts(partition, values, rows.encoded), medians(rows)
-        usual = medians(replace(rows, classes=np.zeros_like(rows.classes)))
-        where_cut = np.where(partition.features_cut(), middle, usual)
-        for name, elsewhere in (("", where_cut), (", else medians", middle)):
-            points = np.where(np.isnan(standing), elsewhere, standing)
-            yield lesson(f"at the cuts{name}", points)
-        yield lesson("spread", spread(rows))
+        for name, points in _of_its_columns(classes):
+            yield lesson(name, points)
         return
     for name in TRIED:
         yield lesson(name, REPRESENTATIVES[name](rows))
     if classes.led.by_others:
         return  # what other columns part isn't taken together: they reach the model anyway
+    partition = classes.anonymizer.plan_.partition
     for price in PRICES:
         groups = coarser(partition, rows.classes, classes.guide, price=price)
         if groups is None:
@@ -212,6 +206,17 @@ def _lessons(classes: Classes, seed: int, *, scatter: bool) -> Iterator[Lesson]:
             lots = min(LOTS, max(rows.n_classes // SHARING, 1))
             points = scattered(rows, groups, lots=lots, seed=seed)
             yield lesson(f"scattered in {lots} lots", points)
+
+
+def _of_its_columns(classes: Classes) -> Iterator[tuple[str, NDArray[np.float64]]]:
+    """Yield points of classes that are cut by the columns that the model sees."""
+    rows, plan = classes.rows, classes.anonymizer.plan_
+    values = [coding.values.to_numpy() for coding in plan.codings]
+    standing, middle = at_cuts(plan.partition, values, rows.encoded), medians(rows)
+    boxes = where_cut(rows, middle, plan.partition.features_cut())
+    for name, elsewhere in (("", boxes), (", else medians", middle)):
+        yield f"at the cuts{name}", np.where(np.isnan(standing), elsewhere, standing)
+    yield "spread", spread(rows)
 
 
 def _likeliest(lessons: list[Lesson], by_heart: float) -> list[Lesson]:

@@ -6,7 +6,7 @@ learns from it. Each function here returns one point for every class.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +22,7 @@ __all__ = [
     "nearest_predictions",
     "records",
     "typical",
+    "where_cut",
 ]
 
 
@@ -176,3 +177,14 @@ def medians(rows: ClassRows) -> NDArray[np.float64]:
         medians = (ordered[middle] + ordered[other]) / 2.0
         points[:, columns] = values[rows.nearest(medians, values, everyone)]
     return points
+
+
+def where_cut(
+    rows: ClassRows, points: NDArray[np.float64], cut: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Return points in the columns that were cut, and elsewhere the medians of the table.
+
+    A model of splits can tell classes apart by what the guide looks at and by nothing else.
+    """
+    usual = medians(replace(rows, classes=np.zeros_like(rows.classes)))
+    return np.where(cut, points, usual)

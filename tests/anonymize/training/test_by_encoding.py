@@ -14,20 +14,10 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 import halfmask as hm
 from halfmask._errors import ColumnNotFoundError
 from halfmask.anonymize import Mondrian
-from halfmask.anonymize.training import AnonymizedEstimator, _estimator, _in_steps
+from halfmask.anonymize.training import AnonymizedEstimator, _in_steps
 from halfmask.anonymize.training._encoding import Encoding
-from halfmask.anonymize.training._partitions import partitions
 
 K = 60
-
-
-def only(monkeypatch, which):
-    every = partitions
-
-    def those(*args, **kwargs):
-        return [led for led in every(*args, **kwargs) if which(led)]
-
-    monkeypatch.setattr(_estimator, "partitions", those)
 
 
 def tastes(n=900, seed=2):
@@ -44,8 +34,8 @@ def tastes(n=900, seed=2):
     return rows, (y > 1.5).astype(int)
 
 
-def cut_by_its_columns(monkeypatch, estimator=None, **settings):
-    only(monkeypatch, lambda led: led.by_encoding)
+def cut_by_its_columns(only, estimator=None, **settings):
+    only(lambda led: led.by_encoding)
     given: Any = {
         "guarantees": [hm.KAnonymity(k=K)],
         "quasi_identifiers": ["colour", "age"],
@@ -54,13 +44,13 @@ def cut_by_its_columns(monkeypatch, estimator=None, **settings):
 
 
 @pytest.mark.parametrize("lesson", ["at the cuts", "at the cuts, else medians", "spread"])
-def test_columns_that_the_model_sees_are_cut_and_k_holds_in_them(monkeypatch, lesson):
+def test_columns_that_the_model_sees_are_cut_and_k_holds_in_them(monkeypatch, only, lesson):
     rows, y = tastes()
     every = _in_steps._lessons
     monkeypatch.setattr(
         _in_steps, "_lessons", lambda *a, **b: (e for e in every(*a, **b) if e.name == lesson)
     )
-    model = cut_by_its_columns(monkeypatch)
+    model = cut_by_its_columns(only)
     written = model.fit_transform(rows, y)
     assert model.by_encoding_
     assert model.led_by_.endswith("by the model's columns")
@@ -75,10 +65,10 @@ def test_columns_that_the_model_sees_are_cut_and_k_holds_in_them(monkeypatch, le
 
 
 def test_who_has_a_category_that_the_fit_never_saw_is_placed_by_what_the_encoder_makes_of_it(
-    monkeypatch,
+    only,
 ):
     rows, y = tastes()
-    model = cut_by_its_columns(monkeypatch).fit(rows, y)
+    model = cut_by_its_columns(only).fit(rows, y)
     strangers = rows[:40].with_columns(colour=pl.lit("new"))
     placed = model.transform(strangers)[:, model.encoder_.depends_]
     plan, raw = model.anonymizer_.plan_, model.encode(strangers)[:, model.encoder_.depends_]
@@ -93,9 +83,9 @@ def test_who_has_a_category_that_the_fit_never_saw_is_placed_by_what_the_encoder
     assert len(np.unique(placed, axis=0)) > 1
 
 
-def test_a_batch_of_as_many_rows_as_columns_is_not_taken_for_its_columns(monkeypatch):
+def test_a_batch_of_as_many_rows_as_columns_is_not_taken_for_its_columns(only):
     rows, y = tastes()
-    model = cut_by_its_columns(monkeypatch).fit(rows, y)
+    model = cut_by_its_columns(only).fit(rows, y)
     n = int(model.encoder_.depends_.sum())
     assert np.array_equal(model.transform(rows[:n]), model.transform(rows)[:n])
     seen = Encoding(None, ["a", "b", "c"]).fit(
@@ -107,30 +97,30 @@ def test_a_batch_of_as_many_rows_as_columns_is_not_taken_for_its_columns(monkeyp
 
 
 @pytest.mark.parametrize("kind", ["pandas", "array"])
-def test_rows_of_any_kind_are_cut_alike(monkeypatch, kind):
+def test_rows_of_any_kind_are_cut_alike(only, kind):
     rows, y = tastes()
     rows = rows.select("age", "other")
     given = rows.to_pandas() if kind == "pandas" else rows.to_numpy()
     names = [0] if kind == "array" else ["age"]
-    fitted = cut_by_its_columns(monkeypatch, quasi_identifiers=names).fit(given, y)
-    model = cut_by_its_columns(monkeypatch, quasi_identifiers=["age"]).fit(rows, y)
+    fitted = cut_by_its_columns(only, quasi_identifiers=names).fit(given, y)
+    model = cut_by_its_columns(only, quasi_identifiers=["age"]).fit(rows, y)
     assert fitted.by_encoding_
     assert np.array_equal(fitted.points_, model.points_)
     assert np.array_equal(fitted.transform(given), model.transform(rows))
 
 
-def test_numbers_are_predicted_of_columns_that_the_model_sees(monkeypatch):
+def test_numbers_are_predicted_of_columns_that_the_model_sees(only):
     rows, y = tastes()
     numbers = rows["age"].to_numpy() / 10 + (rows["colour"] == "b").to_numpy() + 0.1 * y
-    model = cut_by_its_columns(monkeypatch, DecisionTreeRegressor(random_state=0))
+    model = cut_by_its_columns(only, DecisionTreeRegressor(random_state=0))
     written = model.fit_transform(rows, numbers)[:, model.encoder_.depends_]
     assert np.unique(written, axis=0, return_counts=True)[1].min() >= K
     assert model.score(rows, numbers) > 0.7
 
 
-def test_what_was_cut_is_of_the_last_fit_and_is_kept(monkeypatch):
+def test_what_was_cut_is_of_the_last_fit_and_is_kept(monkeypatch, only):
     rows, y = tastes()
-    model = cut_by_its_columns(monkeypatch).fit(rows, y)
+    model = cut_by_its_columns(only).fit(rows, y)
     again = pickle.loads(pickle.dumps(model))  # noqa: S301 # our own
     assert again.by_encoding_
     assert np.array_equal(again.transform(rows), model.transform(rows))
@@ -140,28 +130,26 @@ def test_what_was_cut_is_of_the_last_fit_and_is_kept(monkeypatch):
     assert model.transform(rows).shape == again.transform(rows).shape
 
 
-def test_a_guarantee_on_a_column_that_is_not_there_is_told(monkeypatch):
+def test_a_guarantee_on_a_column_that_is_not_there_is_told(monkeypatch, only):
     rows, y = tastes()
-    model = cut_by_its_columns(
-        monkeypatch, guarantees=[hm.DistinctLDiversity(l=2, column="absent")]
-    )
+    model = cut_by_its_columns(only, guarantees=[hm.DistinctLDiversity(l=2, column="absent")])
     monkeypatch.undo()
     with pytest.raises(ColumnNotFoundError, match="absent"):
         model.fit(rows, y)
 
 
-def test_a_guarantee_on_a_quasi_identifier_holds(monkeypatch):
+def test_a_guarantee_on_a_quasi_identifier_holds(only):
     rows, y = tastes()
     guarantees = [hm.KAnonymity(k=K), hm.DistinctLDiversity(l=3, column="colour")]
-    model = cut_by_its_columns(monkeypatch, guarantees=guarantees).fit(rows, y)
+    model = cut_by_its_columns(only, guarantees=guarantees).fit(rows, y)
     for cell in range(int(model.anonymizer_.cells_.max()) + 1):
         assert rows.filter(model.anonymizer_.cells_ == cell)["colour"].n_unique() >= 3
 
 
-def test_guarantees_on_the_label_hold_where_the_model_s_columns_are_cut(monkeypatch):
+def test_guarantees_on_the_label_hold_where_the_model_s_columns_are_cut(only):
     rows, y = tastes()
     guarantee = hm.EntropyLDiversity(l=1.3, column="label")
-    model = cut_by_its_columns(monkeypatch, guarantees=[hm.KAnonymity(k=K), guarantee])
+    model = cut_by_its_columns(only, guarantees=[hm.KAnonymity(k=K), guarantee])
     written = model.fit_transform(rows, y)[:, model.encoder_.depends_]
     classes = np.unique(written, axis=0, return_inverse=True)[1].reshape(-1)
     for each in range(classes.max() + 1):
@@ -170,9 +158,9 @@ def test_guarantees_on_the_label_hold_where_the_model_s_columns_are_cut(monkeypa
         assert np.exp(entropy) >= 1.3 - 1e-9
 
 
-def test_rows_may_be_suppressed_where_the_model_s_columns_are_cut(monkeypatch):
+def test_rows_may_be_suppressed_where_the_model_s_columns_are_cut(only):
     rows, y = tastes()
-    model = cut_by_its_columns(monkeypatch, max_suppression_fraction=0.1)
+    model = cut_by_its_columns(only, max_suppression_fraction=0.1)
     written = model.fit_transform(rows, y)
     kept = written[~np.isnan(written).any(axis=1)][:, model.encoder_.depends_]
     assert len(kept) >= 0.9 * len(y)

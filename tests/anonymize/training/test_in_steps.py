@@ -15,11 +15,10 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import halfmask as hm
 from halfmask._errors import ParameterError, SchemaError
-from halfmask.anonymize.training import AnonymizedEstimator, _estimator, _in_steps, guidance
+from halfmask.anonymize.training import AnonymizedEstimator, _in_steps, guidance
 from halfmask.anonymize.training._encoding import as_table
 from halfmask.anonymize.training._exchanged import exchanged
 from halfmask.anonymize.training._in_steps import Lesson, _in_order, _trained
-from halfmask.anonymize.training._partitions import partitions
 from halfmask.anonymize.training._parts import guides_of_parts, parts_of
 
 K = 60
@@ -157,22 +156,13 @@ def interplay(n=1200, seed=1):
     return rows, (rows["other"].to_numpy() * rows["a"].to_numpy() > 0).astype(int)
 
 
-def only(monkeypatch, which):
-    every = partitions
-
-    def those(*args, **kwargs):
-        return [led for led in every(*args, **kwargs) if which(led)]
-
-    monkeypatch.setattr(_estimator, "partitions", those)
-
-
 @pytest.mark.parametrize("as_array", [False, True])
 @pytest.mark.parametrize("representative", ["box", "record"])
 def test_other_columns_are_cut_too_and_k_holds_in_what_is_recoded(
-    monkeypatch, as_array, representative
+    monkeypatch, only, as_array, representative
 ):
     rows, y = interplay()
-    only(monkeypatch, lambda led: led.by_others)
+    only(lambda led: led.by_others)
     monkeypatch.setattr(_in_steps, "TRIED", (representative,))
     model = AnonymizedEstimator(
         RandomForestClassifier(20, random_state=0),
@@ -197,9 +187,9 @@ def test_other_columns_are_cut_too_and_k_holds_in_what_is_recoded(
     assert len(model.anonymizer_.transform(rows if not as_array else as_table(given))) == len(y)
 
 
-def test_a_column_that_does_not_reach_the_model_parts_nobody(monkeypatch):
+def test_a_column_that_does_not_reach_the_model_parts_nobody(only):
     rows, y = interplay()
-    only(monkeypatch, lambda led: led.by_others)
+    only(lambda led: led.by_others)
     secret = pl.Series("secret", 10.0 * y)
     columns = ["a", "b", "other"]
 
@@ -232,9 +222,9 @@ def test_infinite_numbers_beside_quasi_identifiers_part_nobody_and_fail_nothing(
     assert "other" not in model.anonymizer_.plan_.quasi_identifiers
 
 
-def test_rows_that_lack_a_number_that_parts_are_told_and_still_predicted(monkeypatch):
+def test_rows_that_lack_a_number_that_parts_are_told_and_still_predicted(only):
     rows, y = interplay()
-    only(monkeypatch, lambda led: led.by_others)
+    only(lambda led: led.by_others)
     model = AnonymizedEstimator(
         DecisionTreeClassifier(max_depth=4, random_state=0),
         guarantees=[hm.KAnonymity(k=K)],

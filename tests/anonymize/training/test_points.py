@@ -19,38 +19,18 @@ from halfmask.anonymize.training._points import (
     typical,
 )
 
-
-def rows_of(seed, n=40, n_classes=4):
-    """Two numbers, and a category of three in columns 2 to 4."""
-    rng = np.random.default_rng(seed)
-    classes = rng.permutation(np.r_[np.arange(n_classes), rng.integers(0, n_classes, n)])
-    category = rng.integers(0, 3, len(classes))
-    encoded = np.column_stack(
-        [rng.normal(size=(len(classes), 2)), np.equal(category[:, None], np.arange(3))]
-    ).astype(float)
-    return ClassRows(
-        encoded=encoded,
-        others=np.empty((len(classes), 0)),
-        classes=classes,
-        guide=rng.random((len(classes), 2)),
-        majority=np.ones(len(classes), dtype=bool),
-        parts=(np.array([0]), np.array([1]), np.array([2, 3, 4])),
-        cut=rng.random((n_classes, 3)) < 0.5,
-    )
-
-
 SEEDS = st.integers(0, 10_000)
 
 
 @given(SEEDS)
-def test_centroids_are_means(seed):
+def test_centroids_are_means(rows_of, seed):
     rows = rows_of(seed)
     for cell, point in enumerate(centroids(rows)):
         assert np.allclose(point, rows.encoded[rows.classes == cell].mean(axis=0))
 
 
 @given(SEEDS)
-def test_records_are_the_nearest_to_the_median_of_the_majority(seed):
+def test_records_are_the_nearest_to_the_median_of_the_majority(rows_of, seed):
     rows = rows_of(seed)
     majority = np.random.default_rng(seed).random(len(rows.classes)) < 0.5
     majority[[int(np.flatnonzero(rows.classes == cell)[0]) for cell in range(4)]] = True
@@ -70,7 +50,7 @@ def test_records_are_the_nearest_to_the_median_of_the_majority(seed):
 
 
 @given(SEEDS)
-def test_nearest_predictions_are_rows_of_their_class(seed):
+def test_nearest_predictions_are_rows_of_their_class(rows_of, seed):
     rows = rows_of(seed)
     for cell, point in enumerate(nearest_predictions(rows)):
         inside = rows.classes == cell
@@ -80,7 +60,7 @@ def test_nearest_predictions_are_rows_of_their_class(seed):
 
 
 @given(SEEDS)
-def test_typical_categories_are_the_most_frequent(seed):
+def test_typical_categories_are_the_most_frequent(rows_of, seed):
     rows = rows_of(seed)
     points = typical(rows)
     for cell in range(4):
@@ -94,7 +74,7 @@ def test_typical_categories_are_the_most_frequent(seed):
 
 
 @given(SEEDS)
-def test_boxes_are_as_the_table_where_nothing_was_cut(seed):
+def test_boxes_are_as_the_table_where_nothing_was_cut(rows_of, seed):
     rows = rows_of(seed)
     points, usual = boxes(rows), typical(rows)
     for place, columns in enumerate(rows.parts):
@@ -105,7 +85,7 @@ def test_boxes_are_as_the_table_where_nothing_was_cut(seed):
         )
 
 
-def test_without_cuts_boxes_are_typical_values():
+def test_without_cuts_boxes_are_typical_values(rows_of):
     rows = rows_of(0)
     plain = ClassRows(
         encoded=rows.encoded,
@@ -132,12 +112,12 @@ def test_one_class_and_no_columns_have_points(point):
     assert point(rows).shape == (1, 0)
 
 
-def test_the_printed_form_shows_no_row():
+def test_the_printed_form_shows_no_row(rows_of):
     assert repr(rows_of(0)) == "ClassRows(44 rows, 4 classes)"
 
 
 @given(SEEDS)
-def test_medians_are_values_nearest_the_median_and_the_most_frequent_category(seed):
+def test_medians_are_values_nearest_the_median_and_the_most_frequent_category(rows_of, seed):
     rows = rows_of(seed)
     for cell, point in enumerate(medians(rows)):
         of_cell = rows.encoded[rows.classes == cell]

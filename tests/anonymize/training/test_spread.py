@@ -10,30 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import ks_2samp
 
-from halfmask.anonymize.training._points import ClassRows, medians
+from halfmask.anonymize.training._points import medians
 from halfmask.anonymize.training._spread import spread
 
 
-def rows_of(seed, n=1000, n_classes=100):
-    """Two numbers, and a category of three in columns 2 to 4; classes tell nothing of them."""
-    rng = np.random.default_rng(seed)
-    classes = rng.permutation(np.r_[np.arange(n_classes), rng.integers(0, n_classes, n)])
-    category = rng.integers(0, 3, len(classes))
-    encoded = np.column_stack(
-        [rng.exponential(size=(len(classes), 2)), np.equal(category[:, None], np.arange(3))]
-    ).astype(float)
-    return ClassRows(
-        encoded=encoded,
-        others=np.empty((len(classes), 0)),
-        classes=classes,
-        guide=rng.random((len(classes), 2)),
-        majority=np.ones(len(classes), dtype=bool),
-        parts=(np.array([0]), np.array([1]), np.array([2, 3, 4])),
-    )
-
-
 @given(st.integers(0, 10_000))
-def test_each_quasi_identifier_is_one_of_the_class(seed):
+def test_each_quasi_identifier_is_one_of_the_class(rows_of, seed):
     rows = rows_of(seed, n=60, n_classes=7)
     for cell, point in enumerate(spread(rows)):
         own = rows.encoded[rows.classes == cell]
@@ -42,7 +24,7 @@ def test_each_quasi_identifier_is_one_of_the_class(seed):
 
 
 @pytest.mark.parametrize("column", [0, 1])
-def test_together_they_are_spread_like_the_rows_and_medians_are_not(column):
+def test_together_they_are_spread_like_the_rows_and_medians_are_not(rows_of, column):
     rows = rows_of(0, n=2000, n_classes=200)
 
     def apart(points):
@@ -52,19 +34,19 @@ def test_together_they_are_spread_like_the_rows_and_medians_are_not(column):
     assert apart(medians(rows)) > 0.2
 
 
-def test_categories_have_their_shares():
-    rows = rows_of(1)
+def test_categories_have_their_shares(rows_of):
+    rows = rows_of(1, n=1000, n_classes=100)
     shares = spread(rows)[:, 2:].mean(axis=0)
     assert shares == pytest.approx(rows.encoded[:, 2:].mean(axis=0), abs=0.08)
 
 
-def test_classes_that_are_predicted_alike_are_spread_too():
+def test_classes_that_are_predicted_alike_are_spread_too(rows_of):
     """A third of the classes, those with the least predictions, has the same distribution."""
-    rows = rows_of(2)
+    rows = rows_of(2, n=1000, n_classes=100)
     least = np.argsort(rows.means(rows.guide)[:, -1])[:33]
     assert ks_2samp(spread(rows)[least, 0], rows.encoded[:, 0]).statistic < 0.2
 
 
-def test_a_quasi_identifier_that_the_model_does_not_see_is_left_alone():
+def test_a_quasi_identifier_that_the_model_does_not_see_is_left_alone(rows_of):
     rows = replace(rows_of(4), parts=(np.array([0]), np.array([], dtype=np.int64)))
     assert np.isfinite(spread(rows)).all()

@@ -1,0 +1,53 @@
+"""Rows in classes, and a choice of the partitions that are tried."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from halfmask.anonymize.training import _estimator
+from halfmask.anonymize.training._partitions import Led, partitions
+from halfmask.anonymize.training._points import ClassRows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@pytest.fixture(scope="session")
+def rows_of() -> Callable[..., ClassRows]:
+    """Two numbers, and a category of three in columns 2 to 4; classes tell nothing of them."""
+
+    def rows_of(seed: int, n: int = 40, n_classes: int = 4) -> ClassRows:
+        rng = np.random.default_rng(seed)
+        classes = rng.permutation(np.r_[np.arange(n_classes), rng.integers(0, n_classes, n)])
+        category = rng.integers(0, 3, len(classes))
+        encoded = np.column_stack(
+            [rng.normal(size=(len(classes), 2)), np.equal(category[:, None], np.arange(3))]
+        ).astype(float)
+        return ClassRows(
+            encoded=encoded,
+            others=np.empty((len(classes), 0)),
+            classes=classes,
+            guide=rng.random((len(classes), 2)),
+            majority=np.ones(len(classes), dtype=bool),
+            parts=(np.array([0]), np.array([1]), np.array([2, 3, 4])),
+            cut=rng.random((n_classes, 3)) < 0.5,
+        )
+
+    return rows_of
+
+
+@pytest.fixture
+def only(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[Led], bool]], None]:
+    """Let an estimator try those partitions only that are asked for."""
+
+    def only(which: Callable[[Led], bool]) -> None:
+        monkeypatch.setattr(
+            _estimator,
+            "partitions",
+            lambda *given, **named: [led for led in partitions(*given, **named) if which(led)],
+        )
+
+    return only

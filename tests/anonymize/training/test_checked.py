@@ -1,0 +1,71 @@
+"""Checked: what can't be fitted is told by its parameter, before anything is learned."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.base import BaseEstimator
+from sklearn.cluster import KMeans
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+import halfmask as hm
+from halfmask._errors import DataError, ParameterError
+from halfmask.anonymize.training import AnonymizedEstimator
+from halfmask.anonymize.training._checked import checked
+
+ROWS = np.arange(12.0).reshape(6, 2)
+LABELS = np.array(["CANARY", "b"] * 3)
+
+
+def told(estimator=None, **settings):
+    model = DecisionTreeClassifier() if estimator is None else estimator
+    return AnonymizedEstimator(model, guarantees=[hm.KAnonymity(k=2)], **settings)
+
+
+def test_what_can_be_fitted_is_returned_as_a_table():
+    table = checked(told(), ROWS, LABELS)
+    assert table.equals(pl.DataFrame(ROWS, schema=["x0", "x1"]))
+    numbers = checked(told(DecisionTreeRegressor()), ROWS, np.zeros(6))
+    assert numbers.equals(table), "of numbers one is enough"
+
+
+@pytest.mark.parametrize(
+    ("setting", "least"),
+    [("folds", 2), ("seed", 0), ("refinements", 0)],
+)
+def test_whole_numbers_are_large_enough(setting, least):
+    assert checked(told(**{setting: least}), ROWS, LABELS).height == 6
+    for wrong in (least - 1, least + 0.5, "many"):
+        with pytest.raises(ParameterError, match=setting):
+            checked(told(**{setting: wrong}), ROWS, LABELS)
+
+
+@pytest.mark.parametrize("setting", ["by_heart", "max_suppression_fraction"])
+def test_shares_are_between_nothing_and_all(setting):
+    for right in (0.0, 1.0):
+        assert checked(told(**{setting: right}), ROWS, LABELS).height == 6
+    for wrong in (-0.01, 1.01, float("nan")):
+        with pytest.raises(ParameterError, match=setting):
+            checked(told(**{setting: wrong}), ROWS, LABELS)
+
+
+@pytest.mark.parametrize("estimator", [KMeans(), BaseEstimator()])
+def test_what_neither_labels_nor_counts_is_refused(estimator):
+    with pytest.raises(ParameterError, match="classifier or a regressor"):
+        checked(told(estimator), ROWS, LABELS)
+
+
+@pytest.mark.parametrize(
+    ("labels", "error", "words"),
+    [
+        (LABELS[:5], ParameterError, "as many rows"),
+        (np.column_stack([LABELS, LABELS]), ParameterError, "as many rows"),
+        (np.array(["CANARY"] * 6), ParameterError, "one class only"),
+        (np.array(["CANARY", None] * 3, dtype=object), DataError, "missing"),
+    ],
+)
+def test_labels_are_one_for_each_row_and_no_message_shows_one(labels, error, words):
+    with pytest.raises(error, match=words) as raised:
+        checked(told(), ROWS, labels)
+    assert "CANARY" not in str(raised.value)

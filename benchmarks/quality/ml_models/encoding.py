@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self, TypeAlias
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    import polars as pl
 
 MOST_CATEGORIES = 64
 
@@ -96,9 +95,12 @@ class Encoder:
             encoded[:, : len(self.numeric)] = (numbers - self.means) / self.deviations
         for name in self.categorical:
             columns = self.columns_of(name)
-            values = frame[name].to_numpy()
-            for place, category in zip(columns, self.categories[name], strict=False):
-                encoded[:, place] = values == category
+            known = self.categories[name]
+            codes = frame[name].replace_strict(
+                known, range(len(known)), default=-1, return_dtype=pl.Int32
+            )
+            rows = np.flatnonzero(codes.to_numpy() >= 0)
+            encoded[rows, columns[0] + codes.to_numpy()[rows]] = 1.0
             if self.shares_last[name]:
                 encoded[:, columns[-1]] = 1.0 - encoded[:, columns[0] : columns[-1]].sum(axis=1)
         return encoded

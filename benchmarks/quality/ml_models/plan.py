@@ -1,7 +1,8 @@
-"""What is to be measured, the bars first: every seed of them before anything else."""
+"""What is to be measured, the bars first: every seed of a stage before the next stage."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -78,23 +79,24 @@ def groups(seeds: Iterable[int]) -> list[Group]:
         [("shadows", "adult", "12", "rf")],
         [("accuracy", "adult", qi, "rf") for qi in ("12", "10", "8")],
         [("accuracy", "adult", "8", "gb"), ("accuracy", "adult", "8", "dt")],
-        [("accuracy", "nursery", "8", "dt"), ("membership", "loan", "18", "nn-large")],
-        [("accuracy", "loan", "18", model) for model in ("rf", "gb", "dt")],
-        [("shadows", "loan", "18", "rf")],
+        [("accuracy", "nursery", "8", "dt"), ("shadows", "loan", "18", "rf")],
         [("accuracy", "adult", "12", model) for model in ("gb", "dt")],
+        [("membership", "loan", "18", "nn-large")],
+        [("accuracy", "loan", "18", model) for model in ("dt", "gb", "rf")],
     ]
     return [
         _group(*each, seed)
         for stage in stages
+        for place, seed in enumerate(numbers)
         for each in stage
-        for seed in numbers[: _most_seeds(each)]
+        if place < _most_seeds(each)
     ]
 
 
-def _most_seeds(each: tuple[str, str, str, str]) -> int | None:
+def _most_seeds(each: tuple[str, str, str, str]) -> float:
     if each in ONE_SEED:
         return 1
-    return FEWER_SEEDS if each in FEWER else None
+    return FEWER_SEEDS if each in FEWER else math.inf
 
 
 def _group(kind: str, data: str, qi: str, model: str, seed: int) -> Group:

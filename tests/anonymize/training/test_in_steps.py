@@ -325,6 +325,28 @@ def test_exchanged_labels_are_judged_by_what_never_saw_the_other_half(monkeypatc
     assert np.array_equal(one.labels, exchanged(y, cells, guide_of_all))
 
 
+def test_one_guide_of_halves_serves_all_partitions_of_the_same_rows(monkeypatch):
+    seen: list[Any] = []
+
+    def counted(*given):
+        seen.append(given)
+        return guides_of_parts(*given)
+
+    monkeypatch.setattr(_in_steps, "guides_of_parts", counted)
+    judged: list[Any] = []
+    every = _in_steps._exchanged
+
+    def first_of_each(lessons):
+        judged.extend(every(list({each.classes.name: each for each in lessons}.values())))
+        return iter(judged)
+
+    monkeypatch.setattr(_in_steps, "_exchanged", first_of_each)
+    monkeypatch.setattr(_in_steps, "EXCHANGED", 1000)
+    fitted(RandomForestClassifier(5, random_state=0))
+    assert len({each.classes.name for each in judged}) > 1
+    assert len(seen) == 1
+
+
 def test_a_guide_that_may_have_learned_the_rows_exchanges_no_labels():
     forest = RandomForestClassifier(20, random_state=0)
     model, rows, y = fitted(forest)

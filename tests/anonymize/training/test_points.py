@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -126,3 +127,27 @@ def test_medians_are_values_nearest_the_median_and_the_most_frequent_category(ro
             assert abs(point[column] - np.median(of_cell[:, column])) == pytest.approx(away.min())
         counts = of_cell[:, 2:].sum(axis=0)
         assert counts[point[2:].argmax()] == counts.max()
+
+
+@pytest.mark.parametrize("find", [centroids, typical, medians, boxes])
+def test_points_that_are_changed_stay_as_they_were_for_others(rows_of, find):
+    rows = rows_of(0)
+    first = find(rows)
+    first += 1.0
+    assert np.array_equal(find(rows), find(rows_of(0)))
+    others = replace(rows, classes=rows.classes[::-1])
+    assert not np.array_equal(find(others), find(rows))
+
+
+@given(SEEDS)
+def test_the_nearest_of_a_class_is_the_first_of_equals_and_of_those_that_are_asked(rows_of, seed):
+    rows, rng = rows_of(seed), np.random.default_rng(seed)
+    values = rng.integers(0, 3, size=(len(rows.classes), 2)).astype(float)
+    targets = rng.integers(0, 3, size=(4, 2)).astype(float)
+    among = rng.random(len(values)) < 0.7
+    for cell, found in enumerate(rows.nearest(targets, values, among)):
+        inside = [row for row in np.flatnonzero(rows.classes == cell) if among[row]]
+        if not inside:
+            assert rows.classes[found] == cell
+            continue
+        assert found == min(inside, key=lambda row: ((values[row] - targets[cell]) ** 2).sum())

@@ -253,15 +253,16 @@ def _halves(classes: Classes) -> list[NDArray[np.int64]] | None:
 
 def _exchanged(lessons: list[Lesson]) -> Iterator[Lesson]:
     """Yield lessons with labels exchanged within classes, where rows can be told apart in one."""
-    guides: dict[str, NDArray[np.float64] | None] = {}
+    guides: list[tuple[NDArray[np.bool_], NDArray[np.float64] | None]] = []
     for each in lessons:
         rows, labels, halves = each.classes.rows, each.labels, _halves(each.classes)
         others = exchanged(labels, rows.classes, rows.guide)
         if halves is None or np.array_equal(others, labels):
             continue
-        if each.classes.name not in guides:
-            guides[each.classes.name] = guides_of_parts(each.classes.judge, halves)
-        guide = guides[each.classes.name]
+        kept = each.classes.kept
+        there = [guide for rows_of, guide in guides if np.array_equal(rows_of, kept)]
+        guide = there[0] if there else guides_of_parts(each.classes.judge, halves)
+        guides += [] if there else [(kept, guide)]
         if guide is None:
             continue
         of_halves = labels.copy()

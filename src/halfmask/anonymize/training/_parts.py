@@ -129,11 +129,10 @@ def known_of_parts(
 
     Of a model that can't learn a part nothing is known: that is worse than anything that is.
     """
-    written = judge.written(points, classes)
     losses, learned, others = [], [], []
     for own, other in pairs:
         try:
-            model = clone(judge.estimator).fit(written[own], labels[own])
+            model = clone(judge.estimator).fit(judge.part(points, classes, own), labels[own])
         except Exception:  # noqa: BLE001 # a model of others, which may want more rows of a label
             return Known(score=-np.inf, by_heart=1.0)
         wrong, unsure = _asked(judge, model, other)

@@ -7,11 +7,14 @@ learns from it. Each function here returns one point for every class.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property, wraps
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
 __all__ = [
@@ -26,7 +29,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ClassRows:
     """The rows that a model would see, and the class of each.
 
@@ -64,21 +67,34 @@ class ClassRows:
     def __repr__(self) -> str:
         return f"ClassRows({len(self.classes)} rows, {self.n_classes} classes)"
 
-    @property
+    @cached_property
     def n_classes(self) -> int:
         """How many classes there are."""
         return int(self.classes.max()) + 1
 
-    @property
+    @cached_property
     def sizes(self) -> NDArray[np.int64]:
         """How many rows each class has."""
         return np.bincount(self.classes, minlength=self.n_classes)
 
+    @cached_property
+    def in_classes(self) -> NDArray[np.int64]:
+        """The places of the rows, class after class, each in the order of the rows."""
+        return np.argsort(self.classes, kind="stable")
+
+    @cached_property
+    def starts(self) -> NDArray[np.int64]:
+        """Where each class starts among these."""
+        return np.cumsum(self.sizes) - self.sizes
+
+    @cached_property
+    def known(self) -> dict[str, NDArray[np.float64]]:
+        """Points that were found before."""
+        return {}
+
     def means(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the mean of each column of values in each class."""
-        order = np.argsort(self.classes, kind="stable")
-        starts = np.searchsorted(self.classes[order], np.arange(self.n_classes))
-        sums: NDArray[np.float64] = np.add.reduceat(values[order], starts, axis=0)
+        sums: NDArray[np.float64] = np.add.reduceat(values[self.in_classes], self.starts, axis=0)
         return sums / self.sizes[:, None]
 
     def nearest(
@@ -87,12 +103,30 @@ class ClassRows:
         """Return for each class the row, of those among it, whose values are nearest its target."""
         distance = ((values - targets[self.classes]) ** 2).sum(axis=1)
         distance[~among] = np.inf
-        order = np.lexsort((distance, self.classes))
-        firsts = np.searchsorted(self.classes[order], np.arange(self.n_classes))
-        found: NDArray[np.int64] = order[firsts]
+        distance = distance[self.in_classes]
+        classes = np.repeat(np.arange(self.n_classes), self.sizes)
+        least = np.flatnonzero(distance == np.minimum.reduceat(distance, self.starts)[classes])
+        firsts = np.searchsorted(classes[least], np.arange(self.n_classes))
+        found: NDArray[np.int64] = self.in_classes[least[firsts]]
         return found
 
 
+def _once(
+    find: Callable[[ClassRows], NDArray[np.float64]],
+) -> Callable[[ClassRows], NDArray[np.float64]]:
+    """Let points be found once: most are made of others."""
+
+    @wraps(find)
+    def found(rows: ClassRows) -> NDArray[np.float64]:
+        name = find.__name__
+        if name not in rows.known:
+            rows.known[name] = find(rows)
+        return rows.known[name].copy()
+
+    return found
+
+
+@_once
 def centroids(rows: ClassRows) -> NDArray[np.float64]:
     """Return the mean of each class; a category becomes the share of the class that has it.
 
@@ -107,8 +141,7 @@ def records(rows: ClassRows) -> NDArray[np.float64]:
     Goldsteen et al., "Anonymizing machine learning models" (2020), section 3. The point is
     somebody's row.
     """
-    order = np.argsort(rows.classes, kind="stable")
-    parts = np.split(rows.encoded[order], np.cumsum(rows.sizes)[:-1])
+    parts = np.split(rows.encoded[rows.in_classes], rows.starts[1:])
     middles = np.stack([np.median(part, axis=0) for part in parts])
     found: NDArray[np.float64] = rows.encoded[rows.nearest(middles, rows.encoded, rows.majority)]
     return found
@@ -145,6 +178,7 @@ def boxes(rows: ClassRows) -> NDArray[np.float64]:
     return points
 
 
+@_once
 def typical(rows: ClassRows) -> NDArray[np.float64]:
     """Return for each quasi-identifier by itself the class's value that is nearest its mean.
 
@@ -159,16 +193,17 @@ def typical(rows: ClassRows) -> NDArray[np.float64]:
     return points
 
 
+@_once
 def medians(rows: ClassRows) -> NDArray[np.float64]:
     """Return for each quasi-identifier by itself the class's value that is nearest its median.
 
     Of a category the most frequent one. Unlike means, medians of columns such as gains, which are
     zero for nearly everyone, don't stand where nobody is.
     """
-    points = typical(rows)
+    several = any(len(columns) != 1 for columns in rows.parts)
+    points = typical(rows) if several else centroids(rows)
     everyone = np.ones(len(rows.classes), dtype=np.bool_)
-    starts = np.cumsum(rows.sizes) - rows.sizes
-    middle, other = starts + (rows.sizes - 1) // 2, starts + rows.sizes // 2
+    middle, other = rows.starts + (rows.sizes - 1) // 2, rows.starts + rows.sizes // 2
     for columns in rows.parts:
         if len(columns) != 1:
             continue
@@ -186,5 +221,10 @@ def where_cut(
 
     A model of splits can tell classes apart by what the guide looks at and by nothing else.
     """
-    usual = medians(replace(rows, classes=np.zeros_like(rows.classes)))
-    return np.where(cut, points, usual)
+    return np.where(cut, points, _usual(rows))
+
+
+@_once
+def _usual(rows: ClassRows) -> NDArray[np.float64]:
+    """Return the medians of the table."""
+    return medians(replace(rows, classes=np.zeros_like(rows.classes)))

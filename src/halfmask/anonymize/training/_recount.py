@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from halfmask._errors import DataError, GuaranteeNotMetError
+from halfmask.anonymize.training._alike import alike
 from halfmask.guarantees import Classes, value_codes
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def count_again(written: NDArray[np.float64], *, guarantees: Sequence[Guarantee]
     least = max([1, *(int(g.criterion().threshold) for g in guarantees if not g.column)])
     counts = np.array([len(written)])  # without columns nobody can tell any of them apart
     if written.shape[1]:
-        counts = np.unique(_whole(written), return_counts=True)[1]
+        counts = np.bincount(alike(written))
     if counts.min() < least:
         raise GuaranteeNotMetError(
             f"In what the model would be given {int((counts < least).sum())} classes have "
@@ -68,7 +69,7 @@ def judge_again(
     """
     classes = np.zeros(len(written), dtype=np.int64)
     if written.shape[1]:
-        classes = np.unique(_whole(written), return_inverse=True)[1].reshape(-1)
+        classes = alike(written)
     for guarantee in guarantees:
         if guarantee.column is None:
             continue
@@ -82,13 +83,6 @@ def judge_again(
                 f"In what the model would be given {len(failing)} classes miss {guarantee!r}.",
                 hint=DEFECT,
             )
-
-
-def _whole(written: NDArray[np.float64]) -> NDArray[np.void]:
-    """Return each row as one value."""
-    whole = np.dtype((np.void, written.dtype.itemsize * written.shape[1]))
-    rows: NDArray[np.void] = np.ascontiguousarray(written).view(whole).reshape(-1)
-    return rows
 
 
 def has_majority_label(

@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from halfmask.anonymize.training._alike import alike
+from halfmask.anonymize.training._points import centroids
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -39,7 +42,7 @@ def spread(rows: ClassRows) -> NDArray[np.float64]:
     rank = np.empty(rows.n_classes)
     rank[np.argsort(rows.means(said[:, None])[:, 0], kind="stable")] = np.arange(rows.n_classes)
     starts = np.cumsum(rows.sizes) - rows.sizes
-    points = rows.means(rows.encoded)
+    points = centroids(rows)
     for place, columns in enumerate(rows.parts):
         values = rows.encoded[:, columns]
         order = np.lexsort((_in_order(values, said), rows.classes))
@@ -53,8 +56,7 @@ def _in_order(values: NDArray[np.float64], said: NDArray[np.float64]) -> NDArray
     if values.shape[1] < 2:
         numbers: NDArray[np.float64] = values.sum(axis=1)
         return numbers
-    _, codes = np.unique(values, axis=0, return_inverse=True)
-    codes = codes.reshape(-1)
+    codes = alike(values)
     means = np.bincount(codes, weights=said) / np.bincount(codes)
     places = np.argsort(np.argsort(means, kind="stable"))  # equal means stay apart
     return places[codes].astype(np.float64)

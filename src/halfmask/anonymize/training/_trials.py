@@ -112,9 +112,19 @@ class Judge:
         self, points: NDArray[np.float64], classes: NDArray[np.int64]
     ) -> NDArray[np.float64]:
         """Return the rows, those columns replaced by their class's point; k counted again."""
-        rows = self.encoded.copy()
-        rows[:, self.depends] = points[classes]
+        rows = self.part(points, classes, np.arange(len(classes)))
         count_again(rows[:, self.depends], guarantees=self.guarantees)
+        return rows
+
+    def part(
+        self,
+        points: NDArray[np.float64],
+        classes: NDArray[np.int64],
+        places: NDArray[np.int64],
+    ) -> NDArray[np.float64]:
+        """Return some of the rows likewise, for models that are judged and thrown away."""
+        rows = self.encoded[places]
+        rows[:, self.depends] = points[classes[places]]
         return rows
 
     def trained(
@@ -162,8 +172,8 @@ class Judge:
         halves = parts_of(self, 2)
         gaps, errors = [], []
         for trial in trials:
-            written = self.written(trial.points, classes)
-            model = clone(self.estimator).fit(written[halves[0]], self.labels[halves[0]])
+            written = self.part(trial.points, classes, halves[0])
+            model = clone(self.estimator).fit(written, self.labels[halves[0]])
             known, unknown = (self.losses(model, half) for half in halves)
             gaps.append(float(unknown.mean() - known.mean()))
             errors.append(float(np.sqrt((unknown.var() + known.var()) / len(halves[0]))))

@@ -384,3 +384,25 @@ def test_the_dearer_it_is_the_less_a_model_tells_of_its_rows(monkeypatch):
         )
         model.fit(rows, y)
     assert told[1.0] < 0.8 * told[0.0]
+
+
+@pytest.mark.parametrize(
+    ("estimator", "cost"),
+    [
+        (DecisionTreeClassifier(random_state=0), 0.3),
+        (DecisionTreeClassifier(max_depth=3, random_state=0), 1.0),
+        (RandomForestClassifier(5, random_state=0), 1.0),
+    ],
+)
+def test_what_tells_rows_costs_a_lone_tree_three_tenths(monkeypatch, estimator, cost):
+    costs: list[float] = []
+    every = _in_steps._in_order
+
+    def remembered(judged, by_heart):
+        costs.append(by_heart)
+        return every(judged, by_heart)
+
+    monkeypatch.setattr(_in_steps, "_in_order", remembered)
+    fitted(estimator, by_heart=0.8)
+    assert costs
+    assert set(costs) == {pytest.approx(0.8 * cost)}

@@ -26,11 +26,12 @@ def test_rows_are_numbered_in_their_order(values):
 
 
 @pytest.mark.parametrize("columns", [1, 7, 64, 221])
-def test_many_rows_of_many_columns_are_brought_together_whatever_the_last_bit_is(columns):
+def test_many_rows_of_many_columns_are_numbered_however_they_lie_in_memory(columns):
     rng = np.random.default_rng(columns)
     different = rng.normal(size=(50, columns)) * 10.0 ** rng.integers(-8, 8, size=columns)
-    values = different[rng.integers(50, size=5_001)]
+    values = different[rng.integers(50, size=5_003)]
     assert alike(values).tolist() == ranks(values)
+    assert alike(np.asfortranarray(values)).tolist() == ranks(values)
 
 
 class Nothing:
@@ -39,6 +40,26 @@ class Nothing:
     @staticmethod
     def standard_normal(size):
         return np.zeros(size)
+
+
+class ByPlace:
+    """Weights that give each row a sum of its own, whatever it holds."""
+
+    __array_ufunc__ = None
+
+    @staticmethod
+    def standard_normal(_size):
+        return ByPlace()
+
+    def __rmatmul__(self, values):
+        return np.arange(len(values), dtype=float)
+
+
+@given(arrays(np.float64, (9, 2), elements=FEW))
+def test_equal_rows_of_different_sums_are_brought_together(values):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(np.random, "default_rng", lambda _seed: ByPlace())
+        assert alike(values).tolist() == ranks(values)
 
 
 @given(arrays(np.float64, (9, 2), elements=FEW))
@@ -53,3 +74,8 @@ def test_what_is_not_a_number_is_like_nothing():
     found = alike(values)
     assert found[2] == found[3]
     assert len(set(found.tolist())) == 3
+
+
+def test_infinite_rows_are_told_apart():
+    values = np.array([[np.inf, 1.0], [-np.inf, np.inf], [np.inf, 1.0], [0.0, 1.0]])
+    assert alike(values).tolist() == ranks(values)

@@ -10,7 +10,8 @@ import numpy as np
 import polars as pl
 import pytest
 from sklearn.base import BaseEstimator
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import halfmask as hm
@@ -333,18 +334,23 @@ def test_one_guide_of_halves_serves_all_partitions_of_the_same_rows(monkeypatch)
         return guides_of_parts(*given)
 
     monkeypatch.setattr(_in_steps, "guides_of_parts", counted)
-    judged: list[Any] = []
+    given: list[Any] = []
     every = _in_steps._exchanged
 
     def first_of_each(lessons):
-        judged.extend(every(list({each.classes.name: each for each in lessons}.values())))
-        return iter(judged)
+        given.extend({each.classes.name: each for each in lessons}.values())
+        return every(given)
 
     monkeypatch.setattr(_in_steps, "_exchanged", first_of_each)
     monkeypatch.setattr(_in_steps, "EXCHANGED", 1000)
     fitted(RandomForestClassifier(5, random_state=0))
-    assert len({each.classes.name for each in judged}) > 1
+    assert len(given) > 1
     assert len(seen) == 1
+    last = given[-1].classes
+    given[-1] = replace(given[-1], classes=replace(last, kept=~last.kept))
+    seen.clear()
+    assert len(list(every(given))) == len(given)
+    assert len(seen) == 2
 
 
 def test_a_guide_that_may_have_learned_the_rows_exchanges_no_labels():
@@ -392,9 +398,12 @@ def test_the_dearer_it_is_the_less_a_model_tells_of_its_rows(monkeypatch):
         (DecisionTreeClassifier(random_state=0), 0.3),
         (DecisionTreeClassifier(max_depth=3, random_state=0), 1.0),
         (RandomForestClassifier(5, random_state=0), 1.0),
+        (KNeighborsClassifier(1), 0.3),
+        (DecisionTreeRegressor(random_state=0), 0.3),
+        (RandomForestRegressor(5, random_state=0), 0.3),
     ],
 )
-def test_what_tells_rows_costs_a_lone_tree_three_tenths(monkeypatch, estimator, cost):
+def test_what_tells_rows_costs_three_tenths_where_nobody_votes(monkeypatch, estimator, cost):
     costs: list[float] = []
     every = _in_steps._in_order
 

@@ -194,6 +194,12 @@ def test_rows_that_are_known_worse_when_learned_tell_nothing():
     assert known(DecisionTreeClassifier(random_state=0), labels=noise).by_heart > 0.1
 
 
+def test_points_that_fit_no_class_are_a_defect_and_no_bad_lesson():
+    for points in (POINTS[:5], np.hstack([POINTS, POINTS])):
+        with pytest.raises((IndexError, ValueError)):
+            known(DecisionTreeClassifier(random_state=0), points=points)
+
+
 def test_what_cannot_be_scored_comes_last():
     class Blank(DecisionTreeRegressor):  # type: ignore[misc] # scikit-learn ships no types
         def predict(self, X):

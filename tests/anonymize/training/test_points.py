@@ -151,3 +151,13 @@ def test_the_nearest_of_a_class_is_the_first_of_equals_and_of_those_that_are_ask
             assert rows.classes[found] == cell
             continue
         assert found == min(inside, key=lambda row: ((values[row] - targets[cell]) ** 2).sum())
+
+
+def test_what_is_not_a_number_is_nearest_to_nothing(rows_of):
+    rows = rows_of(0)
+    values = np.where(np.arange(len(rows.classes))[:, None] % 2 == 0, np.nan, 1.0)
+    found = rows.nearest(np.ones((4, 1)), values, np.ones(len(values), dtype=bool))
+    assert rows.classes[found].tolist() == [0, 1, 2, 3]
+    assert values[found].tolist() == [[1.0]] * 4
+    lost = rows.nearest(np.ones((4, 1)), values * np.nan, np.ones(len(values), dtype=bool))
+    assert rows.classes[lost].tolist() == [0, 1, 2, 3]

@@ -1,4 +1,4 @@
-"""Alike: which rows of numbers are equal, found without sorting whole rows."""
+"""Alike: which rows of numbers are equal, found by sorting few whole rows."""
 
 from __future__ import annotations
 
@@ -34,8 +34,10 @@ def alike(values: NDArray[np.float64]) -> NDArray[np.int64]:
 
     **Edge cases.** Minus zero is zero. What isn't a number is like nothing, not even itself.
     """
-    weights = np.random.default_rng(0).standard_normal(values.shape[1])
-    _, firsts, numbers = np.unique(values @ weights, return_index=True, return_inverse=True)
+    weights = np.random.default_rng(0).standard_normal(values.shape[1])  # any find the same
+    with np.errstate(over="ignore", invalid="ignore"):  # such sums tell nothing apart
+        sums = values @ weights
+    _, firsts, numbers = np.unique(sums, return_index=True, return_inverse=True)
     different, again = np.unique(values[firsts], axis=0, return_inverse=True)
     found: NDArray[np.int64] = again.reshape(-1)[numbers.reshape(-1)]
     if not np.array_equal(different[found], values):

@@ -95,8 +95,9 @@ class AnonymizedEstimator(
     by_heart
         With models of splits and ``"chosen"``: what is taken off a score, 0 to 1, for each point by
         which an attack tells learned rows from others: true positives less false ones, at the best
-        threshold; of a lone tree that is grown to the end three tenths of that, for it loses more
-        by what hides. With 0 only accuracy counts.
+        threshold. Three tenths of that for classifiers that are sure of nearly every row, as a lone
+        tree that is grown to the end is: they lose more by what hides; and for regressors, of which
+        no attack measures what they tell. With 0 only accuracy counts.
     encoder
         Makes numbers of rows, as the model sees them; ``None``: numbers to mean 0 and deviation 1,
         a column for each category. What it learns (means, deviations, names of categories) is

@@ -131,8 +131,9 @@ def known_of_parts(
     """
     losses, learned, others = [], [], []
     for own, other in pairs:
+        written = judge.part(points, classes, own)
         try:
-            model = clone(judge.estimator).fit(judge.part(points, classes, own), labels[own])
+            model = clone(judge.estimator).fit(written, labels[own])
         except Exception:  # noqa: BLE001 # a model of others, which may want more rows of a label
             return Known(score=-np.inf, by_heart=1.0)
         wrong, unsure = _asked(judge, model, other)

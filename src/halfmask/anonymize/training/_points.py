@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # without slots: what was found of it is kept beside
 class ClassRows:
     """The rows that a model would see, and the class of each.
 
@@ -88,8 +88,8 @@ class ClassRows:
         return np.cumsum(self.sizes) - self.sizes
 
     @cached_property
-    def known(self) -> dict[str, NDArray[np.float64]]:
-        """Points that were found before."""
+    def known(self) -> dict[Callable[[ClassRows], NDArray[np.float64]], NDArray[np.float64]]:
+        """Points that were found before, by what found them."""
         return {}
 
     def means(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -102,7 +102,7 @@ class ClassRows:
     ) -> NDArray[np.int64]:
         """Return for each class the row, of those among it, whose values are nearest its target."""
         distance = ((values - targets[self.classes]) ** 2).sum(axis=1)
-        distance[~among] = np.inf
+        distance[~among | np.isnan(distance)] = np.inf
         distance = distance[self.in_classes]
         classes = np.repeat(np.arange(self.n_classes), self.sizes)
         least = np.flatnonzero(distance == np.minimum.reduceat(distance, self.starts)[classes])
@@ -118,10 +118,9 @@ def _once(
 
     @wraps(find)
     def found(rows: ClassRows) -> NDArray[np.float64]:
-        name = find.__name__
-        if name not in rows.known:
-            rows.known[name] = find(rows)
-        return rows.known[name].copy()
+        if find not in rows.known:
+            rows.known[find] = find(rows)
+        return rows.known[find].copy()
 
     return found
 

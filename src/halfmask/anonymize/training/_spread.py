@@ -41,13 +41,12 @@ def spread(rows: ClassRows) -> NDArray[np.float64]:
     said = rows.guide[:, -1]
     rank = np.empty(rows.n_classes)
     rank[np.argsort(rows.means(said[:, None])[:, 0], kind="stable")] = np.arange(rows.n_classes)
-    starts = np.cumsum(rows.sizes) - rows.sizes
     points = centroids(rows)
     for place, columns in enumerate(rows.parts):
         values = rows.encoded[:, columns]
         order = np.lexsort((_in_order(values, said), rows.classes))
         share = (rank * SECTION + place * APART) % 1.0
-        points[:, columns] = values[order[starts + (share * rows.sizes).astype(np.int64)]]
+        points[:, columns] = values[order[rows.starts + (share * rows.sizes).astype(np.int64)]]
     return points
 
 

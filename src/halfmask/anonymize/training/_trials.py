@@ -96,7 +96,7 @@ class Judge:
     depends
         Which columns are written, (columns,).
     guarantees
-        What is counted again in all that a model is given.
+        What is counted again in all that a model is given that may leave.
     seed
         What the halves are drawn from.
     """
@@ -122,7 +122,10 @@ class Judge:
         classes: NDArray[np.int64],
         places: NDArray[np.int64],
     ) -> NDArray[np.float64]:
-        """Return some of the rows likewise, for models that are judged and thrown away."""
+        """Return some of the rows likewise, for models that are judged and thrown away.
+
+        Nothing is counted in them.
+        """
         rows = self.encoded[places]
         rows[:, self.depends] = points[classes[places]]
         return rows

@@ -74,6 +74,17 @@ def test_what_is_no_finite_number_is_refused_and_counted(cells):
     assert CANARY not in str(caught.value)
 
 
+@pytest.mark.parametrize("widths", [(1, 1e28), (1, 10**19), (1e-300, 1e300), (1e28, 1)])
+def test_intervals_that_cannot_be_counted_are_refused(widths):
+    with pytest.raises(ParameterError, match="widths"):
+        Intervals(widths=widths)
+
+
+def test_the_widest_intervals_that_can_be_counted_are_built():
+    tree = Intervals(widths=(1, 10**18)).build(pl.Series([-3, 0, 7]), column="c")
+    assert tree.labels(2) == ("[-1000000000000000000, 0)", *["[0, 1000000000000000000)"] * 2)
+
+
 @pytest.mark.parametrize("widths", [(), (0,), (-5,), (5, 12), (10, 5), (5, 5), (float("inf"),), 5])
 def test_intervals_that_do_not_nest_are_refused(widths):
     with pytest.raises(ParameterError, match="widths"):

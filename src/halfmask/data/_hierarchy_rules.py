@@ -30,6 +30,10 @@ class HierarchyRule(Protocol):
         ...
 
 
+#: Of wider intervals the bins of the narrowest couldn't be counted in 64 bits.
+MOST_TIMES = 10**18
+
+
 @dataclass(frozen=True, slots=True)
 class Intervals:
     """Numbers in ever wider intervals of equal width, and the root ``"*"`` above.
@@ -68,6 +72,11 @@ class Intervals:
         number_between(-math.inf, math.inf, owner="Intervals", origin=self.origin)
         for width in self.widths:
             number_between(0, math.inf, owner="Intervals", low_open=True, widths=width)
+        if _exact(max(self.widths)) > _exact(min(self.widths)) * MOST_TIMES:
+            raise ParameterError(
+                f"The widest of the 'widths' of Intervals must be at most {MOST_TIMES:.0e} times "
+                f"the narrowest. Got {self.widths} instead."
+            )
         for narrow, wide in itertools.pairwise(map(_exact, self.widths)):
             if wide <= narrow or wide % narrow:
                 raise ParameterError(

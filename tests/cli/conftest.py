@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -19,6 +20,10 @@ from halfmask.cli import main
 
 #: Stands in every cell and in the name of every folder: nothing that is said may hold it.
 CANARY = "CANARY"
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell that starts the tests in the background lets them, and all that they start, ignore it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 POLICY = """\
 halfmask = 1

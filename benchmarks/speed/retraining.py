@@ -1,6 +1,6 @@
 """How many trainings an anonymized model costs: `AnonymizedEstimator` beside its model alone.
 
-    python benchmarks/speed/retraining.py           # about four minutes
+    python benchmarks/speed/retraining.py           # about two minutes
     python benchmarks/speed/retraining.py --quick   # under a minute: fewer rows
 
 Forty per cent of Adult, ten quasi-identifiers and no other column, k = 100. Ours is timed from a

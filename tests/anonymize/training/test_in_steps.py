@@ -79,9 +79,17 @@ def test_for_a_lone_tree_grown_to_the_end_nothing_is_scattered():
     assert not any("scattered" in name for name in model.trials_)
 
 
-@pytest.mark.parametrize(("first", "won"), [(0.94, "second"), (0.951, "first")])
-def test_a_model_that_knows_its_rows_worse_than_others_were_known_is_passed_over(first, won):
-    known = {"first": first, "second": 0.95}
+@pytest.mark.parametrize(
+    ("first", "gap", "won"),
+    [
+        (0.94, 0.0, "second"),  # worse than others were known
+        (0.951, 0.0, "first"),
+        (0.965, 0.03, "second"),  # no better, though models of halves knew theirs better
+        (0.971, 0.03, "first"),
+    ],
+)
+def test_a_model_that_knows_its_rows_worse_than_is_likely_is_passed_over(first, gap, won):
+    known = {"first": first, "second": 0.99}
 
     judge = SimpleNamespace(
         trained=lambda points, _classes, _labels: points,
@@ -90,8 +98,21 @@ def test_a_model_that_knows_its_rows_worse_than_others_were_known_is_passed_over
     )
     rows = SimpleNamespace(classes=np.zeros(1, dtype=int))
     classes = SimpleNamespace(judge=judge, rows=rows)
-    both: Any = [replace(lesson(name, 0.955, 0.0), points=name, classes=classes) for name in known]
+    both: Any = [
+        replace(lesson(name, 0.955, 0.0), points=name, classes=classes, gap=gap) for name in known
+    ]
     assert _trained(both)[0].name == won
+
+
+def test_where_a_model_tells_little_of_rows_as_they_are_nothing_is_done_to_hide_them():
+    quiet, loud = (
+        [*fitted(DecisionTreeClassifier(max_depth=depth, random_state=0))[0].trials_]
+        for depth in (3, 8)
+    )
+    for change in ("scattered", "exchanged"):
+        assert any(change in name for name in loud)
+        assert not any(change in name for name in quiet)
+    assert any(name.startswith("box of ") for name in quiet)
 
 
 def test_regression_exchanges_no_labels():

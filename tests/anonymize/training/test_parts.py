@@ -21,7 +21,13 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import halfmask as hm
-from halfmask.anonymize.training._parts import guides_of_parts, known_of_parts, parts_of, with_fewer
+from halfmask.anonymize.training._parts import (
+    guides_of_parts,
+    known_as_they_are,
+    known_of_parts,
+    parts_of,
+    with_fewer,
+)
 from halfmask.anonymize.training._trials import Judge
 
 RNG = np.random.default_rng(0)
@@ -86,6 +92,33 @@ def test_the_score_is_of_rows_that_were_not_learned():
     assert found.score == pytest.approx(right / 400)
 
 
+def test_the_gap_is_how_much_better_learned_rows_are_known():
+    of = judge(DecisionTreeClassifier(random_state=0))
+    first, second = halves(of)
+    right = 0
+    for own, other in ((first, second), (second, first)):
+        written = ROWS[own].copy()
+        written[:, 0] = POINTS[CLASSES[own], 0]
+        model = DecisionTreeClassifier(random_state=0).fit(written, LABELS[own])
+        right += sum(model.predict(ROWS[own]) == LABELS[own])
+        right -= sum(model.predict(ROWS[other]) == LABELS[other])
+    found = known(DecisionTreeClassifier(random_state=0))
+    assert found.gap == pytest.approx(right / 400)
+    assert found.gap > 0.02
+
+
+def test_rows_as_they_are_are_learned_as_they_are():
+    of = judge(RandomForestClassifier(10, random_state=0))
+    first, second = halves(of)
+    right = 0
+    for own, other in ((first, second), (second, first)):
+        model = RandomForestClassifier(10, random_state=0).fit(ROWS[own], LABELS[own])
+        right += sum(model.predict(ROWS[other]) == LABELS[other])
+    found = known_as_they_are(of, pairs=[(first, second), (second, first)])
+    assert found.score == pytest.approx(right / 400)
+    assert found.by_heart > known(RandomForestClassifier(10, random_state=0)).by_heart
+
+
 def test_by_heart_is_the_best_threshold_of_an_attack():
     forest = RandomForestClassifier(10, random_state=0)
     of = judge(forest)
@@ -129,6 +162,7 @@ def test_where_all_columns_are_written_nothing_is_known_by_heart():
     of = judge(DecisionTreeClassifier(random_state=0))
     everyone = np.arange(400)
     alike = known_of_parts(of, POINTS, CLASSES, LABELS, pairs=[(everyone, everyone)])
+    assert alike.gap == found.gap == 0
     assert alike.by_heart == 0  # nobody is left to be told from
     assert alike.score == pytest.approx(of.trained(POINTS, CLASSES).score(ROWS, LABELS))
 
@@ -166,7 +200,7 @@ def test_a_model_that_cannot_learn_a_part_knows_nothing():
             return super().fit(X, y)
 
     found = known(Choosy())
-    assert (found.score, found.by_heart) == (-np.inf, 1)
+    assert (found.score, found.by_heart, found.gap) == (-np.inf, 1, 0)
 
 
 def test_a_model_is_judged_by_the_labels_that_it_gives():

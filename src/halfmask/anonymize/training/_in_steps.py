@@ -16,6 +16,7 @@ from halfmask.anonymize.training._exchanged import exchanged
 from halfmask.anonymize.training._parts import (
     Pairs,
     guides_of_parts,
+    known_as_they_are,
     known_of_parts,
     parts_of,
     with_fewer,
@@ -55,7 +56,12 @@ EXCHANGED = 2
 #: What tells rows costs this share where nobody votes, as in a lone tree, which loses more by what
 #: hides; and of numbers, of which no attack here measures what is told.
 UNVOTED = 0.3
-#: A model of all rows that scores so much less on them than models of halves on others is unlucky.
+#: Where models of half the rows as they are tell less of theirs, nothing is done to hide them: a
+#: model of all rows tells less still.
+QUIET = 0.1
+#: A model of all rows knows them better than models of halves know others, by this share of what
+#: those know theirs better; one that scores so much less than that is unlucky.
+KEPT = 2 / 3
 UNLUCKY = 0.005
 
 
@@ -76,7 +82,7 @@ class Lesson:
     of_halves
         The labels that models of halves learn when it is judged, (rows,): what is done to a half's
         labels must know nothing of the other's.
-    score, by_heart
+    score, by_heart, gap
         What models know: see :class:`Known`.
     """
 
@@ -87,6 +93,12 @@ class Lesson:
     of_halves: NDArray[Any] = field(repr=False)
     score: float = -np.inf
     by_heart: float = 1.0
+    gap: float = 0.0
+
+    @property
+    def expected(self) -> float:
+        """What a model of all rows scores on them at least, unless it is an unlucky one."""
+        return self.score + KEPT * self.gap - UNLUCKY
 
     def judged(self, pairs: Pairs, *, lighter: bool = False) -> Lesson:
         """Return it with what models know that learn one part of the rows of each pair."""
@@ -94,7 +106,7 @@ class Lesson:
         if lighter:
             judge = replace(judge, estimator=with_fewer(judge.estimator))
         known = known_of_parts(judge, self.points, classes, self.of_halves, pairs=pairs)
-        return replace(self, score=known.score, by_heart=known.by_heart)
+        return replace(self, score=known.score, by_heart=known.by_heart, gap=known.gap)
 
 
 def retrain_in_steps(
@@ -124,19 +136,21 @@ def retrain_in_steps(
 
     A lone tree that is grown to the end loses more by what is scattered than it hides: where nobody
     votes, a row that goes astray is a wrong answer. For such nothing is scattered, and what tells
-    its rows costs three tenths; so it does of regressors.
+    its rows costs three tenths; so it does of regressors. Where a model tells little of rows as
+    they are, as boosting does, nothing is scattered or exchanged: that costs, and hides nothing.
     """
     judge = tried[0].judge
     alone = all_or_nothing(judge.estimator, judge.encoded, judge.labels, seed=seed)
+    hide = by_heart > 0 and _tells(tried[0])
     lessons = _distinct(
         lesson
         for classes in tried
-        for lesson in _lessons(classes, seed, scatter=by_heart > 0 and not alone)
+        for lesson in _lessons(classes, seed, scatter=hide and not alone)
     )
     voted = is_classifier(judge.estimator) and not alone
     cost = by_heart if voted else by_heart * UNVOTED
     judged = _judged(_likeliest(lessons, cost))
-    if exchange and cost > 0:
+    if exchange and hide:
         judged += _judged(list(_exchanged(_in_order(judged, cost)[:EXCHANGED])))
     won, model = _trained(_in_order(judged, cost))
     return Retrained(
@@ -165,7 +179,7 @@ def _trained(lessons: list[Lesson]) -> tuple[Lesson, Any]:
         judge, classes = lesson.classes.judge, lesson.classes.rows.classes
         model = judge.trained(lesson.points, classes, lesson.labels)
         losses = judge.losses(model, np.arange(len(classes)))
-        if judge.score(float(losses.mean())) >= lesson.score - UNLUCKY:
+        if judge.score(float(losses.mean())) >= lesson.expected:
             return lesson, model
         first = first or (lesson, model)
     if first is None:
@@ -256,6 +270,13 @@ def _pairs(classes: Classes) -> Pairs:
 def _halves(classes: Classes) -> list[NDArray[np.int64]] | None:
     """Return halves of the rows where a model can tell rows of a class apart."""
     return None if classes.judge.depends.all() else parts_of(classes.judge, 2)
+
+
+def _tells(classes: Classes) -> bool:
+    """Return whether a model that isn't protected tells much of rows."""
+    if _halves(classes) is None:
+        return False
+    return known_as_they_are(classes.judge, pairs=_pairs(classes)).by_heart > QUIET
 
 
 def _exchanged(lessons: list[Lesson]) -> Iterator[Lesson]:

@@ -25,6 +25,7 @@ __all__ = [
     "Known",
     "Pairs",
     "guides_of_parts",
+    "known_as_they_are",
     "known_of_parts",
     "label_counts",
     "parts_of",
@@ -56,10 +57,18 @@ class Known:
     by_heart
         How well learned rows are told from others by how well they are known, 0 to 1: the true
         less the false positives of the best threshold. 0 where rows of a class can't be told apart.
+    gap
+        How much better the models know the rows that they learned, as they were, in accuracy or
+        R²; 0 where that isn't known.
     """
 
     score: float
     by_heart: float
+    gap: float
+
+
+#: Of a model that can't learn a part nothing is known: that is worse than anything that is.
+UNKNOWN = Known(score=-np.inf, by_heart=1.0, gap=0.0)
 
 
 def parts_of(judge: Judge, parts: int) -> list[NDArray[np.int64]]:
@@ -127,31 +136,41 @@ def known_of_parts(
     learning" (2018), with its best threshold, which is the one-sided distance of Kolmogorov and
     Smirnov between what learned rows and others lose.
 
-    Of a model that can't learn a part nothing is known: that is worse than anything that is.
+    Of a model that can't learn a part it is ``UNKNOWN``.
     """
-    losses, learned, others = [], [], []
+    losses, known, learned, others = [], [], [], []
     for own, other in pairs:
         written = judge.part(points, classes, own)
         try:
             model = clone(judge.estimator).fit(written, labels[own])
         except Exception:  # noqa: BLE001 # a model of others, which may want more rows of a label
-            return Known(score=-np.inf, by_heart=1.0)
+            return UNKNOWN
         wrong, unsure = _asked(judge, model, other)
         losses.append(wrong)
         if not (np.array_equal(own, other) or judge.depends.all()):  # else none can be told
-            learned.append(_asked(judge, model, own)[1])
+            own_wrong, own_unsure = _asked(judge, model, own)
+            known.append(own_wrong)
+            learned.append(own_unsure)
             others.append(unsure)
     score = judge.score(float(np.concatenate(losses).mean()))
     if not np.isfinite(score):
-        return Known(score=-np.inf, by_heart=1.0)
+        return UNKNOWN
     if not learned:
-        return Known(score=score, by_heart=0.0)
+        return Known(score=score, by_heart=0.0, gap=0.0)
     from scipy.stats import ks_2samp  # noqa: PLC0415 # scipy loads late
 
     apart = ks_2samp(
         np.concatenate(learned), np.concatenate(others), alternative="greater", method="asymp"
     )
-    return Known(score=score, by_heart=float(apart.statistic))
+    gap = judge.score(float(np.concatenate(known).mean())) - score
+    return Known(score=score, by_heart=float(apart.statistic), gap=gap)
+
+
+def known_as_they_are(judge: Judge, *, pairs: Pairs) -> Known:
+    """Return what models know that learn rows as they are: what isn't protected."""
+    everyone = np.arange(len(judge.labels))
+    points = judge.encoded[:, judge.depends]
+    return known_of_parts(judge, points, everyone, judge.labels, pairs=pairs)
 
 
 def _asked(

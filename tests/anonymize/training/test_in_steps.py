@@ -64,7 +64,7 @@ def test_a_tree_is_trained_on_what_won():
     assert np.array_equal(*(each.predict(model.encode(rows)) for each in (again, model.model_)))
     # it is no unlucky one: it knows its rows as well as models of halves know others
     believed = model.trials_[model.representative_]
-    assert model.model_.score(model.encode(rows), y) >= believed - 0.005
+    assert model.model_.score(model.encode(rows), y) >= believed - 0.0025
 
 
 def test_where_all_columns_are_recoded_nothing_is_scattered():
@@ -82,10 +82,10 @@ def test_for_a_lone_tree_grown_to_the_end_nothing_is_scattered():
 @pytest.mark.parametrize(
     ("first", "gap", "won"),
     [
-        (0.94, 0.0, "second"),  # worse than others were known
-        (0.951, 0.0, "first"),
-        (0.965, 0.03, "second"),  # no better, though models of halves knew theirs better
-        (0.971, 0.03, "first"),
+        (0.952, 0.0, "second"),  # worse than others were known
+        (0.953, 0.0, "first"),
+        (0.972, 0.03, "second"),  # little better, though models of halves knew theirs better
+        (0.973, 0.03, "first"),
     ],
 )
 def test_a_model_that_knows_its_rows_worse_than_is_likely_is_passed_over(first, gap, won):
@@ -433,6 +433,8 @@ def test_what_tells_rows_costs_three_tenths_where_nobody_votes(monkeypatch, esti
         return every(judged, by_heart)
 
     monkeypatch.setattr(_in_steps, "_in_order", remembered)
-    fitted(estimator, by_heart=0.8)
-    assert costs
-    assert costs == pytest.approx([0.8 * cost] * len(costs))
+    for settings, dial in (({"by_heart": 0.8}, 0.8), ({}, 0.5)):  # half a point where nobody says
+        costs.clear()
+        fitted(estimator, **settings)
+        assert costs
+        assert costs == pytest.approx([dial * cost] * len(costs))

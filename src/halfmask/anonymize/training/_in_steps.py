@@ -62,7 +62,7 @@ QUIET = 0.1
 #: A model of all rows knows them better than models of halves know others, by this share of what
 #: those know theirs better; one that scores so much less than that is unlucky.
 KEPT = 2 / 3
-UNLUCKY = 0.005
+UNLUCKY = 0.0025
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -244,6 +244,19 @@ def test_what_cannot_be_scored_comes_last():
     assert found.by_heart == 1
 
 
+def test_what_gives_no_numbers_for_rows_that_it_learned_is_not_known():
+    class Coy(DecisionTreeRegressor):  # type: ignore[misc] # scikit-learn ships no types
+        def fit(self, X, y):
+            self.learned_ = X[0, 1]
+            return super().fit(X, y)
+
+        def predict(self, X):
+            return np.where(X[:, 1] == self.learned_, np.nan, super().predict(X))
+
+    found = known(Coy(random_state=0), labels=ROWS[:, 0])
+    assert (found.score, found.by_heart, found.gap) == (-np.inf, 1, 0)
+
+
 def guide_of(of, *parts):
     said = guides_of_parts(of, [*parts])
     assert said is not None

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import is_classifier
 
-from halfmask._errors import DataError
 from halfmask.anonymize.training._at_cuts import at_cuts
 from halfmask.anonymize.training._coarser import coarse_boxes, coarser, scattered
 from halfmask.anonymize.training._exchanged import exchanged
@@ -56,13 +56,19 @@ EXCHANGED = 2
 #: What tells rows costs this share where nobody votes, as in a lone tree, which loses more by what
 #: hides; and of numbers, of which no attack here measures what is told.
 UNVOTED = 0.3
-#: Where models of half the rows as they are tell less of theirs, nothing is done to hide them: a
-#: model of all rows tells less still.
+#: Where models of half the rows tell less of theirs, whether as they are or of what teaches most,
+#: nothing more is done to hide them.
 QUIET = 0.1
-#: A model of all rows knows them better than models of halves know others, by this share of what
-#: those know theirs better; one that scores so much less than that is unlucky.
-KEPT = 2 / 3
-UNLUCKY = 0.0025
+#: A model of all rows should know them better than models of halves know others, by this share of
+#: what those know theirs better: forests keep nearly all of that, boosting three fifths to three
+#: quarters. One that scores so much less, and more than a standard error less, is unlucky.
+KEPT = 0.6
+UNLUCKY = 0.005
+#: Instead of an unlucky one so many of the next are tried, of those that are worth at most so much
+#: less, and tell at most so much more.
+INSTEAD = 3
+WORTH_LESS = 0.01
+LOUDER = 0.01
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,8 +103,16 @@ class Lesson:
 
     @property
     def expected(self) -> float:
-        """What a model of all rows scores on them at least, unless it is an unlucky one."""
-        return self.score + KEPT * self.gap - UNLUCKY
+        """What a model of all rows is likely to score on them, at least.
+
+        Models of halves learn other labels where some are exchanged: then what they know of their
+        own says nothing of it.
+        """
+        return self.score + (KEPT * self.gap if self.labels is self.of_halves else 0.0)
+
+    def worth(self, by_heart: float) -> float:
+        """Return the score less what telling rows costs."""
+        return self.score - by_heart * self.by_heart
 
     def judged(self, pairs: Pairs, *, lighter: bool = False) -> Lesson:
         """Return it with what models know that learn one part of the rows of each pair."""
@@ -136,23 +150,28 @@ def retrain_in_steps(
 
     A lone tree that is grown to the end loses more by what is scattered than it hides: where nobody
     votes, a row that goes astray is a wrong answer. For such nothing is scattered, and what tells
-    its rows costs three tenths; so it does of regressors. Where a model tells little of rows as
-    they are, as boosting does, nothing is scattered or exchanged: that costs, and hides nothing.
+    its rows costs three tenths; so it does of regressors. Where a model tells less than a tenth
+    both of rows as they are and of what teaches most, as boosting mostly does, nothing is
+    scattered or exchanged.
     """
     judge = tried[0].judge
     alone = all_or_nothing(judge.estimator, judge.encoded, judge.labels, seed=seed)
-    hide = by_heart > 0 and _tells(tried[0])
-    lessons = _distinct(
-        lesson
-        for classes in tried
-        for lesson in _lessons(classes, seed, scatter=hide and not alone)
-    )
     voted = is_classifier(judge.estimator) and not alone
     cost = by_heart if voted else by_heart * UNVOTED
-    judged = _judged(_likeliest(lessons, cost))
+
+    def found(*, scatter: bool) -> list[Lesson]:
+        several = (_lessons(classes, seed, scatter=scatter) for classes in tried)
+        return _judged(_likeliest(_distinct(chain.from_iterable(several)), cost))
+
+    may_hide = by_heart > 0 and (exchange or not alone)
+    hide = may_hide and _tells(tried[0])
+    judged = found(scatter=hide and not alone)
+    if may_hide and not hide and _in_order(judged, cost)[0].by_heart > QUIET:
+        hide = True
+        judged = judged if alone else found(scatter=True)
     if exchange and hide:
         judged += _judged(list(_exchanged(_in_order(judged, cost)[:EXCHANGED])))
-    won, model = _trained(_in_order(judged, cost))
+    won, model = _trained(_in_order(judged, cost), cost)
     return Retrained(
         classes=won.classes,
         model=model,
@@ -165,26 +184,41 @@ def retrain_in_steps(
 
 def _in_order(judged: list[Lesson], by_heart: float) -> list[Lesson]:
     """Return the best first, by their scores less what telling rows costs."""
-    return sorted(judged, key=lambda each: each.score - by_heart * each.by_heart, reverse=True)
+    return sorted(judged, key=lambda each: each.worth(by_heart), reverse=True)
 
 
-def _trained(lessons: list[Lesson]) -> tuple[Lesson, Any]:
+def _trained(lessons: list[Lesson], by_heart: float) -> tuple[Lesson, Any]:
     """Return the first whose model of all rows isn't an unlucky one, and the model.
 
-    Single trees vary with every row. One that knows its own rows worse than models of halves know
-    others will do no better on people whom it never saw.
+    Single trees and boosting vary with every row. A model that knows its own rows little better
+    than models of halves know others will do worse on people whom it never saw. It makes way only
+    for another that is nearly as good and tells hardly more.
     """
-    first: tuple[Lesson, Any] | None = None
-    for lesson in lessons:
-        judge, classes = lesson.classes.judge, lesson.classes.rows.classes
-        model = judge.trained(lesson.points, classes, lesson.labels)
-        losses = judge.losses(model, np.arange(len(classes)))
-        if judge.score(float(losses.mean())) >= lesson.expected:
-            return lesson, model
-        first = first or (lesson, model)
-    if first is None:
-        raise DataError("There is nothing to train a model on.")
-    return first
+    first = lessons[0]
+    model, lucky = _of_all_rows(first)
+    if lucky:
+        return first, model
+    others = [
+        each
+        for each in lessons[1:]
+        if each.worth(by_heart) >= first.worth(by_heart) - WORTH_LESS
+        and each.by_heart <= first.by_heart + LOUDER
+    ]
+    for other in others[:INSTEAD]:
+        instead, lucky = _of_all_rows(other)
+        if lucky:
+            return other, instead
+    return first, model
+
+
+def _of_all_rows(lesson: Lesson) -> tuple[Any, bool]:
+    """Return a model of all rows, and whether it isn't an unlucky one."""
+    judge, classes = lesson.classes.judge, lesson.classes.rows.classes
+    model = judge.trained(lesson.points, classes, lesson.labels)
+    losses = judge.losses(model, np.arange(len(classes)))
+    loss, error = float(losses.mean()), float(losses.std() / np.sqrt(len(losses)))
+    own = judge.score(loss)
+    return model, own >= lesson.expected - max(UNLUCKY, own - judge.score(loss + error))
 
 
 def _told(lesson: Lesson, won: Lesson) -> str:

@@ -163,7 +163,8 @@ def known_of_parts(
         np.concatenate(learned), np.concatenate(others), alternative="greater", method="asymp"
     )
     gap = judge.score(float(np.concatenate(known).mean())) - score
-    return Known(score=score, by_heart=float(apart.statistic), gap=gap)
+    told = float(apart.statistic)
+    return Known(score=score, by_heart=told, gap=gap) if np.isfinite([told, gap]).all() else UNKNOWN
 
 
 def known_as_they_are(judge: Judge, *, pairs: Pairs) -> Known:

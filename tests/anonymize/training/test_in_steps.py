@@ -183,16 +183,24 @@ def test_who_refuses_to_learn_halves_may_tell_and_who_sees_points_only_tells_not
     assert not _tells(replace(choosy, judge=replace(choosy.judge, depends=every)))
 
 
-def test_a_model_that_tells_only_once_its_rows_are_recoded_is_hidden(judged):
+def test_a_model_that_tells_only_once_its_rows_are_recoded_is_hidden(monkeypatch, judged):
+    asked: set[bool] = set()
+    every = _in_steps._lessons
+
+    def remembered(classes, seed, *, scatter):
+        asked.add(scatter)
+        return every(classes, seed, scatter=scatter)
+
+    monkeypatch.setattr(_in_steps, "_lessons", remembered)
     rows, _ = people()
     y = (np.floor(rows["a"].to_numpy()) % 2).astype(int)  # which k takes away
     model = AnonymizedEstimator(
         RandomForestClassifier(20, max_features=None, random_state=0),
-        guarantees=[hm.KAnonymity(k=400)],
+        guarantees=[hm.KAnonymity(k=300)],
         quasi_identifiers=["a", "b", "c"],
     ).fit(rows, y)
     assert not _tells(judged[0].classes)
-    assert any("scattered" in name for name in model.trials_)
+    assert asked == {False, True}
     assert any("exchanged" in name for name in model.trials_)
 
 

@@ -10,7 +10,11 @@ import numpy as np
 import polars as pl
 import pytest
 from sklearn.base import BaseEstimator
-from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -195,7 +199,7 @@ def test_a_model_that_tells_only_once_its_rows_are_recoded_is_hidden(monkeypatch
     rows, _ = people()
     y = (np.floor(rows["a"].to_numpy()) % 2).astype(int)  # which k takes away
     model = AnonymizedEstimator(
-        RandomForestClassifier(20, max_features=None, random_state=0),
+        GradientBoostingClassifier(n_estimators=20, max_depth=4, random_state=0),
         guarantees=[hm.KAnonymity(k=300)],
         quasi_identifiers=["a", "b", "c"],
     ).fit(rows, y)

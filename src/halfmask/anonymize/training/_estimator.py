@@ -89,17 +89,18 @@ class AnonymizedEstimator(
         heart. Networks learn most from refined points. With models of splits nothing is refined:
         labels lead too, the columns that the model sees are cut, too (unless ``method``,
         ``hierarchies`` or ``kinds`` say how), points stand at the cuts or are spread, and where
-        columns that aren't recoded reach the model they are cut too, and unless ``by_heart`` is 0
-        values are scattered among classes, or labels exchanged between rows of a class, each
-        class's counts kept. Nearest neighbours count as models of splits.
+        columns that aren't recoded reach the model they are cut too, and unless ``by_heart`` is 0,
+        or models tell little of their rows, values are scattered among classes, or labels exchanged
+        between rows of a class, each class's counts kept. Nearest neighbours count as models of
+        splits.
     by_heart
         With models of splits and ``"chosen"``: what is taken off a score, 0 to 1, for each point by
         which an attack tells learned rows from others: true positives less false ones, at the best
         threshold. Three tenths of that for classifiers that are sure of nearly every row, as a lone
         tree that is grown to the end is: they lose more by what hides; and for regressors, of which
-        no attack measures what they tell. With 0 only accuracy counts. Values are scattered and
-        labels exchanged only if models of half the rows as they are tell more than a tenth of
-        theirs: boosting mostly tells less.
+        no attack measures what they tell. With 0 only accuracy counts. Nothing is
+        scattered or exchanged, either, where models of half the rows tell less than a tenth of
+        theirs, as they are and recoded.
     encoder
         Makes numbers of rows, as the model sees them; ``None``: numbers to mean 0 and deviation 1,
         a column for each category. What it learns (means, deviations, names of categories) is

@@ -79,29 +79,28 @@ def test_a_label_of_too_few_rows_is_in_some_parts():
     assert [len(part) for part in each] == [200, 200]
 
 
-def test_the_score_is_of_rows_that_were_not_learned():
-    of = judge(DecisionTreeClassifier(random_state=0))
-    first, second = halves(of)
-    right = 0
+def trees_of_halves():
+    """Yield the rows that a tree learned, those that it didn't, and the tree."""
+    first, second = halves(judge(DecisionTreeClassifier(random_state=0)))
     for own, other in ((first, second), (second, first)):
         written = ROWS[own].copy()
         written[:, 0] = POINTS[CLASSES[own], 0]
-        model = DecisionTreeClassifier(random_state=0).fit(written, LABELS[own])
-        right += sum(model.predict(ROWS[other]) == LABELS[other])
-    found = known(DecisionTreeClassifier(random_state=0))
-    assert found.score == pytest.approx(right / 400)
+        yield own, other, DecisionTreeClassifier(random_state=0).fit(written, LABELS[own])
+
+
+def test_the_score_is_of_rows_that_were_not_learned():
+    right = sum(
+        (tree.predict(ROWS[other]) == LABELS[other]).sum() for _, other, tree in trees_of_halves()
+    )
+    assert known(DecisionTreeClassifier(random_state=0)).score == pytest.approx(right / 400)
 
 
 def test_the_gap_is_how_much_better_learned_rows_are_known():
-    of = judge(DecisionTreeClassifier(random_state=0))
-    first, second = halves(of)
-    right = 0
-    for own, other in ((first, second), (second, first)):
-        written = ROWS[own].copy()
-        written[:, 0] = POINTS[CLASSES[own], 0]
-        model = DecisionTreeClassifier(random_state=0).fit(written, LABELS[own])
-        right += sum(model.predict(ROWS[own]) == LABELS[own])
-        right -= sum(model.predict(ROWS[other]) == LABELS[other])
+    right = sum(
+        (tree.predict(ROWS[own]) == LABELS[own]).sum()
+        - (tree.predict(ROWS[other]) == LABELS[other]).sum()
+        for own, other, tree in trees_of_halves()
+    )
     found = known(DecisionTreeClassifier(random_state=0))
     assert found.gap == pytest.approx(right / 400)
     assert found.gap > 0.02

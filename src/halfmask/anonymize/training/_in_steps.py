@@ -60,8 +60,9 @@ UNVOTED = 0.3
 #: nothing more is done to hide them.
 QUIET = 0.1
 #: A model of all rows should know them better than models of halves know others, by this share of
-#: what those know theirs better: forests keep nearly all of that, boosting three fifths to three
-#: quarters. One that scores so much less, and more than a standard error less, is unlucky.
+#: what those know theirs better: in single trials forests kept nearly all of that, boosting three
+#: fifths to three quarters. One that scores so much less, and more than a standard error less, is
+#: unlucky.
 KEPT = 0.6
 UNLUCKY = 0.005
 #: Instead of an unlucky one so many of the next are tried, of those that are worth at most so much

@@ -253,10 +253,13 @@ def lesson(name, score, by_heart):
 @pytest.mark.parametrize(
     ("by_heart", "lessons", "order"),
     [
-        (0.25, [("a", 0.900, 0.10), ("b", 0.895, 0.02)], "ba"),  # half a point for not being known
-        (0.25, [("a", 0.900, 0.10), ("b", 0.870, 0.02)], "ab"),  # three points are too many
-        (0.0, [("a", 0.900, 0.10), ("b", 0.899, 0.02)], "ab"),  # only accuracy counts
-        (1.0, [("a", 0.900, 0.10), ("b", 0.830, 0.02)], "ba"),
+        (0.25, [("a", 0.900, 0.13), ("b", 0.895, 0.02)], "ba"),  # half a point for not being known
+        (0.25, [("a", 0.900, 0.13), ("b", 0.870, 0.02)], "ab"),  # three points are too many
+        (0.0, [("a", 0.900, 0.13), ("b", 0.899, 0.02)], "ab"),  # only accuracy counts
+        (1.0, [("a", 0.900, 0.13), ("b", 0.830, 0.02)], "ba"),
+        (1.0, [("a", 0.900, 0.03), ("b", 0.899, 0.00)], "ab"),  # so little isn't told from chance
+        (1.0, [("a", 0.900, 0.05), ("b", 0.885, 0.03)], "ba"),  # of five hundredths two cost
+        (1.0, [("a", 0.900, 0.02), ("b", 0.900, 0.01)], "ba"),  # of equals who tells least
         (0.25, [("a", -np.inf, 1.0), ("b", 0.5, 0.1)], "ba"),  # what can't be scored comes last
     ],
 )

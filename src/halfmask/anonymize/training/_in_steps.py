@@ -56,6 +56,9 @@ EXCHANGED = 2
 #: What tells rows costs this share where nobody votes, as in a lone tree, which loses more by what
 #: hides; and of numbers, of which no attack here measures what is told.
 UNVOTED = 0.3
+#: What models of halves tell up to here costs nothing: a model of all rows tells less, and what is
+#: left isn't told from chance by the attack on some thousand people.
+FREE = 0.03
 #: Where models of half the rows tell less of theirs, whether as they are or of what teaches most,
 #: nothing more is done to hide them.
 QUIET = 0.1
@@ -112,8 +115,8 @@ class Lesson:
         return self.score + (KEPT * self.gap if self.labels is self.of_halves else 0.0)
 
     def worth(self, by_heart: float) -> float:
-        """Return the score less what telling rows costs."""
-        return self.score - by_heart * self.by_heart
+        """Return the score less what telling rows costs, beyond what isn't told from chance."""
+        return self.score - by_heart * max(self.by_heart - FREE, 0.0)
 
     def judged(self, pairs: Pairs, *, lighter: bool = False) -> Lesson:
         """Return it with what models know that learn one part of the rows of each pair."""
@@ -134,7 +137,8 @@ def retrain_in_steps(
     tried
         The partitions.
     by_heart
-        What is taken off a score for each point by which learned rows are told from others.
+        What is taken off a score for each point by which learned rows are told from others, but
+        the first three.
     exchange
         Whether labels may be exchanged by what the guide says: it must not have learned the rows.
     seed
@@ -144,7 +148,8 @@ def retrain_in_steps(
     -----
     Where columns that aren't recoded reach the model it knows its rows by them. Then each lesson is
     given to two models of one half of the rows each; what they score on the other half counts, less
-    ``by_heart`` times what an attack that asks how sure they are tells of their own. Of many rows
+    ``by_heart`` times what an attack that asks how sure they are tells of their own beyond three
+    hundredths. Of many rows
     the best few are found first, by models of a fifth of them. Scores are of rows that a model
     didn't learn; its classes and points were made of all rows and labels, which favours those led
     by labels a little.
@@ -184,8 +189,8 @@ def retrain_in_steps(
 
 
 def _in_order(judged: list[Lesson], by_heart: float) -> list[Lesson]:
-    """Return the best first, by their scores less what telling rows costs."""
-    return sorted(judged, key=lambda each: each.worth(by_heart), reverse=True)
+    """Return the best first, by their scores less what telling rows costs; of equals by that."""
+    return sorted(judged, key=lambda each: (-each.worth(by_heart), each.by_heart))
 
 
 def _trained(lessons: list[Lesson], by_heart: float) -> tuple[Lesson, Any]:

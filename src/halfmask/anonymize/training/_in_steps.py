@@ -56,8 +56,8 @@ EXCHANGED = 2
 #: What tells rows costs this share where nobody votes, as in a lone tree, which loses more by what
 #: hides; and of numbers, of which no attack here measures what is told.
 UNVOTED = 0.3
-#: What models of halves tell up to here costs nothing: a model of all rows tells less, and what is
-#: left isn't told from chance by the attack on some thousand people.
+#: What models of halves tell up to here costs nothing: models of more rows tell less, and among
+#: some thousand people what is left is hardly told from chance.
 FREE = 0.03
 #: Where models of half the rows tell less of theirs, whether as they are or of what teaches most,
 #: nothing more is done to hide them.
@@ -115,7 +115,7 @@ class Lesson:
         return self.score + (KEPT * self.gap if self.labels is self.of_halves else 0.0)
 
     def worth(self, by_heart: float) -> float:
-        """Return the score less what telling rows costs, beyond what isn't told from chance."""
+        """Return the score less what telling rows costs, beyond what is free."""
         return self.score - by_heart * max(self.by_heart - FREE, 0.0)
 
     def judged(self, pairs: Pairs, *, lighter: bool = False) -> Lesson:

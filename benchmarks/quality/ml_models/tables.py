@@ -34,7 +34,7 @@ NOTES_2 = (
     "",
     "The attack is Fredrikson's white box with marginal priors, by all rows on a path: it doesn't",
     "know the label. The rows are parted in the file's order, which is lexicographic: so the tree",
-    "is right in .68 of test rows, as the paper's (at random in .98). The raw attack is right as",
+    "is right in .68 of test rows, as the paper's (at random in .99). The raw attack is right as",
     "often as the paper's, but its precision and recall are lower: the precision is no more than",
     "the share of `problematic`, a third, so it tells nothing. Guessing `other` for all is right",
     "in .667, more often than the paper's attacks. If a tree doesn't look at `social`, its values",

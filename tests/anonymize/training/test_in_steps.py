@@ -125,13 +125,24 @@ def test_models_that_learn_exchanged_labels_need_not_know_their_rows():
 
 @pytest.mark.parametrize(
     "second",
-    [{"by_heart": 0.041}, {"score": 0.944}, {"score": -np.inf, "by_heart": 1.0}],
-    ids=["tells more", "is worse", "nothing is known of it"],
+    [
+        {"by_heart": 0.041},
+        {"score": 0.944},
+        {"score": 0.947, "by_heart": 0.039},
+        {"score": -np.inf, "by_heart": 1.0},
+    ],
+    ids=["tells more", "is worse", "is worse by what it tells", "nothing is known of it"],
 )
 def test_an_unlucky_model_makes_way_for_none_that_tells_more_or_is_worse(second):
     both = taught(("first", 0.9, {}), ("second", 0.99, second), ("third", 0.99, {}))
     assert _trained(both, 0.5)[0].name == "third"
     assert _trained(both[:2], 0.5) == (both[0], "first")
+
+
+def test_an_unlucky_model_makes_way_for_one_that_tells_more_of_what_is_free():
+    other = {"score": 0.948, "by_heart": 0.03}
+    both = taught(("first", 0.9, {"by_heart": 0.02}), ("second", 0.99, other))
+    assert _trained(both, 0.8)[0].name == "second"
 
 
 def test_few_models_are_trained_instead_of_an_unlucky_one():
@@ -257,8 +268,8 @@ def lesson(name, score, by_heart):
         (0.25, [("a", 0.900, 0.13), ("b", 0.870, 0.02)], "ab"),  # three points are too many
         (0.0, [("a", 0.900, 0.13), ("b", 0.899, 0.02)], "ab"),  # only accuracy counts
         (1.0, [("a", 0.900, 0.13), ("b", 0.830, 0.02)], "ba"),
-        (1.0, [("a", 0.900, 0.03), ("b", 0.899, 0.00)], "ab"),  # so little isn't told from chance
-        (1.0, [("a", 0.900, 0.05), ("b", 0.885, 0.03)], "ba"),  # of five hundredths two cost
+        (1.0, [("a", 0.900, 0.03), ("b", 0.899, 0.00)], "ab"),  # so little is free
+        (1.0, [("a", 0.900, 0.05), ("b", 0.8815, 0.03)], "ba"),  # of five hundredths two cost
         (1.0, [("a", 0.900, 0.02), ("b", 0.900, 0.01)], "ba"),  # of equals who tells least
         (0.25, [("a", -np.inf, 1.0), ("b", 0.5, 0.1)], "ba"),  # what can't be scored comes last
     ],

@@ -56,8 +56,8 @@ EXCHANGED = 2
 #: What tells rows costs this share where nobody votes, as in a lone tree, which loses more by what
 #: hides; and of numbers, of which no attack here measures what is told.
 UNVOTED = 0.3
-#: What models of halves tell up to here costs nothing: models of more rows tell less, and among
-#: some thousand people what is left is hardly told from chance.
+#: What models of a part of the rows tell up to here costs nothing. It is a choice: among a thousand
+#: people so little isn't told from chance, among ten thousand it is.
 FREE = 0.03
 #: Where models of half the rows tell less of theirs, whether as they are or of what teaches most,
 #: nothing more is done to hide them.
@@ -69,7 +69,7 @@ QUIET = 0.1
 KEPT = 0.6
 UNLUCKY = 0.005
 #: Instead of an unlucky one so many of the next are tried, of those that are worth at most so much
-#: less, and tell at most so much more.
+#: less, and tell at most so much more than the unlucky one, free or not.
 INSTEAD = 3
 WORTH_LESS = 0.01
 LOUDER = 0.01
@@ -189,7 +189,7 @@ def retrain_in_steps(
 
 
 def _in_order(judged: list[Lesson], by_heart: float) -> list[Lesson]:
-    """Return the best first, by their scores less what telling rows costs; of equals by that."""
+    """Return the best first, by scores less what telling rows costs; of equals who tell least."""
     return sorted(judged, key=lambda each: (-each.worth(by_heart), each.by_heart))
 
 

@@ -6,6 +6,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from bars import Bar
+from ml_models import hour
 from ml_models.grid import Cell, Grid
 from ml_models.methods import OUR_METHODS, OURS
 from ml_models.plan import BAR_KS, KS, RAW
@@ -35,6 +36,7 @@ def bars(grid: Grid, store: Store, first: Table, second: Table) -> list[Bar]:
         *_near_the_paper(first, "table 1"),
         *_near_the_paper(second, "table 2"),
         *_resisted(store),
+        hour.bar(store),
     ]
 
 

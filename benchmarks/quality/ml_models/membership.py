@@ -10,7 +10,7 @@ model of another process is asked by number.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from ml_models.encoding import Matrix
     from ml_models.models import Model
     from ml_models.scene import Scene
+    from ml_models.task import Task
 
 #: For each kind of group its attacks; those with shadow models share 16 of them.
 KINDS = {
@@ -65,6 +66,22 @@ class Elsewhere:
         return self.said[rows[:, -1].astype(np.int64)]
 
 
+@dataclass(slots=True)
+class Others:
+    """Raw models of other people: the last is kept, for strangers of every k begin with it."""
+
+    name: str
+    last: dict[tuple[int, bytes], Model] = field(default_factory=dict)
+
+    def trained(self, given: Matrix, labels: Labels, seed: int) -> Model:
+        """Train on numbered rows."""
+        key = (seed, given[:, -1].tobytes())
+        if key not in self.last:
+            self.last.clear()
+            self.last[key] = trained(self.name, given[:, :-1], labels, seed)
+        return self.last[key]
+
+
 def absent() -> list[str]:
     """Name the attacks that the library doesn't have."""
     return [name for names in KINDS.values() for name in names if name not in ATTACKS]
@@ -76,17 +93,17 @@ def measure(scene: Scene, cells: list[tuple[str, int]]) -> Iterator[dict[str, An
     attacks = [Remembered.of(ATTACKS[name]()) for name in names]
     people = _people(scene)
     raw = _raw_target(scene, people)
+    others = Others(scene.group.model)
     for method, k in cells:
-        target = _target(scene, people, raw, method, k)
+        target, rows = _target(scene, people, raw, others, method, k)
         able = [each for each in attacks if not each.lacks(target)]
         # an Attack in all but that its name is an instance's, which the protocol can't say
         asked = cast("list[Attack]", able)
         report = attack(target, unprotected=raw, attacks=asked, seed=scene.group.seed)
-        trained_rows = target.members if target.trained_rows is None else target.trained_rows
         yield {
             "findings": [finding.to_dict() for finding in report.findings],
             "test": _accuracy(target, people[-len(scene.test) :], scene.split.y_test),
-            "train": _accuracy(target, trained_rows, target.member_labels),
+            "train": _accuracy(target, rows, target.member_labels),
         }
 
 
@@ -114,47 +131,49 @@ def _raw_target(scene: Scene, people: Matrix) -> ModelTarget:
     )
 
 
-def _target(scene: Scene, people: Matrix, raw: ModelTarget, method: str, k: int) -> ModelTarget:
-    if method == RAW:
-        return raw
+def _target(
+    scene: Scene, people: Matrix, raw: ModelTarget, others: Others, method: str, k: int
+) -> tuple[ModelTarget, Matrix]:
+    """Return the model that is attacked, and the rows that it learned."""
     n = len(scene.train)
+    if method == RAW:
+        return raw, people[:n]
     if method.startswith("dp "):
         said = private_probabilities(scene, method, [people[:, :-1]])[0]
-        return replace(raw, model=Elsewhere(np.arange(said.shape[1]), said), train=None)
-    done = METHODS[method](scene.task(k))
-    rows = as_matrix(done.rows, scene.encoder)
-    labels = scene.split.y_train if done.labels is None else done.labels
-    model = done.model or trained(scene.group.model, rows, labels, scene.group.seed)
+        model = Elsewhere(np.arange(said.shape[1]), said)
+        return replace(raw, model=model, train=None), people[:n]
+    written, own = _protected(scene, scene.task(k), method)
+    rows = np.column_stack([written, people[:n, -1]])
+    target = replace(raw, model=Numbered(own), train=None)
+    if not scene.group.strangers:
+        return target, rows
     everyone = pl.concat([scene.split.train, scene.split.held_back, scene.split.test])
 
     def train(given: Matrix, labels: Labels, seed: int) -> Numbered:
         """Do all that the owner does: a raw model, the anonymization that it leads, a second."""
-        encoded = given[:, :-1]
-        task = scene.task(k)
-        first = trained(scene.group.model, encoded, labels, seed)
+        first = others.trained(given, labels, seed)
+        table = everyone[given[:, -1].astype(np.int64)]
         task = replace(
-            task,
+            scene.task(k),
             seed=seed,
-            split=replace(
-                scene.split, train=everyone[given[:, -1].astype(np.int64)], y_train=labels
-            ),
-            encoded=encoded,
+            split=replace(scene.split, train=table, y_train=labels),
+            encoded=given[:, :-1],
             model=first,
-            probabilities=first.predict_proba(encoded),
+            probabilities=first.predict_proba(given[:, :-1]),
         )
-        shadow = METHODS[method](task)
-        if shadow.model is not None:
-            return Numbered(shadow.model)
-        known = labels if shadow.labels is None else shadow.labels
-        written = as_matrix(shadow.rows, scene.encoder)
-        return Numbered(trained(scene.group.model, written, known, seed))
+        return Numbered(_protected(scene, task, method)[1])
 
-    return replace(
-        raw,
-        model=Numbered(model),
-        trained_rows=np.column_stack([rows, people[:n, -1]]),
-        train=train,
-    )
+    return replace(target, trained_rows=rows, train=train), rows
+
+
+def _protected(scene: Scene, task: Task, method: str) -> tuple[Matrix, Model]:
+    """Return rows as they are after protection, and the model of them."""
+    done = METHODS[method](task)
+    rows = as_matrix(done.rows, scene.encoder)
+    if done.model is not None:
+        return rows, done.model
+    labels = task.labels if done.labels is None else done.labels
+    return rows, trained(scene.group.model, rows, labels, task.seed)
 
 
 def _accuracy(target: ModelTarget, rows: Matrix, labels: Labels) -> float:

@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 #: The estimator's own number.
 FOLDS = 3
 
-#: The group's model, and the guide that goes with it.
-_remembered: list[Any] = []
+#: The last raw models, and the guide that goes with each: a group's, and its first stranger's.
+_remembered: list[tuple[Any, Guidance]] = []
+REMEMBERED = 2
 
 
 def retrained(task: Task, guarantees: list[Guarantee], **settings: Any) -> Anonymized:  # noqa: ANN401
@@ -55,23 +56,24 @@ def retrained(task: Task, guarantees: list[Guarantee], **settings: Any) -> Anony
 
 def _guide(model: Any, task: Task) -> Guidance:  # noqa: ANN401 # scikit-learn's
     """Cross-fit the guide as the estimator would; every k of a group is led by the same."""
-    if not _remembered or _remembered[0] is not task.model:
-        recoded = np.zeros(task.encoded.shape[1], dtype=np.bool_)
-        recoded[task.columns] = True
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            said = guidance(
-                "cross-fitted",
-                model,
-                task.encoded.astype(np.float64),
-                task.labels,
-                recoded=recoded,
-                folds=FOLDS,
-                seed=task.seed,
-            )
-        _remembered[:] = [task.model, said]
-    found: Guidance = _remembered[1]
-    return found
+    for known, said in _remembered:
+        if known is task.model:
+            return said
+    recoded = np.zeros(task.encoded.shape[1], dtype=np.bool_)
+    recoded[task.columns] = True
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        said = guidance(
+            "cross-fitted",
+            model,
+            task.encoded.astype(np.float64),
+            task.labels,
+            recoded=recoded,
+            folds=FOLDS,
+            seed=task.seed,
+        )
+    _remembered[:] = [(task.model, said), *_remembered][:REMEMBERED]
+    return said
 
 
 def _narrow(rows: Any) -> Matrix:  # noqa: ANN401 # a matrix of any precision

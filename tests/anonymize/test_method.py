@@ -31,10 +31,17 @@ def test_labels_of_any_object_are_compared_as_text():
 def test_many_classes_are_led_by_the_most_frequent():
     labels = np.concatenate([np.arange(100), np.arange(MOST_CLASSES)])
 
-    guides = as_guides(labels)
+    guides = as_guides(labels.astype(str))
 
     assert guides.shape == (len(labels), MOST_CLASSES)
     assert (guides.sum(axis=0) == 2).all()
+
+
+def test_whole_numbers_of_many_values_are_numbers():
+    incomes = np.arange(MOST_CLASSES + 1) * 1000
+
+    assert np.array_equal(as_guides(incomes), as_guides(incomes.astype(float)))
+    assert as_guides(incomes[:MOST_CLASSES]).shape == (MOST_CLASSES, MOST_CLASSES)
 
 
 def test_fractions_in_the_unit_interval_stay():

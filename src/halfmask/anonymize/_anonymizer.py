@@ -11,9 +11,16 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from halfmask._errors import ColumnNotFoundError, ParameterError, SchemaError
 from halfmask._validation import fraction, one_of
+from halfmask.anonymize._columns import named
 from halfmask.anonymize._method import as_guides
 from halfmask.anonymize._mondrian import Mondrian
 from halfmask.anonymize._protection import Protection
+from halfmask.anonymize._settings import (
+    guarantees_given,
+    hierarchies_given,
+    method_given,
+    several_names,
+)
 from halfmask.anonymize.recodings import Centroid
 from halfmask.data import Column, Schema, like, to_polars
 
@@ -44,8 +51,9 @@ class Anonymizer(
     method
         How classes are found; ``None``: :class:`Mondrian`. :class:`Guided` is led by ``y``.
     quasi_identifiers
-        The columns that are recoded, by name, or by position in an array; ``None``: all but those
-        that a guarantee names as sensitive. The other columns stay as they are.
+        The columns that are recoded, by name, or by position where no other column has that number
+        for a name; ``None``: all but those that a guarantee names as sensitive. The other columns
+        stay as they are.
     recoding
         What is written for a class; ``None``: :class:`Centroid`, which a learner can read.
     hierarchies
@@ -136,6 +144,10 @@ class Anonymizer(
         """
         fraction(owner="Anonymizer", max_suppression_fraction=self.max_suppression_fraction)
         one_of(("error", "suppress"), owner="Anonymizer", unseen=self.unseen)
+        guarantees_given(self.guarantees, owner="Anonymizer")
+        method_given(self.method, owner="Anonymizer")
+        hierarchies_given(self.hierarchies, owner="Anonymizer")
+        several_names(owner="Anonymizer", quasi_identifiers=self.quasi_identifiers)
         table = self._table(X, reset=True)
         protection = self._protection(table)
         guides = None
@@ -203,6 +215,7 @@ class Anonymizer(
         result = like(table, X)
         if hasattr(X, "index") and hasattr(result, "index"):
             result.index = X.index
+            result.columns = X.columns  # names that are numbers came back as texts
         return result
 
     def _table(self, X: Any, *, reset: bool) -> pl.DataFrame:  # noqa: ANN401
@@ -234,7 +247,7 @@ class Anonymizer(
         if self.quasi_identifiers is None:
             chosen = [name for name in names if name not in sensitive]
         else:
-            chosen = [_named(name, names) for name in self.quasi_identifiers]
+            chosen = [named(name, names) for name in self.quasi_identifiers]
         asked = [*chosen, *sensitive, *(self.hierarchies or {}), *(self.kinds or {})]
         unknown = [name for name in dict.fromkeys(asked) if name not in names]
         if unknown:
@@ -282,13 +295,6 @@ def _series(name: str, values: NDArray[Any]) -> pl.Series:
     raise TypeError(
         f"Column {name!r}: each argument must be a string or a number. Got both, or neither."
     )
-
-
-def _named(column: str | int, names: list[str]) -> str:
-    """Return a column's name, given by name or by position."""
-    if isinstance(column, str):
-        return column
-    return names[int(column)] if 0 <= column < len(names) else str(column)
 
 
 def _is_frame(X: Any) -> bool:  # noqa: ANN401

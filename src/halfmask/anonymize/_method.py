@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST_CLASSES", "Method", "as_guides"]
 
-#: Labels with more classes than this are led by the most frequent ones.
+#: Texts of more classes than this are led by the most frequent ones; integers are numbers then.
 MOST_CLASSES = 32
 
 
@@ -40,14 +40,15 @@ def as_guides(y: ArrayLike) -> NDArray[np.float64]:
     Parameters
     ----------
     y
-        (rows,) labels: one column for each class (one for two classes); (rows,) floating-point
-        numbers: one column, between their 1st and 99th percentile; (rows, outputs) predictions,
-        such as of ``predict_proba``: each a column, those outside of [0, 1] scaled like numbers.
+        (rows,) labels: one column for each class (one for two classes), at most for the 32 most
+        frequent; (rows,) floating-point numbers, or integers of more than 32 values: one column,
+        between their 1st and 99th percentile; (rows, outputs) predictions, such as of
+        ``predict_proba``: each a column, those outside of [0, 1] scaled like numbers.
 
     Raises
     ------
     ParameterError
-        If a prediction isn't finite, or there are no rows.
+        If a prediction isn't a finite number, or there are no rows.
     """
     values = np.asarray(y)
     if values.ndim not in (1, 2) or not values.size:
@@ -55,8 +56,10 @@ def as_guides(y: ArrayLike) -> NDArray[np.float64]:
             "A guide must be labels (rows,) or predictions (rows, outputs). "
             f"Got shape {values.shape}."
         )
-    if values.ndim == 1 and values.dtype.kind != "f":
+    if values.ndim == 1 and not _are_numbers(values):
         return _one_column_a_class(values)
+    if values.dtype.kind not in "fiub":
+        raise ParameterError("A guide in columns must be numbers. Got another type.")
     columns = values.reshape(len(values), -1).astype(np.float64)
     if not np.isfinite(columns).all():
         raise ParameterError("A guide must be finite numbers. Got some that are not.")
@@ -67,6 +70,13 @@ def as_guides(y: ArrayLike) -> NDArray[np.float64]:
     low, high = np.where(within, 0.0, low), np.where(within, 1.0, high)
     spread = np.where(high > low, high - low, 1.0)
     return np.clip((columns - low) / spread, 0.0, 1.0)
+
+
+def _are_numbers(values: NDArray[np.generic]) -> bool:
+    """Return whether one column says how much, rather than which: counts and incomes do."""
+    if values.dtype.kind in "iu":
+        return len(np.unique(values)) > MOST_CLASSES
+    return values.dtype.kind == "f"
 
 
 def _one_column_a_class(labels: NDArray[np.generic]) -> NDArray[np.float64]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
+import polars as pl
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -15,8 +16,9 @@ from halfmask._errors import (
     SchemaError,
 )
 from halfmask._validation import integer_at_least, number_between, one_of
-from halfmask.anonymize._anonymizer import _array, _is_frame, _named
+from halfmask.anonymize._anonymizer import _array, _is_frame
 from halfmask.anonymize._coding import Coding, code_column
+from halfmask.anonymize._columns import named
 from halfmask.anonymize._generalizations import Generalizations
 from halfmask.anonymize._minimizer_answers import explain, sentence
 from halfmask.anonymize._minimizer_cache import Keys, Remembered
@@ -26,12 +28,12 @@ from halfmask.anonymize._minimizer_promise import Judges, Promise, promised
 from halfmask.anonymize._minimizer_rows import as_table, rewritten
 from halfmask.anonymize._minimizer_score import Right, score_of
 from halfmask.anonymize._minimizer_search import Search
+from halfmask.anonymize._settings import hierarchies_given, several_names
 from halfmask.data import Column, to_polars
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    import polars as pl
     from numpy.typing import ArrayLike, NDArray
 
     from halfmask.data import Hierarchy, HierarchyRule, Kind
@@ -273,6 +275,8 @@ class Minimizer(
         one_of(("error", "commonest"), owner="Minimizer", unseen=self.unseen)
         number_between(0.5, 1.0, owner="Minimizer", high_open=True, confidence=self.confidence)
         integer_at_least(0, owner="Minimizer", seed=self.seed)
+        hierarchies_given(self.hierarchies, owner="Minimizer")
+        several_names(owner="Minimizer", features=self.features, categorical=self.categorical)
         if not callable(self.scoring):
             one_of(("agreement", "accuracy"), owner="Minimizer", scoring=self.scoring)
         if not callable(getattr(self.estimator, "predict", self.estimator)):
@@ -284,6 +288,8 @@ class Minimizer(
     def _read(self, X: Any, *, reset: bool) -> tuple[Any, pl.DataFrame]:  # noqa: ANN401
         """Return rows as the model gets them, and as polars codes them."""
         least = 2 if reset else 1
+        if isinstance(X, pl.LazyFrame):
+            X = X.collect()
         if _is_frame(X):
             validate_data(self, X, reset=reset, skip_check_array=True)
             table = to_polars(X)
@@ -302,15 +308,15 @@ class Minimizer(
 
     def _chosen(self, names: list[str]) -> list[int]:
         """Return the positions of the features that may become coarser."""
-        asked = names if self.features is None else [_named(f, names) for f in self.features]
-        said = [_named(column, names) for column in self.categorical or ()]
+        asked = names if self.features is None else [named(f, names) for f in self.features]
+        said = [named(column, names) for column in self.categorical or ()]
         said += [*(self.hierarchies or {}), *(self.kinds or {})]
         unknown = [name for name in dict.fromkeys([*asked, *said]) if name not in names]
         if unknown:
             raise ColumnNotFoundError.of(unknown, names, where="the table")
         if not asked:
             raise ParameterError("The 'features' parameter of Minimizer names no column.")
-        self._categories = {_named(column, names) for column in self.categorical or ()}
+        self._categories = {named(column, names) for column in self.categorical or ()}
         return [j for j, name in enumerate(names) if name in asked]
 
     def _coding(self, series: pl.Series) -> Coding:

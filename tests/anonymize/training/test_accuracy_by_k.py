@@ -145,3 +145,35 @@ def test_bad_settings_are_refused(change, message):
 def test_labels_of_other_rows_are_refused(labels):
     with pytest.raises(ParameterError, match="as many rows"):
         accuracy_by_k(of(), X, labels, ks=[5])
+
+
+def test_why_a_k_is_impossible_is_told():
+    labels = np.array(["a", "b"])[Y]
+    model = of(guarantees=[KAnonymity(k=2), DistinctLDiversity(l=4, column="label")])
+    found = accuracy_by_k(model, X, labels, ks=[5, 500])
+    assert found.impossible == (5, 500)
+    assert "DistinctLDiversity" in found.why[5]
+    assert "160 rows" in found.why[500]
+    with pytest.raises(GuaranteeNotMetError, match="DistinctLDiversity"):
+        found.largest_k(at_least=0.1)
+
+
+def test_what_cant_be_measured_is_told_by_its_parameter():
+    with pytest.raises(ParameterError, match="'estimator' parameter of accuracy_by_k"):
+        accuracy_by_k(LogisticRegression(), X, Y)
+    several: list[Any] = [10, []]
+    for ks in several:
+        with pytest.raises(ParameterError, match="'ks' parameter"):
+            accuracy_by_k(of(), X, Y, ks=ks)
+
+
+def test_a_guide_that_is_a_list_of_answers_is_cut_with_the_rows():
+    said = np.where(Y, "yes", "no").tolist()
+    one = accuracy_by_k(of(guide=said), X, Y, ks=[20])
+    other = accuracy_by_k(of(guide=np.array(said)), X, Y, ks=[20])
+    assert one == other
+
+
+def test_lazy_rows_are_read():
+    frame = pl.DataFrame(X)
+    assert accuracy_by_k(of(), frame.lazy(), Y, ks=[20]) == accuracy_by_k(of(), frame, Y, ks=[20])

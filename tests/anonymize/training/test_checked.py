@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import datetime as dt
+from decimal import Decimal
+
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from sklearn.base import BaseEstimator
 from sklearn.cluster import KMeans
+from sklearn.exceptions import DataConversionWarning
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import halfmask as hm
 from halfmask._errors import DataError, ParameterError
 from halfmask.anonymize.training import AnonymizedEstimator
-from halfmask.anonymize.training._checked import checked
+from halfmask.anonymize.training._checked import checked, flat, learns
 
 ROWS = np.arange(12.0).reshape(6, 2)
 LABELS = np.array(["CANARY", "b"] * 3)
@@ -69,3 +74,40 @@ def test_labels_are_one_for_each_row_and_no_message_shows_one(labels, error, wor
     with pytest.raises(error, match=words) as raised:
         checked(told(), ROWS, labels)
     assert "CANARY" not in str(raised.value)
+
+
+def test_labels_of_one_column_are_one_column_with_a_warning():
+    labels = LABELS[:, None]
+    with pytest.warns(DataConversionWarning, match="column-vector"):
+        assert np.array_equal(flat(labels), LABELS)
+    assert flat(list(LABELS)).shape == (6,)
+    with pytest.raises(ParameterError, match="requires y to be passed"):
+        flat(None)
+
+
+def test_numbers_that_arent_whole_are_no_labels():
+    numbers = np.array([0.5, 1, 2, 0.5, 1, 2])
+    with pytest.raises(ParameterError, match="Unknown label type: continuous"):
+        checked(told(), ROWS, numbers)
+    assert checked(told(), ROWS, np.round(numbers)).height == 6
+    assert checked(told(DecisionTreeRegressor()), ROWS, numbers).height == 6
+
+
+def test_numbers_in_columns_that_may_lack_some_are_numbers():
+    codes = pd.Series([0, 1] * 3, dtype="Int64")
+    assert flat(codes).dtype == np.int64
+    assert told().fit(ROWS, codes).predict(ROWS).dtype == np.int64
+    assert flat(np.array(["a", 1], dtype=object)).dtype == object
+    amounts = [Decimal(each) for each in range(6)]
+    assert told(DecisionTreeRegressor()).fit(ROWS, amounts).score(ROWS, amounts) > 0
+
+
+def test_things_are_no_labels():
+    with pytest.raises(ParameterError, match="Unknown label type: unknown"):
+        checked(told(), ROWS, np.array([dt.date(2020, 1, 1 + n % 2) for n in range(6)]))
+
+
+@pytest.mark.parametrize("estimator", [None, DecisionTreeClassifier, len])
+def test_what_cant_learn_is_no_estimator(estimator):
+    with pytest.raises(ParameterError, match="'estimator' parameter must be"):
+        learns(estimator)

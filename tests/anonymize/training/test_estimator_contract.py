@@ -17,6 +17,8 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator
 
 import halfmask as hm
@@ -296,3 +298,61 @@ def test_fitted_rows_are_found_in_their_classes_again():
     for method in (None, hm.Hilbert(), hm.RPlusTree()):
         model = of(method=method)
         assert np.array_equal(model.fit_transform(X, Y), model.transform(X))
+
+
+def test_a_pipeline_that_ends_in_it_writes_frames():
+    frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(d=np.where(X[:, 0] > 0, "u", "v"))
+    model = of(guide="labels").set_output(transform="pandas").fit(frame, Y)
+    written = model.transform(frame)
+    assert list(written.columns) == ["a", "b", "c", "d_u", "d_v"]
+    assert np.array_equal(written.to_numpy(), clone(model).set_output(transform="default")
+                          .fit(frame, Y).transform(frame))  # fmt: skip
+    pipe = make_pipeline(StandardScaler(), of(guide="labels")).set_output(transform="polars")
+    assert pipe.fit(frame[["a", "b", "c"]], Y).transform(frame[["a", "b", "c"]]).shape == (200, 3)
+
+
+def test_an_encoder_that_cant_name_its_columns_has_them_numbered():
+    class Twice:
+        def fit(self, rows):  # noqa: ARG002 # scikit-learn's
+            return self
+
+        def transform(self, rows):
+            return np.hstack([rows, rows])
+
+        def get_params(self, **_):
+            return {}
+
+    model = of(guide="labels", encoder=Twice()).fit(X, Y)
+    assert list(model.get_feature_names_out()) == ["x0", "x1", "x2", "x3", "x4", "x5"]
+
+
+def test_a_score_may_be_weighted():
+    model = of(guide="labels").fit(X, Y)
+    weights = (model.predict(X) == Y).astype(float)
+    assert model.score(X, Y, sample_weight=weights) == 1.0
+    assert model.score(X, Y) < 1.0
+    assert np.allclose(np.exp(model.predict_log_proba(X)), model.predict_proba(X))
+
+
+def test_lazy_rows_are_read():
+    frame = pl.DataFrame(X)
+    model = of(guide="labels").fit(frame.lazy(), Y)
+    assert np.array_equal(model.predict(frame.lazy()), model.predict(frame))
+    assert np.array_equal(model.transform(frame.lazy()), model.transform(frame))
+
+
+def test_decimals_that_arent_recoded_reach_a_tree():
+    frame = pl.DataFrame(X, schema=["a", "b", "c"]).with_columns(
+        paid=pl.Series([1, 2, 7, 9] * 50).cast(pl.Decimal(10, 2))
+    )
+    model = AnonymizedEstimator(
+        DecisionTreeClassifier(random_state=0),
+        guarantees=[hm.KAnonymity(k=10)],
+        quasi_identifiers=["a"],
+    )
+    assert model.fit(frame, Y).score(frame, Y) > 0.6
+
+
+def test_it_learns_one_column_of_labels():
+    assert not get_tags(of(DecisionTreeClassifier())).classifier_tags.multi_label
+    assert not get_tags(of(DecisionTreeClassifier())).target_tags.multi_output

@@ -139,3 +139,30 @@ def test_what_retrained_models_say_compares_with_guides_of_their_kind():
     assert [None if each is None else each.shape for each in said] == [(60, 2), (60, 1), (60, 2)]
     assert np.array_equal(np.asarray(said[0]), predicted(model, ROWS))
     assert comparable(LinearSVC().fit(ROWS, Y), ROWS) is None
+
+
+def test_a_list_of_what_is_said_of_rows_is_one_guide():
+    shares = np.column_stack([1 - 0.9 * Y, 0.9 * Y])
+    names = np.where(Y, "yes", "no")
+    for one in (shares, shares[:, 1], names):
+        for listed in (one.tolist(), tuple(one.tolist()), list(one)):
+            assert np.array_equal(of(listed), of(one))
+    assert of(["labels", "labels"]).shape == (60, 4), "these are two"
+    assert of([shares, names]).shape == (60, 4), "and so are these"
+    two = guide_values(["labels", "labels"], LogisticRegression(), ROWS[:2], Y[:2], folds=2, seed=0)
+    assert two.shape[0] == 2
+
+
+def test_whole_numbers_beside_a_classifier_say_which_and_not_how_much():
+    codes = np.arange(60) % 3 * 10
+    assert np.array_equal(of(codes), of(codes.astype(str)))
+    assert of(codes, estimator=LinearRegression()).shape == (60, 1)
+    assert of(codes.astype(float)).shape == (60, 1), "numbers with a point are no codes"
+    assert of(np.arange(60)).shape == (60, 1), "as many codes as rows name no classes"
+    assert np.array_equal(of(Y.astype(bool)), of("labels"))
+
+
+@pytest.mark.parametrize("guide", [None, 0.5, {"a": 1}])
+def test_what_says_nothing_of_rows_is_no_guide(guide):
+    with pytest.raises(ParameterError, match=f"Got a value of type {type(guide).__name__}"):
+        of(guide)

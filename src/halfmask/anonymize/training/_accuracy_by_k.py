@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,18 +12,20 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from halfmask._errors import GuaranteeNotMetError, ParameterError
 from halfmask._progress import silent
 from halfmask._validation import integer_at_least
-from halfmask.anonymize.training._encoding import Encoding, as_table
+from halfmask.anonymize.training._encoding import Encoding, as_table, collected
+from halfmask.anonymize.training._estimator import AnonymizedEstimator
+from halfmask.anonymize.training._fitting import fitted, scored
 from halfmask.anonymize.training._guidance import Guidance
+from halfmask.anonymize.training._guides import is_several
 from halfmask.anonymize.training._rows import taken
 from halfmask.guarantees import KAnonymity
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
     from halfmask._progress import Progress
-    from halfmask.anonymize.training._estimator import AnonymizedEstimator
 
 __all__ = ["AccuracyByK", "KCost", "accuracy_by_k"]
 
@@ -62,11 +64,14 @@ class AccuracyByK:
         What each k leaves, by rising k.
     impossible
         Those k that the rows of a part can't keep.
+    why
+        Of each of those, what is missed.
     """
 
     raw: float
     costs: tuple[KCost, ...]
     impossible: tuple[int, ...] = ()
+    why: Mapping[int, str] = field(default_factory=dict)
 
     def largest_k(self, *, at_least: float) -> int:
         """Return the largest k that was tried whose mean score is at least so much.
@@ -77,6 +82,12 @@ class AccuracyByK:
             If none is.
         """
         kept = [cost.k for cost in self.costs if cost.score >= at_least]
+        if not self.costs:
+            missed = "; ".join(f"k={k}: {why}" for k, why in self.why.items())
+            raise GuaranteeNotMetError(
+                f"No k that was tried can be kept. {missed}",
+                hint="Try smaller k, ask less of other guarantees, or allow suppression.",
+            )
         if not kept:
             best = max((cost.score for cost in self.costs), default=float("nan"))
             raise GuaranteeNotMetError(
@@ -139,10 +150,20 @@ def accuracy_by_k(
     >>> found.largest_k(at_least=0.8)
     50
     """
+    if not isinstance(estimator, AnonymizedEstimator):
+        raise ParameterError(
+            "The 'estimator' parameter of accuracy_by_k must be an AnonymizedEstimator. "
+            f"Got a {type(estimator).__name__} instead.",
+            hint="Preprocessing belongs into its encoder=.",
+        )
     integer_at_least(2, owner="accuracy_by_k", folds=folds)
+    if isinstance(ks, int) or not list(ks):
+        raise ParameterError(
+            "The 'ks' parameter of accuracy_by_k must be a list of k of one or more."
+        )
     for k in ks:
         integer_at_least(1, owner="accuracy_by_k", k=k)
-    labels = np.asarray(y)
+    X, labels = collected(X), np.asarray(y)
     table = as_table(X)
     if labels.shape != (table.height,):
         raise ParameterError(
@@ -153,6 +174,7 @@ def accuracy_by_k(
         splitter = StratifiedKFold(folds, shuffle=True, random_state=seed)
     parts = list(splitter.split(np.zeros(len(labels)), labels))
     tried: dict[int, list[float]] = {k: [] for k in sorted(set(ks))}
+    why: dict[int, str] = {}
     raw = []
     for number, (train, held) in enumerate(parts):
         part = _Part(
@@ -160,27 +182,31 @@ def accuracy_by_k(
             labels[train],
             taken(X, held),
             labels[held],
-            _guide_of(estimator.guide, train),
+            _guide_of(estimator.guide, train, len(labels)),
         )
         raw.append(part.raw(estimator))
         for k, scores in tried.items():
             progress(f"k={k}, part {number + 1} of {len(parts)}")
-            scores.append(part.score(estimator, k))
+            try:
+                scores.append(part.score(estimator, k))
+            except GuaranteeNotMetError as missed:
+                why[k] = missed.what
     return AccuracyByK(
         raw=float(np.mean(raw)),
         costs=tuple(
             KCost(k=k, score=float(np.mean(scores)), low=min(scores), high=max(scores))
             for k, scores in tried.items()
-            if np.isfinite(scores).all()
+            if k not in why
         ),
-        impossible=tuple(k for k, scores in tried.items() if not np.isfinite(scores).all()),
+        impossible=tuple(sorted(why)),
+        why=why,
     )
 
 
-def _guide_of(guide: Any, places: NDArray[np.int64]) -> Any:  # noqa: ANN401 # many kinds
+def _guide_of(guide: Any, places: NDArray[np.int64], n_rows: int) -> Any:  # noqa: ANN401 # many kinds
     """Return the guide of some of the rows: predictions are given row by row."""
-    if isinstance(guide, list | tuple):
-        return [_guide_of(each, places) for each in guide]
+    if is_several(guide, n_rows):
+        return [_guide_of(each, places, n_rows) for each in guide]
     if isinstance(guide, Guidance):
         return guide.of(places)
     if isinstance(guide, str) or hasattr(guide, "predict") or callable(guide):
@@ -201,16 +227,20 @@ class _Part:
     def raw(self, estimator: AnonymizedEstimator) -> float:
         """Return the score of a model of the rows as they are."""
         encoding = Encoding(estimator.encoder, as_table(self.rows).columns).fit(self.rows)
-        plain = clone(estimator.estimator).fit(encoding.encode(self.rows), self.labels)
-        return float(plain.score(encoding.encode(self.held), self.held_labels))
+        plain = fitted(estimator.estimator, encoding.encode(self.rows), self.labels)
+        held = encoding.encode(self.held)
+        return scored(lambda: plain.score(held, self.held_labels), len(held))
 
     def score(self, estimator: AnonymizedEstimator, k: int) -> float:
-        """Return the score that k leaves; NaN where the part's rows can't keep it."""
+        """Return the score that k leaves.
+
+        Raises
+        ------
+        GuaranteeNotMetError
+            If the part's rows can't keep it, or not what else is asked for.
+        """
         others = [each for each in estimator.guarantees if not isinstance(each, KAnonymity)]
         if len(self.labels) < k:
-            return float("nan")
+            raise GuaranteeNotMetError(f"A part has {len(self.labels)} rows.")
         model = clone(estimator).set_params(guarantees=[KAnonymity(k=k), *others], guide=self.guide)
-        try:
-            return float(model.fit(self.rows, self.labels).score(self.held, self.held_labels))
-        except GuaranteeNotMetError:
-            return float("nan")
+        return float(model.fit(self.rows, self.labels).score(self.held, self.held_labels))

@@ -10,6 +10,7 @@ import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, ParameterError, SchemaError
 from halfmask.anonymize._anonymizer import Anonymizer
+from halfmask.anonymize._columns import named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -203,14 +204,12 @@ def names_of(quasi_identifiers: Sequence[str | int] | None, columns: list[str]) 
     ------
     ColumnNotFoundError
         If one isn't there.
+    ParameterError
+        If a number is one column's name and another's position.
     """
     if quasi_identifiers is None:
         return columns
-    there = dict(enumerate(columns))
-    names = [
-        each if isinstance(each, str) else there.get(int(each), str(each))
-        for each in quasi_identifiers
-    ]
+    names = [named(each, columns) for each in quasi_identifiers]
     unknown = [name for name in names if name not in columns]
     if unknown:
         raise ColumnNotFoundError.of(unknown, columns, where="the rows")
@@ -243,7 +242,7 @@ def parted_by(
         if name not in judged.union(names)
         and table[name].dtype.is_numeric()
         and not table[name].has_nulls()
-        and bool(table[name].is_finite().all())
+        and bool(table[name].cast(pl.Float64).is_finite().all())  # decimals can't say it
     ]
     return [*names, *others]
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Encoding", "Standard", "as_table", "columns_match"]
+__all__ = ["Encoding", "Standard", "as_table", "collected", "columns_match"]
 
 
 def as_table(rows: Any) -> pl.DataFrame:  # noqa: ANN401 # any table
@@ -40,6 +40,11 @@ def as_table(rows: Any) -> pl.DataFrame:  # noqa: ANN401 # any table
         ]
         return pl.DataFrame(columns).with_columns(pl.selectors.float().fill_nan(None))
     return to_polars(rows).with_columns(pl.selectors.float().fill_nan(None))
+
+
+def collected(rows: Any) -> Any:  # noqa: ANN401 # any table
+    """Return rows that are there: a lazy frame's are read."""
+    return rows.collect() if isinstance(rows, pl.LazyFrame) else rows
 
 
 def columns_match(rows: Any, n_columns: int) -> None:  # noqa: ANN401 # any array
@@ -117,6 +122,15 @@ class Standard:
                 texts = column.cast(pl.String)
                 self.categories_[name] = texts.drop_nulls().unique().sort()
         return self
+
+    def get_feature_names_out(self) -> list[str]:
+        """Return what the columns are called, as scikit-learn's encoders call them."""
+        ones = [
+            f"{name}_{category}"
+            for name, categories in self.categories_.items()
+            for category in categories
+        ]
+        return [*self.numbers_, *ones]
 
     def transform(self, table: pl.DataFrame) -> NDArray[np.float64]:
         """Return the rows as numbers."""
@@ -240,6 +254,13 @@ class Encoding:
                 hint="Let it fill in what is missing.",
             )
         return dense
+
+    def names(self) -> list[str]:
+        """Return what the encoder calls its columns; numbered where it can't say."""
+        try:
+            return [str(name) for name in self.fitted_.get_feature_names_out()]
+        except Exception:  # noqa: BLE001 # an encoder of others, which may need other settings
+            return [f"x{place}" for place in range(len(self.depends_))]
 
     def seen_names(self) -> list[str]:
         """Return what the columns that depend on quasi-identifiers are called in a table."""

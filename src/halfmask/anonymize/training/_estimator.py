@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, TransformerMixin, is_classifier
 from sklearn.utils import TransformerTags, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -18,9 +19,10 @@ from halfmask.anonymize.training._anonymizing import (
     names_of,
     numbers_are_there,
 )
-from halfmask.anonymize.training._checked import checked
+from halfmask.anonymize.training._checked import checked, flat
 from halfmask.anonymize.training._discreet import Discreet
-from halfmask.anonymize.training._encoding import Encoding, as_table, columns_match
+from halfmask.anonymize.training._encoding import Encoding, as_table, collected, columns_match
+from halfmask.anonymize.training._fitting import scored
 from halfmask.anonymize.training._guidance import guidance
 from halfmask.anonymize.training._guides import of_labels
 from halfmask.anonymize.training._in_steps import retrain_in_steps
@@ -53,6 +55,7 @@ def _has(method: str) -> Any:  # noqa: ANN401 # scikit-learn ships no types
 class AnonymizedEstimator(
     Discreet,
     MetaEstimatorMixin,  # type: ignore[misc] # scikit-learn ships no types
+    TransformerMixin,  # type: ignore[misc] # the same
     BaseEstimator,  # type: ignore[misc] # the same
 ):
     """Train a model on anonymized people: guide, anonymize, retrain.
@@ -65,16 +68,17 @@ class AnonymizedEstimator(
     ----------
     estimator
         The model to be trained: a scikit-learn classifier or regressor, not fitted. It is given
-        the encoded rows.
+        the encoded rows, numbers without names: preprocessing by name belongs into ``encoder``.
     guarantees
         What every class must keep, such as ``[KAnonymity(k=100)]``; on ``label`` it judges ``y``.
     quasi_identifiers
-        The columns of which an intruder may know values, by name, or by position in an array;
-        ``None``: all. The other columns reach the model untouched.
+        The columns of which an intruder may know values, by name, or by position where no other
+        column has that number for a name; ``None``: all. The other columns reach the model
+        untouched.
     guide
         What leads the classes: ``"cross-fitted"`` (models of the same kind, each asked about rows
         that it didn't see), ``"fitted"`` (one model of all rows: the paper), ``"labels"``, a fitted
-        model or callable on encoded rows, predictions (rows,) or (rows, outputs), a
+        model or callable on encoded rows, predictions (rows,) or (rows, outputs), labels, a
         :class:`Guidance`, or a list of any of these, which then lead together. Where the estimator
         is cloned (searches, accuracy by k) a fitted model must be in a
         ``sklearn.frozen.FrozenEstimator``.
@@ -230,11 +234,11 @@ class AnonymizedEstimator(
             Their labels or numbers.
         """
         self.__dict__.pop("model_", None)  # a fit that fails must not leave half of an older one
-        labels = np.asarray(y)
+        X, labels = collected(X), flat(y)
         table = checked(self, X, labels)
         self.n_features_in_ = table.width
         self.__dict__.pop("feature_names_in_", None)
-        if hasattr(X, "columns"):
+        if all(isinstance(name, str) for name in getattr(X, "columns", [0])):
             self.feature_names_in_ = np.array(table.columns, dtype=object)
         names = names_of(self.quasi_identifiers, table.columns)
         self.encoder_ = Encoding(self.encoder, names).fit(X)
@@ -301,6 +305,7 @@ class AnonymizedEstimator(
 
     def fit_transform(self, X: Any, y: ArrayLike) -> NDArray[np.float64]:  # noqa: ANN401
         """Fit, and return rows as the model was given them, missing where they took no part."""
+        X = collected(X)
         self.fit(X, y)
         written = self.encoder_.encode(X)
         cells = self.anonymizer_.cells_
@@ -320,6 +325,7 @@ class AnonymizedEstimator(
             parted by; neither where classes are of the encoder's columns (``by_encoding_``).
         """
         check_is_fitted(self)
+        X = collected(X)
         table = as_table(X)
         encoded = self.encode(X)
         plan = self.anonymizer_.plan_
@@ -336,9 +342,15 @@ class AnonymizedEstimator(
         encoded[:, self.encoder_.depends_] = self.points_[cells]
         return encoded
 
+    def get_feature_names_out(self, input_features: object = None) -> NDArray[Any]:  # noqa: ARG002 # scikit-learn's
+        """Return what the columns of :meth:`transform` are called, as the encoder calls them."""
+        check_is_fitted(self)
+        return np.array(self.encoder_.names(), dtype=object)
+
     def encode(self, X: Any) -> NDArray[np.float64]:  # noqa: ANN401 # any table
         """Return rows as the model sees them, as they are."""
         check_is_fitted(self)
+        X = collected(X)
         if not hasattr(X, "columns"):
             columns_match(X, self.n_features_in_)
         return self.encoder_.encode(X)
@@ -364,10 +376,24 @@ class AnonymizedEstimator(
         said: NDArray[np.float64] = self.model_.decision_function(encoded)
         return said
 
-    def score(self, X: Any, y: ArrayLike) -> float:  # noqa: ANN401 # any table
-        """Return the model's own score (accuracy, or R²) on rows as they are."""
+    @_has("predict_log_proba")  # type: ignore[untyped-decorator] # the same
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: ANN401 # any table
+        """Return the logarithms of :meth:`predict_proba`."""
         encoded = self.encode(X)
-        return float(self.model_.score(encoded, np.asarray(y)))
+        said: NDArray[np.float64] = self.model_.predict_log_proba(encoded)
+        return said
+
+    def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:  # noqa: ANN401 # any table
+        """Return the model's own score (accuracy, or R²) on rows as they are.
+
+        Raises
+        ------
+        DataError
+            If the model can't be scored on them.
+        """
+        encoded, truth = self.encode(X), np.asarray(y)
+        weighted = {} if sample_weight is None else {"sample_weight": np.asarray(sample_weight)}
+        return scored(lambda: self.model_.score(encoded, truth, **weighted), len(encoded))
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")
@@ -376,6 +402,8 @@ class AnonymizedEstimator(
         tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
         tags.estimator_type = inner.estimator_type
         tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
+        if tags.classifier_tags is not None:  # labels are one column
+            tags.classifier_tags = replace(tags.classifier_tags, multi_label=False)
         tags.transformer_tags, tags.target_tags.required = TransformerTags(), True
         tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.categorical = True
         return tags

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from halfmask.anonymize.training._guides import cross_fits, guide_values, predicted
+from halfmask.anonymize.training._fitting import fitted
+from halfmask.anonymize.training._guides import cross_fits, guide_values, is_several, predicted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -84,7 +85,7 @@ def guidance(
         if alone is not None:
             alone = guide_values(alone, estimator, rows, y, folds=folds, seed=seed)
         return replace(guide, said=said, alone=alone)
-    if isinstance(guide, list | tuple) and guide:
+    if is_several(guide, len(rows)):
         parts = [
             guidance(each, estimator, rows, y, recoded=recoded, folds=folds, seed=seed)
             for each in guide
@@ -94,9 +95,7 @@ def guidance(
     if isinstance(guide, str) and guide == "cross-fitted" and (~recoded).any():
         return _crossed(estimator, rows, y, lenders, folds=folds, seed=seed)
     if isinstance(guide, str) and guide == "fitted":
-        from sklearn.base import clone  # noqa: PLC0415 # only who needs it pays
-
-        guide = clone(estimator).fit(rows, y)
+        guide = fitted(estimator, rows, y)
     said = guide_values(guide, estimator, rows, y, folds=folds, seed=seed)
     if recoded.all() or not (hasattr(guide, "predict") or callable(guide)):
         crossed = isinstance(guide, str) and guide == "cross-fitted"

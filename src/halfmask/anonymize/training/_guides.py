@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeGuard, get_args
 
 import numpy as np
-from sklearn.base import clone, is_classifier
+from sklearn.base import is_classifier
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from halfmask._errors import DataError, ParameterError
+from halfmask.anonymize._method import MOST_CLASSES
+from halfmask.anonymize.training._fitting import fitted
 from halfmask.anonymize.training._rows import taken
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -22,6 +24,7 @@ __all__ = [
     "cross_fits",
     "cross_fitted",
     "guide_values",
+    "is_several",
     "of_labels",
     "predicted",
 ]
@@ -29,6 +32,10 @@ __all__ = [
 #: How the guide is made where it isn't given: by models that didn't see the row, by one that did,
 #: or from the labels alone.
 GuideKind = Literal["cross-fitted", "fitted", "labels"]
+
+KINDS_OF_GUIDES = (
+    "guide must be 'cross-fitted', 'fitted', 'labels', a model, a callable or predictions."
+)
 
 Rows = Any
 
@@ -47,8 +54,9 @@ def guide_values(
     Parameters
     ----------
     guide
-        A :data:`GuideKind`; a fitted model; a callable from rows to predictions; an array of
-        predictions, one row each; or a list of any of these, which then lead together.
+        A :data:`GuideKind`; a fitted model; a callable from rows to predictions; predictions, one
+        for each row: probabilities, numbers or labels (texts, or beside a classifier up to 32
+        different whole numbers); or a list of any of these, which then lead together.
     estimator
         The model that will be trained, not fitted.
     rows, y
@@ -65,16 +73,44 @@ def guide_values(
     DataError
         If a model fails, or predicts what is missing or infinite.
     """
-    if isinstance(guide, list | tuple):
-        if not guide:
-            raise ParameterError("guide must name at least one guide. Got an empty list.")
+    if is_several(guide, len(rows)):
         parts = [guide_values(each, estimator, rows, y, folds=folds, seed=seed) for each in guide]
         return np.hstack(parts)
     if isinstance(guide, str):
         return _of_kind(guide, estimator, rows, y, folds=folds, seed=seed)
     if hasattr(guide, "predict") or callable(guide):
         return predicted(guide, rows)
-    return _checked(np.asarray(guide), len(rows))
+    said = np.asarray(guide)
+    if said.ndim == 0:
+        raise ParameterError(f"{KINDS_OF_GUIDES} Got a value of type {type(guide).__name__}.")
+    values = _checked(said, len(rows))
+    if is_classifier(estimator) and said.ndim == 1 and said.dtype.kind in "iub":
+        codes = of_labels(estimator, said)  # which, not how much, unless they are many
+        return codes if codes.shape[1] <= MOST_CLASSES else values
+    return values
+
+
+def is_several(guide: object, n_rows: int) -> TypeGuard[Sequence[Any]]:
+    """Return whether this is a list of guides, rather than one thing, or several, of each row.
+
+    Raises
+    ------
+    ParameterError
+        If it is an empty list.
+    """
+    if not isinstance(guide, list | tuple):
+        return False
+    if not guide:
+        raise ParameterError("guide must name at least one guide. Got an empty list.")
+    return len(guide) != n_rows or not all(_is_of_a_row(each, n_rows) for each in guide)
+
+
+def _is_of_a_row(each: Any, n_rows: int) -> bool:  # noqa: ANN401 # the same
+    if isinstance(each, str):
+        return each not in get_args(GuideKind)
+    if hasattr(each, "predict") or callable(each):
+        return False
+    return np.ndim(each) == 0 or (np.ndim(each) == 1 and len(each) != n_rows)
 
 
 def _of_kind(
@@ -89,13 +125,10 @@ def _of_kind(
     if guide == "labels":
         return of_labels(estimator, y)
     if guide == "fitted":
-        return predicted(clone(estimator).fit(rows, y), rows)
+        return predicted(fitted(estimator, rows, y), rows)
     if guide == "cross-fitted":
         return cross_fitted(estimator, rows, y, folds=folds, seed=seed)
-    raise ParameterError(
-        "guide must be 'cross-fitted', 'fitted', 'labels', a model, a callable or predictions. "
-        "Got another text."
-    )
+    raise ParameterError(f"{KINDS_OF_GUIDES} Got another text.")
 
 
 def of_labels(estimator: Any, y: NDArray[Any]) -> NDArray[np.float64]:  # noqa: ANN401
@@ -165,7 +198,7 @@ def cross_fits(
     else:
         splitter = KFold(min(folds, len(y)), shuffle=True, random_state=seed)
     for train, held in splitter.split(np.zeros(len(y)), y):
-        yield clone(estimator).fit(taken(rows, train), y[train]), held
+        yield fitted(estimator, taken(rows, train), y[train]), held
 
 
 def predicted(guide: Any, rows: Rows) -> NDArray[np.float64]:  # noqa: ANN401

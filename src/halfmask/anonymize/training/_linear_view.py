@@ -117,6 +117,13 @@ class LinearView:
             score=measure,
         )
 
+    @classmethod
+    def known(cls, rows: ClassRows) -> LinearView:
+        """Return the rows' view, fitted once for all classes that share it."""
+        if not rows.views:
+            rows.views.append(cls.of(rows))
+        return rows.views[0]
+
     def __repr__(self) -> str:
         return f"LinearView({len(self.weights)} columns, {len(self.level)} outputs)"
 

@@ -6,7 +6,7 @@ learns from it. Each function here returns one point for every class.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
+
+    from halfmask.anonymize.training._linear_view import LinearView
 
 __all__ = [
     "ClassRows",
@@ -53,6 +55,9 @@ class ClassRows:
         (classes, parts).
     shares
         Whether a guide in [0, 1] is one of shares; numbers of a regressor aren't.
+    views
+        The linear view of these columns and this guide, once it is found: the same rows in other
+        classes may share it.
     """
 
     encoded: NDArray[np.float64]
@@ -63,6 +68,7 @@ class ClassRows:
     parts: tuple[NDArray[np.int64], ...] = ()
     cut: NDArray[np.bool_] | None = None
     shares: bool = True
+    views: list[LinearView] = field(default_factory=list, compare=False)
 
     def __repr__(self) -> str:
         return f"ClassRows({len(self.classes)} rows, {self.n_classes} classes)"

@@ -40,7 +40,7 @@ REPRESENTATIVES: dict[str, Callable[[ClassRows], NDArray[np.float64]]] = {
     "spread": spread,
     "record": records,
     "nearest-prediction": nearest_predictions,
-    "unconfounded": lambda rows: unconfounded(rows, LinearView.of(rows), strength=STRENGTH),
+    "unconfounded": lambda rows: unconfounded(rows, LinearView.known(rows), strength=STRENGTH),
 }
 
 

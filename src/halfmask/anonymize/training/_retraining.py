@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -173,6 +173,7 @@ def retrain(tried: Sequence[Classes], representative: str, *, steps: int) -> Ret
     """
     if representative != CHOSEN:
         return _named(tried[0], representative)
+    tried = _sharing_views(tried)
     first = [tried[0].represented(name) for name in TRIED]
     kinds = {MOVED[0], min(first[1:], key=lambda trial: trial.loss).name}
     screened = {tried[0].name: first} | {
@@ -195,6 +196,15 @@ def retrain(tried: Sequence[Classes], representative: str, *, steps: int) -> Ret
         name=won.name,
         trials=_scores(trials, screened),
     )
+
+
+def _sharing_views(tried: Sequence[Classes]) -> list[Classes]:
+    """Return partitions that find the linear view of the same rows once."""
+    views: dict[bytes, list[LinearView]] = {}
+    return [
+        replace(each, rows=replace(each.rows, views=views.setdefault(each.kept.tobytes(), [])))
+        for each in tried
+    ]
 
 
 def _scores(trials: list[Trial], beside: dict[str, list[Trial]]) -> dict[str, float]:
@@ -226,7 +236,7 @@ def _moved(classes: Classes, trials: Sequence[Trial], *, steps: int) -> list[Tri
         moved = refined(
             start.points,
             classes.rows,
-            LinearView.of(classes.rows),
+            LinearView.known(classes.rows),
             first=classes.answers(start.model),
             trained=classes.trained,
             steps=(steps + number) // len(starts),

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import clone, is_classifier
+from sklearn.base import is_classifier
 
+from halfmask.anonymize.training._fitting import fitted
 from halfmask.anonymize.training._parts import label_counts, parts_of
 from halfmask.anonymize.training._recount import count_again
 
@@ -138,7 +139,7 @@ class Judge:
     ) -> Any:  # noqa: ANN401 # scikit-learn ships no types
         """Return a model of all rows, with their labels or others."""
         labels = self.labels if labels is None else labels
-        return clone(self.estimator).fit(self.written(points, classes), labels)
+        return fitted(self.estimator, self.written(points, classes), labels)
 
     def losses(self, model: Any, places: NDArray[np.int64]) -> NDArray[np.float64]:  # noqa: ANN401
         """Return what a model loses on some rows as they were."""
@@ -176,7 +177,7 @@ class Judge:
         gaps, errors = [], []
         for trial in trials:
             written = self.part(trial.points, classes, halves[0])
-            model = clone(self.estimator).fit(written, self.labels[halves[0]])
+            model = fitted(self.estimator, written, self.labels[halves[0]])
             known, unknown = (self.losses(model, half) for half in halves)
             gaps.append(float(unknown.mean() - known.mean()))
             errors.append(float(np.sqrt((unknown.var() + known.var()) / len(halves[0]))))

@@ -1,0 +1,50 @@
+"""Columns: which one is meant by a name or a position."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from halfmask._errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["named"]
+
+
+def named(column: str | int, names: Sequence[str]) -> str:
+    """Return the name of a column that is given by its name or its position.
+
+    Parameters
+    ----------
+    column
+        A name, or a position from 0.
+    names
+        The names of the table's columns, in their order; those that aren't texts as texts.
+
+    Returns
+    -------
+    The name; of a position that isn't there, the position as text, which is no column.
+
+    Raises
+    ------
+    ParameterError
+        If a number is one column's name and another's position: a frame without names, of which
+        columns were dropped or moved, has such. Which of the two is protected isn't to be guessed.
+
+    Examples
+    --------
+    >>> named(1, ["age", "sex"])
+    'sex'
+    >>> named("1", ["2", "1", "0"])
+    '1'
+    """
+    if isinstance(column, str):
+        return column
+    at = names[int(column)] if 0 <= int(column) < len(names) else str(column)
+    if str(column) in names and at != str(column):
+        raise ParameterError(
+            f"Column {column} is the name of one column and the position of another.",
+            hint=f"Give its name as text, {str(column)!r}, or give all columns names.",
+        )
+    return at

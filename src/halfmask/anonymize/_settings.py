@@ -1,0 +1,96 @@
+"""Settings: what an estimator was given, told plainly where it is something else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from halfmask._errors import ParameterError
+from halfmask.anonymize._method import Method
+from halfmask.data import Hierarchy, HierarchyRule
+from halfmask.guarantees import Guarantee
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["guarantees_given", "hierarchies_given", "method_given", "several_names"]
+
+
+def guarantees_given(guarantees: Any, *, owner: str) -> Sequence[Guarantee]:  # noqa: ANN401
+    """Return guarantees, if they are a list of them.
+
+    Raises
+    ------
+    ParameterError
+        If they aren't.
+    """
+    if not isinstance(guarantees, list | tuple) or not all(
+        isinstance(each, Guarantee) for each in guarantees
+    ):
+        raise ParameterError(
+            f"The 'guarantees' parameter of {owner} must be a list of guarantees. "
+            f"Got {_kinds(guarantees)} instead.",
+            hint="Write guarantees=[KAnonymity(k=...)].",
+        )
+    return guarantees
+
+
+def method_given(method: Any, *, owner: str) -> None:  # noqa: ANN401 # anything may be given
+    """Raise unless this is a method, or none.
+
+    Raises
+    ------
+    ParameterError
+        If it is something else.
+    """
+    if method is not None and (isinstance(method, type) or not isinstance(method, Method)):
+        raise ParameterError(
+            f"The 'method' parameter of {owner} must be a method, such as Guided() or Mondrian(). "
+            f"Got {_kinds(method)} instead."
+        )
+
+
+def hierarchies_given(hierarchies: Any, *, owner: str) -> None:  # noqa: ANN401 # the same
+    """Raise unless these are hierarchies, or their rules, by column, or none.
+
+    Raises
+    ------
+    ParameterError
+        If they are something else.
+    """
+    if hierarchies is None:
+        return
+    if not isinstance(hierarchies, Mapping):
+        raise ParameterError(
+            f"The 'hierarchies' parameter of {owner} must be hierarchies by column. "
+            f"Got {_kinds(hierarchies)} instead."
+        )
+    for column, each in hierarchies.items():
+        if not isinstance(each, Hierarchy | HierarchyRule):
+            raise ParameterError(
+                f"The 'hierarchies' parameter of {owner} has no hierarchy for column {column!r}. "
+                f"Got {_kinds(each)} instead.",
+                hint="Give one of read_hierarchy, or a rule such as Intervals(widths=[...]).",
+            )
+
+
+def several_names(*, owner: str, **given: object) -> None:
+    """Raise if a text was given where several names belong: its letters would be taken for them.
+
+    Raises
+    ------
+    ParameterError
+        If so.
+    """
+    for name, value in given.items():
+        if isinstance(value, str):
+            raise ParameterError(
+                f"The {name!r} parameter of {owner} must be a list of columns. Got one text.",
+                hint=f"Write {name}=[...].",
+            )
+
+
+def _kinds(value: object) -> str:
+    if isinstance(value, list | tuple) and value:
+        return f"a {type(value).__name__} with a {type(value[0]).__name__}"
+    return "None" if value is None else f"a {type(value).__name__}"

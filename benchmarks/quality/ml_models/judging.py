@@ -6,7 +6,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from bars import Bar
-from ml_models import hour
+from ml_models import hour, membership
 from ml_models.grid import Cell, Grid
 from ml_models.methods import OUR_METHODS, OURS
 from ml_models.plan import BAR_KS, KS, RAW
@@ -146,7 +146,7 @@ def _near_the_paper(table: Table, title: str) -> list[Bar]:
 
 def _resisted(store: Store) -> list[Bar]:
     """Say what the attacks reach at most against ours, and at least against the raw model."""
-    lines = [(k, line) for k, line in store.lines.items() if k.kind in ("membership", "shadows")]
+    lines = [(k, line) for k, line in store.lines.items() if k.kind in membership.KINDS]
     lines = [(key, line) for key, line in lines if "failed" not in line]
     ours = [line for key, line in lines if key.method in OUR_METHODS]
     raw = [line for key, line in lines if key.method == RAW]

@@ -1,10 +1,10 @@
 """Membership inference on a group's models, by the library's battery: table 1.
 
-Members are the training rows as they were before protection, and as they were after; non-members
-are the held-back 40 % and, where there are no shadow models, the test rows too: the true positive
-rate at 0.1 % needs 10,000 non-members from whom nothing was learned. Every row carries its number
-in a last column that models don't see: shadow models anonymize the very rows that they get, and a
-model of another process is asked by number.
+Members are the training rows as they were before protection, and in the groups beyond table 1 as
+they were after, too; non-members are the held-back 40 % and, where there are no shadow models, the
+test rows too: the true positive rate at 0.1 % needs 10,000 non-members from whom nothing was
+learned. Every row carries its number in a last column that models don't see: shadow models
+anonymize the very rows that they get, and a model of another process is asked by number.
 """
 
 from __future__ import annotations
@@ -35,8 +35,10 @@ if TYPE_CHECKING:
     from ml_models.task import Task
 
 #: For each kind of group its attacks; those with shadow models share 16 of them.
+TABLE_1 = ("membership/black_box", "membership/yeom", "membership/gap")
 KINDS = {
-    "membership": ("membership/black_box", "membership/yeom", "membership/gap"),
+    "membership": TABLE_1,
+    "strangers": TABLE_1,
     "shadows": ("membership/lira", "membership/rmia"),
 }
 
@@ -118,7 +120,7 @@ def _raw_target(scene: Scene, people: Matrix) -> ModelTarget:
     n = len(scene.train)
     parts = scene.split
     # shadow models cost by the person, and measure on all of them; the others on half
-    end = len(people) if scene.group.kind == "membership" else n + parts.held_back.height
+    end = len(people) if scene.group.kind != "shadows" else n + parts.held_back.height
     return ModelTarget(
         model=Numbered(scene.raw),
         members=people[:n],
@@ -145,7 +147,7 @@ def _target(
     written, own = _protected(scene, scene.task(k), method)
     rows = np.column_stack([written, people[:n, -1]])
     target = replace(raw, model=Numbered(own), train=None)
-    if not scene.group.strangers:
+    if scene.group.kind == "membership":
         return target, rows
     everyone = pl.concat([scene.split.train, scene.split.held_back, scene.split.test])
 

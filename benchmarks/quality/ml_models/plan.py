@@ -37,22 +37,22 @@ PAPERS = (
 )
 #: What goes on from there: shadow models, and all other data and models; it gets fewer seeds.
 BEYOND = (
-    (("shadows", "adult", "12", "rf"),),
+    (("shadows", "adult", "12", "rf"), ("strangers", "adult", "12", "rf")),
+    (("strangers", "adult", "12", "nn-large"), ("strangers", "loan", "18", "nn-large")),
     (("accuracy", "adult", "12", "rf"), ("accuracy", "adult", "10", "rf")),
     (("accuracy", "nursery", "8", "dt"), ("shadows", "loan", "18", "rf")),
+    (("strangers", "loan", "18", "rf"),),
     (("accuracy", "adult", "12", "gb"), ("accuracy", "adult", "12", "dt")),
     tuple(("more", *scene) for scene in MORE),
     (("accuracy", "loan", "18", "dt"), ("accuracy", "loan", "18", "gb")),
     (("accuracy", "loan", "18", "rf"),),
 )
 FEWER_SEEDS = 3
-#: Sixteen shadow models, each guided and trained anew, take as long as three seeds of a figure.
-SHADOWS_SEEDS = 1
+#: Sixteen shadow models, each guided and trained anew, take as long as three seeds of a figure. A
+#: stranger is one: rows as they are after protection are compared with what it says of them.
+ONE_SEED = ("shadows", "strangers")
 #: Nursery's classes are few and quickly found; further lines stand beside a figure's.
 ALL_SEEDS = {("accuracy", "nursery", "8", "dt"), *(("more", *scene) for scene in MORE)}
-#: Strangers (models of other people, with whom rows as they are after protection are compared) go
-#: the whole way themselves, and take as long as all else of table 1.
-STRANGERS_SEEDS = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,15 +62,14 @@ class Group:
     Parameters
     ----------
     kind
-        `accuracy`, `membership`, `shadows` (membership with shadow models) or `attribute`.
+        `accuracy`, `membership`, `strangers` (membership by rows as they are after protection,
+        too), `shadows` (the same with shadow models) or `attribute`.
     data, qi, model, seed
         What they share.
     select
         Whether attributes are selected before, as in figure 3.
     in_order
         Whether the split is in the file's order, as in table 2; else it is random.
-    strangers
-        Whether rows as they are after protection are attacked, too, which takes strangers.
     cells
         Method and k of each cell; k is 0 where there is none.
     """
@@ -83,7 +82,6 @@ class Group:
     cells: tuple[tuple[str, int], ...]
     select: bool = False
     in_order: bool = False
-    strangers: bool = True
 
     @property
     def name(self) -> str:
@@ -106,7 +104,7 @@ def groups(seeds: Iterable[int], *, beyond: bool = True) -> list[Group]:
     if beyond:
         stages += [(stage, FEWER_SEEDS) for stage in BEYOND]
     return [
-        _group(*each, seed, place)
+        _group(*each, seed)
         for stage, most in stages
         for place, seed in enumerate(numbers)
         for each in stage
@@ -115,18 +113,18 @@ def groups(seeds: Iterable[int], *, beyond: bool = True) -> list[Group]:
 
 
 def _most_seeds(each: tuple[str, str, str, str], most: float) -> float:
-    if each[0] == "shadows":
-        return SHADOWS_SEEDS
+    if each[0] in ONE_SEED:
+        return 1
     return math.inf if each in ALL_SEEDS else most
 
 
-def _group(kind: str, data: str, qi: str, model: str, seed: int, place: int) -> Group:
+def _group(kind: str, data: str, qi: str, model: str, seed: int) -> Group:
     if kind == "accuracy":
         cells = _accuracy_cells(data, qi, model)
     elif kind == "more":
         cells = MORE[data, qi, model]
     else:
-        cells = [*ATTACKED[kind, data, model]]
+        cells = [*ATTACKED["membership" if kind == "strangers" else kind, data, model]]
     figure_3 = kind == "accuracy" and (data, qi) == ("adult", "8") and model != "nn"
     return Group(
         kind="accuracy" if kind == "more" else kind,
@@ -137,7 +135,6 @@ def _group(kind: str, data: str, qi: str, model: str, seed: int, place: int) -> 
         cells=tuple(cells),
         select=figure_3,
         in_order=kind == "attribute",
-        strangers=kind == "shadows" or place < STRANGERS_SEEDS,
     )
 
 

@@ -27,6 +27,7 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS", "POLA
 KINDS: dict[str, Callable[[Scene, list[tuple[str, int]]], Iterator[dict[str, Any]]]] = {
     "accuracy": accuracy.measure,
     "membership": membership.measure,
+    "strangers": membership.measure,
     "shadows": membership.measure,
     "attribute": attributes.measure,
 }

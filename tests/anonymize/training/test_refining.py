@@ -56,10 +56,17 @@ def test_a_step_that_does_not_help_is_taken_back_and_halved():
     assert np.allclose(tried[3] - tried[2], half * 1.2)  # longer after what helped
 
 
-def test_where_nothing_helps_nothing_is_refined():
+def test_where_nothing_helps_nothing_is_refined_and_little_tried():
     found, tried = moved([(0.5, LACKING)] + [(0.5, LACKING)] * 3)
     assert found is None
-    assert len(tried) == 4
+    assert len(tried) == 3
+
+
+@pytest.mark.parametrize(("second", "moves"), [(0.5, 2), (0.5009, 2), (0.5011, 3)])
+def test_after_two_moves_that_hardly_help_there_are_no_more(second, moves):
+    found, tried = moved([(0.5, LACKING), (0.4999, LACKING), (second, LACKING), (0.9, LACKING)])
+    assert len(tried) == 1 + moves
+    assert (found.score if found else 0.5) == (0.9 if moves == 3 else second)
 
 
 def test_a_model_that_lacks_nothing_stays():

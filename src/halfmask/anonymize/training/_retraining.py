@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Classes", "Retrained", "retrain"]
 
 #: What is tried of the first partition; of the others, where the moving starts, and what did best.
-TRIED = ("unconfounded", "centroid", "box", "typical", "record")
+TRIED = ("unconfounded", "centroid", "box", "typical")
 #: Where the moving starts.
 MOVED = ("unconfounded", "centroid")
 #: Points that score so much less than the best so far aren't refined.

@@ -127,7 +127,7 @@ def answers(
     ask = getattr(model, "predict_proba", None) or model
     if not callable(ask):
         raise DataError(f"{who} must have predict_proba or be callable.")
-    given = asked(
+    given: NDArray[np.float64] = asked(
         lambda rows: np.asarray(ask(rows), dtype=np.float64),
         rows,
         failed=f"{who} failed to predict",

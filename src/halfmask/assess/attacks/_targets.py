@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from halfmask._errors import ColumnNotFoundError, ParameterError
+from halfmask._errors import ColumnNotFoundError, ParameterError, SchemaError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -56,6 +56,8 @@ class ModelTarget:
         no description.
     ColumnNotFoundError
         If a secret isn't among the columns.
+    SchemaError
+        If several columns have a secret's name.
     """
 
     model: Any
@@ -98,10 +100,16 @@ class ModelTarget:
             )
 
     def _check_secret(self, secret: str | int) -> None:
-        columns = getattr(self.members, "columns", range(np.shape(self.members)[1]))
-        if secret not in list(columns):
+        shape = np.shape(self.members)
+        columns = list(getattr(self.members, "columns", range(shape[1] if len(shape) > 1 else 0)))
+        if secret not in columns:
             raise ColumnNotFoundError.of(
                 [str(secret)], map(str, columns), where="the members' rows"
+            )
+        if columns.count(secret) > 1:
+            raise SchemaError(
+                f"Column {secret!r} is there {columns.count(secret)} times in the members' rows.",
+                hint="Give a secret column a name of its own.",
             )
 
     def __repr__(self) -> str:

@@ -36,7 +36,8 @@ def test_a_part_is_what_counting_all_parts_gives(counts: list[int]):
 
     arm = alone_arm(np.array(counts), 10, size=7, part=3)
 
-    assert (arm.value, arm.trials) == (pytest.approx(by_hand / 10), 10)
+    assert arm.value == pytest.approx(by_hand / 10)
+    assert arm.trials == 10
     low, high = arm.bounds(0.05)
     assert 0 <= low <= arm.value <= high
 

@@ -477,3 +477,20 @@ def test_a_secret_whose_name_is_there_twice_is_refused(target_of):
         ModelTarget(**given, secrets=("a",))
     assert QueryInference(column="a").lacks(ModelTarget(**given)) == "one column 'a', it has 2"
     assert QueryInference(column="b").lacks(ModelTarget(**given)) == ""
+
+
+def test_a_value_that_others_columns_cant_hold_stays_out_of_errors():
+    frame = nullable(pl.String(), ["x", "canary"])
+    narrow = frame.filter(pl.col("secret") == "x").cast({"secret": pl.Enum(["x"])})[:150]
+    target = ModelTarget(
+        model=lambda rows: np.full((len(rows), 2), 0.5),
+        members=narrow,
+        member_labels=np.tile([0, 1], 75),
+        non_members=frame.cast({"secret": pl.Enum(["x", "canary"])}),
+        non_member_labels=np.tile([0, 1], N // 2),
+        secrets=("secret",),
+    )
+    finding = attack(target, attacks=[QueryInference(learner=CHEAP)]).findings[0]
+    assert finding.verdict == "INVALID"
+    assert finding.why_invalid.startswith("failed: Column 'secret' of some people can't hold")
+    assert "canary" not in finding.why_invalid

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from halfmask.assess.attacks._answers import asked
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -37,9 +39,16 @@ def taken(rows: Any, places: NDArray[np.int64]) -> Any:  # noqa: ANN401 # the sa
 def with_column(rows: Any, column: str | int, value: Any) -> Any:  # noqa: ANN401 # the same
     """Return the rows with the same value in all of one column, which keeps its type.
 
-    An array of whole numbers or dates has NaN or NaT for what is missing, where a column of polars
-    has nulls.
+    Raises
+    ------
+    DataError
+        If the column can't hold the value: members' rows aren't of the type of non-members'.
     """
+    failed = f"Column {column!r} of some people can't hold a value of others"
+    return asked(lambda rows: _changed(rows, column, value), rows, failed=failed)
+
+
+def _changed(rows: Any, column: str | int, value: Any) -> Any:  # noqa: ANN401 # the same
     if isinstance(rows, pl.DataFrame):
         dtype = rows.schema[str(column)]
         return rows.with_columns(pl.lit(_cell(value)).cast(dtype).alias(str(column)))
@@ -53,7 +62,10 @@ def with_column(rows: Any, column: str | int, value: Any) -> Any:  # noqa: ANN40
 
 
 def _cell(value: Any) -> Any:  # noqa: ANN401 # a value of a column
-    """Return what polars knows for a value of an array: a Python object, None if it is missing."""
+    """Return what polars knows for a value of an array: a Python object, None if it is missing.
+
+    An array of whole numbers or dates has NaN or NaT where a column of polars has nulls.
+    """
     if isinstance(value, float | np.floating) and np.isnan(value):
         return None
     if isinstance(value, np.datetime64 | np.timedelta64) and np.isnat(value):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -142,6 +142,35 @@ def test_a_tolerance_above_the_least_power_is_refused():
     # Else what is unprotected and broken would count as resisting.
     with pytest.raises(ParameterError, match="least_power"):
         attack(target(0.0), unprotected=target(0.1), attacks=[Guess()], tolerance=0.2)
+
+
+@pytest.mark.parametrize("one", ["membership/gap", Guess()])
+def test_a_single_attack_is_told_to_go_into_a_list(one):
+    with pytest.raises(ParameterError, match="must be a list of attacks or their names"):
+        attack(target(), attacks=one)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_numbers_of_numpy_go_into_reports(kind, tmp_path):
+    report = attack(
+        target(0.0),
+        unprotected=target(0.4),
+        attacks=[Guess()],
+        tolerance=kind(0.03),
+        least_power=kind(0.05),
+        confidence=kind(0.95),
+        seed=np.int64(3),  # type: ignore[arg-type] # that is the test
+    )
+    report.write(tmp_path / "attacks.json")
+
+    told = json.loads((tmp_path / "attacks.json").read_text())
+    assert told["seed"] == 3
+    assert told["tolerance"] == pytest.approx(0.03)
+    assert told["confidence"] == pytest.approx(0.95)
+    wrong: Any
+    for wrong in (np.float32(2), np.bool_(True)):
+        with pytest.raises(ParameterError, match="tolerance"):
+            attack(target(), tolerance=wrong)
 
 
 def test_without_attacks_nothing_was_resisted():

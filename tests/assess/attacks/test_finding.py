@@ -92,6 +92,17 @@ def test_a_success_beyond_doubt_is_broken_whatever_else_is_missing():
         assert said.verdict == "broken"
 
 
+def test_over_a_baseline_of_one_model_too_few_trials_are_never_beyond_doubt():
+    lucky: dict[str, Any] = {"baseline": Counted(5000, 10_000), "needed_of": "non-members"}
+    few = finding(outcome(0.7, **lucky, needed=10**6, of_one_model=True), outcome(0.9))
+    assert few.verdict == "INVALID"
+    assert few.why_invalid == "needs at least 1,000,000 non-members, has 10,000"
+
+    enough = finding(outcome(0.7, **lucky, needed=10_000, of_one_model=True), None)
+    assert enough.verdict == "broken"
+    assert finding(outcome(0.7, **lucky, needed=10**6), None).verdict == "broken"
+
+
 @pytest.mark.parametrize(
     ("power", "trouble", "why"),
     [

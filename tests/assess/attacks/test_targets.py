@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
+from scipy.sparse import csr_matrix
 
-from halfmask._errors import ColumnNotFoundError, ParameterError
-from halfmask.assess.attacks import ModelTarget, TableTarget
+from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
+from halfmask.assess.attacks import ModelTarget, TableTarget, attack
 
 
 def model_target(**others: Any) -> ModelTarget:
@@ -36,6 +38,18 @@ def table_target(**others: Any) -> TableTarget:
         ({"groups": (("a",), np.zeros(4, int))}, "a number for each member and non-member"),
         ({"groups": (("a",), np.array([0, 0, 0, 1, -1]))}, "one of the 1 descriptions"),
         ({"groups": (("a",), np.array([0, 0, 0, -2, -1]))}, "Got -2 to 0"),
+        ({"groups": (("a",), [0, 0, np.nan, 0, 0])}, "'groups' .* whole numbers, none missing"),
+        ({"groups": (("a",), [0, 0, 0.5, 0, 0])}, "whole numbers, none missing. Got float64"),
+        ({"groups": (("a",), [0, 0, None, 0, 0])}, "Got object of 1"),
+        ({"groups": (("a", "b", "a"), np.zeros(5, int))}, "One of the descriptions is twice"),
+        ({"groups": (("a", "everyone"), np.zeros(5, int))}, "'everyone': all people"),
+        ({"groups": (("a",),)}, "groups must be the descriptions"),
+        ({"members": csr_matrix(np.zeros((3, 2)))}, "members must be a frame .* csr_matrix"),
+        ({"trained_rows": csr_matrix(np.zeros((3, 2)))}, "trained_rows must be a frame"),
+        ({"non_members": pl.LazyFrame({"a": [1, 2]})}, "non_members must be .* LazyFrame"),
+        ({"secrets": "age"}, "'secrets' parameter of ModelTarget must be a list .* type str"),
+        ({"secrets": 1}, "must be a list of columns. Got a value of type int"),
+        ({"secrets": (1, 1)}, "One of the columns is twice in the 'secrets'"),
     ],
 )
 def test_rows_labels_and_groups_must_fit(others, said):
@@ -74,11 +88,76 @@ def test_a_secret_of_a_frame_is_a_name():
         ({"owners": np.array([0, 1, 3])}, "numbers of the 3 original rows. Got 0 to 3"),
         ({"owners": np.array([0, 1, -1])}, "Got -1 to 1"),
         ({"released": pl.DataFrame({"age": [1]})}, "owners must say which is whose"),
+        ({"owners": [0.0, 1.0, 1.5]}, "whole numbers, none missing. Got float64 of 1"),
+        ({"owners": pl.Series([0, None, 2])}, "'owners' .* none missing"),
+        ({"owners": ["a", "b", "c"]}, "whole numbers"),
+        ({"owners": [[0], [1, 2], [3]]}, "whole numbers"),
+        ({"owners": np.zeros((3, 1), int)}, "Got int64 of 2 dimensions"),
+        ({"quasi_identifiers": "age"}, "'quasi_identifiers' .* must be a list of columns"),
+        ({"secrets": "sex"}, "'secrets' parameter of TableTarget must be a list"),
+        ({"secrets": ["sex", "sex"]}, "One of the columns is twice"),
+        ({"earlier": (pl.DataFrame({"age": [1]}),)}, "earlier must be a release and"),
     ],
 )
 def test_columns_and_owners_must_fit(others, said):
     with pytest.raises(ParameterError, match=said):
         table_target(**others)
+
+
+@pytest.mark.parametrize("kind", [list, np.array, pl.Series, pd.Series, tuple])
+def test_owners_and_groups_may_be_any_list_of_whole_numbers(kind):
+    for numbers in ([2, 0, 0], [2.0, 0.0, 0.0]):
+        owners = table_target(owners=kind(numbers)).owner_of_row
+        assert owners.tolist() == [2, 0, 0]
+        assert owners.dtype == np.int64
+
+    groups = model_target(groups=[kind(["a", "b"]), kind([-1, 0, 1, 1, -1])]).groups
+    assert groups is not None
+    assert (groups[0], groups[1].tolist()) == (("a", "b"), [-1, 0, 1, 1, -1])
+
+
+def test_columns_may_be_any_list_of_names():
+    target = table_target(quasi_identifiers=["age"], secrets=np.array(["sex"]))
+    assert (target.quasi_identifiers, target.secrets) == (("age",), ("sex",))
+    assert model_target(secrets=[1]).secrets == (1,)
+
+
+@pytest.mark.parametrize(
+    "turned", [pl.DataFrame.to_pandas, pl.DataFrame.lazy, pl.DataFrame.to_arrow]
+)
+def test_tables_of_other_libraries_are_attacked_as_polars_are(turned):
+    rng = np.random.default_rng(0)
+
+    def rows() -> pl.DataFrame:
+        return pl.DataFrame({"age": rng.integers(0, 50, 200), "ill": rng.choice(["a", "b"], 200)})
+
+    tables: dict[str, Any] = {
+        "released": rows(),
+        "original": rows(),
+        "control": rows(),
+        "earlier": (rows(), rows()),
+    }
+    others: dict[str, Any] = {
+        name: tuple(map(turned, table)) if isinstance(table, tuple) else turned(table)
+        for name, table in tables.items()
+    }
+    attacks = ["tables/record-linkage-distance", "tables/singling-out-univariate"]
+
+    found = [
+        attack(TableTarget(**given, quasi_identifiers=("age",)), attacks=attacks).to_dict()
+        for given in (tables, others)
+    ]
+    assert found[0] == found[1]
+    made = TableTarget(**others)
+    assert isinstance(made.control, pl.DataFrame)
+    assert made.earlier is not None
+    assert all(isinstance(each, pl.DataFrame) for each in made.earlier)
+
+
+def test_what_is_no_table_is_refused():
+    for wrong in ([1, 2, 3], None):
+        with pytest.raises(DataError):
+            table_target(original=wrong)
 
 
 def test_rows_are_in_the_same_order_unless_owners_say_otherwise():

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import importlib.metadata
 import platform
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from halfmask._errors import HalfmaskError, ParameterError
 from halfmask._progress import silent
 from halfmask._validation import fraction, integer_at_least, number_between
 from halfmask.assess.attacks._arms import Counted
+from halfmask.assess.attacks._attack import Attack
 from halfmask.assess.attacks._finding import Finding
+from halfmask.assess.attacks._inputs import as_number
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks._registry import ATTACKS, named
 from halfmask.assess.attacks._report import AttackReport
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from halfmask._progress import Progress
-    from halfmask.assess.attacks._attack import Attack
     from halfmask.assess.attacks._encoding_target import EncodingTarget
     from halfmask.assess.attacks._events_target import EventsTarget
     from halfmask.assess.attacks._hashing_target import HashingTarget
@@ -79,9 +80,9 @@ def attack(
     Raises
     ------
     ParameterError
-        If no attack has a name that is given, one doesn't attack this kind of target or lacks what
-        it needs (only if it was asked for), the unprotected target is of another kind, or
-        `least_power` is below `tolerance`.
+        If `attacks` is no list, no attack has a name that is given, one doesn't attack this kind of
+        target or lacks what it needs (only if it was asked for), the unprotected target is of
+        another kind, or `least_power` is below `tolerance`.
 
     Notes
     -----
@@ -116,45 +117,26 @@ def attack(
 
     ``examples/anonymized_model`` shows the whole way on people.
     """
-    fraction(owner="attack", tolerance=tolerance, least_power=least_power)
-    number_between(0.5, 1, owner="attack", low_open=True, high_open=True, confidence=confidence)
-    if least_power < tolerance:
-        raise ParameterError(
-            "The 'least_power' parameter of attack must be at least its 'tolerance'. "
-            f"Got {least_power!r} and {tolerance!r}.",
-            hint="An attack whose success counts as resisted proves nothing of what is protected.",
-        )
+    tolerance, least_power, confidence = map(as_number, (tolerance, least_power, confidence))
+    _check(tolerance, least_power, confidence)
     integer_at_least(0, owner="attack", seed=seed)
+    seed = int(seed)  # numpy's can't go into JSON
     if unprotected is not None and type(unprotected) is not type(target):
         raise ParameterError("The unprotected target must be of the kind of the target.")
     chosen, skipped = _chosen(target, attacks)
-    measured: list[tuple[Attack, tuple[Outcome, ...], tuple[Outcome, ...], str, str]] = []
+    measured: list[_Measured] = []
     for place, each in enumerate(chosen):
         progress(each.name, place / len(chosen))
         power, failure = _run(each, unprotected, seed)
         outcomes, failed = _run(each, target, seed)
-        measured.append((each, outcomes, power, failed, failure))
+        measured.append(_Measured(each, outcomes, power, failed, failure))
     progress("done", 1.0)
-    n_findings = sum(max(1, len(outcomes)) for _, outcomes, *_ in measured)
+    n_findings = sum(max(1, len(each.outcomes)) for each in measured)
     error = (1 - confidence) / max(1, n_findings)
-    findings: list[Finding] = []
-    for each, outcomes, power, failed, failure in measured:
-        by_key = {(o.measure, o.group): o for o in power}
-        findings += [
-            Finding(
-                outcome=outcome,
-                power=by_key.get((outcome.measure, outcome.group))
-                or by_key.get((outcome.power_measure, outcome.group)),
-                tolerance=tolerance,
-                least_power=least_power,
-                error=error,
-                failure=failed,
-                power_failure=failure,
-            )
-            for outcome in outcomes or (_nothing(each),)
-        ]
     return AttackReport(
-        findings=tuple(findings),
+        findings=tuple(
+            finding for each in measured for finding in each.findings(tolerance, least_power, error)
+        ),
         skipped=tuple(skipped),
         tolerance=tolerance,
         least_power=least_power,
@@ -165,6 +147,42 @@ def attack(
             *((name, importlib.metadata.version(name)) for name in LIBRARIES),
         ),
     )
+
+
+class _Measured(NamedTuple):
+    """What an attack measured on both targets, and why it failed on either."""
+
+    attack: Attack
+    outcomes: tuple[Outcome, ...]
+    power: tuple[Outcome, ...]
+    failure: str
+    power_failure: str
+
+    def findings(self, tolerance: float, least_power: float, error: float) -> Iterator[Finding]:
+        """Put each outcome beside its power."""
+        by_key = {(power.measure, power.group): power for power in self.power}
+        for outcome in self.outcomes or (_nothing(self.attack),):
+            yield Finding(
+                outcome=outcome,
+                power=by_key.get((outcome.measure, outcome.group))
+                or by_key.get((outcome.power_measure, outcome.group)),
+                tolerance=tolerance,
+                least_power=least_power,
+                error=error,
+                failure=self.failure,
+                power_failure=self.power_failure,
+            )
+
+
+def _check(tolerance: float, least_power: float, confidence: float) -> None:
+    fraction(owner="attack", tolerance=tolerance, least_power=least_power)
+    number_between(0.5, 1, owner="attack", low_open=True, high_open=True, confidence=confidence)
+    if least_power < tolerance:
+        raise ParameterError(
+            "The 'least_power' parameter of attack must be at least its 'tolerance'. "
+            f"Got {least_power!r} and {tolerance!r}.",
+            hint="An attack whose success counts as resisted proves nothing of what is protected.",
+        )
 
 
 def _chosen(
@@ -178,6 +196,11 @@ def _chosen(
         chosen = [each for each, why in zip(fitting, lacks, strict=True) if not why]
         skipped = [(each.name, why) for each, why in zip(fitting, lacks, strict=True) if why]
         return chosen, skipped
+    if isinstance(attacks, str | Attack):
+        raise ParameterError(
+            "The 'attacks' parameter of attack must be a list of attacks or their names. Got one.",
+            hint="Put one into a list, too.",
+        )
     chosen = [named(each) for each in attacks]
     for each in chosen:
         if not isinstance(target, each.attacks):

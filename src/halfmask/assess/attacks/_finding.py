@@ -42,8 +42,9 @@ class Finding:
     ``resisted`` only if the upper bound of the excess is at most the tolerance *and* the same
     attack, without protection, has a lower bound of excess of at least `least_power` *and* there
     were trials enough. An attack that can't break what is unprotected proves nothing: INVALID.
-    A success beyond doubt is ``broken``, whatever else failed. What was counted and not guessed
-    (``census``) needs no power. Tolerance and least power are scaled by the outcome's measure.
+    A success beyond doubt is ``broken``, without power and with few trials too; but with too few
+    nothing is beyond doubt over a baseline of one model (``of_one_model``). What was counted and
+    not guessed (``census``) needs no power. Tolerance and least power are scaled by the measure.
     """
 
     outcome: Outcome
@@ -82,9 +83,11 @@ class Finding:
         outcome, needed = self.outcome, max(1, self.outcome.needed)
         if self.failure:
             return self.failure
-        if outcome.trials and outcome.excess.bounds(self.error)[0] > self.allowed:
+        few = outcome.trials < needed
+        bounded = outcome.trials > 0 and not (few and outcome.of_one_model)
+        if bounded and outcome.excess.bounds(self.error)[0] > self.allowed:
             return ""  # it succeeds beyond doubt: no power guard is needed to say so
-        if outcome.trials < needed:
+        if few:
             return f"needs at least {needed:,} {outcome.needed_of}, has {outcome.trials:,}"
         return "" if outcome.census else self._why_powerless
 

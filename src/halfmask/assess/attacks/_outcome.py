@@ -36,7 +36,8 @@ class Outcome:
     group
         Which targets: ``EVERYONE``, or the description of a subgroup, never a cell value.
     needed
-        How many trials the measure needs at least to say anything; fewer make it INVALID.
+        How many trials the measure needs at least to say anything; fewer make it INVALID, unless
+        what they show is beyond doubt.
     needed_of
         What those trials are, such as ``"non-members"``.
     census
@@ -49,6 +50,9 @@ class Outcome:
     power_measure
         By which measure the attack shows its power where unprotected data don't have this one: rows
         that nothing changed have no trained rows beside the original ones.
+    of_one_model
+        Whether the baseline is what one model of other people gives. No bound holds that model's
+        luck, so that with fewer trials than needed nothing is beyond doubt.
     details
         Other numbers worth keeping, by name.
     """
@@ -64,6 +68,7 @@ class Outcome:
     census: bool = False
     scale: float = 1.0
     power_measure: str = ""
+    of_one_model: bool = False
     details: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

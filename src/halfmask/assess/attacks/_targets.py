@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from halfmask._errors import ColumnNotFoundError, ParameterError
+from halfmask._errors import ColumnNotFoundError, ParameterError, SchemaError
+from halfmask.assess.attacks._inputs import as_listed, as_table, as_whole_numbers, row_count
+from halfmask.assess.attacks._outcome import EVERYONE
 
 if TYPE_CHECKING:
     import polars as pl
@@ -43,8 +45,8 @@ class ModelTarget:
     train
         How the owner trains a model, protection included; attacks with shadow models need it.
     groups
-        For each member and then each non-member the number of a subgroup (-1: none), by the
-        subgroup's description: the worst is reported beside everyone.
+        The descriptions of subgroups, each another, and for each member and then each non-member
+        the number of one (-1: none): the worst is reported beside everyone.
     secrets
         Columns of the rows that an intruder wants to learn of members, by name (frames) or number
         (arrays); attribute inference needs them.
@@ -52,10 +54,12 @@ class ModelTarget:
     Raises
     ------
     ParameterError
-        If rows and labels, or members and trained rows, differ in length, or a group's number has
-        no description.
+        If rows and labels, or members and trained rows, differ in length or can't be counted, a
+        group's number has no description, or two groups have the same.
     ColumnNotFoundError
         If a secret isn't among the columns.
+    SchemaError
+        If several columns have a secret's name.
     """
 
     model: Any
@@ -74,21 +78,35 @@ class ModelTarget:
             ("non_members", self.non_members, "non_member_labels", self.non_member_labels),
         )
         for first, rows, second, labels in pairs:
-            if len(rows) != len(labels):
+            counts = row_count(rows, parameter=first), row_count(labels, parameter=second)
+            if counts[0] != counts[1]:
                 raise ParameterError(
-                    f"{first} and {second} must be as many. Got {len(rows)} and {len(labels)}."
+                    f"{first} and {second} must be as many. Got {counts[0]} and {counts[1]}."
                 )
-        if self.trained_rows is not None and len(self.trained_rows) != len(self.members):
-            raise ParameterError(
-                "trained_rows must be as many as members. "
-                f"Got {len(self.trained_rows)} and {len(self.members)}."
-            )
+        if self.trained_rows is not None:
+            n_trained = row_count(self.trained_rows, parameter="trained_rows")
+            if n_trained != self.n_members:
+                raise ParameterError(
+                    "trained_rows must be as many as members. "
+                    f"Got {n_trained} and {self.n_members}."
+                )
         if self.groups is not None:
-            self._check_groups(*self.groups)
-        for secret in self.secrets:
+            object.__setattr__(self, "groups", self._checked_groups(tuple(self.groups)))
+        secrets = as_listed(self.secrets, parameter="secrets", owner="ModelTarget", of="columns")
+        object.__setattr__(self, "secrets", secrets)
+        for secret in secrets:
             self._check_secret(secret)
 
-    def _check_groups(self, names: Sequence[str], numbers: NDArray[np.int64]) -> None:
+    def _checked_groups(self, groups: tuple[Any, ...]) -> tuple[Sequence[str], NDArray[np.int64]]:
+        if len(groups) != 2:
+            raise ParameterError("groups must be the descriptions of groups and a list of numbers.")
+        owner = "ModelTarget"
+        names = as_listed(groups[0], parameter="groups", owner=owner, of="descriptions")
+        if EVERYONE in names:
+            raise ParameterError(
+                f"No group may have the description {EVERYONE!r}: all people are called so."
+            )
+        numbers = as_whole_numbers(groups[1], parameter="groups", owner=owner)
         if len(numbers) != self.n_members + self.n_non_members:
             raise ParameterError("groups must have a number for each member and non-member.")
         if len(numbers) and not -1 <= np.min(numbers) <= np.max(numbers) < len(names):
@@ -96,12 +114,19 @@ class ModelTarget:
                 f"The numbers of groups must be -1 or of one of the {len(names)} descriptions. "
                 f"Got {int(np.min(numbers))} to {int(np.max(numbers))}."
             )
+        return names, numbers
 
     def _check_secret(self, secret: str | int) -> None:
-        columns = getattr(self.members, "columns", range(np.shape(self.members)[1]))
-        if secret not in list(columns):
+        shape = np.shape(self.members)
+        columns = list(getattr(self.members, "columns", range(shape[1] if len(shape) > 1 else 0)))
+        if secret not in columns:
             raise ColumnNotFoundError.of(
                 [str(secret)], map(str, columns), where="the members' rows"
+            )
+        if columns.count(secret) > 1:
+            raise SchemaError(
+                f"Column {secret!r} is there {columns.count(secret)} times in the members' rows.",
+                hint="Give a secret column a name of its own.",
             )
 
     def __repr__(self) -> str:
@@ -125,7 +150,7 @@ class TableTarget:
     Parameters
     ----------
     released
-        What left, as polars.
+        What left, as polars; frames of other libraries are turned, here and below.
     original
         The rows it was made of.
     control
@@ -145,6 +170,13 @@ class TableTarget:
     owners
         For each released row the number of its original row, where the evaluator knows it: linkage
         is judged by it. ``None``: rows are in the same order.
+
+    Raises
+    ------
+    ParameterError
+        If a column isn't in the original, names are no list, or owners are no numbers of its rows.
+    DataError, SchemaError
+        If a table is no frame, or one that can't be turned.
     """
 
     released: pl.DataFrame
@@ -158,16 +190,35 @@ class TableTarget:
     owners: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
-        for name in (*self.quasi_identifiers, *self.secrets):
-            if name not in self.original.columns:
-                raise ParameterError(f"Column {name!r} isn't in the original table.")
+        self._take_tables()
+        for parameter in ("quasi_identifiers", "secrets"):
+            names = as_listed(
+                getattr(self, parameter), parameter=parameter, owner="TableTarget", of="columns"
+            )
+            object.__setattr__(self, parameter, names)
+            for name in names:
+                if name not in self.original.columns:
+                    raise ParameterError(f"Column {name!r} isn't in the original table.")
         if self.owners is not None:
-            self._check_owners(self.owners)
+            owners = as_whole_numbers(self.owners, parameter="owners", owner="TableTarget")
+            object.__setattr__(self, "owners", owners)
+            self._check_owners(owners)
         if self.owners is None and self.released.height != self.original.height:
             raise ParameterError(
                 f"The released table has {self.released.height} rows, the original "
                 f"{self.original.height}: owners must say which is whose."
             )
+
+    def _take_tables(self) -> None:
+        """Turn frames of other libraries into polars."""
+        for which in ("released", "original", "control"):
+            if which != "control" or self.control is not None:
+                object.__setattr__(self, which, as_table(getattr(self, which)))
+        if self.earlier is not None:
+            earlier = tuple(map(as_table, self.earlier))
+            if len(earlier) != 2:
+                raise ParameterError("earlier must be a release and the rows it was made of.")
+            object.__setattr__(self, "earlier", earlier)
 
     def _check_owners(self, owners: NDArray[np.int64]) -> None:
         if len(owners) != self.released.height:

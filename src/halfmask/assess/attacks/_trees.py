@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from halfmask.assess.attacks._answers import asked
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -40,10 +42,20 @@ class Trees:
         return self.kind == "histogram"
 
     def leaves(self, rows: Any) -> NDArray[np.int64]:  # noqa: ANN401 # a frame or an array
-        """Return the number of the leaf of each row in each tree: (rows, trees)."""
-        ready = rows if self.before is None else self.before.transform(rows)
-        found = np.asarray(self.model.apply(ready), dtype=np.int64)
-        return found.reshape(len(found), -1)
+        """Return the number of the leaf of each row in each tree: (rows, trees).
+
+        Raises
+        ------
+        DataError
+            If the model can't read the rows.
+        """
+
+        def reached(rows: Any) -> NDArray[np.int64]:  # noqa: ANN401 # the same
+            ready = rows if self.before is None else self.before.transform(rows)
+            return np.asarray(self.model.apply(ready), dtype=np.int64)
+
+        found = asked(reached, rows, failed="The model failed to lead rows to its leaves")
+        return np.asarray(found.reshape(len(found), -1))
 
     @property
     def class_counts(self) -> tuple[NDArray[np.float64], ...]:

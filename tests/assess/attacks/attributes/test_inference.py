@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder
 from sklearn.tree import DecisionTreeClassifier
 
-from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
+from halfmask._errors import ColumnNotFoundError, DataError, ParameterError, SchemaError
 from halfmask.assess.attacks import Counted, ModelTarget, attack
 from halfmask.assess.attacks.attributes import (
     ATTACKS,
@@ -312,7 +314,8 @@ def test_too_few_people_are_invalid_and_say_how_many_are_needed(target_of):
 def test_a_model_that_gives_no_probabilities_is_invalid(target_of, said):
     finding = attack(target_of(said), attacks=[QueryInference(learner=CHEAP)]).findings[0]
     assert finding.verdict == "INVALID"
-    assert "finite number" in finding.why_invalid
+    assert "The model" in finding.why_invalid
+    assert "probabilities" in finding.why_invalid
 
 
 def test_a_label_that_the_model_never_saw_is_given_no_chance(target_of):
@@ -384,3 +387,110 @@ def test_words_and_what_is_missing_are_inferred_like_numbers(target_of):
         assert accuracy.success.value > 0.7
         assert precision.success.value > 0.6
         assert "yes" not in repr([accuracy, precision])
+
+
+N = 400
+DAY = date(2020, 2, 29)
+
+
+def nullable(dtype: pl.DataType, values: list[Any]) -> pl.DataFrame:
+    """Return people whose secret is one of the values, or missing for one in ten."""
+    rng = np.random.default_rng(4)
+    places = rng.integers(0, len(values), N)
+    gone = rng.random(N) < 0.1
+    cells = [None if none else values[at] for at, none in zip(places, gone, strict=True)]
+    return pl.DataFrame(
+        {"other": rng.normal(size=N), "secret": pl.Series(cells, dtype=dtype, strict=True)}
+    )
+
+
+@pytest.mark.parametrize(
+    ("dtype", "values"),
+    [
+        (pl.Int64(), [3, 5]),
+        (pl.UInt8(), [3, 5]),
+        (pl.Float64(), [0.5, 2.0]),
+        (pl.Boolean(), [True, False]),
+        (pl.String(), ["x", "y"]),
+        (pl.Categorical(), ["x", "y"]),
+        (pl.Decimal(8, 2), [Decimal("1.25"), Decimal(3)]),
+        (pl.Date(), [DAY, DAY + timedelta(days=1)]),
+        (pl.Datetime("ms"), [datetime(2020, 1, 1), datetime(2021, 1, 1, 5)]),  # noqa: DTZ001
+        (pl.Datetime("ns"), [datetime(2020, 1, 1), datetime(2021, 1, 1, 5)]),  # noqa: DTZ001
+        (pl.Datetime("us", "UTC"), [datetime(2020, 1, 1, tzinfo=UTC)] * 2),
+        (pl.Duration("ns"), [timedelta(hours=1), timedelta(days=1)]),
+        (pl.Time(), [time(1), time(2, 30)]),
+    ],
+    ids=str,
+)
+def test_a_model_is_asked_about_each_value_and_about_none_in_the_columns_type(dtype, values):
+    frame = nullable(dtype, values)
+    seen: list[pl.Series] = []
+
+    def model(rows: pl.DataFrame) -> np.ndarray:
+        assert rows.schema == frame.schema
+        seen.append(rows["secret"].unique())
+        return np.full((len(rows), 2), 0.5)
+
+    labels = np.tile([0, 1], N // 2)
+    half = N // 2
+    target = ModelTarget(
+        model=model,
+        members=frame[:half],
+        member_labels=labels[:half],
+        non_members=frame[half:],
+        non_member_labels=labels[half:],
+    )
+    (outcome,) = QueryInference(column="secret", learner=CHEAP).run(target, seed=0)
+
+    assert outcome.details["values"] == frame["secret"].n_unique()
+    assert all(len(each) == 1 for each in seen)
+    assert set(pl.concat(seen).to_list()) == set(frame["secret"].to_list())
+
+
+def test_many_whole_numbers_some_missing_are_binned():
+    frame = nullable(pl.Int64(), list(range(50)))
+    target = ModelTarget(
+        model=lambda rows: np.full((len(rows), 2), 0.5),
+        members=frame[:200],
+        member_labels=np.tile([0, 1], 100),
+        non_members=frame[200:],
+        non_member_labels=np.tile([0, 1], 100),
+    )
+    (outcome,) = QueryInference(column="secret", bins=4, learner=CHEAP).run(target, seed=0)
+    assert outcome.details["values"] == 5  # four quantiles, and what is missing
+
+
+def test_a_secret_whose_name_is_there_twice_is_refused(target_of):
+    base = target_of(DecisionTreeClassifier(random_state=0), frames=True)
+    members, others = base.members.to_pandas(), base.non_members.to_pandas()
+    for rows in (members, others):
+        rows.columns = ["a", "b", "c", "a"]
+    given = {
+        "model": base.model,
+        "members": members,
+        "member_labels": base.member_labels,
+        "non_members": others,
+        "non_member_labels": base.non_member_labels,
+    }
+    with pytest.raises(SchemaError, match="'a' is there 2 times"):
+        ModelTarget(**given, secrets=("a",))
+    assert QueryInference(column="a").lacks(ModelTarget(**given)) == "one column 'a', it has 2"
+    assert QueryInference(column="b").lacks(ModelTarget(**given)) == ""
+
+
+def test_a_value_that_others_columns_cant_hold_stays_out_of_errors():
+    frame = nullable(pl.String(), ["x", "canary"])
+    narrow = frame.filter(pl.col("secret") == "x").cast({"secret": pl.Enum(["x"])})[:150]
+    target = ModelTarget(
+        model=lambda rows: np.full((len(rows), 2), 0.5),
+        members=narrow,
+        member_labels=np.tile([0, 1], 75),
+        non_members=frame.cast({"secret": pl.Enum(["x", "canary"])}),
+        non_member_labels=np.tile([0, 1], N // 2),
+        secrets=("secret",),
+    )
+    finding = attack(target, attacks=[QueryInference(learner=CHEAP)]).findings[0]
+    assert finding.verdict == "INVALID"
+    assert finding.why_invalid.startswith("failed: Column 'secret' of some people can't hold")
+    assert "canary" not in finding.why_invalid

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import hypothesis.strategies as st
 import numpy as np
 import pytest
 from hypothesis import given
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
+from halfmask.assess.attacks import Finding
 from halfmask.assess.attacks.membership._area import Area
 from halfmask.assess.attacks.membership._scores import (
     Scores,
@@ -15,7 +18,7 @@ from halfmask.assess.attacks.membership._scores import (
     caught_at,
     measured,
 )
-from halfmask.assess.attacks.membership._view import View
+from halfmask.assess.attacks.membership._view import ORIGINAL, TRAINED, View
 
 sides = st.lists(st.integers(0, 6), min_size=1, max_size=20)
 
@@ -117,6 +120,27 @@ def view(n, group=None):
         known=rng.random(2 * n) < 0.5,
         group=group,
     )
+
+
+def test_an_unlucky_stranger_breaks_nothing_with_too_few_people():
+    """A hundred of 2,500 are caught where a model of others happens to catch nobody."""
+    people = replace(view(2500), rows=TRAINED)
+    ordered = np.random.default_rng(1).random(5000)
+    told = np.where(np.arange(5000) < 100, 2.0, ordered)
+    scores, others = (Scores.unlearned(values, people) for values in (told, -ordered))
+
+    found = measured("it", people, scores, seed=0, stranger=(people, others))
+
+    verdicts = {
+        o.measure: Finding(
+            outcome=o, power=None, tolerance=0.03, least_power=0.05, error=0.05 / 8
+        ).verdict
+        for o in found
+    }
+    assert verdicts["TPR at 0.1 % FPR, trained rows"] == "INVALID"  # needs 10,000
+    assert verdicts["TPR at 1 % FPR, trained rows"] == "broken"  # needs 1,000
+    alone = measured("it", replace(people, rows=ORIGINAL), scores, seed=0)
+    assert not any(o.of_one_model for o in alone)
 
 
 def run(values, seen):

@@ -7,7 +7,9 @@ import itertools
 import numpy as np
 import pytest
 
-from halfmask.assess.attacks.tables._scaling import alone_in_part, control_arm, model
+from halfmask.assess.attacks import Counted
+from halfmask.assess.attacks.tables._expected import Expected
+from halfmask.assess.attacks.tables._scaling import alone_arm, alone_in_part
 
 
 @pytest.mark.parametrize("part", [1, 2, 3, 5])
@@ -19,41 +21,39 @@ def test_alone_in_a_part_is_what_counting_all_parts_gives(count: int, part: int)
     assert alone_in_part([count], 5, part)[0] == pytest.approx(by_hand)
 
 
-@pytest.mark.parametrize(("n", "weight"), [(10, 0.3), (500, 0.002), (3, 0.999)])
-def test_the_model_is_the_mean_over_shares(n: int, weight: float):
-    shares = (np.arange(200_000) + 0.5) / 200_000 * weight
+def test_a_whole_table_is_counted_as_it_is():
+    arm = alone_arm(np.array([1, 1, 0, 2]), 8, size=50, part=50)
 
-    assert float(model(n, weight)) == pytest.approx((n * shares * (1 - shares) ** (n - 1)).mean())
-
-
-def test_a_control_of_the_same_size_is_counted_as_it_is():
-    counts = np.array([1, 1, 0, 2])
-
-    arm = control_arm(counts, 8, size=50, wanted=50)
-    assert (arm.value, arm.trials) == (0.25, 8)
+    assert arm == Counted(2, 8)
 
 
-def test_a_larger_control_is_cut_to_size():
-    counts = np.array([1] * 10)
+@pytest.mark.parametrize("counts", [[0, 0], [1, 1], [1, 2, 7], [3, 4, 4, 4]])
+def test_a_part_is_what_counting_all_parts_gives(counts: list[int]):
+    parts = list(itertools.combinations(range(7), 3))
+    by_hand = sum(
+        np.mean([sum(person < count for person in some) == 1 for some in parts]) for count in counts
+    )
 
-    assert control_arm(counts, 10, size=100, wanted=25).value == pytest.approx(0.25)
+    arm = alone_arm(np.array(counts), 10, size=7, part=3)
+
+    assert arm.value == pytest.approx(by_hand / 10)
+    assert arm.trials == 10
+    low, high = arm.bounds(0.05)
+    assert 0 <= low <= arm.value <= high
 
 
-def test_a_smaller_control_grows_as_guesses_do():
-    """Guesses of known weights, in tables of both sizes."""
+def test_bounds_of_a_part_hold_as_often_as_they_say():
+    """Guesses of known weights; the mean over all tables is the binomial's."""
     rng = np.random.default_rng(0)
-    weights = rng.uniform(0, 1 / 400, 4000)
-    small, large = rng.binomial(200, weights), rng.binomial(400, weights)
+    weights = rng.uniform(0, 1 / 400, 2000)
+    truth = float((100 * weights * (1 - weights) ** 99).mean())
+    found = [
+        alone_arm(rng.binomial(400, weights), 2000, size=400, part=100).bounds(0.05)
+        for _ in range(200)
+    ]
 
-    arm = control_arm(small, 4000, size=200, wanted=400)
-
-    assert arm.value == pytest.approx((large == 1).mean(), rel=0.1)
-    assert arm.value > (small == 1).mean()
-    assert arm.value <= 1.0
-
-
-def test_a_control_without_success_stays_without():
-    arm = control_arm(np.zeros(100, dtype=int), 100, size=50, wanted=200)
-
-    assert arm.value == 0.0
-    assert arm.bounds(0.05)[1] > 0.0295  # as much wider as it must grow
+    assert sum(low > truth for low, _ in found) <= 10
+    assert sum(high < truth for _, high in found) <= 10
+    # Nearer than those of trials of which nothing is known but that they lie in [0, 1].
+    loose = Expected(truth * 2000, 2000).bounds(0.05)
+    assert np.mean([high - low for low, high in found]) < 0.8 * (loose[1] - loose[0])

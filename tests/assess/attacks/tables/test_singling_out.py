@@ -111,6 +111,81 @@ def test_shuffled_columns_single_nobody_out_together(permuted: TableTarget):
     assert outcome.excess.value < 0.05
 
 
+def other_people(n: int, rng: np.random.Generator) -> pl.DataFrame:
+    """Return people of values that are one's own, few people's or many people's."""
+    age = rng.integers(18, 90, n)
+    income = np.exp(rng.normal(10, 1, n) + age / 100).round(-2)
+    return pl.DataFrame({"age": age, "income": income, "day": rng.integers(0, 3000, n)})
+
+
+@pytest.mark.parametrize("n_control", [1500, 300, 150])
+def test_what_tells_nothing_is_rarely_found_whatever_the_controls_size(n_control: int):
+    """Release, original and control are drawn independently: any excess is luck."""
+    lows, highs, values = [], [], []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        released, original = other_people(1500, rng), other_people(1500, rng)
+        made = TableTarget(
+            released=released, original=original, control=other_people(n_control, rng)
+        )
+        (outcome,) = SinglingOutUnivariate(n_attacks=1000).run(made, seed=seed)
+        low, high = outcome.excess.bounds(0.05)
+        lows.append(low)
+        highs.append(high)
+        values.append(outcome.excess.value / outcome.scale)
+
+    # 5 % each, 2 of 40; beyond 6 is one chance in 300.
+    assert sum(low > 0 for low in lows) <= 6
+    assert sum(high < 0 for high in highs) <= 6
+    error = float(np.std(values)) / 40**0.5
+    assert abs(float(np.mean(values))) < 3.5 * error
+
+
+@pytest.mark.parametrize("n_control", [1500, 300, 150])
+def test_a_smaller_control_finds_what_leaks(n_control: int):
+    """Three in ten released rows are original ones, and the others nobody's."""
+    rng = np.random.default_rng(0)
+    original, others, control = (
+        pl.DataFrame({"x": rng.normal(size=n), "y": rng.normal(size=n).round(2)})
+        for n in (1500, 1050, n_control)
+    )
+
+    def made(released: pl.DataFrame) -> TableTarget:
+        return TableTarget(released=released, original=original, control=control)
+
+    report = hm.attack(
+        made(pl.concat([original.head(450), others])),
+        unprotected=made(original),
+        attacks=[SinglingOutUnivariate()],
+    )
+
+    (finding,) = report.findings
+    assert finding.verdict == "broken"
+    assert finding.outcome.excess.bounds(0.01)[0] > finding.allowed
+    assert finding.allowed == pytest.approx(0.03 * n_control / 1500)
+    # By the scale it is as large as beside a control of the original's size: 0.28.
+    assert finding.outcome.excess.value / finding.outcome.scale == pytest.approx(0.28, abs=0.05)
+    assert finding.power_low is not None
+    assert finding.power_low > 0.5 * finding.outcome.scale
+    of_part = f" of {n_control}" if n_control < 1500 else ""
+    assert finding.outcome.measure == f"share of guesses true of one person{of_part}"
+
+
+def test_a_larger_control_is_cut_to_size():
+    rng = np.random.default_rng(0)
+    original, released = other_people(400, rng), other_people(400, rng)
+    small, large = (
+        SinglingOutUnivariate().run(
+            TableTarget(released=released, original=original, control=other_people(n, rng)), seed=0
+        )[0]
+        for n in (400, 8000)
+    )
+
+    assert small.success == large.success
+    assert small.scale == large.scale == 1.0
+    assert large.control.value == pytest.approx(small.control.value, abs=0.06)
+
+
 def test_a_table_without_guesses_makes_the_intruder_fail(original: pl.DataFrame):
     one = original.head(1).select(pl.all().repeat_by(400).explode(empty_as_null=True))
     target = TableTarget(released=one, original=original, control=original)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask._errors import DataError
+from halfmask.assess.attacks._answers import answers, own_classes, pool_labels
 from halfmask.assess.attacks.attributes._rows import with_column
 
 if TYPE_CHECKING:
@@ -22,21 +22,15 @@ __all__ = ["chances_of_label", "output_of"]
 
 
 def output_of(target: ModelTarget, rows: Any) -> NDArray[np.float64]:  # noqa: ANN401 # any rows
-    """Return the model's probabilities: (rows, classes).
+    """Return the model's probabilities of its own classes: (rows, classes).
 
     Raises
     ------
     DataError
-        If they aren't a finite number for each row and class.
+        If the model fails, or what it gives are no probabilities of these rows and classes.
     """
-    ask = getattr(target.model, "predict_proba", target.model)
-    said = np.asarray(ask(rows), dtype=np.float64)
-    if said.ndim != 2 or len(said) != len(rows) or not np.isfinite(said).all():
-        raise DataError(
-            f"The model must give a finite number for each row and class, of {len(rows)} rows. "
-            f"Got an array of shape {said.shape}."
-        )
-    return said
+    classes = own_classes(target.model, pool_labels(target))
+    return answers(target.model, rows, classes, who="The model")
 
 
 def chances_of_label(target: ModelTarget, party: Party, secret: Secret) -> NDArray[np.float64]:

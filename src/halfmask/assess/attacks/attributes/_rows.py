@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from halfmask.assess.attacks._answers import asked
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -35,10 +37,21 @@ def taken(rows: Any, places: NDArray[np.int64]) -> Any:  # noqa: ANN401 # the sa
 
 
 def with_column(rows: Any, column: str | int, value: Any) -> Any:  # noqa: ANN401 # the same
-    """Return the rows with the same value in all of one column, which keeps its type."""
+    """Return the rows with the same value in all of one column, which keeps its type.
+
+    Raises
+    ------
+    DataError
+        If the column can't hold the value: members' rows aren't of the type of non-members'.
+    """
+    failed = f"Column {column!r} of some people can't hold a value of others"
+    return asked(lambda rows: _changed(rows, column, value), rows, failed=failed)
+
+
+def _changed(rows: Any, column: str | int, value: Any) -> Any:  # noqa: ANN401 # the same
     if isinstance(rows, pl.DataFrame):
         dtype = rows.schema[str(column)]
-        return rows.with_columns(pl.lit(value).cast(dtype).alias(str(column)))
+        return rows.with_columns(pl.lit(_cell(value)).cast(dtype).alias(str(column)))
     if hasattr(rows, "iloc"):
         changed = rows.copy()
         changed[column] = np.full(len(rows), value)
@@ -46,3 +59,15 @@ def with_column(rows: Any, column: str | int, value: Any) -> Any:  # noqa: ANN40
     array = np.array(rows)
     array[:, int(column)] = value
     return array
+
+
+def _cell(value: Any) -> Any:  # noqa: ANN401 # a value of a column
+    """Return what polars knows for a value of an array: a Python object, None if it is missing.
+
+    An array of whole numbers or dates has NaN or NaT where a column of polars has nulls.
+    """
+    if isinstance(value, float | np.floating) and np.isnan(value):
+        return None
+    if isinstance(value, np.datetime64 | np.timedelta64) and np.isnat(value):
+        return None
+    return value.item() if isinstance(value, np.generic) else value

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from halfmask._errors import DataError
+from halfmask.assess.attacks._answers import own_classes, pool_labels
 from halfmask.assess.attacks.attributes._learning import Guesser, taught
 from halfmask.assess.attacks.attributes._rows import column_names, column_of, taken
 from halfmask.assess.attacks.attributes._secret import Secret, factorised, secret_of
@@ -99,7 +100,7 @@ def scene_of(  # who knows what
     Raises
     ------
     DataError
-        If a party would be too small.
+        If a party would be too small, or a label is missing.
     """
     secret = secret_of(target.members, target.non_members, column, bins=bins, positive=positive)
     n_members, n_others = target.n_members, target.n_non_members
@@ -113,7 +114,9 @@ def scene_of(  # who knows what
         )
     rng = np.random.default_rng(seed)
     ours, theirs = rng.permutation(n_members), rng.permutation(n_others)
-    features, labels = _features(target, column), _labels(target)
+    pooled = pool_labels(target)
+    features = _features(target, column, pooled)
+    labels = _places(pooled, own_classes(target.model, pooled))
 
     def party(places: NDArray[np.int64], *, members: bool) -> Party:
         at = places if members else places + n_members
@@ -136,16 +139,13 @@ def scene_of(  # who knows what
     )
 
 
-def _features(target: ModelTarget, secret: str | int) -> NDArray[np.float64]:
+def _features(target: ModelTarget, secret: str | int, labels: NDArray[Any]) -> NDArray[np.float64]:
     """Return the other columns and the label of members and then non-members, as numbers."""
     columns = [name for name in column_names(target.members) if name != secret]
     found = [
         np.concatenate([column_of(target.members, name), column_of(target.non_members, name)])
         for name in columns
     ]
-    labels = np.concatenate(
-        [np.asarray(target.member_labels), np.asarray(target.non_member_labels)]
-    )
     found.append(factorised(labels)[0])
     numbers = [each if each.dtype.kind in "iufb" else factorised(each)[0] for each in found]
     return np.column_stack([_present(each.astype(np.float64)) for each in numbers])
@@ -157,17 +157,8 @@ def _present(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(there, values, values[there].min() - 1 if there.any() else 0.0)
 
 
-def _labels(target: ModelTarget) -> NDArray[np.int64]:
+def _places(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int64]:
     """Return the place of everybody's label among the model's classes; -1 if it isn't there."""
-    labels = np.concatenate(
-        [np.asarray(target.member_labels), np.asarray(target.non_member_labels)]
-    )
-    classes = np.asarray(getattr(target.model, "classes_", np.unique(labels)))
     order = np.argsort(classes)
     places = order[np.minimum(np.searchsorted(classes, labels, sorter=order), len(classes) - 1)]
     return np.where(classes[places] == labels, places, -1).astype(np.int64)
-
-
-def _all_labels(target: ModelTarget) -> NDArray[Any]:
-    """Return the labels of members and then non-members."""
-    return np.concatenate([np.asarray(target.member_labels), np.asarray(target.non_member_labels)])

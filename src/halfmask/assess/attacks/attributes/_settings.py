@@ -67,8 +67,8 @@ class AttributeInference:
         """Return what the target lacks: secrets, or the column."""
         if self.column is None:
             return "" if target.secrets else "secrets"
-        there = self.column in column_names(target.members)
-        return "" if there else f"a column {self.column!r}"
+        times = column_names(target.members).count(self.column)
+        return "" if times == 1 else f"one column {self.column!r}, it has {times}"
 
     def run(self, target: ModelTarget, *, seed: int) -> tuple[Outcome, ...]:
         """Infer each secret column of members and of non-members."""

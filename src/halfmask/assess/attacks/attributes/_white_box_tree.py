@@ -101,10 +101,9 @@ def _held(trees: Trees, party: Party, secret: Secret, counts: str) -> NDArray[np
     Of each person's label, or of all.
     """
     held = np.zeros((len(party), len(secret)))
-    at_nodes = trees.class_counts
     for number, candidate in enumerate(secret.candidates):
         leaves = trees.leaves(with_column(party.rows, secret.column, candidate))
-        for counted, reached in zip(at_nodes, leaves.T, strict=True):
+        for counted, reached in zip(trees.class_counts, leaves.T, strict=True):
             with_value = counted[np.unique(reached)].sum()
             if counts == "label":
                 held[:, number] += counted[reached, party.labels] / with_value

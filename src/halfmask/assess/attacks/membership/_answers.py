@@ -1,4 +1,4 @@
-"""What a model answers: probabilities of all classes for all rows, checked before they are used."""
+"""What attacks see of a model's answers: the true label's probability, and what learns from it."""
 
 from __future__ import annotations
 
@@ -6,113 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from halfmask._errors import DataError, HalfmaskError
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["answers", "classes_of", "features", "label_array", "of_truth"]
+__all__ = ["features", "of_truth"]
 
 #: Below this a probability counts as this, where its logarithm is taken.
 LEAST = 1e-6
-
-
-def label_array(labels: Any, *, whose: str) -> NDArray[Any]:  # noqa: ANN401 # any column of labels
-    """Return labels as an array of numbers or of strings.
-
-    Raises
-    ------
-    DataError
-        If a label is missing, or labels are numbers and strings at once.
-    """
-    found = np.asarray(labels)
-    if found.dtype.kind == "O":
-        kinds = {type(label) for label in found.tolist()}
-        if len(kinds) == 1 and kinds <= {str, int, bool, float}:
-            found = np.asarray(found.tolist())
-    if found.dtype.kind not in "biufU" or found.ndim != 1:
-        raise DataError(f"The labels of the {whose} must be one column of one type, none missing.")
-    if found.dtype.kind == "f" and not np.isfinite(found).all():
-        raise DataError(f"The labels of the {whose} have missing or infinite values.")
-    return found
-
-
-def classes_of(model: Any, labels: NDArray[Any]) -> NDArray[Any]:  # noqa: ANN401 # any model
-    """Return all classes in order: those of the labels, and those that the model names.
-
-    Raises
-    ------
-    DataError
-        If the model's classes and the labels are of different types.
-    """
-    named = getattr(model, "classes_", None)
-    if named is None:
-        return np.unique(labels)
-    own = label_array(named, whose="model")
-    if (own.dtype.kind == "U") != (labels.dtype.kind == "U"):
-        raise DataError("The model's classes and the labels must be of one type.")
-    return np.unique(np.concatenate([own, labels]))
-
-
-def answers(
-    model: Any,  # noqa: ANN401 # any model
-    rows: Any,  # noqa: ANN401 # any frame or array
-    classes: NDArray[Any],
-    *,
-    who: str,
-) -> NDArray[np.float64]:
-    """Return the model's probabilities (rows, classes), one column for each of these classes.
-
-    Parameters
-    ----------
-    model
-        Has ``predict_proba`` and ``classes_``, or is a callable whose columns are these classes.
-    rows
-        What it is asked.
-    classes
-        All classes, in order; one that the model doesn't know has probability 0.
-    who
-        What the model is called in an error.
-
-    Raises
-    ------
-    DataError
-        If the model fails, or what it gives are not probabilities of these rows and classes.
-    """
-    ask = getattr(model, "predict_proba", None) or model
-    if not callable(ask):
-        raise DataError(f"{who} must have predict_proba or be callable.")
-    try:
-        given = np.asarray(ask(rows), dtype=np.float64)
-    except HalfmaskError:
-        raise
-    except Exception as error:  # noqa: BLE001 # whatever a stranger's model raises
-        # Its own text may quote a cell, so only the type is told.
-        raise DataError(f"{who} failed to predict: {type(error).__name__}.") from None
-    own = getattr(model, "classes_", None)
-    own = classes if own is None else label_array(own, whose="model")
-    wanted = (len(rows), len(own))
-    if given.shape != wanted:
-        raise DataError(f"{who} must give probabilities of shape {wanted}. Got {given.shape}.")
-    _check_probabilities(given, who)
-    if np.array_equal(own, classes):
-        return given
-    whole = np.zeros((len(given), len(classes)))
-    whole[:, np.searchsorted(classes, own)] = given
-    return whole
-
-
-def _check_probabilities(given: NDArray[np.float64], who: str) -> None:
-    broken = int((~np.isfinite(given)).any(axis=1).sum())
-    if broken:
-        raise DataError(f"{who} gave NaN or infinite probabilities for {broken:,} rows.")
-    slack = 1e-3  # a network in half precision is this far off
-    off = (given < -slack).any(axis=1) | (np.abs(given.sum(axis=1) - 1) > slack)
-    if off.any():
-        raise DataError(
-            f"{who} gave what are no probabilities for {int(off.sum()):,} rows.",
-            hint="Give probabilities in [0, 1] that add up to 1, not scores or logits.",
-        )
 
 
 def of_truth(probabilities: NDArray[np.float64], truth: NDArray[np.int64]) -> NDArray[np.float64]:

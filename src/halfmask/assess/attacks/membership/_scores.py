@@ -148,7 +148,7 @@ def measured(
     if stranger is not None:
         without = measured(attack, *stranger, seed=seed)
         found = [
-            replace(outcome, baseline=other.success)
+            replace(outcome, baseline=other.success, of_one_model=True)
             for outcome, other in zip(found, without, strict=True)
         ]
     if view.rows != ORIGINAL:

@@ -8,11 +8,12 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from halfmask._errors import DataError, HalfmaskError, ParameterError
+from halfmask._errors import DataError, ParameterError
 from halfmask._validation import integer_at_least
-from halfmask.assess.attacks.membership._answers import answers, classes_of, of_truth
+from halfmask.assess.attacks._answers import answers, asked, classes_of, pool_labels
+from halfmask.assess.attacks.membership._answers import of_truth
 from halfmask.assess.attacks.membership._rows import joined, taken
-from halfmask.assess.attacks.membership._view import ORIGINAL, TRAINED, pool_labels
+from halfmask.assess.attacks.membership._view import ORIGINAL, TRAINED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -162,10 +163,6 @@ def _train(
 ) -> Any:  # noqa: ANN401 # any model
     if target.train is None:
         raise DataError(f"{who} can't be trained: the target lacks {LACKS_TRAIN}.")
-    try:
-        return target.train(rows, labels, int(np.random.default_rng(seeds).integers(2**31)))
-    except HalfmaskError:
-        raise
-    except Exception as error:  # noqa: BLE001 # whatever a stranger's training raises
-        # Its own text may quote a cell, so only the type is told.
-        raise DataError(f"{who} couldn't be trained: {type(error).__name__}.") from None
+    drawn = int(np.random.default_rng(seeds).integers(2**31))
+    train = target.train
+    return asked(lambda some: train(some, labels, drawn), rows, failed=f"{who} couldn't be trained")

@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halfmask._errors import DataError
-from halfmask.assess.attacks.membership._answers import answers, classes_of, label_array
+from halfmask.assess.attacks._answers import answers, classes_of, pool_labels
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from numpy.typing import NDArray
 
     from halfmask.assess.attacks._targets import ModelTarget
 
-__all__ = ["ORIGINAL", "TRAINED", "View", "pool_labels", "views"]
+__all__ = ["ORIGINAL", "TRAINED", "View", "views"]
 
 ORIGINAL = "original rows"
 TRAINED = "trained rows"
@@ -63,21 +61,6 @@ class View:
             known=self.known[who],
             group=None if self.group is None else self.group[who],
         )
-
-
-def pool_labels(target: ModelTarget) -> NDArray[Any]:
-    """Return the labels of members and then non-members.
-
-    Raises
-    ------
-    DataError
-        If labels are missing, or of different types.
-    """
-    first = label_array(target.member_labels, whose="members")
-    second = label_array(target.non_member_labels, whose="non-members")
-    if (first.dtype.kind == "U") != (second.dtype.kind == "U"):
-        raise DataError("The labels of members and non-members must be of one type.")
-    return np.concatenate([first, second])
 
 
 def views(target: ModelTarget, *, seed: int) -> tuple[View, ...]:

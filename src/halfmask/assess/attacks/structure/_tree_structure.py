@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from halfmask._validation import integer_at_least
+from halfmask.assess.attacks._answers import answers, label_array
 from halfmask.assess.attacks._arms import Certain
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks._targets import ModelTarget
@@ -76,14 +77,22 @@ class TreeStructure:
         return "" if target.n_members else "members"
 
     def run(self, target: ModelTarget, *, seed: int) -> tuple[Outcome, ...]:  # noqa: ARG002 # counts
-        """Count, and return one outcome for each check."""
+        """Count, and return one outcome for each check.
+
+        Raises
+        ------
+        DataError
+            If a label is missing, or the model fails to answer.
+        """
         trees = trees_of(target.model)
         if trees is None:
             return ()
         rows = target.members if target.trained_rows is None else target.trained_rows
-        labels = np.unique(np.asarray(target.member_labels), return_inverse=True)[1].ravel()
+        told = label_array(target.member_labels, whose="members")
+        labels = np.unique(told, return_inverse=True)[1].ravel()
         n_classes = int(labels.max()) + 1
-        outputs = Groups.of(_alike(target.model.predict_proba(rows)), labels)
+        own = label_array(getattr(target.model, "classes_", np.unique(told)), whose="model")
+        outputs = Groups.of(_alike(answers(target.model, rows, own, who="The model")), labels)
         outcomes = [*self._leaves(groups_of(trees, rows, labels)), self._outputs(outputs)]
         freedom = len(labels) - trees.parameters(n_classes)
         if trees.kind == "tree":

@@ -9,7 +9,6 @@ import numpy as np
 
 from halfmask._errors import ParameterError
 from halfmask._validation import integer_at_least
-from halfmask.assess.attacks._arms import Counted
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks._targets import TableTarget
 from halfmask.assess.attacks.tables._excess import residual_details
@@ -21,7 +20,7 @@ from halfmask.assess.attacks.tables._knowledge import (
     shared_columns,
 )
 from halfmask.assess.attacks.tables._predicates import count_known
-from halfmask.assess.attacks.tables._scaling import control_arm
+from halfmask.assess.attacks.tables._scaling import alone_arm
 
 if TYPE_CHECKING:
     from halfmask.assess.attacks.tables._matching import Matched
@@ -49,6 +48,10 @@ class SinglingOutUnivariate:
     measure it: a guess succeeds if it is true of exactly one original row; the control is how often
     it is true of exactly one of as many people who aren't in the table. Where the table offers
     fewer than 500 guesses (or `n_attacks`), the turns that are left count as failures.
+
+    **Edge cases.** A control larger than the original is cut to its size. Beside a smaller one the
+    original is cut: success is in a random part of as many people, and tolerance and least power
+    are that part of themselves, since who is singled out is as rarely in it.
 
     Examples
     --------
@@ -143,17 +146,25 @@ def _judged(
     if target.control is None:
         raise ParameterError("Singling out needs a control table.")
     original, control = target.original, target.control
-    in_original = count_known(guesses, known_people(columns, original))
-    in_control = count_known(guesses, known_people(columns, control))
     turns = max(len(guesses), min(FEWEST_TURNS, n_attacks))
-    success = Counted(int((in_original == 1).sum()), turns)
-    reference = control_arm(in_control, turns, size=control.height, wanted=original.height)
+    part = min(original.height, control.height)
+    success, reference = (
+        alone_arm(
+            count_known(guesses, known_people(columns, people)),
+            turns,
+            size=people.height,
+            part=part,
+        )
+        for people in (original, control)
+    )
+    of_part = f" of {part:,}" if part < original.height else ""
     return Outcome(
         attack=name,
-        measure="share of guesses true of one person",
+        measure=f"share of guesses true of one person{of_part}",
         success=success,
         control=reference,
         needed=min(FEWEST_TURNS, n_attacks),
         needed_of="guesses",
+        scale=part / original.height,  # who is singled out is as rarely in the part
         details={"guesses": float(len(guesses)), **residual_details(success, reference)},
     )

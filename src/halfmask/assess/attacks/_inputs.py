@@ -1,0 +1,86 @@
+"""What callers give, as what attacks take: refused in our own words before anything is attacked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from halfmask._errors import ParameterError
+from halfmask.data import to_polars
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["as_listed", "as_number", "as_table", "as_whole_numbers", "row_count"]
+
+
+def as_table(table: object) -> pl.DataFrame:
+    """Return a polars frame as it is, and a frame of another library, or a lazy one, as polars."""
+    return table if isinstance(table, pl.DataFrame) else to_polars(table)
+
+
+def as_listed(values: object, *, parameter: str, owner: str, of: str) -> tuple[Any, ...]:
+    """Return a list of any kind as a tuple.
+
+    Raises
+    ------
+    ParameterError
+        If it is a single word or no list, or something is twice in it.
+    """
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise ParameterError(
+            f"The {parameter!r} parameter of {owner} must be a list of {of}. "
+            f"Got a value of type {type(values).__name__}.",
+            hint="Put one into a list, too.",
+        )
+    found = tuple(values)
+    if any(each in found[:place] for place, each in enumerate(found)):
+        raise ParameterError(f"One of the {of} is twice in the {parameter!r} parameter of {owner}.")
+    return found
+
+
+def as_whole_numbers(values: object, *, parameter: str, owner: str) -> NDArray[np.int64]:
+    """Return whole numbers of any kind, a list or a column, as an array.
+
+    Raises
+    ------
+    ParameterError
+        If they are no numbers or not whole, some are missing, or it is no single column.
+    """
+    try:
+        found = np.asarray(values)
+    except ValueError:  # lists of different lengths
+        found = np.empty(0, dtype=object)
+    if found.dtype.kind == "f" and np.isfinite(found).all() and (found == np.rint(found)).all():
+        found = found.astype(np.int64)
+    if found.dtype.kind not in "biu" or found.ndim != 1:
+        raise ParameterError(
+            f"The {parameter!r} parameter of {owner} must be one column of whole numbers, none "
+            f"missing. Got {found.dtype} of {found.ndim} dimensions."
+        )
+    return found.astype(np.int64)
+
+
+def as_number(value: Any) -> Any:  # noqa: ANN401 # what isn't numpy's is the caller's to check
+    """Return a number of numpy as one of Python, which JSON can hold, and all else as it is."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def row_count(rows: Any, *, parameter: str) -> int:  # noqa: ANN401 # any rows
+    """Return how many rows there are.
+
+    Raises
+    ------
+    ParameterError
+        If they can't be counted: a sparse matrix, a lazy frame.
+    """
+    try:
+        return len(rows)
+    except TypeError:
+        raise ParameterError(
+            f"{parameter} must be a frame or an array. Got a value of type {type(rows).__name__}.",
+            hint="Turn a sparse matrix into an array, and collect a lazy frame.",
+        ) from None

@@ -84,7 +84,8 @@ def people(target: TableTarget, secret: str, *, dtype: pl.DataType | None = None
 def posteriors(of: pl.DataFrame) -> pl.DataFrame:
     """Return for each class and each value it has: its rows, their share, the share of all rows."""
     return (
-        of.group_by("class", "seen")
+        # In the rows' order: sums of shares depend on theirs.
+        of.group_by("class", "seen", maintain_order=True)
         .agg(n=pl.len())
         .with_columns(
             size=pl.col("n").sum().over("class"),

@@ -58,7 +58,9 @@ class Restored:
         his class are restored if they are his.
         """
         general = self.rows.filter(pl.col("general"))
-        said = general.select("class", "label", "size").unique().join(self.certain, on="label")
+        cells = general.select("class", "label", "size").unique(maintain_order=True)
+        # The sum of probabilities below depends on the order.
+        said = cells.join(self.certain, on="label", maintain_order="left_right")
         right = said.join(general.select("class", "child").unique(), on=["class", "child"])
         by_chance = said.select((1 - (1 - pl.col("prior")) ** pl.col("size")).sum()).item()
         theirs = self.alone.select(pl.col("label").eq_missing(pl.col("own")).sum()).item()

@@ -112,7 +112,7 @@ def _lifts(rows: pl.DataFrame) -> pl.DataFrame:
     above = pl.col("share") - pl.col("prior")
     return (
         posteriors(rows)
-        .group_by("class")
+        .group_by("class", maintain_order=True)
         .agg(
             size=pl.col("size").first(),
             lift=above.max(),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+from datetime import timedelta
 
 import numpy as np
 import polars as pl
@@ -207,3 +208,9 @@ def test_a_hierarchy_is_a_value():
     assert tree != Hierarchy.from_rows([("a", "y"), ("b", "y")], column="c")
     with pytest.raises(ValueError, match="read-only"):
         tree.boundaries[0] = 0
+
+
+def test_spans_of_time_are_spelt_as_iso_8601():
+    spans = pl.Series([timedelta(days=1, minutes=3), timedelta(microseconds=5), None])
+
+    assert leaf_text(spans).to_list() == ["P1DT3M", "PT0.000005S", None]

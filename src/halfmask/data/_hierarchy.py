@@ -26,13 +26,16 @@ def leaf_text(values: pl.Series) -> pl.Series:
     """Return values as the leaves of a hierarchy spell them.
 
     Whole floating-point numbers are written without ``.0``: a column of whole numbers with gaps
-    arrives as floats from many libraries, and hierarchy files say ``39``. Dates are ISO 8601.
+    arrives as floats from many libraries, and hierarchy files say ``39``. Dates and spans of time
+    are ISO 8601.
 
     Examples
     --------
     >>> leaf_text(pl.Series([39.0, 0.5, None])).to_list()
     ['39', '0.5', None]
     """
+    if values.dtype == pl.Duration:  # polars casts it to no text
+        return values.dt.to_string("iso")
     if not values.dtype.is_float():
         return values.cast(pl.String)
     # Beyond 2**53 a float doesn't tell neighbouring whole numbers apart.

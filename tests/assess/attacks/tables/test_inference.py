@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import halfmask as hm
-from halfmask.assess.attacks import TableTarget
+from halfmask.assess.attacks import TableTarget, attack
 from halfmask.assess.attacks.tables import Inference
+from halfmask.assess.attacks.tables._inference import farthest_worthwhile
 
 
 def test_the_raw_table_is_broken(raw: TableTarget):
@@ -126,3 +129,94 @@ def test_what_is_missing_is_named(original: pl.DataFrame, raw: TableTarget):
     assert np.isfinite(Inference().tolerance)
     with pytest.raises(hm.ParameterError, match="tolerance"):
         Inference(tolerance=-1)
+
+
+def made_up(n: int, rng: np.random.Generator) -> pl.DataFrame:
+    """Return people whose illness follows from nothing, and whose rows hardly ever agree."""
+    return pl.DataFrame(
+        {
+            "age": rng.integers(18, 90, n),
+            "zip": rng.choice([f"z{i}" for i in range(30)], n),
+            "weight": rng.normal(70, 12, n).round(0),
+            "ill": rng.choice(["a", "b", "c", "d"], n, p=[0.4, 0.3, 0.2, 0.1]),
+        }
+    )
+
+
+def synthetic(n: int, n_verbatim: int, seed: int) -> tuple[TableTarget, TableTarget]:
+    """Return a synthetic release with some original rows in it, and the raw table."""
+    rng = np.random.default_rng(seed)
+    original, control, made = (made_up(n, rng) for _ in range(3))
+    released = pl.concat([original[:n_verbatim], made[n_verbatim:]])
+    return of_made_up(released, original, control), of_made_up(original, original, control)
+
+
+def of_made_up(
+    released: pl.DataFrame, original: pl.DataFrame, control: pl.DataFrame
+) -> TableTarget:
+    return TableTarget(
+        released=released,
+        original=original,
+        control=control,
+        quasi_identifiers=("age", "zip", "weight"),
+        secrets=("ill",),
+    )
+
+
+def test_a_tenth_of_verbatim_rows_among_synthetic_ones_is_broken():
+    """The nearest row always was right less often than the usual illness, so that it hid this."""
+    target, raw = synthetic(4000, 400, 1)
+    (finding,) = attack(target, unprotected=raw, attacks=[Inference(n_attacks=4000)]).findings
+
+    assert finding.verdict == "broken"
+    # At best a tenth is certain, and of the others the usual illness is guessed.
+    assert 0.42 < finding.outcome.success.value < 0.48
+    assert finding.outcome.details["always_nearest"] < 0.4
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_independent_synthetic_rows_resist(seed: int):
+    target, raw = synthetic(4000, 0, seed)
+    (finding,) = attack(target, unprotected=raw, attacks=[Inference(n_attacks=4000)]).findings
+
+    assert finding.verdict == "resisted"
+
+
+def test_rows_that_were_only_shifted_are_found_as_before():
+    """Own rows lie between all others' distances: who always takes the nearest is stronger."""
+    rng = np.random.default_rng(0)
+    original, control = made_up(600, rng), made_up(600, rng)
+    released = original.with_columns(
+        pl.col("age") + rng.normal(0, 0.7, 600), pl.col("weight") + rng.normal(0, 0.7, 600)
+    )
+    (outcome,) = Inference().run(of_made_up(released, original, control), seed=0)
+
+    assert outcome.success.value == outcome.details["always_nearest"] > 0.8
+
+
+truths = st.lists(
+    st.tuples(st.integers(0, 4), st.booleans(), st.booleans()), min_size=1, max_size=30
+)
+
+
+@given(truths)
+def test_the_reach_is_as_it_is_defined(tried: list[tuple[int, bool, bool]]):
+    """Each distance looked at by itself, from all that are seen."""
+    far, nearest, usual = (np.array(part) for part in zip(*tried, strict=True))
+    reach = farthest_worthwhile(far.astype(float), nearest, usual)
+
+    def right(limit: float) -> int:
+        return sum(near if d <= limit else u for d, near, u in tried)
+
+    seen = [-1.0, *sorted(set(far.tolist()))]
+    best = max(seen, key=right)  # the first of the best
+    later = [
+        limit
+        for limit in seen
+        if limit >= best
+        and (right(best) - right(limit)) ** 2
+        <= sum(near != u for d, near, u in tried if best < d <= limit)
+    ]
+    farthest = max(later)
+    expected = np.inf if farthest == max(far) else max(farthest, 1e-5)
+    assert reach == expected

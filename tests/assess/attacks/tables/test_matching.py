@@ -96,10 +96,99 @@ def test_every_ordered_type_is_read_back_from_its_range(values: pl.Series):
     assert column.cells.high.tolist() == [numbers[1], *numbers]
 
 
+INF = float("inf")
+SPELLINGS = {
+    # Ages are whole numbers: 39 is the last before 40.
+    "[30, 40]": (30, 40),
+    "[30, 40)": (30, 39),
+    "[30,40[": (30, 39),
+    "(30, 40]": (31, 40),
+    "]30, 40]": (31, 40),
+    "(30, 40)": (31, 39),
+    "(30, 31)": (30.5, 30.5),
+    "30-39": (30, 39),
+    "30 - 39": (30, 39),
+    "30\u201339": (30, 39),
+    "30 \u2014 39": (30, 39),
+    "30..39": (30, 39),
+    "30 to 39": (30, 39),
+    "-5--1": (-5, -1),
+    ">=30": (30, INF),
+    "\u2265 30": (30, INF),
+    "30+": (30, INF),
+    ">30": (31, INF),
+    "> 30": (31, INF),
+    "<=30": (-INF, 30),
+    "\u226430": (-INF, 30),
+    "<30": (-INF, 29),
+    "[90, inf)": (90, INF),
+    "(-inf, 20.0]": (-INF, 20),
+    ">=30 or missing": (30, INF),
+}
+SILENT = ("30ish", "40-30", "[40, 30)", "(-inf, inf)", "> x", "+", "a+", "-")
+
+
+@pytest.mark.parametrize(("label", "ends"), SPELLINGS.items(), ids=str)
+def test_ranges_are_read_as_people_write_them(label: str, ends: tuple[float, float]):
+    ages = pl.Series([20, 21, 30, 40, 90])
+    column = match("age", pl.Series([label]), [ages])
+
+    assert (column.cells.low[0], column.cells.high[0]) == ends
+    assert not column.cells.silent[0]
+
+
+@pytest.mark.parametrize("label", SILENT)
+def test_what_is_no_range_says_nothing(label: str):
+    assert match("age", pl.Series([label]), [pl.Series([20, 21])]).cells.silent.tolist() == [True]
+
+
+def test_an_end_that_is_left_out_is_a_step_of_the_column_away():
+    tenths = match("t", pl.Series(["[0.1, 0.3)"]), [pl.Series([0.1, 0.2, 0.30000000000000004])])
+    days = pl.Series([date(2020, 1, 1), date(2020, 1, 2), date(2021, 1, 1)])
+    moments = days.cast(pl.Datetime("us"))
+    label = pl.Series(["[2020-01-01, 2021-01-01)"])
+    last = pl.Series([date(2020, 12, 31)])
+
+    assert tenths.cells.high.tolist() == pytest.approx([0.2])
+    for values in (days, moments):
+        column = match("day", label, [values])
+        assert column.cells.high.tolist() == column.known(last.cast(values.dtype)).tolist()
+    # In a column of tens the one before 40 is 30.
+    assert match("age", pl.Series(["[30, 40)"]), [pl.Series([30, 40])]).cells.high[0] == 30
+
+
+def test_a_range_with_one_end_stands_for_that_end():
+    column = match("age", pl.Series([">= 30", "<20", "[20, 40]", "*"]), [pl.Series([20, 21, 50])])
+
+    assert column.cells.middle[:3].tolist() == [30, 19, 30]
+    assert np.isnan(column.cells.middle[3])
+    assert column.cells.bounded.tolist() == [False, False, True, False]
+    assert not column.cells.single.any()
+
+
+def test_a_day_of_a_hierarchy_of_moments_is_the_whole_day():
+    moments = pl.Series([datetime(2020, 1, day, hour) for day in (1, 2) for hour in (0, 20)])  # noqa: DTZ001
+    texts = moments.cast(pl.String).to_list()
+    tree = Hierarchy.from_rows([(text, text[:10]) for text in texts], column="at")
+    column = match("at", pl.Series(["2020-01-01", texts[1]]), [moments], tree)
+
+    first, last = column.known(moments[:2]).tolist()
+    assert column.cells.low.tolist() == [first, last]
+    assert column.cells.high.tolist() == [last, last]
+
+
+def test_truth_values_are_read_as_others_spell_them():
+    flags = pl.Series([True, False])
+
+    for released in (["True", "False"], ["TRUE", "false"], ["1", "0"]):
+        assert gaps(match("f", pl.Series(released), [flags]), flags) == [[0, 1], [1, 0]]
+
+
 def test_numbers_kept_as_text_are_read_where_ranges_were_released():
     ages = pl.Series(["20", "40"])
 
-    assert match("age", pl.Series(["[20, 40]"]), [ages]).is_number
+    for released in (["[20, 40]"], ["[20, 40)"], ["20-40"], ["[20, 40] or missing"], [20]):
+        assert match("age", pl.Series(released), [ages]).is_number
     assert not match("age", pl.Series(["20"]), [ages]).is_number
 
 

@@ -89,6 +89,23 @@ def test_a_class_of_k_is_right_once_in_k():
         assert rates(attack, target)["quasi-identifiers"] == pytest.approx(2 / 7), attack.name
 
 
+@pytest.mark.parametrize(
+    "spelt",
+    ["[{}, {})", "[{},{}[", "{}..{}", "[{}, {}]", "{}\u2013{}", "{} to {}"],
+)
+def test_ranges_without_one_end_keep_nobody_at_the_end_of_two(spelt: str):
+    """Tens, each in a range of his own: half of them were held to be in the one before as well."""
+    tens = pl.DataFrame({"age": range(0, 1000, 10)})
+    beyond = 10 if ")" in spelt or spelt.endswith("[") else 9
+    labels = [spelt.format(ten, ten + beyond) for ten in tens["age"]]
+    target = TableTarget(
+        released=pl.DataFrame({"age": labels}), original=tens, quasi_identifiers=("age",)
+    )
+
+    for attack in LINKAGES:
+        assert rates(attack, target)["quasi-identifiers"] == 1.0, attack.name
+
+
 def test_the_toy_is_linked_by_assignment_and_not_by_the_nearest_row():
     target = TableTarget(released=MOVED, original=TOY, quasi_identifiers=("x", "y"))
     (nearest, _) = DistanceLinkage().run(target, seed=0)

@@ -231,3 +231,25 @@ def test_numbers_of_columns_are_a_pair_in_order():
         SinglingOutMultivariate(n_columns=(8, 3))
     with pytest.raises(ParameterError, match="pair"):
         SinglingOutMultivariate(n_columns=(3,))  # type: ignore[arg-type] # that is the test
+
+
+def test_nobody_is_guessed_at_an_end_that_is_not_there():
+    released = pl.DataFrame({"a": [">= 90", "< 20", "50", "60"], "b": [1, 2, 3, 4]})
+    _, found = guesses(released, pl.DataFrame({"a": [95, 10, 50, 60], "b": [1, 2, 3, 4]}))
+    both = guesses_of_many(
+        matched_columns(
+            TableTarget(
+                released=released, original=pl.DataFrame({"a": [95, 10, 50, 60], "b": [1, 2, 3, 4]})
+            ),
+            ("a", "b"),
+        ),
+        (2, 2),
+        20,
+        np.random.default_rng(0),
+    )
+
+    said = [test for predicate in [*found, *both] for test in predicate.tests]
+    ends = {"above": lambda t: t.key[2], "below": lambda t: t.key[2]}
+    assert all(np.isfinite(ends[test.kind](test)) for test in said if test.kind in ends)
+    assert not [test for test in said if test.kind in {"top", "bottom"}]
+    assert {test.column.name for test in said} == {"a", "b"}

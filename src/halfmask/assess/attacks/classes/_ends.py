@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from halfmask.assess.attacks._reading import spelt
 from halfmask.data import leaf_text
 
 __all__ = ["OR_MISSING", "ends_of_texts"]
@@ -44,18 +45,26 @@ def ends_of_texts(texts: pl.Series, population: pl.Series) -> pl.DataFrame:
         # A long set is cut short: its last words are a count.
         .filter(~pl.col("high").str.contains(r"^\.\.\. \d+ in all$"))
     )
-    if population.dtype.is_float():  # ``39.0`` is the leaf ``39``
-        numbers = (pl.col(name).cast(pl.Float64, strict=False) for name in ("low", "high"))
-        parted = parted.with_columns(parted.select(numbers).map_columns(["low", "high"], leaf_text))
+    # ``39.0`` is the leaf ``39``.
+    parted = parted.with_columns(
+        spelt(parted[end], population.dtype).alias(end) for end in ("low", "high")
+    )
     values = population.drop_nulls().unique().sort()
     counted = leaf_text(population).alias("text").value_counts(name="n")
     known = leaf_text(values).to_frame("text").with_row_index("place")
     known = known.join(counted, on="text", how="left", maintain_order="left").with_columns(
         up_to=pl.col("n").cum_sum()
     )
-    both = parted.join(known, left_on="low", right_on="text", how="left").join(
-        known, left_on="high", right_on="text", how="left", suffix="_high"
-    )
+    both = parted
+    for end, suffix in (("low", ""), ("high", "_high")):
+        both = both.join(
+            known,
+            left_on=end,
+            right_on="text",
+            how="left",
+            suffix=suffix,
+            maintain_order="left",
+        )
     inside = pl.col("up_to_high").cast(pl.Int64) - pl.col("up_to") + pl.col("n")
     return pl.concat(
         both.select("label", child=end, prior=(pl.col(n) / inside).fill_null(0.0))

@@ -9,8 +9,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from halfmask.assess.attacks._reading import common_type, spelt
+from halfmask.assess.attacks.classes._people import class_numbers
 from halfmask.assess.attacks.classes._worlds import Finer
-from halfmask.data import leaf_text
 from halfmask.guarantees import Classes
 
 if TYPE_CHECKING:
@@ -57,11 +58,19 @@ def _by_medians(columns: Sequence[Ints]) -> Ways:
 def _by_values(
     released: pl.DataFrame, own: pl.DataFrame, columns: Sequence[str], seen: Ints
 ) -> Ways:
-    raw = own.select(leaf_text(own[name]).alias(name) for name in columns)
-    said = released.select(leaf_text(released[name]).alias(name) for name in columns)
-    same = pl.concat([raw, said]).with_row_index("row")
-    numbers = same.select(pl.col("row").min().over(columns)).to_series().to_numpy()
-    group, label = numbers[: raw.height].astype(np.int64), numbers[raw.height :].astype(np.int64)
+    types = {name: common_type(released[name].dtype, own[name].dtype) for name in columns}
+    # Columns have any names, none at all included.
+    raw, said = (
+        pl.DataFrame(
+            {
+                str(place): spelt(rows[name], dtype)
+                for place, (name, dtype) in enumerate(types.items())
+            }
+        )
+        for rows in (own, released)
+    )
+    numbers = class_numbers(pl.concat([raw, said]), raw.columns).to_numpy()
+    group, label = numbers[: raw.height], numbers[raw.height :]
     # People who were written with their own raw values: somebody of these values would join them.
     as_they_are = np.flatnonzero(label == group)
     as_they_are = as_they_are[np.argsort(label[as_they_are], kind="stable")]

@@ -63,19 +63,19 @@ class Homogeneity:
         is_own = pl.col("seen").eq_missing(pl.col("own"))
         certain = (pl.col("seen").n_unique().over("class") == 1) & is_own
         classes = posteriors(rows)
-        likeliest = classes.sort("n", "seen", descending=[True, False]).unique(
+        likeliest = classes.sort("n", "seen", descending=[True, False], maintain_order=True).unique(
             "class", keep="first", maintain_order=True
         )
         guessed = rows.join(likeliest.select("class", guess="seen"), on="class", how="left")
         right = pl.col("guess").eq_missing(pl.col("own"))
-        frequent = target.original[secret].value_counts()["count"].to_numpy().max()
+        counted = target.original[secret].alias("own").value_counts(name="n")
         return Outcome(
             attack=self.name,
             measure=f"{secret} certain",
             success=Counted(int(rows.select(certain.sum()).item()), rows.height),
             control=Certain(0.0),
             details={
-                "most_frequent": float(frequent) / target.original.height,
+                "most_frequent": float(counted["n"].to_numpy().max()) / target.original.height,
                 "guesses_right": float(guessed.select(right.mean()).item()),
                 "highest_share": float(likeliest["share"].to_numpy().max()),
                 "mean_highest_share": float(

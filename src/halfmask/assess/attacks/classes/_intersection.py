@@ -9,6 +9,7 @@ import polars as pl
 
 from halfmask.assess.attacks._arms import Certain, Counted
 from halfmask.assess.attacks._outcome import Outcome
+from halfmask.assess.attacks._reading import common_type, spelt
 from halfmask.assess.attacks._targets import TableTarget
 from halfmask.assess.attacks.classes._people import (
     class_numbers,
@@ -16,7 +17,6 @@ from halfmask.assess.attacks.classes._people import (
     people,
     secret_columns,
 )
-from halfmask.data import leaf_text
 
 __all__ = ["Intersection"]
 
@@ -67,8 +67,9 @@ class Intersection:
         return tuple(self._outcome(target, secret, both) for secret in _secrets(target))
 
     def _outcome(self, target: TableTarget, secret: str, both: pl.DataFrame) -> Outcome:
-        later = people(target, secret)
-        earlier = _earlier_people(target, secret)
+        dtype = _type_of(target, secret)
+        later = people(target, secret, dtype=dtype)
+        earlier = _earlier_people(target, secret, dtype)
         pairs = both.select(
             later["class"].gather(both["later"]).alias("later"),
             earlier["class"].gather(both["earlier"]).alias("earlier"),
@@ -99,14 +100,23 @@ def _secrets(target: TableTarget) -> tuple[str, ...]:
     return tuple(s for s in secret_columns(target) if all(s in columns for columns in held))
 
 
-def _earlier_people(target: TableTarget, secret: str) -> pl.DataFrame:
+def _type_of(target: TableTarget, secret: str) -> pl.DataType:
+    """Return the type by which a secret is compared in both releases."""
+    assert target.earlier is not None  # noqa: S101 # lacks() was asked
+    released = target.earlier[0][secret].dtype
+    return common_type(
+        released, common_type(target.released[secret].dtype, target.original[secret].dtype)
+    )
+
+
+def _earlier_people(target: TableTarget, secret: str, dtype: pl.DataType) -> pl.DataFrame:
     assert target.earlier is not None  # noqa: S101 # lacks() was asked
     released, original = target.earlier
     return pl.DataFrame(
         [
             class_numbers(released, target.quasi_identifiers),
-            leaf_text(released[secret]).alias("seen"),
-            leaf_text(original[secret]).alias("own"),
+            spelt(released[secret], dtype).alias("seen"),
+            spelt(original[secret], dtype).alias("own"),
         ]
     )
 
@@ -115,17 +125,26 @@ def _in_both(target: TableTarget) -> pl.DataFrame:
     """Return for each person in both releases the number of his row in each."""
     assert target.earlier is not None  # noqa: S101 # lacks() was asked
     now, before = target.original[target.owner_of_row], target.earlier[1]
-    columns = [name for name in now.columns if name in before.columns]
+    columns = [
+        name
+        for name, dtype in now.schema.items()
+        if name in before.columns and not dtype.is_nested()
+    ]
+    types = {name: common_type(before[name].dtype, now[name].dtype) for name in columns}
+
+    # Columns have any names: here their places name them.
+    places = [str(place) for place in range(len(types))]
 
     def keyed(rows: pl.DataFrame, number: str) -> pl.DataFrame:
-        texts = rows.select(leaf_text(rows[name]).alias(name) for name in columns)
-        twin = pl.int_range(pl.len()).over(columns)
-        return texts.with_columns(twin.alias("twin of row")).with_row_index(number)
+        texts = (spelt(rows[name], dtype) for name, dtype in types.items())
+        named = pl.DataFrame(dict(zip(places, texts, strict=True)))
+        twin = pl.int_range(pl.len()).over(places)
+        return named.with_columns(twin=twin).with_row_index(number)
 
-    joined = keyed(now, "row later").join(
-        keyed(before, "row earlier"), on=[*columns, "twin of row"], nulls_equal=True
+    joined = keyed(now, "later").join(
+        keyed(before, "earlier"), on=[*places, "twin"], nulls_equal=True
     )
-    return joined.select(later="row later", earlier="row earlier").sort("later")
+    return joined.select("later", "earlier").sort("later")
 
 
 def _common(pairs: pl.DataFrame, later: pl.DataFrame, earlier: pl.DataFrame) -> pl.DataFrame:

@@ -49,8 +49,8 @@ def children_of_nodes(paths: pl.DataFrame, population: pl.Series) -> pl.DataFram
     """
     counted = leaf_text(population).alias("leaf").drop_nulls().value_counts(name="n")
     return (
-        paths.join(counted, on="leaf", how="left")
-        .group_by("label", "child")
+        paths.join(counted, on="leaf", how="left", maintain_order="left")
+        .group_by("label", "child", maintain_order=True)
         .agg(weight=pl.col("n").fill_null(0).sum() + UNSEEN * pl.len())
         .with_columns(prior=pl.col("weight") / pl.col("weight").sum().over("label"))
         .sort("label", "prior", "child", descending=[False, True, False])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from halfmask._errors import ColumnNotFoundError
-from halfmask.data import leaf_text
+from halfmask.assess.attacks._reading import common_type, spelt
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,17 +46,21 @@ def class_numbers(released: pl.DataFrame, quasi_identifiers: Sequence[str]) -> p
     columns = [name for name in quasi_identifiers if name in released.columns]
     if not columns:
         return pl.repeat(0, released.height, dtype=pl.Int64, eager=True).alias("class")
-    numbered = released.select(columns).with_columns(
-        pl.int_range(released.height, eager=True).alias("row of class")
-    )
-    return numbered.select(pl.col("row of class").min().over(columns).alias("class")).to_series()
+    # Columns have any names: here their places name them.
+    places = [str(place) for place in range(len(columns))]
+    numbered = pl.DataFrame(
+        [released[name].alias(place) for name, place in zip(columns, places, strict=True)]
+    ).with_row_index("row")
+    first = pl.col("row").min().over(places).cast(pl.Int64)
+    return numbered.select(first.alias("class")).to_series()
 
 
-def people(target: TableTarget, secret: str) -> pl.DataFrame:
+def people(target: TableTarget, secret: str, *, dtype: pl.DataType | None = None) -> pl.DataFrame:
     """Return a row for each released one: its class, the secret it says, its owner's own secret.
 
-    Both secrets are spelt as hierarchies spell values, so that a table that went through text is
-    compared by what it means.
+    Both secrets are spelt as hierarchies spell values of one type, so that a table that went
+    through text is compared by what it means. Where ``dtype`` doesn't name it, it is the type of
+    people's own secrets, or the one that `common_type` finds.
 
     Raises
     ------
@@ -66,11 +70,13 @@ def people(target: TableTarget, secret: str) -> pl.DataFrame:
     if secret not in target.released.columns:
         raise ColumnNotFoundError.of([secret], target.released.columns, where="the released table")
     own = target.original[secret].gather(target.owner_of_row)
+    seen = target.released[secret]
+    dtype = common_type(seen.dtype, own.dtype) if dtype is None else dtype
     return pl.DataFrame(
         [
             class_numbers(target.released, target.quasi_identifiers),
-            leaf_text(target.released[secret]).alias("seen"),
-            leaf_text(own).alias("own"),
+            spelt(seen, dtype).alias("seen"),
+            spelt(own, dtype).alias("own"),
         ]
     )
 
@@ -78,7 +84,8 @@ def people(target: TableTarget, secret: str) -> pl.DataFrame:
 def posteriors(of: pl.DataFrame) -> pl.DataFrame:
     """Return for each class and each value it has: its rows, their share, the share of all rows."""
     return (
-        of.group_by("class", "seen")
+        # In the rows' order: sums of shares depend on theirs.
+        of.group_by("class", "seen", maintain_order=True)
         .agg(n=pl.len())
         .with_columns(
             size=pl.col("n").sum().over("class"),

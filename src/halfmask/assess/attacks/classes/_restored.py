@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from halfmask.assess.attacks._reading import common_type, is_text, recast, spelt
 from halfmask.assess.attacks.classes._ends import OR_MISSING, ends_of_texts
 from halfmask.assess.attacks.classes._nodes import children_of_nodes, paths_to_children
 from halfmask.data import leaf_text
@@ -57,7 +58,9 @@ class Restored:
         his class are restored if they are his.
         """
         general = self.rows.filter(pl.col("general"))
-        said = general.select("class", "label", "size").unique().join(self.certain, on="label")
+        cells = general.select("class", "label", "size").unique(maintain_order=True)
+        # The sum of probabilities below depends on the order.
+        said = cells.join(self.certain, on="label", maintain_order="left_right")
         right = said.join(general.select("class", "child").unique(), on=["class", "child"])
         by_chance = said.select((1 - (1 - pl.col("prior")) ** pl.col("size")).sum()).item()
         theirs = self.alone.select(pl.col("label").eq_missing(pl.col("own")).sum()).item()
@@ -89,14 +92,20 @@ def restored_column(
     hierarchy
         The published hierarchy, if there is one.
     """
-    said = leaf_text(released)
+    if not is_text(own.dtype):  # texts stay as hierarchies spell them
+        dtype = common_type(released.dtype, own.dtype)
+        own, population = recast(own, dtype), recast(population, dtype)
     if hierarchy is None:
         paths = pl.DataFrame(schema=dict.fromkeys(("label", "child", "leaf"), pl.String))
+        said = spelt(released, own.dtype)
     else:
         paths = paths_to_children(hierarchy)
-        said = said.str.strip_suffix(OR_MISSING)
+        written = leaf_text(released).str.strip_suffix(OR_MISSING)
+        # A node that reads like a value, such as a day among moments, is the node.
+        is_node = written.is_in(paths["label"].unique().implode()).fill_null(value=False)
+        said = written.zip_with(is_node, spelt(released, own.dtype).str.strip_suffix(OR_MISSING))
     nodes = children_of_nodes(paths, population)
-    others = said.unique()
+    others = said.unique(maintain_order=True)
     ends = ends_of_texts(
         others.filter(~others.is_in(nodes["label"].unique().implode())), population
     )

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from halfmask._validation import fraction, integer_at_least
 from halfmask.assess.attacks._arms import Certain, Counted
 from halfmask.assess.attacks._outcome import Outcome
+from halfmask.assess.attacks._reading import is_text, read_numbers
 from halfmask.assess.attacks._targets import TableTarget
 from halfmask.assess.attacks.classes._people import lacking, people, posteriors, secret_columns
 
@@ -80,7 +81,7 @@ class Skewness:
 
     def _outcome(self, target: TableTarget, secret: str, rng: np.random.Generator) -> Outcome:
         rows = people(target, secret)
-        values = target.released[secret]
+        values = _read(target.released[secret], target.original[secret].dtype)
         is_scale = values.dtype.is_numeric() or values.dtype.is_temporal()
         banded = rows.with_columns(seen=_bands(values, self.bands)) if is_scale else rows
         shuffled = banded.with_columns(seen=banded["seen"].gather(rng.permutation(banded.height)))
@@ -111,7 +112,7 @@ def _lifts(rows: pl.DataFrame) -> pl.DataFrame:
     above = pl.col("share") - pl.col("prior")
     return (
         posteriors(rows)
-        .group_by("class")
+        .group_by("class", maintain_order=True)
         .agg(
             size=pl.col("size").first(),
             lift=above.max(),
@@ -121,10 +122,18 @@ def _lifts(rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def _read(values: pl.Series, dtype: pl.DataType) -> pl.Series:
+    """Return values that went through text as the numbers they are, if they all spell some."""
+    if not is_text(values.dtype) or not (dtype.is_numeric() or dtype.is_temporal()):
+        return values
+    numbers = read_numbers(values.cast(pl.String), dtype)
+    return values if numbers.null_count() > values.null_count() else numbers
+
+
 def _bands(values: pl.Series, bands: int) -> pl.Series:
     """Return the band of each value; a value's rows stay together, missing stays missing."""
     if values.n_unique() <= bands:
-        return values.cast(pl.String)
+        return values.rank("dense").cast(pl.String)
     ranks = values.rank("min")
     return ((ranks - 1) * bands // max(1, values.count())).cast(pl.String)
 

@@ -28,9 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["AssignmentLinkage"]
 
-#: No column of people is called this.
-ROW = "\0row"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssignmentLinkage:
@@ -111,8 +108,11 @@ def _right(
 
 def _classes(released: pl.DataFrame, names: tuple[str, ...]) -> NDArray[np.int64]:
     """Return for each released row the number of the class of rows with the same cells."""
-    rows = released.select(names).with_row_index(ROW)
-    first = rows.select(pl.col(ROW).min().over(*names)).to_series()
+    # Columns have any names: here their places name them.
+    places = [str(place) for place in range(len(names))]
+    columns = [released[name].alias(at) for name, at in zip(names, places, strict=True)]
+    rows = pl.DataFrame(columns).with_row_index("row")
+    first = rows.select(pl.col("row").min().over(places)).to_series()
     return np.unique(first.to_numpy(), return_inverse=True)[1].astype(np.int64)
 
 

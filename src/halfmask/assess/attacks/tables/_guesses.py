@@ -82,7 +82,8 @@ def _after_row(
     ranges = [
         place
         for place, (column, _) in enumerate(columns)
-        if column.is_number and not column.cells.single[row] and not column.cells.silent[row]
+        # Nobody is at an end that isn't there.
+        if column.is_number and not column.cells.single[row] and column.cells.bounded[row]
     ]
     at_end = int(rng.choice(ranges)) if ranges else -1
     tests = []
@@ -135,10 +136,12 @@ def _ends(column: Matched) -> list[Test]:
         return []
     highest = int(telling[np.argmax(column.cells.high[telling])])
     lowest = int(telling[np.argmin(column.cells.low[telling])])
-    return [
+    tests = [
         Test(column=column, kind="above", row=highest),
         Test(column=column, kind="below", row=lowest),
     ]
+    # Nobody is beyond an end that isn't there.
+    return [test for test in tests if np.isfinite(test.key[2])]
 
 
 def _median(column: Matched) -> float:

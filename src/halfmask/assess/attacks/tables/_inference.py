@@ -12,7 +12,7 @@ from halfmask._validation import integer_at_least, number_between
 from halfmask.assess.attacks._arms import Counted
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks._targets import TableTarget
-from halfmask.assess.attacks.tables._distances import Comparison, nearest
+from halfmask.assess.attacks.tables._distances import SLACK, Comparison, nearest
 from halfmask.assess.attacks.tables._excess import residual_details
 from halfmask.assess.attacks.tables._knowledge import (
     known_people,
@@ -24,12 +24,15 @@ from halfmask.assess.attacks.tables._knowledge import (
 )
 
 if TYPE_CHECKING:
-    import polars as pl
     from numpy.typing import NDArray
 
+    from halfmask.assess.attacks.tables._distances import Known
     from halfmask.assess.attacks.tables._matching import Matched
 
-__all__ = ["Inference"]
+__all__ = ["Inference", "farthest_worthwhile"]
+
+#: How many released rows are guessed from the others to learn which distance is near enough.
+MOST_TRIED = 2000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +54,15 @@ class Inference:
     them have is guessed: nobody draws at random who may count. The baseline is the secret that most
     released rows have. The paper's tolerance is a share of the value, which means nothing for a
     date or a zero: here it is a share of the column's deviation.
+
+    **Near enough.** Where little leaks, the nearest row's secret is mostly a stranger's, and a
+    worse guess than the usual one. So a second attacker, ours, guesses the nearest row's only up to
+    a distance, and the usual secret beyond. He learns the distance from the release alone: each of
+    2,000 released rows, its secret left out, is guessed from all others. It is the distance up to
+    which most are guessed right, or, since somebody's own row is nearer to him than a stranger's,
+    the largest that isn't worse by more than a standard error. Rows at no distance are always
+    believed. The attacker with the higher excess is told; how often each is right stands in the
+    details (``always_nearest``, ``near_enough``).
 
     **Edge cases.** A released set or range is guessed by its first category or its middle; a cell
     that says nothing is no guess. People without a secret aren't attacked.
@@ -94,28 +106,56 @@ class Inference:
         comparison = Comparison(columns=matched_columns(target, names), silence="average")
         (hidden,) = matched_columns(target, (secret,))
         offers = _Offers.of(hidden, self.tolerance)
-        rights = []
+        groups = []
         for people in (target.original, target.control):
             with_secret = people.filter(people[secret].is_not_null())
-            chosen = with_secret[sample(rng, with_secret.height, self.n_attacks)]
-            guesses = offers.guesses(comparison, chosen)
-            rights.append((chosen, offers.right(guesses, hidden.known(chosen[secret]))))
-        attacked, right = rights[0]
-        usual = np.full(attacked.height, offers.usual())
-        arms = [
-            Counted(int(each.sum()), len(each))
-            for each in (right, rights[1][1], offers.right(usual, hidden.known(attacked[secret])))
-        ]
-        return Outcome(
-            attack=self.name,
-            measure=f"share of right guesses of {secret}",
-            success=arms[0],
-            control=arms[1],
-            baseline=arms[2],
-            needed=100,
-            needed_of="people with the secret",
-            details=residual_details(arms[0], arms[1]),
+            groups.append(with_secret[sample(rng, with_secret.height, self.n_attacks)])
+        reach, usual = _reach(offers, comparison, rng), offers.usual()
+        rights: list[dict[str, NDArray[np.bool_]]] = []
+        for people in groups:
+            truth = hidden.known(people[secret])
+            nearest_guess, far = offers.guesses(
+                comparison, known_people(comparison.columns, people)
+            )
+            near_enough = np.where(far <= reach, nearest_guess, usual)
+            rights.append(
+                {
+                    "always_nearest": offers.right(nearest_guess, truth),
+                    "near_enough": offers.right(near_enough, truth),
+                    "usual": offers.right(np.full(len(truth), usual), truth),
+                }
+            )
+        return self._worst(secret, *rights)
+
+    def _worst(
+        self,
+        secret: str,
+        original: dict[str, NDArray[np.bool_]],
+        control: dict[str, NDArray[np.bool_]],
+    ) -> Outcome:
+        """Return the outcome of the attacker with the higher excess."""
+        right, of_control = (
+            {way: Counted(int(each.sum()), len(each)) for way, each in of.items()}
+            for of in (original, control)
         )
+        ways = ("always_nearest", "near_enough")
+        outcomes = [
+            Outcome(
+                attack=self.name,
+                measure=f"share of right guesses of {secret}",
+                success=right[way],
+                control=of_control[way],
+                baseline=right["usual"],
+                needed=100,
+                needed_of="people with the secret",
+                details={
+                    **residual_details(right[way], of_control[way]),
+                    **{each: right[each].value for each in ways},
+                },
+            )
+            for way in ways
+        ]
+        return max(outcomes, key=lambda outcome: outcome.excess.value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -141,17 +181,13 @@ class _Offers:
 
     @classmethod
     def of(cls, hidden: Matched, tolerance: float) -> _Offers:
-        cells = hidden.cells
+        cells, values = hidden.cells, hidden.cells.taken
         if hidden.is_number:
             within = tolerance * hidden.deviation
-            values = cells.middle
             # Bins as wide as what counts as right: who is most often there is guessed together.
             binned = np.floor(values / (2 * within)) if within else values
         else:
             within = 0.0
-            first = cells.sets.argmax(axis=1) if len(cells.sets) else np.zeros(1, dtype=np.int64)
-            place = np.minimum(np.maximum(-2 - cells.codes, 0), len(first) - 1)
-            values = np.where(cells.codes <= -2, first[place], cells.codes).astype(np.float64)
             binned = values
         told, codes = np.unique(binned[~cells.silent], return_inverse=True)
         numbered = np.full(len(cells), -1, dtype=np.int64)
@@ -165,15 +201,24 @@ class _Offers:
             return np.nan
         return float(self._most(np.zeros(len(told), dtype=np.int64), told, 1)[0])
 
-    def guesses(self, comparison: Comparison, people: pl.DataFrame) -> NDArray[np.float64]:
-        """Return the guess for each person; NaN for none."""
-        guessed = np.full(people.height, np.nan)
-        for some, distances in comparison.blocks(known_people(comparison.columns, people)):
+    def guesses(
+        self, comparison: Comparison, known: Known, *, own: NDArray[np.int64] | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the guess for each person, NaN for none, and how far its rows are.
+
+        With ``own``, each is a released row of this number, which isn't used for the guess.
+        """
+        n_people = len(known[comparison.columns[0].name])
+        guessed, far = np.full(n_people, np.nan), np.full(n_people, np.inf)
+        for some, distances in comparison.blocks(known):
             # A row without the secret is of no use, however near.
             distances[:, self.codes < 0] = np.inf
-            person, row = np.nonzero(nearest(distances) & (self.codes >= 0))
+            if own is not None:
+                distances[np.arange(len(distances)), own[some]] = np.inf
+            person, row = np.nonzero(nearest(distances) & np.isfinite(distances))
             guessed[some] = self._most(person, row, len(distances))
-        return guessed
+            far[some] = distances.min(axis=1)
+        return guessed, far
 
     def right(self, guesses: NDArray[np.float64], truth: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Return which guesses are right; none is wrong."""
@@ -195,3 +240,50 @@ class _Offers:
         guessed = np.full(n_people, np.nan)
         guessed[whose] = means[order][first]
         return guessed
+
+
+def _reach(offers: _Offers, comparison: Comparison, rng: np.random.Generator) -> float:
+    """Return up to which distance the nearest row's secret is a better guess than the usual one."""
+    told = np.flatnonzero(offers.codes >= 0)
+    rows = told[sample(rng, len(told), MOST_TRIED)]
+    known = {column.name: column.as_known()[rows] for column in comparison.columns}
+    guesses, far = offers.guesses(comparison, known, own=rows)
+    by_nearest = offers.right(guesses, offers.values[rows])
+    by_usual = offers.right(np.full(len(rows), offers.usual()), offers.values[rows])
+    # A row that is alone with a secret is guessed from none.
+    tried = np.isfinite(far)
+    return farthest_worthwhile(far[tried], by_nearest[tried], by_usual[tried])
+
+
+def farthest_worthwhile(
+    far: NDArray[np.float64], by_nearest: NDArray[np.bool_], by_usual: NDArray[np.bool_]
+) -> float:
+    """Return the largest distance up to which the nearest row is no worse a guess.
+
+    Parameters
+    ----------
+    far
+        How far each of some rows is from its nearest.
+    by_nearest, by_usual
+        Whether each is guessed right by its nearest row, and by the usual secret.
+
+    Notes
+    -----
+    The largest whose number of right guesses is within a standard error of the best one's, the
+    error being that of a sum of as many coins as there are guesses of which one alone is right.
+    Infinite where the farthest row is among them; no less than what counts as no distance.
+    """
+    order = np.argsort(far, kind="stable")
+    gain = by_nearest[order].astype(np.int64) - by_usual[order]
+    gains = np.concatenate([[0], np.cumsum(gain)])
+    differing = np.concatenate([[0], np.cumsum(np.abs(gain))])
+    # Rows that are as far go together: a distance ends behind the last of them.
+    ends = np.flatnonzero(np.diff(far[order], append=np.inf) > 0) + 1
+    ends = np.concatenate([[0], ends])
+    best = int(ends[np.argmax(gains[ends])])
+    worse = gains[best] - gains[ends]
+    allowed = np.sqrt(np.maximum(differing[ends] - differing[best], 0))
+    last = int(ends[worse <= allowed][-1])
+    if last == len(far):
+        return np.inf
+    return max(SLACK, float(far[order][last - 1])) if last else SLACK

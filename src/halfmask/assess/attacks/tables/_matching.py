@@ -6,15 +6,15 @@ recodings write ranges, sets, nodes of hierarchies, the middle of a class or one
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
+from halfmask.assess.attacks._reading import as_numbers, recast, spelt
 from halfmask.assess.attacks.tables._parsing import (
     EVERYTHING,
-    as_numbers,
     label_ranges,
     label_sets,
     split_missing,
@@ -41,7 +41,8 @@ class Cells:
     Attributes
     ----------
     low, high
-        Of numbers: the ends of each cell; infinite where it says nothing. Empty for categories.
+        Of numbers: the ends of each cell; infinite where it has none (``>= 30``), both where it
+        says nothing. Empty for categories.
     codes
         Of categories: the code of each cell's, -1 where it says nothing, -2 - s for the set s.
     sets
@@ -67,9 +68,25 @@ class Cells:
 
     @property
     def middle(self) -> NDArray[np.float64]:
-        """The middle of each range; NaN where the cell says nothing."""
+        """The middle of each range, or its one end; NaN where the cell says nothing."""
+        low = np.where(np.isinf(self.low), self.high, self.low)
+        high = np.where(np.isinf(self.high), self.low, self.high)
         with np.errstate(invalid="ignore"):
-            return np.where(self.silent, np.nan, (self.low + self.high) / 2)
+            return np.where(self.silent, np.nan, (low + high) / 2)
+
+    @property
+    def taken(self) -> NDArray[np.float64]:
+        """The value that each cell is taken for: a middle or a set's first category; NaN: none."""
+        if len(self.low):
+            return self.middle
+        first = self.sets.argmax(axis=1) if len(self.sets) else np.zeros(1, dtype=np.int64)
+        place = np.minimum(np.maximum(-2 - self.codes, 0), len(first) - 1)
+        return np.where(self.silent, np.nan, np.where(self.codes <= -2, first[place], self.codes))
+
+    @property
+    def bounded(self) -> NDArray[np.bool_]:
+        """Whether each range has two ends."""
+        return np.isfinite(self.low) & np.isfinite(self.high)
 
     @property
     def single(self) -> NDArray[np.bool_]:
@@ -96,6 +113,8 @@ class Matched:
         all are equal.
     average_gap
         How far two people are apart on average, in spreads (numbers) or as a share (categories).
+    is_rounded
+        Whether numbers are rounded to single precision, as they were on one side.
     """
 
     name: str
@@ -105,12 +124,19 @@ class Matched:
     spread: float
     deviation: float
     average_gap: float
+    is_rounded: bool = False
 
     def known(self, values: pl.Series) -> NDArray[np.float64]:
         """Return values as numbers or codes of categories; NaN where missing."""
         if self.is_number:
-            return as_numbers(values).to_numpy().astype(np.float64)
+            numbers = as_numbers(values).to_numpy().astype(np.float64)
+            return _rounded(numbers) if self.is_rounded else numbers
         return _codes(values, self.categories)
+
+    def as_known(self) -> NDArray[np.float64]:
+        """Return released cells as `known` has values: as if they were somebody's."""
+        taken = self.cells.taken
+        return taken if self.is_number else np.minimum(taken, len(self.categories))
 
 
 def match(
@@ -140,8 +166,11 @@ def match(
     """
     original = people[0]
     if _holds_numbers(original, released):
-        cells = _number_cells(released, original.dtype, hierarchy)
         numbers = as_numbers(original).drop_nulls().to_numpy()
+        cells = _number_cells(released, original.dtype, hierarchy, _resolution(numbers))
+        is_rounded = pl.Float32 in (original.dtype, released.dtype)
+        if is_rounded:
+            cells = replace(cells, low=_rounded(cells.low), high=_rounded(cells.high))
         spread = float(np.ptp(numbers)) if len(numbers) else 0.0
         deviation = float(numbers.std()) if len(numbers) else 0.0
         return Matched(
@@ -152,15 +181,17 @@ def match(
             spread=spread or 1.0,
             deviation=deviation or 1.0,
             average_gap=_average_gap(numbers) / (spread or 1.0),
+            is_rounded=is_rounded,
         )
     texts = [leaf_text(values).alias("text") for values in people]
     categories = pl.concat(texts).drop_nulls().unique().sort().to_list()
-    counts = texts[0].drop_nulls().value_counts()["count"].to_numpy()
+    # In an order of its own, for sums of shares depend on it.
+    counts = texts[0].drop_nulls().value_counts(name="n")["n"].sort().to_numpy()
     share = counts / max(1, counts.sum())
     return Matched(
         name=name,
         is_number=False,
-        cells=_category_cells(leaf_text(released), categories, hierarchy),
+        cells=_category_cells(spelt(released, original.dtype), categories, hierarchy),
         categories=tuple(categories),
         spread=1.0,
         deviation=1.0,
@@ -171,29 +202,36 @@ def match(
 def _holds_numbers(original: pl.Series, released: pl.Series) -> bool:
     if original.dtype.is_numeric() or original.dtype.is_temporal():
         return True
-    if original.dtype != pl.String or released.dtype != pl.String:
+    if original.dtype != pl.String or as_numbers(original).null_count() > original.null_count():
         return False
-    # Numbers kept as text may be released as ranges all the same.
-    ranged = released.str.contains(r"^\[.+, .+\]").any()
-    return bool(ranged) and as_numbers(original).null_count() == original.null_count()
+    # Numbers kept as text may be released as ranges, or as the numbers they are, all the same.
+    if released.dtype != pl.String:
+        return released.dtype.is_numeric()
+    labels, _ = split_missing(released.drop_nulls().unique())
+    ends = label_ranges(labels, original.dtype, None)
+    return bool((ends["low"] < ends["high"]).any())
 
 
-def _number_cells(released: pl.Series, dtype: pl.DataType, tree: Hierarchy | None) -> Cells:
+def _number_cells(
+    released: pl.Series, dtype: pl.DataType, tree: Hierarchy | None, step: float
+) -> Cells:
     null = released.is_null()
     if released.dtype == pl.String or not (
         released.dtype.is_numeric() or released.dtype.is_temporal()
     ):
         texts = released.cast(pl.String)
-        labels = texts.drop_nulls().unique()
+        labels = texts.drop_nulls().unique(maintain_order=True)
         bare, with_missing = split_missing(labels)
-        ends = label_ranges(bare, dtype, tree).with_columns(label=labels, or_missing=with_missing)
+        ends = label_ranges(bare, dtype, tree, step=step).with_columns(
+            label=labels, or_missing=with_missing
+        )
         found = pl.DataFrame({"label": texts}).join(
             ends, on="label", how="left", maintain_order="left"
         )
         low, high = found["low"], found["high"]
         or_missing = found["or_missing"].fill_null(value=False)
     else:
-        same_kind = released.cast(dtype, strict=False) if dtype.is_temporal() else released
+        same_kind = recast(released, dtype) if dtype.is_temporal() else released
         low = high = as_numbers(same_kind)
         null = low.is_null()
         or_missing = pl.Series([False]).new_from_index(0, len(released))
@@ -265,6 +303,20 @@ def _codes(values: pl.Series, categories: tuple[str, ...]) -> NDArray[np.float64
         return_dtype=pl.Float64,
     )
     return codes.set(texts.is_null(), None).to_numpy().astype(np.float64)
+
+
+def _resolution(numbers: NDArray[np.float64]) -> float:
+    """Return how far different numbers are apart at least: 1 for most that are whole."""
+    gaps = np.diff(np.unique(numbers))
+    # What numbers differ by in their last bits isn't a gap.
+    gaps = gaps[gaps > 1e-9 * gaps.sum()]
+    return float(gaps.min()) if len(gaps) else 0.0
+
+
+def _rounded(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return numbers as single precision has them."""
+    with np.errstate(over="ignore"):
+        return numbers.astype(np.float32).astype(np.float64)
 
 
 def _average_gap(numbers: NDArray[np.float64]) -> float:

@@ -1,33 +1,39 @@
 """What a released label says: a range of numbers, a set of categories, or nothing.
 
 Labels are read as a stranger would who knows how tables are usually generalized: ``[17, 30]``,
-``17-30``, ``{a, b}``, a node of a published hierarchy, ``*``, and ``or missing`` behind any.
+``[17, 30)``, ``17-30``, ``>= 17``, ``17+``, ``{a, b}``, a node of a published hierarchy, ``*``, and
+``or missing`` behind any.
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import polars as pl
 
+from halfmask.assess.attacks._reading import read_numbers
+
 if TYPE_CHECKING:
     from halfmask.data import Hierarchy
 
-__all__ = [
-    "EVERYTHING",
-    "as_numbers",
-    "label_ranges",
-    "label_sets",
-    "read_numbers",
-    "split_missing",
-]
+__all__ = ["EVERYTHING", "label_ranges", "label_sets", "split_missing"]
 
 OR_MISSING = " or missing"
 #: What stands for everything, in hierarchies and where people suppress by hand.
 EVERYTHING = "*"
-RANGE = r"^\[(.+), (.+)\]$"
 _NUMBER = r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?"
-LOOSE_RANGE = rf"^[\[\(\]]?\s*({_NUMBER})\s*(?:,|-|\.\.|to)\s*({_NUMBER})\s*[\]\)\[]?$"
+#: Between ends of any kind stands what stands in no date (dashes that aren't hyphens, too).
+RANGES = (
+    r"^([\[(\]]?)\s*(.+?)\s*(?:,|\.\.|\x{2013}|\x{2014}|\bto\b|\s-\s)\s*(.+?)\s*([\])\[]?)$",
+    rf"^([\[(\]]?)\s*({_NUMBER})\s*-\s*({_NUMBER})\s*([\])\[]?)$",
+)
+OPENERS, CLOSERS = ("(", "]"), (")", "[")
+#: One end: at least, above, at most or below.
+BOUND = r"^(>=|=>|\x{2265}|>|<=|=<|\x{2264}|<)\s*(.+)$"
+AND_MORE = rf"^({_NUMBER})\s*\+$"
+AT_LEAST, AT_MOST = (">=", "=>", "\u2265"), ("<=", "=<", "\u2264")
+INFINITE = {"inf": math.inf, "+inf": math.inf, "-inf": -math.inf}
 
 
 def split_missing(labels: pl.Series) -> tuple[pl.Series, pl.Series]:
@@ -35,44 +41,97 @@ def split_missing(labels: pl.Series) -> tuple[pl.Series, pl.Series]:
     return labels.str.strip_suffix(OR_MISSING), labels.str.ends_with(OR_MISSING)
 
 
-def as_numbers(values: pl.Series) -> pl.Series:
-    """Return numbers, dates and times as floating-point numbers; missing where not finite."""
-    physical = values.to_physical() if values.dtype.is_temporal() else values
-    numbers = physical.cast(pl.Float64, strict=False)
-    return numbers.set(~numbers.is_finite().fill_null(value=False), None)
+def label_ranges(
+    labels: pl.Series, dtype: pl.DataType, tree: Hierarchy | None, *, step: float = 0.0
+) -> pl.DataFrame:
+    """Return ``low`` and ``high`` of each label, as numbers; missing where it says nothing.
 
-
-def read_numbers(texts: pl.Series, dtype: pl.DataType) -> pl.Series:
-    """Return the numbers that texts spell, as `as_numbers` has those of a type; else missing."""
-    if dtype == pl.Date:
-        return as_numbers(texts.str.to_date(strict=False))
-    if isinstance(dtype, pl.Datetime):
-        formatted = texts.str.to_datetime("%+", strict=False, time_unit=dtype.time_unit)
-        plain = texts.str.to_datetime(
-            "%Y-%m-%d %H:%M:%S%.f", strict=False, time_unit=dtype.time_unit
-        )
-        return as_numbers(plain).fill_null(as_numbers(formatted))
-    if dtype == pl.Time:
-        return as_numbers(texts.str.to_time(strict=False))
-    return as_numbers(texts.str.strip_chars().cast(pl.Float64, strict=False))
-
-
-def label_ranges(labels: pl.Series, dtype: pl.DataType, tree: Hierarchy | None) -> pl.DataFrame:
-    """Return ``low`` and ``high`` of each label, as numbers; missing where it says nothing."""
+    Parameters
+    ----------
+    labels
+        Different released labels, without ``or missing``.
+    dtype
+        The type of people's values.
+    tree
+        The column's published hierarchy.
+    step
+        How far the next value is from an end that is left out, as that of 40 in ``[30, 40)``.
+    """
     plain = read_numbers(labels, dtype)
-    low, high = plain, plain
-    for pattern in (RANGE, LOOSE_RANGE):
-        first, last = (read_numbers(labels.str.extract(pattern, i), dtype) for i in (1, 2))
-        whole = first.is_not_null() & last.is_not_null() & (first <= last).fill_null(value=False)
-        low = low.fill_null(first.set(~whole, None))
-        high = high.fill_null(last.set(~whole, None))
+    readings = [
+        pl.DataFrame({"low": plain, "high": plain}),
+        *(_between(labels, dtype, pattern, step) for pattern in RANGES),
+        _bounded(labels, dtype, step),
+    ]
     if tree is not None:
-        nodes = _node_ranges(tree, dtype)
-        found = pl.DataFrame({"label": labels}).join(
-            nodes, on="label", how="left", maintain_order="left"
+        found = labels.to_frame("label").join(
+            _node_ranges(tree, dtype), on="label", how="left", maintain_order="left"
         )
-        low, high = low.fill_null(found["low"]), high.fill_null(found["high"])
-    return pl.DataFrame({"low": low, "high": high})
+        # A day of a hierarchy of days isn't its midnight.
+        readings.insert(0, found.select("low", "high"))
+    read = readings[0]
+    for other in readings[1:]:
+        read = pl.DataFrame({side: read[side].fill_null(other[side]) for side in read.columns})
+    return read
+
+
+def _between(labels: pl.Series, dtype: pl.DataType, pattern: str, step: float) -> pl.DataFrame:
+    """Read labels with two ends; one that is left out lies a step further in."""
+    low, high = pl.col("low"), pl.col("high")
+    opens, closes = pl.col("opener").is_in(OPENERS), pl.col("closer").is_in(CLOSERS)
+    parts = pl.DataFrame(
+        {
+            "opener": labels.str.extract(pattern, 1),
+            "low": _end(labels.str.extract(pattern, 2), dtype),
+            "high": _end(labels.str.extract(pattern, 3), dtype),
+            "closer": labels.str.extract(pattern, 4),
+        }
+    )
+    told = (low <= high) & (low.is_finite() | high.is_finite())
+    # A step that is wider than the range leaves its other end.
+    n_open = opens.cast(pl.Int8) + closes.cast(pl.Int8)
+    inward = pl.min_horizontal(pl.lit(step), (high - low) / n_open)
+    return parts.select(
+        low=pl.when(told & opens).then(low + inward).when(told).then(low),
+        high=pl.when(told & closes).then(high - inward).when(told).then(high),
+    )
+
+
+def _bounded(labels: pl.Series, dtype: pl.DataType, step: float) -> pl.DataFrame:
+    """Read labels with one end."""
+    signed = labels.str.replace(AND_MORE, ">=${1}")
+    parts = pl.DataFrame(
+        {
+            "sign": signed.str.extract(BOUND, 1),
+            "end": read_numbers(signed.str.extract(BOUND, 2), dtype),
+        }
+    )
+    sign, end = pl.col("sign"), pl.col("end")
+    told = end.is_not_null()
+    at_least, at_most = sign.is_in(AT_LEAST), sign.is_in(AT_MOST)
+    below = at_most | (sign == "<")
+    return parts.select(
+        low=pl.when(told & below)
+        .then(-math.inf)
+        .when(told & at_least)
+        .then(end)
+        .when(told)
+        .then(end + step),
+        high=pl.when(told & ~below)
+        .then(math.inf)
+        .when(told & at_most)
+        .then(end)
+        .when(told)
+        .then(end - step),
+    )
+
+
+def _end(texts: pl.Series, dtype: pl.DataType) -> pl.Series:
+    """Return the numbers that ends of ranges spell, which may be infinite."""
+    infinite = texts.str.to_lowercase().replace_strict(
+        list(INFINITE), list(INFINITE.values()), default=None, return_dtype=pl.Float64
+    )
+    return read_numbers(texts, dtype).fill_null(infinite)
 
 
 def label_sets(labels: list[str], known: dict[str, int], tree: Hierarchy | None) -> list[list[int]]:
@@ -119,7 +178,8 @@ def _nodes(tree: Hierarchy) -> pl.DataFrame:
 
 
 def _node_ranges(tree: Hierarchy, dtype: pl.DataType) -> pl.DataFrame:
-    nodes = _nodes(tree)
+    """Return ``low`` and ``high`` of each label above the leaves that is none itself."""
+    nodes = _nodes(tree).filter(~pl.col("label").is_in(list(tree.leaves)))
     numbers = read_numbers(nodes["leaf"], dtype)
     return (
         nodes.with_columns(number=numbers)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -30,7 +30,7 @@ from halfmask.assess.attacks.tables import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 N = 120
 
@@ -57,7 +57,7 @@ def in_single_precision(table: pl.DataFrame) -> pl.DataFrame:
 rng = np.random.default_rng(0)
 HOURS = [int(hour) for hour in rng.permutation(90_000)[:N]]
 SECONDS = [int(second) for second in rng.permutation(86_400)[:N]]
-COLUMNS: dict[str, list[object]] = {
+COLUMNS: dict[str, Sequence[object]] = {
     "moment": [datetime(2000, 1, 1) + timedelta(hours=hour) for hour in HOURS],  # noqa: DTZ001
     "midnight": [datetime(2000, 1, 1) + timedelta(days=hour) for hour in HOURS],  # noqa: DTZ001
     "zoned": [datetime(2000, 1, 1, tzinfo=UTC) + timedelta(hours=hour) for hour in HOURS],
@@ -79,7 +79,7 @@ ROUND_TRIPS = [
 
 
 def targets(
-    column: str, through: Callable[[pl.DataFrame], pl.DataFrame], **roles: tuple[str, ...]
+    column: str, through: Callable[[pl.DataFrame], pl.DataFrame], **roles: Any
 ) -> list[TableTarget]:
     """Return a table released as it is, and one that went through text."""
     table = pl.DataFrame({column: COLUMNS[column]})

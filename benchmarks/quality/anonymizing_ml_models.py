@@ -1,7 +1,7 @@
 """Reproduces "Anonymizing Machine Learning Models" (Goldsteen et al. 2020), and goes on from it.
 
     python benchmarks/peers.py                                       # once: the peers' venvs
-    python benchmarks/quality/anonymizing_ml_models.py               # the paper: within an hour
+    python benchmarks/quality/anonymizing_ml_models.py               # the paper: over an hour
     python benchmarks/quality/anonymizing_ml_models.py --beyond      # then all data and models
     python benchmarks/quality/anonymizing_ml_models.py --quick       # under a minute, no peers
     python benchmarks/quality/anonymizing_ml_models.py --only adult nn --seeds 0 1

@@ -95,6 +95,15 @@ def test_the_same_kind_of_frame_comes_out(library, recoding):
     assert released["ill"].to_list() == people()["ill"].to_list()
 
 
+def test_a_lazy_frame_comes_out_lazy():
+    anonymizer = Anonymizer(guarantees=[KAnonymity(k=7)])
+
+    written = anonymizer.fit_transform(people().lazy())
+
+    assert isinstance(written, pl.LazyFrame)
+    assert written.collect().equals(anonymizer.fit_transform(people()))
+
+
 def test_all_libraries_are_anonymized_alike():
     written = [
         Anonymizer(guarantees=[KAnonymity(k=5)], recoding=Ranges()).fit_transform(to(people()))

@@ -327,19 +327,22 @@ def test_arrays_of_objects():
     assert (written[:, 1].astype(float) > 50).tolist() == (rows[:, 1].astype(float) > 50).tolist()
 
 
-def test_missing_cells_are_an_answer():
+@pytest.mark.parametrize("as_given", [np.asarray, lambda rows: pl.DataFrame(rows, ["x0", "x1"])])
+def test_missing_cells_are_an_answer(as_given):
     rng = np.random.default_rng(0)
     rows = rng.uniform(size=(2500, 2))
     rows[::3, 0] = np.nan
 
-    minimizer = Minimizer(
-        lambda x: np.where(np.isnan(x[:, 0]), 2, x[:, 0] > 0.5), target_accuracy=0.97, seed=0
-    ).fit(rows)
+    def model(x):
+        first = np.asarray(x)[:, 0]
+        return np.where(np.isnan(first), 2, first > 0.5)
+
+    minimizer = Minimizer(model, target_accuracy=0.97, seed=0).fit(as_given(rows))
 
     parts = minimizer.generalizations_["x0"].parts
     assert parts[-1].label == "missing"
     assert parts[-1].representative is None
-    assert np.isnan(minimizer.transform(rows)[::3, 0]).all()
+    assert np.isnan(np.asarray(minimizer.transform(as_given(rows)))[::3, 0]).all()
     json.loads(minimizer.generalizations_.to_json())
 
 
@@ -441,7 +444,7 @@ def shout(_):
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
-        (shout, "failed on .* RuntimeError"),
+        (shout, "failed on .* rows .RuntimeError."),
         (lambda found: np.where(found, np.nan, 1.0), "NaN, infinite or missing"),
         (lambda found: np.array([None if f else "canary" for f in found]), "missing"),
         (lambda found: found[:-1], "one prediction for each"),

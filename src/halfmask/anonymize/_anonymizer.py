@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-import numpy as np
 import polars as pl
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from halfmask._errors import ColumnNotFoundError, ParameterError, SchemaError
 from halfmask._validation import fraction, one_of
 from halfmask.anonymize._columns import named
+from halfmask.anonymize._given_rows import as_array, is_frame, read
 from halfmask.anonymize._method import as_guides
 from halfmask.anonymize._mondrian import Mondrian
 from halfmask.anonymize._protection import Protection
@@ -22,11 +22,12 @@ from halfmask.anonymize._settings import (
     several_names,
 )
 from halfmask.anonymize.recodings import Centroid
-from halfmask.data import Column, Schema, like, to_polars
+from halfmask.data import Column, Schema, like
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
     from halfmask.anonymize._method import Method
@@ -157,7 +158,7 @@ class Anonymizer(
                     f"{protection.method!r} requires y to be passed, but the target y is None.",
                     hint="Pass labels or predictions as y.",
                 )
-            guides = as_guides(_array(y))
+            guides = as_guides(as_array(y))
             if len(guides) != table.height:
                 raise ParameterError(
                     f"X and y must have as many rows. Got {table.height} and {len(guides)}."
@@ -209,7 +210,7 @@ class Anonymizer(
             # Who is left out must not be left out with what nobody may learn of them.
             placed = pl.lit(pl.Series(cells >= 0))
             table = table.with_columns(pl.when(placed).then(pl.col(*judged)))
-        if not _is_frame(X):
+        if not is_frame(X):
             numeric = all(dtype.is_numeric() for dtype in table.dtypes)
             return table.cast(pl.Float64).to_numpy() if numeric else table.to_numpy()
         result = like(table, X)
@@ -220,26 +221,7 @@ class Anonymizer(
 
     def _table(self, X: Any, *, reset: bool) -> pl.DataFrame:  # noqa: ANN401
         least = max([1, *(int(g.criterion().threshold) for g in self.guarantees if not g.column)])
-        least = least if reset else 1
-        if _is_frame(X):
-            validate_data(self, X, reset=reset, skip_check_array=True)
-            table = to_polars(X)
-            if table.height < least:
-                raise ParameterError(f"Found {table.height} rows. At least {least} are required.")
-            return table.with_columns(pl.selectors.float().fill_nan(None))
-        array = validate_data(
-            self,
-            X,
-            reset=reset,
-            dtype=None,
-            ensure_all_finite="allow-nan",
-            ensure_min_samples=least,
-        )
-        if array.dtype.kind in "cV":
-            raise ParameterError("Complex data not supported.")
-        names = [f"x{i}" for i in range(array.shape[1])]
-        columns = [_series(name, array[:, i]) for i, name in enumerate(names)]
-        return pl.DataFrame(columns).with_columns(pl.selectors.float().fill_nan(None))
+        return read(self, X, reset=reset, least=least if reset else 1)[1]
 
     def _protection(self, table: pl.DataFrame) -> Protection:
         names = table.columns
@@ -281,25 +263,3 @@ class Anonymizer(
         tags.input_tags.categorical = True
         tags.target_tags.required = self.method is not None and self.method.needs_guide
         return tags
-
-
-def _series(name: str, values: NDArray[Any]) -> pl.Series:
-    if values.dtype.kind != "O":
-        return pl.Series(name, values)
-    missing = [value is None or value != value for value in values]  # noqa: PLR0124 # NaN
-    cells = [None if gone else cell for gone, cell in zip(missing, values, strict=True)]
-    if all(cell is None or isinstance(cell, int | float) for cell in cells):
-        return pl.Series(name, cells, dtype=pl.Float64)
-    if all(cell is None or isinstance(cell, str) for cell in cells):
-        return pl.Series(name, cells, dtype=pl.String)
-    raise TypeError(
-        f"Column {name!r}: each argument must be a string or a number. Got both, or neither."
-    )
-
-
-def _is_frame(X: Any) -> bool:  # noqa: ANN401
-    return hasattr(X, "__arrow_c_stream__") or hasattr(X, "__dataframe__") or hasattr(X, "columns")
-
-
-def _array(y: Any) -> NDArray[np.generic]:  # noqa: ANN401
-    return y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)

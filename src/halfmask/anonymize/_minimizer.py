@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
-import polars as pl
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from halfmask._errors import (
     ColumnNotFoundError,
@@ -16,24 +15,25 @@ from halfmask._errors import (
     SchemaError,
 )
 from halfmask._validation import integer_at_least, number_between, one_of
-from halfmask.anonymize._anonymizer import _array, _is_frame
 from halfmask.anonymize._coding import Coding, code_column
 from halfmask.anonymize._columns import named
 from halfmask.anonymize._generalizations import Generalizations
+from halfmask.anonymize._given_rows import as_array, is_frame, read
 from halfmask.anonymize._minimizer_answers import explain, sentence
 from halfmask.anonymize._minimizer_cache import Keys, Remembered
 from halfmask.anonymize._minimizer_feature import Feature
 from halfmask.anonymize._minimizer_model import Asked, Palette
 from halfmask.anonymize._minimizer_promise import Judges, Promise, promised
-from halfmask.anonymize._minimizer_rows import as_table, rewritten
+from halfmask.anonymize._minimizer_rows import rewritten
 from halfmask.anonymize._minimizer_score import Right, score_of
 from halfmask.anonymize._minimizer_search import Search
 from halfmask.anonymize._settings import hierarchies_given, several_names
-from halfmask.data import Column, to_polars
+from halfmask.data import Column
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    import polars as pl
     from numpy.typing import ArrayLike, NDArray
 
     from halfmask.data import Hierarchy, HierarchyRule, Kind
@@ -185,7 +185,7 @@ class Minimizer(
             If even unchanged rows miss the target.
         """
         self._check()
-        X, table = self._read(X, reset=True)
+        X, table = read(self, X, reset=True, least=2)
         chosen = self._chosen(table.columns)
         codings = [self._coding(table[name]) for name in table.columns]
         codes = np.stack([coding.codes(table[coding.column.name]) for coding in codings])
@@ -243,7 +243,7 @@ class Minimizer(
             ``unseen`` is ``"error"``.
         """
         check_is_fitted(self)
-        X, table = self._read(self._completed(X), reset=False)
+        X, table = read(self, self._completed(X), reset=False)
         written: dict[int, Any] = {}
         for j, target in self._targets.items():
             coding = self._codings[j]
@@ -284,27 +284,6 @@ class Minimizer(
                 "The 'estimator' parameter of Minimizer must have a predict method, or be a "
                 f"function of rows. Got a {type(self.estimator).__name__}."
             )
-
-    def _read(self, X: Any, *, reset: bool) -> tuple[Any, pl.DataFrame]:  # noqa: ANN401
-        """Return rows as the model gets them, and as polars codes them."""
-        least = 2 if reset else 1
-        if isinstance(X, pl.LazyFrame):
-            X = X.collect()
-        if _is_frame(X):
-            validate_data(self, X, reset=reset, skip_check_array=True)
-            table = to_polars(X)
-            if table.height < least:
-                raise ParameterError(f"Found {table.height} rows. At least {least} are required.")
-            return X, table
-        array = validate_data(
-            self,
-            X,
-            reset=reset,
-            dtype=None,
-            ensure_all_finite="allow-nan",
-            ensure_min_samples=least,
-        )
-        return array, as_table(array)
 
     def _chosen(self, names: list[str]) -> list[int]:
         """Return the positions of the features that may become coarser."""
@@ -347,7 +326,7 @@ class Minimizer(
                 hint='Pass the true labels as y, or take scoring="agreement".',
             )
         else:
-            labels = _array(y).reshape(-1)
+            labels = as_array(y).reshape(-1)
             if len(labels) != len(own):
                 raise ParameterError(
                     f"X and y must have as many rows. Got {len(own)} and {len(labels)}."
@@ -388,7 +367,7 @@ class Minimizer(
     def _completed(self, X: Any) -> Any:  # noqa: ANN401
         """Return a frame with the columns that aren't needed, where it lacks them."""
         names = getattr(self, "feature_names_in_", None)
-        if names is None or not _is_frame(X):
+        if names is None or not is_frame(X):
             return X
         idle = {j: t for j, t in self._targets.items() if len(np.unique(t)) == 1}
         return self._palette.completed(X, {j: int(t[0]) for j, t in idle.items()})

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import DataError
+from halfmask._foreign import foreign
 from halfmask.data import like, to_polars
 
 if TYPE_CHECKING:
@@ -138,13 +139,9 @@ class Asked:
     def ask(self, rows: Any) -> NDArray[np.float64]:  # noqa: ANN401 # any table
         """Return the model's answers to rows of the caller's kind, coded."""
         call = getattr(self.model, "predict", self.model)
-        try:
+        hint = "Call its predict on such rows yourself to see why."
+        with foreign(f"The model failed on {len(rows)} rows", hint=hint):
             answers = call(rows)
-        except Exception as error:  # noqa: BLE001 # whatever it is, its text may hold cells
-            raise DataError(
-                f"The model failed on {len(rows)} rows with {type(error).__name__}.",
-                hint="Call its predict on such rows yourself to see why.",
-            ) from None
         answers = np.asarray(answers.to_numpy() if hasattr(answers, "to_numpy") else answers)
         if answers.ndim > 1:
             _without_nan(answers)

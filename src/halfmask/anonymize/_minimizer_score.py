@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from halfmask._errors import DataError
+from halfmask._foreign import foreign
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -137,14 +138,10 @@ class Called:
 
     def of(self, truth: NDArray[np.float64], predicted: NDArray[np.float64]) -> float:
         """Return the score."""
-        try:
+        hint = "Call it on labels and predictions of these rows yourself to see why."
+        failed = f"The 'scoring' function of Minimizer failed on {len(truth)} rows"
+        with foreign(failed, hint=hint):
             value = float(self.score(self._meant(truth), self._meant(predicted)))
-        except Exception as error:  # noqa: BLE001 # the user's; its message may hold labels
-            raise DataError(
-                f"The 'scoring' function of Minimizer failed on {len(truth)} rows "
-                f"({type(error).__name__}).",
-                hint="Call it on labels and predictions of these rows yourself to see why.",
-            ) from None
         if np.isnan(value):
             raise DataError("The 'scoring' function of Minimizer gave NaN.")
         return value

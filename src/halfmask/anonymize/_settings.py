@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from halfmask._errors import ParameterError
 from halfmask.anonymize._method import Method
 from halfmask.data import Hierarchy, HierarchyRule
 from halfmask.guarantees import Guarantee
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 __all__ = ["guarantees_given", "hierarchies_given", "method_given", "several_names"]
 
 
-def guarantees_given(guarantees: Any, *, owner: str) -> Sequence[Guarantee]:  # noqa: ANN401
-    """Return guarantees, if they are a list of them.
+def guarantees_given(guarantees: Any, *, owner: str) -> None:  # noqa: ANN401 # anything may be given
+    """Raise unless these are a list of guarantees.
 
     Raises
     ------
@@ -32,10 +29,9 @@ def guarantees_given(guarantees: Any, *, owner: str) -> Sequence[Guarantee]:  # 
             f"Got {_kinds(guarantees)} instead.",
             hint="Write guarantees=[KAnonymity(k=...)].",
         )
-    return guarantees
 
 
-def method_given(method: Any, *, owner: str) -> None:  # noqa: ANN401 # anything may be given
+def method_given(method: Any, *, owner: str) -> None:  # noqa: ANN401 # the same
     """Raise unless this is a method, or none.
 
     Raises

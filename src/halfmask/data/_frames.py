@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from halfmask._errors import DataError, HalfmaskError, SchemaError
+from halfmask._errors import DataError, SchemaError
+from halfmask._foreign import foreign
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     import pyarrow as pa
 
 __all__ = ["check_names", "count_infinite", "like", "settle", "settled_dtype", "to_polars"]
@@ -322,15 +324,9 @@ def _not_a_frame(got: object) -> DataError:
     )
 
 
-@contextmanager
-def _turning() -> Iterator[None]:
-    """Let no foreign exception out: their texts quote cells."""
-    try:
-        yield
-    except (HalfmaskError, MemoryError):
-        raise
-    except (Exception, pl.exceptions.PanicException):  # noqa: BLE001 - any library's, any type
-        raise DataError(
-            "The frame can't be turned into a table.",
-            hint="Check that each column holds values of one type.",
-        ) from None
+def _turning() -> AbstractContextManager[None]:
+    return foreign(
+        "The frame can't be turned into a table",
+        hint="Check that each column holds values of one type.",
+        also=(pl.exceptions.PanicException,),
+    )

@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from halfmask._errors import DataError, HalfmaskError, ParameterError, SchemaError
+from halfmask._errors import DataError, ParameterError, SchemaError
+from halfmask._foreign import foreign
 from halfmask.hashing._cells import absent, kind_of
 from halfmask.hashing._keys import Keys
 from halfmask.hashing._rows import MOST_CLASSES
@@ -232,7 +233,7 @@ def _unreadable() -> DataError:
 
 
 def _array(labels: Any) -> Any:  # noqa: ANN401 # any library's
-    try:
+    with foreign("Labels must be one list of values of one type"):
         if hasattr(labels, "to_arrow"):
             labels = labels.to_arrow()
         if isinstance(labels, pa.ChunkedArray):
@@ -240,10 +241,6 @@ def _array(labels: Any) -> Any:  # noqa: ANN401 # any library's
         if isinstance(labels, pa.ChunkedArray):
             labels = pa.concat_arrays(labels.chunks)
         array = labels if isinstance(labels, pa.Array) else pa.array(labels, from_pandas=True)
-    except (HalfmaskError, MemoryError):
-        raise
-    except Exception:  # noqa: BLE001 # other libraries' errors quote labels
-        raise DataError("Labels must be one list of values of one type.") from None
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     if absent(array) is not None:

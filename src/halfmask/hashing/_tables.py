@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from halfmask._errors import DataError, HalfmaskError, SchemaError
+from halfmask._errors import DataError, SchemaError
+from halfmask._foreign import foreign
 from halfmask.data._frames import check_names
 
 __all__ = ["arrow_of", "columns_of"]
@@ -24,15 +25,9 @@ def arrow_of(frame: object) -> Any:  # noqa: ANN401 # a pyarrow table or record 
     SchemaError
         If a name is empty or there twice, or a column holds values of several types.
     """
-    try:
+    hint = "Check that each column holds values of one type."
+    with foreign("The frame can't be turned into a table of Arrow", hint=hint):
         found = _arrow_of(frame)
-    except (HalfmaskError, MemoryError):
-        raise
-    except Exception:  # noqa: BLE001 # other libraries' errors quote cells
-        raise DataError(
-            "The frame can't be turned into a table of Arrow.",
-            hint="Check that each column holds values of one type.",
-        ) from None
     check_names(found.schema.names)
     return found
 

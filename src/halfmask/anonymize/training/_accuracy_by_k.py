@@ -12,9 +12,10 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from halfmask._errors import GuaranteeNotMetError, ParameterError
 from halfmask._progress import silent
 from halfmask._validation import integer_at_least
-from halfmask.anonymize.training._encoding import Encoding, as_table, collected
+from halfmask.anonymize._given_rows import collected
+from halfmask.anonymize.training._encoding import Encoding, as_table
 from halfmask.anonymize.training._estimator import AnonymizedEstimator
-from halfmask.anonymize.training._fitting import fitted, scored
+from halfmask.anonymize.training._fitting import asking, fitted
 from halfmask.anonymize.training._guidance import Guidance
 from halfmask.anonymize.training._guides import is_several
 from halfmask.anonymize.training._rows import taken
@@ -229,7 +230,8 @@ class _Part:
         encoding = Encoding(estimator.encoder, as_table(self.rows).columns).fit(self.rows)
         plain = fitted(estimator.estimator, encoding.encode(self.rows), self.labels)
         held = encoding.encode(self.held)
-        return scored(lambda: plain.score(held, self.held_labels), len(held))
+        with asking(plain, "score", held):
+            return float(plain.score(held, self.held_labels))
 
     def score(self, estimator: AnonymizedEstimator, k: int) -> float:
         """Return the score that k leaves.

@@ -10,14 +10,16 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
 from halfmask._errors import ColumnNotFoundError, DataError, SchemaError
+from halfmask._foreign import foreign
 from halfmask.data import to_polars
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from contextlib import AbstractContextManager
 
     from numpy.typing import NDArray
 
-__all__ = ["Encoding", "Standard", "as_table", "collected", "columns_match"]
+__all__ = ["Encoding", "Standard", "as_table", "columns_match"]
 
 
 def as_table(rows: Any) -> pl.DataFrame:  # noqa: ANN401 # any table
@@ -40,11 +42,6 @@ def as_table(rows: Any) -> pl.DataFrame:  # noqa: ANN401 # any table
         ]
         return pl.DataFrame(columns).with_columns(pl.selectors.float().fill_nan(None))
     return to_polars(rows).with_columns(pl.selectors.float().fill_nan(None))
-
-
-def collected(rows: Any) -> Any:  # noqa: ANN401 # any table
-    """Return rows that are there: a lazy frame's are read."""
-    return rows.collect() if isinstance(rows, pl.LazyFrame) else rows
 
 
 def columns_match(rows: Any, n_columns: int) -> None:  # noqa: ANN401 # any array
@@ -222,10 +219,8 @@ class Encoding:
             return Standard().fit(table)
         if isinstance(self.encoder, FrozenEstimator):
             return self.encoder
-        try:
+        with _encoding(rows):
             return clone(self.encoder).fit(rows)
-        except Exception as error:  # noqa: BLE001 # an encoder of others; its message may hold cells
-            raise _failed(error, len(rows)) from None
 
     def encode(self, rows: Any) -> NDArray[np.float64]:  # noqa: ANN401 # any table
         """Return rows as the model sees them.
@@ -238,13 +233,11 @@ class Encoding:
         if self.encoder is None:
             dense: NDArray[np.float64] = self.fitted_.transform(as_table(rows))
         else:
-            try:
+            with _encoding(rows):
                 encoded = self.fitted_.transform(rows)
                 dense = np.asarray(
                     encoded.toarray() if hasattr(encoded, "toarray") else encoded, dtype=np.float64
                 )
-            except Exception as error:  # noqa: BLE001 # the same
-                raise _failed(error, len(rows)) from None
         if dense.ndim != 2 or len(dense) != len(rows):
             raise DataError(f"The encoder must return a row for each. Got shape {dense.shape}.")
         if not np.isfinite(dense).all():
@@ -293,8 +286,6 @@ class Encoding:
         return table.with_columns(table.select(list(names))[order])
 
 
-def _failed(error: Exception, n_rows: int) -> DataError:
-    return DataError(
-        f"The encoder failed on {n_rows} rows ({type(error).__name__}).",
-        hint="Call it on these rows yourself to see why.",
-    )
+def _encoding(rows: Any) -> AbstractContextManager[None]:  # noqa: ANN401 # any table
+    hint = "Call it on these rows yourself to see why."
+    return foreign(f"The encoder failed on {len(rows)} rows", hint=hint)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, TransformerMixin, is_classifier
 from sklearn.utils import TransformerTags, get_tags
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from halfmask._errors import SchemaError
+from halfmask.anonymize._given_rows import collected
 from halfmask.anonymize.training._anonymizing import (
     Anonymizing,
     judged,
@@ -19,10 +19,10 @@ from halfmask.anonymize.training._anonymizing import (
     names_of,
     numbers_are_there,
 )
+from halfmask.anonymize.training._answering import Answering
 from halfmask.anonymize.training._checked import checked, flat
 from halfmask.anonymize.training._discreet import Discreet
-from halfmask.anonymize.training._encoding import Encoding, as_table, collected, columns_match
-from halfmask.anonymize.training._fitting import scored
+from halfmask.anonymize.training._encoding import Encoding, as_table, columns_match
 from halfmask.anonymize.training._guidance import guidance
 from halfmask.anonymize.training._guides import of_labels
 from halfmask.anonymize.training._in_steps import retrain_in_steps
@@ -45,15 +45,9 @@ if TYPE_CHECKING:
 __all__ = ["AnonymizedEstimator"]
 
 
-def _has(method: str) -> Any:  # noqa: ANN401 # scikit-learn ships no types
-    def check(self: AnonymizedEstimator) -> bool:
-        return hasattr(getattr(self, "model_", self.estimator), method)
-
-    return available_if(check)
-
-
 class AnonymizedEstimator(
     Discreet,
+    Answering,
     MetaEstimatorMixin,  # type: ignore[misc] # scikit-learn ships no types
     TransformerMixin,  # type: ignore[misc] # the same
     BaseEstimator,  # type: ignore[misc] # the same
@@ -354,46 +348,6 @@ class AnonymizedEstimator(
         if not hasattr(X, "columns"):
             columns_match(X, self.n_features_in_)
         return self.encoder_.encode(X)
-
-    @_has("predict")  # type: ignore[untyped-decorator] # scikit-learn ships no types
-    def predict(self, X: Any) -> NDArray[Any]:  # noqa: ANN401 # any table
-        """Return what the model says of rows as they are."""
-        encoded = self.encode(X)
-        said: NDArray[Any] = self.model_.predict(encoded)
-        return said
-
-    @_has("predict_proba")  # type: ignore[untyped-decorator] # scikit-learn ships no types
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: ANN401 # any table
-        """Return the probabilities of :attr:`classes_` for rows as they are."""
-        encoded = self.encode(X)
-        said: NDArray[np.float64] = self.model_.predict_proba(encoded)
-        return said
-
-    @_has("decision_function")  # type: ignore[untyped-decorator] # the same
-    def decision_function(self, X: Any) -> NDArray[np.float64]:  # noqa: ANN401 # any table
-        """Return the model's scores of rows as they are."""
-        encoded = self.encode(X)
-        said: NDArray[np.float64] = self.model_.decision_function(encoded)
-        return said
-
-    @_has("predict_log_proba")  # type: ignore[untyped-decorator] # the same
-    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: ANN401 # any table
-        """Return the logarithms of :meth:`predict_proba`."""
-        encoded = self.encode(X)
-        said: NDArray[np.float64] = self.model_.predict_log_proba(encoded)
-        return said
-
-    def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:  # noqa: ANN401 # any table
-        """Return the model's own score (accuracy, or R²) on rows as they are.
-
-        Raises
-        ------
-        DataError
-            If the model can't be scored on them.
-        """
-        encoded, truth = self.encode(X), np.asarray(y)
-        weighted = {} if sample_weight is None else {"sample_weight": np.asarray(sample_weight)}
-        return scored(lambda: self.model_.score(encoded, truth, **weighted), len(encoded))
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")

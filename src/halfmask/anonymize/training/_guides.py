@@ -9,8 +9,9 @@ from sklearn.base import is_classifier
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from halfmask._errors import DataError, ParameterError
+from halfmask._foreign import foreign
 from halfmask.anonymize._method import MOST_CLASSES
-from halfmask.anonymize.training._fitting import fitted
+from halfmask.anonymize.training._fitting import asking, fitted
 from halfmask.anonymize.training._rows import taken
 
 if TYPE_CHECKING:
@@ -212,13 +213,9 @@ def predicted(guide: Any, rows: Rows) -> NDArray[np.float64]:  # noqa: ANN401
     DataError
         If it raises, or what it says isn't a finite number for each row.
     """
-    try:
+    hint = "Call its predictions on these rows yourself to see why."
+    with foreign(f"The guide failed on {len(rows)} rows", hint=hint):
         said = _said(guide, rows)
-    except Exception as error:  # noqa: BLE001 # a model of others; its message may hold cells
-        raise DataError(
-            f"The guide failed on {len(rows)} rows ({type(error).__name__}).",
-            hint="Call its predictions on these rows yourself to see why.",
-        ) from None
     return _checked(said, len(rows))
 
 
@@ -237,11 +234,13 @@ def _said(guide: Any, rows: Rows) -> NDArray[Any]:  # noqa: ANN401
 
 def comparable(model: Any, rows: NDArray[np.float64]) -> NDArray[np.float64] | None:  # noqa: ANN401
     """Return what a retrained model says of rows as a guide of its kind would, if it can."""
-    if hasattr(model, "predict_proba"):
-        return np.asarray(model.predict_proba(rows), dtype=np.float64)
-    if is_classifier(model):
+    can = hasattr(model, "predict_proba")
+    if is_classifier(model) and not can:
         return None
-    return np.asarray(model.predict(rows), dtype=np.float64).reshape(len(rows), -1)
+    with asking(model, "predict", rows):
+        if can:
+            return np.asarray(model.predict_proba(rows), dtype=np.float64)
+        return np.asarray(model.predict(rows), dtype=np.float64).reshape(len(rows), -1)
 
 
 def _checked(said: NDArray[Any], n_rows: int) -> NDArray[np.float64]:

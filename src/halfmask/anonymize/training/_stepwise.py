@@ -6,7 +6,9 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import clone, is_classifier
+from sklearn.base import is_classifier
+
+from halfmask.anonymize.training._fitting import asking, fitted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -74,7 +76,9 @@ def all_or_nothing(
     if not is_classifier(estimator) or not hasattr(estimator, "predict_proba"):
         return False
     model, _ = _of_some(estimator, rows, labels, seed)
-    said = model.predict_proba(rows[-ROWS:])
+    some = rows[-ROWS:]
+    with asking(model, "predict", some):
+        said = model.predict_proba(some)
     return bool(np.isin(said, (0.0, 1.0)).all(axis=1).mean() > SURE_OF)
 
 
@@ -90,13 +94,13 @@ def _of_some(
         places = np.union1d(places, np.unique(labels, return_index=True)[1])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what the few rows make it say
-        return clone(estimator).fit(rows[places], labels[places]), places
+        return fitted(estimator, rows[places], labels[places]), places
 
 
 def _numbers(model: Any, rows: NDArray[np.float64]) -> NDArray[np.float64] | None:  # noqa: ANN401
-    for name in ("decision_function", "predict_proba"):
-        if is_classifier(model) and hasattr(model, name):
-            return np.asarray(getattr(model, name)(rows), dtype=np.float64).reshape(len(rows), -1)
-    if is_classifier(model):
+    ways = ("decision_function", "predict_proba") if is_classifier(model) else ("predict",)
+    way = next((way for way in ways if hasattr(model, way)), None)
+    if way is None:
         return None
-    return np.asarray(model.predict(rows), dtype=np.float64).reshape(len(rows), -1)
+    with asking(model, "predict", rows):
+        return np.asarray(getattr(model, way)(rows), dtype=np.float64).reshape(len(rows), -1)

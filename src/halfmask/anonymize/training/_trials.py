@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import is_classifier
 
-from halfmask.anonymize.training._fitting import fitted
+from halfmask.anonymize.training._fitting import asking, fitted
 from halfmask.anonymize.training._parts import label_counts, parts_of
 from halfmask.anonymize.training._recount import count_again
 
@@ -143,7 +143,9 @@ class Judge:
 
     def losses(self, model: Any, places: NDArray[np.int64]) -> NDArray[np.float64]:  # noqa: ANN401
         """Return what a model loses on some rows as they were."""
-        said = np.asarray(model.predict(self.encoded[places]))
+        some = self.encoded[places]
+        with asking(model, "predict", some):
+            said = np.asarray(model.predict(some))
         if is_classifier(self.estimator):
             wrong: NDArray[np.float64] = np.not_equal(said, self.labels[places]).astype(np.float64)
             return wrong

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from halfmask._errors import DataError, HalfmaskError
+from halfmask._errors import DataError
+from halfmask._foreign import foreign
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.assess.attacks._targets import ModelTarget
 
-__all__ = ["answers", "asked", "classes_of", "label_array", "own_classes", "pool_labels"]
+__all__ = ["answers", "classes_of", "label_array", "own_classes", "pool_labels"]
 
 
 def label_array(labels: Any, *, whose: str) -> NDArray[Any]:  # noqa: ANN401 # any column of labels
@@ -83,22 +83,6 @@ def classes_of(model: Any, labels: NDArray[Any]) -> NDArray[Any]:  # noqa: ANN40
     return np.unique(np.concatenate([own_classes(model, labels), labels]))
 
 
-def asked(ask: Callable[[Any], Any], rows: Any, *, failed: str) -> Any:  # noqa: ANN401 # any answer
-    """Return what a stranger's code answers of rows.
-
-    Raises
-    ------
-    DataError
-        If it raises: what failed, and the type of the error. Its own text may quote a cell.
-    """
-    try:
-        return ask(rows)
-    except HalfmaskError:
-        raise
-    except Exception as error:  # noqa: BLE001 # whatever a stranger's model raises
-        raise DataError(f"{failed}: {type(error).__name__}.") from None
-
-
 def answers(
     model: Any,  # noqa: ANN401 # any model
     rows: Any,  # noqa: ANN401 # any frame or array
@@ -127,11 +111,8 @@ def answers(
     ask = getattr(model, "predict_proba", None) or model
     if not callable(ask):
         raise DataError(f"{who} must have predict_proba or be callable.")
-    given: NDArray[np.float64] = asked(
-        lambda rows: np.asarray(ask(rows), dtype=np.float64),
-        rows,
-        failed=f"{who} failed to predict",
-    )
+    with foreign(f"{who} failed to predict"):
+        given = np.asarray(ask(rows), dtype=np.float64)
     own = getattr(model, "classes_", None)
     own = classes if own is None else label_array(own, whose="model")
     wanted = (len(rows), len(own))

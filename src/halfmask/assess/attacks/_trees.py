@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from halfmask.assess.attacks._answers import asked
+from halfmask._foreign import foreign
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,13 +49,10 @@ class Trees:
         DataError
             If the model can't read the rows.
         """
-
-        def reached(rows: Any) -> NDArray[np.int64]:  # noqa: ANN401 # the same
+        with foreign("The model failed to lead rows to its leaves"):
             ready = rows if self.before is None else self.before.transform(rows)
-            return np.asarray(self.model.apply(ready), dtype=np.int64)
-
-        found = asked(reached, rows, failed="The model failed to lead rows to its leaves")
-        return np.asarray(found.reshape(len(found), -1))
+            found = np.asarray(self.model.apply(ready), dtype=np.int64)
+        return found.reshape(len(found), -1)
 
     @property
     def class_counts(self) -> tuple[NDArray[np.float64], ...]:

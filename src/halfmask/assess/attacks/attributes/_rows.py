@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from halfmask.assess.attacks._answers import asked
+from halfmask._foreign import foreign
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,8 +44,8 @@ def with_column(rows: Any, column: str | int, value: Any) -> Any:  # noqa: ANN40
     DataError
         If the column can't hold the value: members' rows aren't of the type of non-members'.
     """
-    failed = f"Column {column!r} of some people can't hold a value of others"
-    return asked(lambda rows: _changed(rows, column, value), rows, failed=failed)
+    with foreign(f"Column {column!r} of some people can't hold a value of others"):
+        return _changed(rows, column, value)
 
 
 def _changed(rows: Any, column: str | int, value: Any) -> Any:  # noqa: ANN401 # the same

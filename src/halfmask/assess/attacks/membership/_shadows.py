@@ -9,8 +9,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from halfmask._errors import DataError, ParameterError
+from halfmask._foreign import foreign
 from halfmask._validation import integer_at_least
-from halfmask.assess.attacks._answers import answers, asked, classes_of, pool_labels
+from halfmask.assess.attacks._answers import answers, classes_of, pool_labels
 from halfmask.assess.attacks.membership._answers import of_truth
 from halfmask.assess.attacks.membership._rows import joined, taken
 from halfmask.assess.attacks.membership._view import ORIGINAL, TRAINED
@@ -164,5 +165,5 @@ def _train(
     if target.train is None:
         raise DataError(f"{who} can't be trained: the target lacks {LACKS_TRAIN}.")
     drawn = int(np.random.default_rng(seeds).integers(2**31))
-    train = target.train
-    return asked(lambda some: train(some, labels, drawn), rows, failed=f"{who} couldn't be trained")
+    with foreign(f"{who} couldn't be trained"):
+        return target.train(rows, labels, drawn)

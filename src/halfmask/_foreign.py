@@ -1,0 +1,55 @@
+"""Foreign code: what callers bring may fail, and its own words may quote cells."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from halfmask._errors import DataError, HalfmaskError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["foreign"]
+
+
+@contextmanager
+def foreign(
+    failed: str, *, hint: str | None = None, also: tuple[type[BaseException], ...] = ()
+) -> Iterator[None]:
+    """Run a model, an encoder, a function or another library of a caller's in this block.
+
+    Parameters
+    ----------
+    failed
+        What failed, without a full stop and without a cell.
+    hint
+        The one action that is most likely to help.
+    also
+        What else means that it failed, though it is no ``Exception``: a panic of a library.
+
+    Raises
+    ------
+    DataError
+        If the block raises: what failed, and the type of the error. Its text, its cause and its
+        context are left out, for they may quote cells.
+
+    Notes
+    -----
+    **Edge cases.** Errors of halfmask pass, which hold no cell, and so does ``MemoryError``.
+
+    Examples
+    --------
+    >>> with foreign("The model failed on 3 rows"):
+    ...     raise KeyError("somebody's name")
+    Traceback (most recent call last):
+    ...
+    halfmask._errors.DataError: The model failed on 3 rows (KeyError).
+    """
+    failures: tuple[type[BaseException], ...] = (Exception, *also)
+    try:
+        yield
+    except (HalfmaskError, MemoryError):
+        raise
+    except failures as error:
+        raise DataError(f"{failed} ({type(error).__name__}).", hint=hint) from None

@@ -1,0 +1,104 @@
+"""Given rows: what a caller passes to ``fit`` and ``transform``, as it is and as polars has it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from sklearn.utils.validation import validate_data
+
+from halfmask._errors import ParameterError
+from halfmask.data import to_polars
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["as_array", "collected", "columns_of_array", "is_frame", "read"]
+
+
+def read(estimator: Any, X: Any, *, reset: bool, least: int = 1) -> tuple[Any, pl.DataFrame]:  # noqa: ANN401
+    """Return rows of any kind as they were given, and as polars.
+
+    Parameters
+    ----------
+    estimator
+        Whose ``n_features_in_`` and ``feature_names_in_`` are set, or compared.
+    X
+        A frame of any library, a lazy one too, or an array of shape (rows, columns).
+    reset
+        Whether the estimator learns what columns there are, or compares them with its own.
+    least
+        How many rows there must be.
+
+    Returns
+    -------
+    The rows in their own library, a lazy frame collected; and a table of them in which NaN is
+    missing. An array's columns are called x0, x1, ... there.
+
+    Raises
+    ------
+    ParameterError
+        If there are fewer rows, or they hold complex numbers.
+    """
+    X = collected(X)
+    if is_frame(X):
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        table = to_polars(X)
+        if table.height < least:
+            raise ParameterError(f"Found {table.height} rows. At least {least} are required.")
+        return X, table.with_columns(pl.selectors.float().fill_nan(None))
+    array = validate_data(
+        estimator,
+        X,
+        reset=reset,
+        dtype=None,
+        ensure_all_finite="allow-nan",
+        ensure_min_samples=least,
+    )
+    return array, columns_of_array(array)
+
+
+def columns_of_array(array: NDArray[Any]) -> pl.DataFrame:
+    """Return an array's columns as a table, called x0, x1, ...; NaN is missing.
+
+    Raises
+    ------
+    ParameterError
+        If they are complex numbers.
+    """
+    if array.dtype.kind in "cV":
+        raise ParameterError("Complex data not supported.")
+    columns = [_series(f"x{j}", array[:, j]) for j in range(array.shape[1])]
+    return pl.DataFrame(columns).with_columns(pl.selectors.float().fill_nan(None))
+
+
+def collected(rows: Any) -> Any:  # noqa: ANN401 # any table
+    """Return rows that are there: a lazy frame's are read."""
+    return rows.collect() if isinstance(rows, pl.LazyFrame) else rows
+
+
+def is_frame(X: Any) -> bool:  # noqa: ANN401 # the same
+    """Tell whether rows are a frame of some library, which names its columns."""
+    if isinstance(X, pl.LazyFrame):
+        return True  # asked for its columns it warns
+    return hasattr(X, "__arrow_c_stream__") or hasattr(X, "__dataframe__") or hasattr(X, "columns")
+
+
+def as_array(y: Any) -> NDArray[np.generic]:  # noqa: ANN401 # a column of any library, or a list
+    """Return labels of any kind as an array."""
+    return y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
+
+
+def _series(name: str, values: NDArray[Any]) -> pl.Series:
+    if values.dtype.kind != "O":
+        return pl.Series(name, values)
+    missing = [value is None or value != value for value in values]  # noqa: PLR0124 # NaN
+    cells = [None if gone else cell for gone, cell in zip(missing, values, strict=True)]
+    if all(cell is None or isinstance(cell, int | float) for cell in cells):
+        return pl.Series(name, cells, dtype=pl.Float64)
+    if all(cell is None or isinstance(cell, str) for cell in cells):
+        return pl.Series(name, cells, dtype=pl.String)
+    raise TypeError(
+        f"Column {name!r}: each argument must be a string or a number. Got both, or neither."
+    )

@@ -40,7 +40,7 @@ def _measured(scene: Scene, method: str, k: int) -> dict[str, Any]:
     seconds = time.perf_counter() - start
     rows = as_matrix(done.rows, scene.encoder)
     labels = scene.split.y_train if done.labels is None else done.labels
-    model = done.model or trained(scene.group.model, rows, labels, scene.group.seed)
+    model = done.model or trained(scene.group.trains, rows, labels, scene.group.seed)
     classes = classes_of(done.rows, task)
     transformed = None
     if done.transform is not None:

@@ -50,7 +50,7 @@ def measure(scene: Scene, cells: list[tuple[str, int]]) -> Iterator[dict[str, An
             done = METHODS[method](scene.task(k))
             rows = as_matrix(done.rows, scene.encoder)
             labels = labels if done.labels is None else done.labels
-            model = done.model or trained(scene.group.model, rows, labels, scene.group.seed)
+            model = done.model or trained(scene.group.trains, rows, labels, scene.group.seed)
             target = _target(scene, model)
         # Attacks in all but that their names are instances', which the protocol can't say
         asked = cast("list[Attack]", attacks)

@@ -95,7 +95,7 @@ def measure(scene: Scene, cells: list[tuple[str, int]]) -> Iterator[dict[str, An
     attacks = [Remembered.of(ATTACKS[name]()) for name in names]
     people = _people(scene)
     raw = _raw_target(scene, people)
-    others = Others(scene.group.model)
+    others = Others(scene.group.trains)
     for method, k in cells:
         target, rows = _target(scene, people, raw, others, method, k)
         able = [each for each in attacks if not each.lacks(target)]
@@ -128,7 +128,7 @@ def _raw_target(scene: Scene, people: Matrix) -> ModelTarget:
         non_members=people[n:end],
         non_member_labels=np.concatenate([parts.y_held_back, parts.y_test])[: end - n],
         train=lambda rows, labels, seed: Numbered(
-            trained(scene.group.model, rows[:, :-1], labels, seed)
+            trained(scene.group.trains, rows[:, :-1], labels, seed)
         ),
     )
 
@@ -175,7 +175,7 @@ def _protected(scene: Scene, task: Task, method: str) -> tuple[Matrix, Model]:
     if done.model is not None:
         return rows, done.model
     labels = task.labels if done.labels is None else done.labels
-    return rows, trained(scene.group.model, rows, labels, task.seed)
+    return rows, trained(scene.group.trains, rows, labels, task.seed)
 
 
 def _accuracy(target: ModelTarget, rows: Matrix, labels: Labels) -> float:

@@ -88,6 +88,11 @@ class Group:
         """How it is called while it runs."""
         return f"{self.kind} {self.data} {self.qi} QI {self.model} seed {self.seed}"
 
+    @property
+    def trains(self) -> str:
+        """The name of its model in `models.MODELS`: the large network is another for each data."""
+        return f"{self.model} {self.data}" if self.model == "nn-large" else self.model
+
     def without(self, methods: set[str]) -> Group:
         """Return the group without the cells of some methods."""
         return replace(self, cells=tuple(cell for cell in self.cells if cell[0] not in methods))

@@ -46,7 +46,7 @@ class Scene:
             dataset, parts = selected(dataset, parts, group.seed)
         encoder = Encoder.fitted(parts.train, dataset.numeric, dataset.categorical)
         train = encoder.encode(parts.train)
-        raw = trained(group.model, train, parts.y_train, group.seed)
+        raw = trained(group.trains, train, parts.y_train, group.seed)
         return cls(
             group=group,
             dataset=dataset,
@@ -66,7 +66,7 @@ class Scene:
             encoder=self.encoder,
             encoded=self.train,
             model=self.raw,
-            model_name=self.group.model,
+            model_name=self.group.trains,
             probabilities=self.probabilities,
             quasi_identifiers=self.dataset.qi_sets[self.group.qi],
             k=k,

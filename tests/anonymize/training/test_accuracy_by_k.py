@@ -47,6 +47,36 @@ def test_it_is_the_mean_over_parts_that_took_no_part():
         assert (cost.low, cost.high) == (min(scores), max(scores))
 
 
+@pytest.mark.parametrize("guide", ["cross-fitted", "fitted", ["labels", "cross-fitted"]])
+def test_one_guidance_leads_every_k_of_a_part_as_each_would_find_it(guide):
+    rows = np.c_[X, RNG.normal(size=240)]
+    model = of(DecisionTreeClassifier(max_depth=4, random_state=0), guide=guide)
+    model.set_params(quasi_identifiers=[0, 1], representative="chosen")
+    found = accuracy_by_k(model, rows, Y, ks=[10, 30], folds=2)
+    parts = list(StratifiedKFold(2, shuffle=True, random_state=0).split(rows, Y))
+    for cost in found.costs:
+        model.set_params(guarantees=[KAnonymity(k=cost.k)])
+        scores = [clone(model).fit(rows[a], Y[a]).score(rows[b], Y[b]) for a, b in parts]
+        assert (cost.low, cost.high) == (min(scores), max(scores))
+
+
+def test_a_guide_is_trained_once_for_every_k_of_a_part():
+    class Guide(LogisticRegression):  # type: ignore[misc] # scikit-learn ships no types
+        trained = 0
+
+        def fit(self, rows, labels, sample_weight=None):
+            type(self).trained += 1
+            return super().fit(rows, labels, sample_weight)
+
+    counts = []
+    for ks in ([10], [10, 20, 30]):
+        Guide.trained = 0
+        accuracy_by_k(of(Guide(), guide="cross-fitted"), X, Y, ks=ks, folds=2)
+        counts.append(Guide.trained)
+    raw, folds, retrained, parts = 1, 3, 1, 2
+    assert counts == [parts * (raw + folds + n_ks * retrained) for n_ks in (1, 3)]
+
+
 def test_without_anonymization_a_model_that_remembers_gains_nothing():
     noise = RNG.integers(0, 2, 240)
     found = accuracy_by_k(of(DecisionTreeClassifier(random_state=0)), X, noise, ks=[2])

@@ -13,10 +13,12 @@ from halfmask._errors import GuaranteeNotMetError, ParameterError
 from halfmask._progress import silent
 from halfmask._validation import integer_at_least
 from halfmask.anonymize._given_rows import collected
+from halfmask.anonymize.training._anonymizing import names_of
+from halfmask.anonymize.training._checked import checked, flat
 from halfmask.anonymize.training._encoding import Encoding, as_table
 from halfmask.anonymize.training._estimator import AnonymizedEstimator
 from halfmask.anonymize.training._fitting import asking, fitted
-from halfmask.anonymize.training._guidance import Guidance
+from halfmask.anonymize.training._guidance import Guidance, guidance
 from halfmask.anonymize.training._guides import is_several
 from halfmask.anonymize.training._rows import taken
 from halfmask.guarantees import KAnonymity
@@ -186,10 +188,11 @@ def accuracy_by_k(
             _guide_of(estimator.guide, train, len(labels)),
         )
         raw.append(part.raw(estimator))
+        guide = part.guidance(estimator)
         for k, scores in tried.items():
             progress(f"k={k}, part {number + 1} of {len(parts)}")
             try:
-                scores.append(part.score(estimator, k))
+                scores.append(part.score(estimator, k, guide))
             except GuaranteeNotMetError as missed:
                 why[k] = missed.what
     return AccuracyByK(
@@ -233,7 +236,23 @@ class _Part:
         with asking(plain, "score", held):
             return float(plain.score(held, self.held_labels))
 
-    def score(self, estimator: AnonymizedEstimator, k: int) -> float:
+    def guidance(self, estimator: AnonymizedEstimator) -> Guidance:
+        """Return what leads the classes of every k."""
+        labels = flat(self.labels)
+        table = checked(estimator, self.rows, labels)
+        encoding = Encoding(estimator.encoder, names_of(estimator.quasi_identifiers, table.columns))
+        encoding.fit(self.rows)
+        return guidance(
+            self.guide,
+            estimator.estimator,
+            encoding.encode(self.rows),
+            labels,
+            recoded=encoding.depends_,
+            folds=estimator.folds,
+            seed=estimator.seed,
+        )
+
+    def score(self, estimator: AnonymizedEstimator, k: int, guide: Guidance) -> float:
         """Return the score that k leaves.
 
         Raises
@@ -244,5 +263,5 @@ class _Part:
         others = [each for each in estimator.guarantees if not isinstance(each, KAnonymity)]
         if len(self.labels) < k:
             raise GuaranteeNotMetError(f"A part has {len(self.labels)} rows.")
-        model = clone(estimator).set_params(guarantees=[KAnonymity(k=k), *others], guide=self.guide)
+        model = clone(estimator).set_params(guarantees=[KAnonymity(k=k), *others], guide=guide)
         return float(model.fit(self.rows, self.labels).score(self.held, self.held_labels))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from halfmask.anonymize.training._fitting import fitted
 from halfmask.anonymize.training._guides import cross_fits, guide_values, is_several, predicted
+from halfmask.anonymize.training._remembered import Remembered
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,6 +34,8 @@ class Guidance:
         guide can't be asked: predictions that were given, labels.
     crossed
         Whether nothing that was asked about a row had learned from it.
+    remembered
+        What fits that share the guidance find of rows as they are, once for all of them.
 
     Notes
     -----
@@ -45,6 +48,7 @@ class Guidance:
     said: NDArray[np.float64]
     alone: NDArray[np.float64] | None = None
     crossed: bool = False
+    remembered: Remembered = field(default_factory=Remembered, repr=False, compare=False)
 
     def of(self, places: NDArray[np.int64]) -> Guidance:
         """Return what it says of some of the rows."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from hashlib import blake2b
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -316,21 +317,22 @@ def _tells(classes: Classes) -> bool:
     """Return whether a model that isn't protected tells much of rows."""
     if _halves(classes) is None:
         return False
-    return known_as_they_are(classes.judge, pairs=_pairs(classes)).by_heart > QUIET
+    judge = classes.judge
+    find = partial(known_as_they_are, judge, pairs=_pairs(classes))
+    return judge.remembered.once("known as they are", judge, find).by_heart > QUIET
 
 
 def _exchanged(lessons: list[Lesson]) -> Iterator[Lesson]:
     """Yield lessons with labels exchanged within classes, where rows can be told apart in one."""
-    guides: dict[bytes, NDArray[np.float64] | None] = {}
     for each in lessons:
-        rows, labels, halves = each.classes.rows, each.labels, _halves(each.classes)
+        judge, rows, labels = each.classes.judge, each.classes.rows, each.labels
+        halves = _halves(each.classes)
         others = exchanged(labels, rows.classes, rows.guide)
         if halves is None or np.array_equal(others, labels):
             continue
-        kept = each.classes.kept.tobytes()  # all that the judges of partitions differ by
-        if kept not in guides:
-            guides[kept] = guides_of_parts(each.classes.judge, halves)
-        guide = guides[kept]
+        guide = judge.remembered.once(
+            "guides of halves", judge, partial(guides_of_parts, judge, halves)
+        )
         if guide is None:
             continue
         of_halves = labels.copy()

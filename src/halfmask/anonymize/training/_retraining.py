@@ -104,6 +104,7 @@ class Classes:
             depends=depends,
             guarantees=anonymizer.guarantees,
             seed=seed,
+            remembered=guidance.remembered,
         )
         return cls(name=led.name, anonymizer=anonymizer, rows=rows, judge=judge, led=led, kept=kept)
 

@@ -11,6 +11,7 @@ from sklearn.base import is_classifier
 from halfmask.anonymize.training._fitting import asking, fitted
 from halfmask.anonymize.training._parts import label_counts, parts_of
 from halfmask.anonymize.training._recount import count_again
+from halfmask.anonymize.training._remembered import Remembered
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -100,6 +101,8 @@ class Judge:
         What is counted again in all that a model is given that may leave.
     seed
         What the halves are drawn from.
+    remembered
+        What was found of the rows as they are.
     """
 
     estimator: Any
@@ -108,6 +111,7 @@ class Judge:
     depends: NDArray[np.bool_] = field(repr=False)
     guarantees: Sequence[Guarantee]
     seed: int
+    remembered: Remembered = field(default_factory=Remembered, repr=False, compare=False)
 
     def written(
         self, points: NDArray[np.float64], classes: NDArray[np.int64]

@@ -24,6 +24,8 @@ def test_only_the_kind_of_an_error_is_told(kind):
         raise kind(CANARY)
     told = f"It failed on 3 rows ({kind.__name__}).\n\nHint: Look there."
     assert str(caught.value) == told
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
     shown = traceback.format_exception(caught.value)
     assert CANARY not in "".join(shown)
 

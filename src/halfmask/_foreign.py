@@ -52,4 +52,8 @@ def foreign(
     except (HalfmaskError, MemoryError):
         raise
     except failures as error:
-        raise DataError(f"{failed} ({type(error).__name__}).", hint=hint) from None
+        told = DataError(f"{failed} ({type(error).__name__}).", hint=hint)
+        try:
+            raise told from None
+        finally:
+            told.__context__ = None  # `from None` only hides it

@@ -104,6 +104,23 @@ def test_a_lazy_frame_comes_out_lazy():
     assert written.collect().equals(anonymizer.fit_transform(people()))
 
 
+def test_a_lazy_frame_is_read_once_whose_rows_come_in_another_order_each_time():
+    reads = []
+
+    def turned(frame):
+        reads.append(frame.height)
+        return frame if len(reads) % 2 else frame.reverse()
+
+    lazy = people().lazy().map_batches(turned)
+    guarantees = [KAnonymity(k=7), DistinctLDiversity(l=2, column="ill")]
+
+    written = Anonymizer(guarantees=guarantees).fit_transform(lazy).collect()
+
+    assert len(reads) == 1
+    expected = Anonymizer(guarantees=guarantees).fit_transform(people())
+    assert written.equals(expected)
+
+
 def test_all_libraries_are_anonymized_alike():
     written = [
         Anonymizer(guarantees=[KAnonymity(k=5)], recoding=Ranges()).fit_transform(to(people()))

@@ -55,7 +55,7 @@ def test_there_must_be_as_many_rows_as_are_needed(given):
 
 def test_complex_numbers_are_refused_and_what_is_both_or_neither():
     with pytest.raises(ParameterError, match="Complex data not supported"):
-        columns_of_array(np.zeros((2, 1), dtype=complex))
+        read(BaseEstimator(), np.zeros((2, 1), dtype=complex), reset=True)
     with pytest.raises(TypeError, match=r"Column 'x0'.*both, or neither") as caught:
         columns_of_array(np.array([["xqcanary"], [3]], dtype=object))
     assert "xqcanary" not in str(caught.value)

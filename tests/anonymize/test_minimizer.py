@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
@@ -315,6 +315,11 @@ def test_what_is_not_needed_need_not_be_collected(library):
         minimizer.transform(turn(people(50).drop("age")))
 
 
+def test_a_lazy_frame_need_not_have_what_is_not_needed():
+    minimizer, less = minimized().fit(people()), people(50, seed=1).drop("shoe")
+    assert minimizer.transform(less.lazy()).equals(minimizer.transform(less))
+
+
 def test_arrays_of_objects():
     rng = np.random.default_rng(0)
     rows = np.empty((2000, 2), dtype=object)
@@ -537,3 +542,13 @@ def test_the_same_seed_gives_the_same_result_and_asks_few_questions():
 
     assert one.generalizations_.to_dict() == two.generalizations_.to_dict()
     assert one.estimator.rows < 40 * 3000
+
+
+def test_a_regression_that_answers_texts_quotes_none():
+    class Wordy(RegressorMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn ships no types
+        def predict(self, rows):
+            return np.array(["xqcanary"] * len(rows))
+
+    with pytest.raises(DataError, match=r"gave no numbers \(ValueError\)") as caught:
+        Minimizer(Wordy(), target_accuracy=0.9, seed=0).fit(np.arange(400.0).reshape(200, 2))
+    assert "xqcanary" not in str(caught.value)

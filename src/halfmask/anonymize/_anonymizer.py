@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from halfmask._errors import ColumnNotFoundError, ParameterError, SchemaError
 from halfmask._validation import fraction, one_of
 from halfmask.anonymize._columns import named
-from halfmask.anonymize._given_rows import as_array, is_frame, read
+from halfmask.anonymize._given_rows import as_array, collected, is_frame, read
 from halfmask.anonymize._method import as_guides
 from halfmask.anonymize._mondrian import Mondrian
 from halfmask.anonymize._protection import Protection
@@ -170,8 +170,9 @@ class Anonymizer(
 
     def fit_transform(self, X: Any, y: ArrayLike | None = None, **_: object) -> Any:  # noqa: ANN401
         """Find the classes of the rows and return the rows as their classes' values."""
-        self.fit(X, y)
-        return self._written(X, self._table(X, reset=False), self.cells_)
+        rows = collected(X)  # once: read again they may come in another order
+        self.fit(rows, y)
+        return self._written(X, self._table(rows, reset=False), self.cells_)
 
     def transform(self, X: Any) -> Any:  # noqa: ANN401 # any table
         """Return rows as the values of the fitted classes that they fall into.

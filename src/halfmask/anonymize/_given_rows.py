@@ -10,6 +10,7 @@ from sklearn.utils.validation import validate_data
 
 from halfmask._errors import ParameterError
 from halfmask.data import to_polars
+from halfmask.data._arrays import table_like
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,7 +40,13 @@ def read(estimator: Any, X: Any, *, reset: bool, least: int = 1) -> tuple[Any, p
     Raises
     ------
     ParameterError
-        If there are fewer rows, or they hold complex numbers.
+        If there are fewer rows, no table, or complex numbers.
+    DataError, SchemaError
+        If a frame can't be turned into a table.
+    ValueError
+        By scikit-learn: if an array has fewer rows, or either has other columns than the fit.
+    TypeError
+        If a column of objects holds neither numbers nor texts only.
     """
     X = collected(X)
     if is_frame(X):
@@ -47,10 +54,10 @@ def read(estimator: Any, X: Any, *, reset: bool, least: int = 1) -> tuple[Any, p
         table = to_polars(X)
         if table.height < least:
             raise ParameterError(f"Found {table.height} rows. At least {least} are required.")
-        return X, table.with_columns(pl.selectors.float().fill_nan(None))
+        return X, table
     array = validate_data(
         estimator,
-        X,
+        table_like(X),
         reset=reset,
         dtype=None,
         ensure_all_finite="allow-nan",
@@ -64,11 +71,9 @@ def columns_of_array(array: NDArray[Any]) -> pl.DataFrame:
 
     Raises
     ------
-    ParameterError
-        If they are complex numbers.
+    TypeError
+        If a column of objects holds neither numbers nor texts only.
     """
-    if array.dtype.kind in "cV":
-        raise ParameterError("Complex data not supported.")
     columns = [_series(f"x{j}", array[:, j]) for j in range(array.shape[1])]
     return pl.DataFrame(columns).with_columns(pl.selectors.float().fill_nan(None))
 

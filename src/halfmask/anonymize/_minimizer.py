@@ -18,7 +18,7 @@ from halfmask._validation import integer_at_least, number_between, one_of
 from halfmask.anonymize._coding import Coding, code_column
 from halfmask.anonymize._columns import named
 from halfmask.anonymize._generalizations import Generalizations
-from halfmask.anonymize._given_rows import as_array, is_frame, read
+from halfmask.anonymize._given_rows import as_array, collected, is_frame, read
 from halfmask.anonymize._minimizer_answers import explain, sentence
 from halfmask.anonymize._minimizer_cache import Keys, Remembered
 from halfmask.anonymize._minimizer_feature import Feature
@@ -243,7 +243,7 @@ class Minimizer(
             ``unseen`` is ``"error"``.
         """
         check_is_fitted(self)
-        X, table = read(self, self._completed(X), reset=False)
+        X, table = read(self, self._completed(collected(X)), reset=False)
         written: dict[int, Any] = {}
         for j, target in self._targets.items():
             coding = self._codings[j]

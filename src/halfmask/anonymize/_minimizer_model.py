@@ -10,6 +10,7 @@ import polars as pl
 
 from halfmask._errors import DataError
 from halfmask._foreign import foreign
+from halfmask.anonymize._given_rows import as_array
 from halfmask.data import like, to_polars
 
 if TYPE_CHECKING:
@@ -141,8 +142,7 @@ class Asked:
         call = getattr(self.model, "predict", self.model)
         hint = "Call its predict on such rows yourself to see why."
         with foreign(f"The model failed on {len(rows)} rows", hint=hint):
-            answers = call(rows)
-        answers = np.asarray(answers.to_numpy() if hasattr(answers, "to_numpy") else answers)
+            answers = as_array(call(rows))
         if answers.ndim > 1:
             _without_nan(answers)
             if answers.shape[1:] == (1,):
@@ -158,7 +158,10 @@ class Asked:
         _without_nan(answers)
         if self.regression is None:
             self.regression = is_regression(self.model, answers)
-        return answers.astype(np.float64) if self.regression else self.coded(answers)
+        if not self.regression:
+            return self.coded(answers)
+        with foreign("The model is a regression, and gave no numbers"):
+            return answers.astype(np.float64)
 
     def regarded(self, truth: NDArray[Any]) -> NDArray[np.float64]:
         """Return true answers as the model's own are coded.

@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from halfmask._errors import ParameterError
+from halfmask.data._arrays import table_like
 from halfmask.hashing._fitting import fitted, plan_of_schema
 from halfmask.hashing._plan import HashPlan
 from halfmask.hashing._settings import Settings
@@ -291,9 +292,8 @@ class KeyedHasher(
             if not table.num_rows:
                 raise ParameterError("Found 0 rows. At least 1 is required.")
             return table
+        X = table_like(X)
         array = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite=False)
-        if array.dtype.kind in "cV":
-            raise ParameterError("Complex data not supported.")
         return arrow_of(np.asarray(array))
 
     def __sklearn_tags__(self) -> Any:  # noqa: ANN401 # scikit-learn ships no types

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import DataConversionWarning
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 from sklearn.tree import DecisionTreeClassifier
@@ -171,10 +173,24 @@ def test_bad_settings_are_refused(change, message):
         accuracy_by_k(of(), X, Y, **{"ks": [5]} | change)
 
 
-@pytest.mark.parametrize("labels", [Y[:5], np.r_[Y, Y], Y[:, None]])
+@pytest.mark.parametrize("labels", [Y[:5], np.r_[Y, Y], np.c_[Y, Y]])
 def test_labels_of_other_rows_are_refused(labels):
     with pytest.raises(ParameterError, match="as many rows"):
         accuracy_by_k(of(), X, labels, ks=[5])
+
+
+def test_labels_are_taken_as_a_fit_takes_them():
+    expected = accuracy_by_k(of(), X, Y, ks=[10])
+    nullable = pd.Series(Y, dtype="Int64")
+    assert accuracy_by_k(of(), X, nullable, ks=[10]) == expected
+    with pytest.warns(DataConversionWarning):
+        assert accuracy_by_k(of(), X, Y[:, None], ks=[10]) == expected
+
+
+def test_no_guide_is_trained_for_a_k_that_no_part_has_rows_for():
+    rare = np.r_[np.zeros(238, dtype=int), 1, 1]  # each part lacks a second row of the label
+    found = accuracy_by_k(of(guide="cross-fitted"), X, rare, ks=[500], folds=2)
+    assert found.impossible == (500,)
 
 
 def test_why_a_k_is_impossible_is_told():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import traceback
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -115,3 +117,66 @@ def test_preprocessing_by_name_belongs_into_the_encoder():
     inside = of(make_pipeline(encoder, LogisticRegression()))
     assert "encoder=" in told(lambda: inside.fit(frame, LABELS))
     assert of(LogisticRegression(), encoder=encoder).fit(frame, LABELS).score(frame, LABELS) > 0.7
+
+
+class Turning:
+    """Answers so many times, then fails and quotes a cell; each model counts for all."""
+
+    answers = 0
+
+    def _turned(self):
+        type(self).answers -= 1
+        if type(self).answers < 0:
+            raise ValueError(CANARY)
+
+
+class TurningTree(Turning, DecisionTreeClassifier):  # type: ignore[misc] # scikit-learn's
+    def predict(self, rows, check_input=True):  # noqa: FBT002 # the same
+        self._turned()
+        return super().predict(rows, check_input)
+
+    def predict_proba(self, rows, check_input=True):  # noqa: FBT002 # the same
+        self._turned()
+        return super().predict_proba(rows, check_input)
+
+
+class TurningLine(Turning, LogisticRegression):  # type: ignore[misc] # scikit-learn's
+    def predict(self, rows):
+        self._turned()
+        return super().predict(rows)
+
+    def predict_proba(self, rows):
+        self._turned()
+        return super().predict_proba(rows)
+
+
+@pytest.mark.parametrize("kind", [TurningTree, TurningLine])
+@pytest.mark.parametrize("representative", ["chosen", "centroid"])
+@pytest.mark.parametrize("guide", ["cross-fitted", "fitted", "labels"])
+def test_a_model_that_fails_at_any_answer_quotes_nothing(kind, representative, guide):
+    kind.answers = 10**6
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(120, 3))
+    labels = (rows[:, 0] + rng.normal(size=120) > 0).astype(int)
+
+    def fit():
+        made = AnonymizedEstimator(
+            kind(),
+            guarantees=[hm.KAnonymity(k=5)],
+            quasi_identifiers=[0, 1],
+            guide=guide,
+            representative=representative,
+        )
+        return made.fit(rows, labels)
+
+    fit()
+    needed = 10**6 - kind.answers
+    told, turns = [], np.unique(np.linspace(0, needed - 1, 8).astype(int))
+    for turn in turns.tolist():
+        kind.answers = turn
+        try:
+            fit()  # a guide of halves that fails isn't needed
+        except DataError as error:
+            told.append("".join(traceback.format_exception(error)))
+    assert len(told) > len(turns) / 2
+    assert all("ValueError" in each and CANARY not in each for each in told)

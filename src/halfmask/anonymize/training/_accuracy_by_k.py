@@ -13,13 +13,13 @@ from halfmask._errors import GuaranteeNotMetError, ParameterError
 from halfmask._progress import silent
 from halfmask._validation import integer_at_least
 from halfmask.anonymize._given_rows import collected
-from halfmask.anonymize.training._anonymizing import names_of
-from halfmask.anonymize.training._checked import checked, flat
+from halfmask.anonymize.training._checked import flat
 from halfmask.anonymize.training._encoding import Encoding, as_table
 from halfmask.anonymize.training._estimator import AnonymizedEstimator
 from halfmask.anonymize.training._fitting import asking, fitted
-from halfmask.anonymize.training._guidance import Guidance, guidance
+from halfmask.anonymize.training._guidance import Guidance
 from halfmask.anonymize.training._guides import is_several
+from halfmask.anonymize.training._prepared import prepared
 from halfmask.anonymize.training._rows import taken
 from halfmask.guarantees import KAnonymity
 
@@ -153,20 +153,8 @@ def accuracy_by_k(
     >>> found.largest_k(at_least=0.8)
     50
     """
-    if not isinstance(estimator, AnonymizedEstimator):
-        raise ParameterError(
-            "The 'estimator' parameter of accuracy_by_k must be an AnonymizedEstimator. "
-            f"Got a {type(estimator).__name__} instead.",
-            hint="Preprocessing belongs into its encoder=.",
-        )
-    integer_at_least(2, owner="accuracy_by_k", folds=folds)
-    if isinstance(ks, int) or not list(ks):
-        raise ParameterError(
-            "The 'ks' parameter of accuracy_by_k must be a list of k of one or more."
-        )
-    for k in ks:
-        integer_at_least(1, owner="accuracy_by_k", k=k)
-    X, labels = collected(X), np.asarray(y)
+    _can_be_measured(estimator, ks, folds)
+    X, labels = collected(X), flat(y)
     table = as_table(X)
     if labels.shape != (table.height,):
         raise ParameterError(
@@ -188,7 +176,7 @@ def accuracy_by_k(
             _guide_of(estimator.guide, train, len(labels)),
         )
         raw.append(part.raw(estimator))
-        guide = part.guidance(estimator)
+        guide = part.guidance(estimator) if min(tried) <= len(train) else None
         for k, scores in tried.items():
             progress(f"k={k}, part {number + 1} of {len(parts)}")
             try:
@@ -205,6 +193,22 @@ def accuracy_by_k(
         impossible=tuple(sorted(why)),
         why=why,
     )
+
+
+def _can_be_measured(estimator: object, ks: Sequence[int], folds: int) -> None:
+    if not isinstance(estimator, AnonymizedEstimator):
+        raise ParameterError(
+            "The 'estimator' parameter of accuracy_by_k must be an AnonymizedEstimator. "
+            f"Got a {type(estimator).__name__} instead.",
+            hint="Preprocessing belongs into its encoder=.",
+        )
+    integer_at_least(2, owner="accuracy_by_k", folds=folds)
+    if isinstance(ks, int) or not list(ks):
+        raise ParameterError(
+            "The 'ks' parameter of accuracy_by_k must be a list of k of one or more."
+        )
+    for k in ks:
+        integer_at_least(1, owner="accuracy_by_k", k=k)
 
 
 def _guide_of(guide: Any, places: NDArray[np.int64], n_rows: int) -> Any:  # noqa: ANN401 # many kinds
@@ -238,21 +242,9 @@ class _Part:
 
     def guidance(self, estimator: AnonymizedEstimator) -> Guidance:
         """Return what leads the classes of every k."""
-        labels = flat(self.labels)
-        table = checked(estimator, self.rows, labels)
-        encoding = Encoding(estimator.encoder, names_of(estimator.quasi_identifiers, table.columns))
-        encoding.fit(self.rows)
-        return guidance(
-            self.guide,
-            estimator.estimator,
-            encoding.encode(self.rows),
-            labels,
-            recoded=encoding.depends_,
-            folds=estimator.folds,
-            seed=estimator.seed,
-        )
+        return prepared(estimator, self.rows, self.labels, guide=self.guide).guidance
 
-    def score(self, estimator: AnonymizedEstimator, k: int, guide: Guidance) -> float:
+    def score(self, estimator: AnonymizedEstimator, k: int, guide: Guidance | None) -> float:
         """Return the score that k leaves.
 
         Raises

@@ -16,17 +16,16 @@ from halfmask.anonymize.training._anonymizing import (
     Anonymizing,
     judged,
     labels_column,
-    names_of,
     numbers_are_there,
 )
 from halfmask.anonymize.training._answering import Answering
-from halfmask.anonymize.training._checked import checked, flat
+from halfmask.anonymize.training._checked import flat
 from halfmask.anonymize.training._discreet import Discreet
-from halfmask.anonymize.training._encoding import Encoding, as_table, columns_match
-from halfmask.anonymize.training._guidance import guidance
+from halfmask.anonymize.training._encoding import as_table, columns_match
 from halfmask.anonymize.training._guides import of_labels
 from halfmask.anonymize.training._in_steps import retrain_in_steps
 from halfmask.anonymize.training._partitions import partitions
+from halfmask.anonymize.training._prepared import prepared
 from halfmask.anonymize.training._recount import judge_again
 from halfmask.anonymize.training._representatives import CHOSEN, representative_named
 from halfmask.anonymize.training._retraining import Classes, Retrained, retrain
@@ -229,23 +228,12 @@ class AnonymizedEstimator(
         """
         self.__dict__.pop("model_", None)  # a fit that fails must not leave half of an older one
         X, labels = collected(X), flat(y)
-        table = checked(self, X, labels)
-        self.n_features_in_ = table.width
+        ready = prepared(self, X, labels, guide=self.guide)
+        table, names, encoded, led_by = ready.table, ready.names, ready.encoded, ready.guidance
+        self.n_features_in_, self.encoder_ = table.width, ready.encoding
         self.__dict__.pop("feature_names_in_", None)
         if all(isinstance(name, str) for name in getattr(X, "columns", [0])):
             self.feature_names_in_ = np.array(table.columns, dtype=object)
-        names = names_of(self.quasi_identifiers, table.columns)
-        self.encoder_ = Encoding(self.encoder, names).fit(X)
-        encoded = self.encoder_.encode(X)
-        led_by = guidance(
-            self.guide,
-            self.estimator,
-            encoded,
-            labels,
-            recoded=self.encoder_.depends_,
-            folds=self.folds,
-            seed=self.seed,
-        )
         several = representative_named(self.representative) == CHOSEN
         in_steps = several and answers_in_steps(self.estimator, encoded, labels, seed=self.seed)
         beside = judged(table, labels, self.label, self.guarantees)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from halfmask.anonymize.training._as_they_are import AsTheyAre
 from halfmask.anonymize.training._fitting import fitted
 from halfmask.anonymize.training._guides import cross_fits, guide_values, is_several, predicted
-from halfmask.anonymize.training._remembered import Remembered
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,7 +34,7 @@ class Guidance:
         guide can't be asked: predictions that were given, labels.
     crossed
         Whether nothing that was asked about a row had learned from it.
-    remembered
+    as_they_are
         What fits that share the guidance find of rows as they are, once for all of them.
 
     Notes
@@ -48,12 +48,12 @@ class Guidance:
     said: NDArray[np.float64]
     alone: NDArray[np.float64] | None = None
     crossed: bool = False
-    remembered: Remembered = field(default_factory=Remembered, repr=False, compare=False)
+    as_they_are: AsTheyAre = field(default_factory=AsTheyAre, repr=False, compare=False)
 
     def of(self, places: NDArray[np.int64]) -> Guidance:
         """Return what it says of some of the rows."""
         alone = None if self.alone is None else self.alone[places]
-        return replace(self, said=self.said[places], alone=alone)
+        return Guidance(said=self.said[places], alone=alone, crossed=self.crossed)
 
     def __repr__(self) -> str:
         return f"Guidance({len(self.said)} rows, alone={self.alone is not None})"

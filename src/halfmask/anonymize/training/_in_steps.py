@@ -319,7 +319,7 @@ def _tells(classes: Classes) -> bool:
         return False
     judge = classes.judge
     find = partial(known_as_they_are, judge, pairs=_pairs(classes))
-    return judge.remembered.once("known as they are", judge, find).by_heart > QUIET
+    return judge.as_they_are.once("known as they are", judge, find).by_heart > QUIET
 
 
 def _exchanged(lessons: list[Lesson]) -> Iterator[Lesson]:
@@ -330,7 +330,7 @@ def _exchanged(lessons: list[Lesson]) -> Iterator[Lesson]:
         others = exchanged(labels, rows.classes, rows.guide)
         if halves is None or np.array_equal(others, labels):
             continue
-        guide = judge.remembered.once(
+        guide = judge.as_they_are.once(
             "guides of halves", judge, partial(guides_of_parts, judge, halves)
         )
         if guide is None:

@@ -12,6 +12,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.model_selection import KFold, StratifiedKFold
 
+from halfmask.anonymize.training._fitting import asking
 from halfmask.anonymize.training._guides import cross_fitted
 
 if TYPE_CHECKING:
@@ -143,6 +144,8 @@ def known_of_parts(
         written = judge.part(points, classes, own)
         try:
             model = clone(judge.estimator).fit(written, labels[own])
+        except MemoryError:
+            raise
         except Exception:  # noqa: BLE001 # a model of others, which may want more rows of a label
             return UNKNOWN
         wrong, unsure = _asked(judge, model, other)
@@ -183,11 +186,13 @@ def _asked(
     if not is_classifier(judge.estimator) or not hasattr(model, "predict_proba"):
         losses = judge.losses(model, places)
         return losses, losses
-    said = np.asarray(model.predict_proba(judge.encoded[places]), dtype=np.float64)
+    rows, some = judge.encoded[places], slice(0, COMPARED)
+    with asking(model, "predict", rows):
+        said = np.asarray(model.predict_proba(rows), dtype=np.float64)
+        labels = np.asarray(model.predict(rows[some]))
     known, truth = np.asarray(model.classes_), judge.labels[places]
     likeliest = known[said.argmax(axis=1)]
-    some = slice(0, COMPARED)
-    if np.array_equal(model.predict(judge.encoded[places[some]]), likeliest[some]):
+    if np.array_equal(labels, likeliest[some]):
         wrong = np.not_equal(likeliest, truth).astype(np.float64)
     else:  # one with a threshold of its own
         wrong = judge.losses(model, places)
@@ -210,6 +215,8 @@ def guides_of_parts(judge: Judge, parts: list[NDArray[np.int64]]) -> NDArray[np.
             return None
         try:
             said = cross_fitted(judge.estimator, rows, labels, folds=FOLDS, seed=judge.seed)
+        except MemoryError:
+            raise
         except Exception:  # noqa: BLE001 # a model of others, which may want more rows of a label
             return None
         if found is None:

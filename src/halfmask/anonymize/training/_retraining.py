@@ -104,7 +104,7 @@ class Classes:
             depends=depends,
             guarantees=anonymizer.guarantees,
             seed=seed,
-            remembered=guidance.remembered,
+            as_they_are=guidance.as_they_are,
         )
         return cls(name=led.name, anonymizer=anonymizer, rows=rows, judge=judge, led=led, kept=kept)
 

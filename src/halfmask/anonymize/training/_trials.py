@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import is_classifier
 
+from halfmask.anonymize.training._as_they_are import AsTheyAre
 from halfmask.anonymize.training._fitting import asking, fitted
 from halfmask.anonymize.training._parts import label_counts, parts_of
 from halfmask.anonymize.training._recount import count_again
-from halfmask.anonymize.training._remembered import Remembered
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -101,7 +101,7 @@ class Judge:
         What is counted again in all that a model is given that may leave.
     seed
         What the halves are drawn from.
-    remembered
+    as_they_are
         What was found of the rows as they are.
     """
 
@@ -111,7 +111,7 @@ class Judge:
     depends: NDArray[np.bool_] = field(repr=False)
     guarantees: Sequence[Guarantee]
     seed: int
-    remembered: Remembered = field(default_factory=Remembered, repr=False, compare=False)
+    as_they_are: AsTheyAre = field(default_factory=AsTheyAre, repr=False, compare=False)
 
     def written(
         self, points: NDArray[np.float64], classes: NDArray[np.int64]

@@ -494,3 +494,31 @@ def test_a_value_that_others_columns_cant_hold_stays_out_of_errors():
     assert finding.verdict == "INVALID"
     assert finding.why_invalid.startswith("failed: Column 'secret' of some people can't hold")
     assert "canary" not in finding.why_invalid
+
+
+class Loud(DecisionTreeClassifier):  # type: ignore[misc] # scikit-learn ships no types
+    """Fails at what it is told to, and quotes a cell."""
+
+    def __init__(self, at="fit"):
+        super().__init__()
+        self.at = at
+
+    def fit(self, rows, labels, sample_weight=None):
+        if self.at == "fit":
+            raise ValueError("xqcanary")
+        return super().fit(rows, labels, sample_weight)
+
+    def predict_proba(self, *_):
+        raise ValueError("xqcanary")
+
+
+@pytest.mark.parametrize(
+    ("at", "said"), [("fit", "couldn't be trained"), ("predict", "failed to predict")]
+)
+def test_an_intruders_learner_that_fails_quotes_nothing(target_of, at, said):
+    target = target_of(DecisionTreeClassifier(random_state=0))
+    report = attack(target, attacks=[BlackBoxInference(learner=Loud(at))])
+    assert {finding.why_invalid for finding in report.findings} == {
+        f"failed: The intruder's learner {said} (ValueError)"
+    }
+    assert "xqcanary" not in repr(report.to_dict())

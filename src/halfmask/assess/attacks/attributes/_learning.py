@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from halfmask._foreign import foreign
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -34,7 +36,8 @@ class Guesser:
     def chances(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return for each row the chance of each value: (rows, values)."""
         chances = np.zeros((len(features), len(self.frequencies)))
-        chances[:, self.model.classes_] = self.model.predict_proba(features)
+        with foreign("The intruder's learner failed to predict"):
+            chances[:, self.model.classes_] = self.model.predict_proba(features)
         return (1 - DOUBT) * chances + DOUBT * self.frequencies
 
 
@@ -51,8 +54,10 @@ def taught(
     from sklearn.ensemble import RandomForestClassifier  # noqa: PLC0415 # the same
 
     model = RandomForestClassifier(min_samples_leaf=5, n_jobs=1) if learner is None else learner
-    model = clone(model)
-    if "random_state" in model.get_params():
-        model.set_params(random_state=int(rng.integers(2**31 - 1)))
     counts = np.bincount(secret, minlength=n_values) + 1.0
-    return Guesser(model=model.fit(features, secret), frequencies=counts / counts.sum())
+    with foreign("The intruder's learner couldn't be trained"):
+        model = clone(model)
+        if "random_state" in model.get_params():
+            model.set_params(random_state=int(rng.integers(2**31 - 1)))
+        model = model.fit(features, secret)
+    return Guesser(model=model, frequencies=counts / counts.sum())

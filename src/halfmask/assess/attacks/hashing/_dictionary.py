@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import polars as pl
 
+from halfmask._foreign import foreign
 from halfmask._validation import integer_at_least
 from halfmask.assess.attacks._hashing_target import HashingTarget
 from halfmask.assess.attacks.hashing._reading import (
@@ -117,8 +118,9 @@ class _Guessed:
     def __init__(self, rehash: Rehash, secret: Secret, tried: dict[str, list[str]]) -> None:
         longest = max(map(len, tried.values()))
         padded = {name: (words * longest)[:longest] for name, words in tried.items() if words}
-        buckets = rehash(secret, pl.DataFrame(padded))
-        self._buckets = dict(zip(padded, buckets.T, strict=True))
+        with foreign("The way to hash anew failed on candidates"):
+            buckets = rehash(secret, pl.DataFrame(padded))
+            self._buckets = dict(zip(padded, buckets.T, strict=True))
         self._tried = tried
 
     def __call__(self, name: str, values: list[str]) -> NDArray[np.uint32]:

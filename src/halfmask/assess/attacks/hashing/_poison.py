@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halfmask._errors import HalfmaskError
+from halfmask._foreign import foreign
 from halfmask.assess.attacks._arms import Resampled
 from halfmask.assess.attacks.hashing._picking import labels_of
 
@@ -38,13 +39,16 @@ class Trained:
 
 def trained(target: TrainerTarget, stream: list[tuple[str, HashedRows]]) -> Trained:
     """Train on a stream; a batch that the trainer refuses is lost to its client alone."""
-    trainer, refused = target.make(), 0
-    for client, rows in stream:
-        try:
-            trainer.learn(rows, client=client)
-        except HalfmaskError:
-            refused += 1
-    told = np.asarray(trainer.predict(target.holdout), dtype=np.float64)
+    refused = 0
+    # around the whole stream: a crash is no refusal
+    with foreign("The trainer failed"):
+        trainer = target.make()
+        for client, rows in stream:
+            try:
+                trainer.learn(rows, client=client)
+            except HalfmaskError:
+                refused += 1
+        told = np.asarray(trainer.predict(target.holdout), dtype=np.float64)
     right = (told.reshape(len(target.holdout)) >= 0.5) == (labels_of(target.holdout) == 1)
     return Trained(right=right, refused=refused)
 

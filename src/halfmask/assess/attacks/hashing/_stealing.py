@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from halfmask._errors import ParameterError
+from halfmask._foreign import foreign
 from halfmask._validation import integer_at_least
 from halfmask.assess.attacks._arms import Counted
 from halfmask.assess.attacks._outcome import Outcome
@@ -66,9 +67,10 @@ class ModelStealing:
         """Ask, train a copy, and return how often it agrees with the model."""
         if target.public is None:
             raise ParameterError("This attack needs public rows.")
-        trainer = target.make()
-        for client, rows in target.stream:
-            trainer.learn(rows, client=client)
+        with foreign("The trainer failed to learn"):
+            trainer = target.make()
+            for client, rows in target.stream:
+                trainer.learn(rows, client=client)
         n = min(self.n_queries, len(target.public), target.quota or self.n_queries)
         places = np.random.default_rng(seed).choice(len(target.public), n, replace=False)
         asked = _rows(target.public, np.sort(places))
@@ -76,7 +78,9 @@ class ModelStealing:
         known, judged = matrix_of(asked, buckets), matrix_of(target.holdout, buckets)
         model = _probabilities(trainer, target.holdout) >= 0.5
         told = _probabilities(trainer, asked)
-        told = told if target.answer is None else np.asarray(target.answer(told), dtype=np.float64)
+        if target.answer is not None:
+            with foreign("The way to answer failed"):
+                told = np.asarray(target.answer(told), dtype=np.float64)
         copied = _copied(known, told, judged, seed) >= 0.5
         public = _copied(known, labels_of(asked).astype(np.float64), judged, seed) >= 0.5
         return (
@@ -102,7 +106,8 @@ def _rows(rows: HashedRows, places: NDArray[np.int64]) -> HashedRows:
 
 
 def _probabilities(trainer: Trainer, rows: HashedRows) -> NDArray[np.float64]:
-    return np.asarray(trainer.predict(rows), dtype=np.float64).reshape(len(rows))
+    with foreign("The trainer failed to predict"):
+        return np.asarray(trainer.predict(rows), dtype=np.float64).reshape(len(rows))
 
 
 def _copied(

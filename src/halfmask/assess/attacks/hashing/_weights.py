@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from halfmask._errors import DataError, ParameterError
+from halfmask._foreign import foreign
 from halfmask._validation import integer_at_least
 from halfmask.assess.attacks._arms import Certain
 from halfmask.assess.attacks._hashing_target import HashingTarget
@@ -71,7 +72,8 @@ class WeightReading:
         """Train both models, and return how many values are found in the owner's weights."""
         if target.train is None or target.labels is None:
             raise ParameterError("This attack needs a way to train, and labels.")
-        weights = np.asarray(target.train(target.buckets, target.labels), dtype=np.float64)
+        with foreign("The owner's model couldn't be trained"):
+            weights = np.asarray(target.train(target.buckets, target.labels), dtype=np.float64)
         if weights.shape != (1 << target.bits,):
             raise DataError("The weights of a model must be one for each bucket.")
         held = np.flatnonzero(weights)
@@ -109,7 +111,8 @@ class WeightReading:
         if len(names) > 1 << target.bits:
             raise DataError("The population has more values than there are buckets.")
         own = np.column_stack(codes).astype(np.uint32)
-        weights = np.asarray(target.train(own, labels), dtype=np.float64)[: len(names)]
+        with foreign("The intruder's model couldn't be trained"):
+            weights = np.asarray(target.train(own, labels), dtype=np.float64)[: len(names)]
         there = {name: set(target.original[name].unique().to_list()) for name in population.columns}
         order = np.argsort(-np.abs(weights), kind="stable")
         kept = [i for i in order.tolist() if names[i][1] in there[names[i][0]]][: self.values]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias
 import numpy as np
 
 from halfmask._errors import ParameterError
+from halfmask._foreign import foreign
 from halfmask._validation import number_between
 from halfmask.assess.attacks._arms import Certain
 from halfmask.assess.attacks._outcome import Outcome
@@ -121,9 +122,10 @@ def _random(rows: HashedRows, n: int, rng: np.random.Generator) -> _Recipe:
 
 def _surest(target: TrainerTarget, rows: HashedRows, n: int) -> _Recipe:
     """Return the rows whose label a model of the intruder's own is surest of, flipped."""
-    own = target.make()
-    own.learn(rows, client="public")
-    told = np.asarray(own.predict(rows), dtype=np.float64).reshape(len(rows))
+    with foreign("The trainer failed"):
+        own = target.make()
+        own.learn(rows, client="public")
+        told = np.asarray(own.predict(rows), dtype=np.float64).reshape(len(rows))
     labels = labels_of(rows)
     order = np.argsort(np.abs(told - labels), kind="stable")
     places = np.resize(order[: max(1, min(n, len(rows) // 2))], n)

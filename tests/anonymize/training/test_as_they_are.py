@@ -1,19 +1,24 @@
-"""Remembered: what depends on rows as they are is found once, and never for what differs."""
+"""As they are: what depends on rows as they are is found once, and never for what differs."""
 
 from __future__ import annotations
 
+import copy
+import pickle
+import sys
 from dataclasses import replace
+from types import ModuleType
 
 import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import halfmask as hm
 from halfmask.anonymize.training import AnonymizedEstimator, guidance
-from halfmask.anonymize.training._remembered import Remembered
+from halfmask.anonymize.training._as_they_are import AsTheyAre
 from halfmask.anonymize.training._trials import Judge
 
 RNG = np.random.default_rng(0)
@@ -46,17 +51,17 @@ class Counted:
 
 
 def test_what_is_asked_again_is_found_once():
-    remembered, find = Remembered(), Counted()
+    remembered, find = AsTheyAre(), Counted()
     assert [remembered.once("it", judge(), find) for _ in range(3)] == [1, 1, 1]
     alike = judge(
         estimator=DecisionTreeClassifier(max_depth=3), encoded=ROWS.copy(), labels=LABELS.copy()
     )
     assert remembered.once("it", alike, find) == 1
-    assert Remembered().once("it", judge(), find) == 2
+    assert AsTheyAre().once("it", judge(), find) == 2
 
 
 def test_nothing_that_was_found_is_remembered_too():
-    remembered, found = Remembered(), []
+    remembered, found = AsTheyAre(), []
     for _ in range(2):
         assert remembered.once("it", judge(), lambda: found.append(1)) is None
     assert found == [1]
@@ -87,21 +92,21 @@ LONG = list(range(5000))
     ],
 )
 def test_what_differs_in_anything_is_found_anew(other):
-    remembered, find = Remembered(), Counted()
+    remembered, find = AsTheyAre(), Counted()
     remembered.once("it", judge(), find)
     assert remembered.once("it", judge(**other), find) == 2
     assert remembered.once("it", judge(**other), find) == 2
 
 
 def test_another_question_is_another():
-    remembered, find = Remembered(), Counted()
+    remembered, find = AsTheyAre(), Counted()
     remembered.once("it", judge(), find)
     assert remembered.once("something else", judge(), find) == 2
 
 
 @pytest.mark.parametrize("kind", [np.array, list])
 def test_long_settings_are_told_apart_in_the_middle(kind):
-    remembered, find = Remembered(), Counted()
+    remembered, find = AsTheyAre(), Counted()
     for change in (0, 1):
         values = LONG.copy()
         values[2500] += change
@@ -112,19 +117,78 @@ def test_long_settings_are_told_apart_in_the_middle(kind):
 
 
 def test_labels_that_are_objects_are_told_by_what_they_are():
-    remembered, find = Remembered(), Counted()
+    remembered, find = AsTheyAre(), Counted()
     for labels in (OBJECTS, OBJECTS.copy(), EXCHANGED.astype(object)):
         remembered.once("it", judge(labels=labels), find)
     assert find.times == 2
 
 
-def forest(k, guide, trained):
-    class Forest(RandomForestClassifier):  # type: ignore[misc] # scikit-learn ships no types
-        def fit(self, rows, labels, sample_weight=None):
-            trained.append(len(rows))
-            return super().fit(rows, labels, sample_weight)
+class Loud(DecisionTreeClassifier):  # type: ignore[misc] # scikit-learn ships no types
+    def __getstate__(self):
+        raise RuntimeError("no state for you")
 
-    Forest.__module__, Forest.__qualname__ = "tests", "Forest"
+
+@pytest.mark.parametrize(
+    "nameless",
+    [Loud(), make_pipeline(FunctionTransformer(lambda rows: rows), DecisionTreeClassifier())],
+)
+def test_of_what_has_no_digest_nothing_is_remembered(nameless):
+    remembered, find = AsTheyAre(), Counted()
+    for _ in range(2):
+        remembered.once("it", judge(estimator=nameless), find)
+    assert find.times == 2
+
+
+def test_what_is_fitted_within_a_model_tells_it_apart():
+    remembered, find = AsTheyAre(), Counted()
+    for shift in (0.0, 1.0, 1.0):
+        scaler = FrozenEstimator(StandardScaler().fit(ROWS + shift))
+        remembered.once("it", judge(estimator=make_pipeline(scaler, Tree())), find)
+    assert find.times == 2
+
+
+def Tree():  # noqa: N802 # it stands for a class
+    return DecisionTreeClassifier(max_depth=3)
+
+
+def made_anew(depth):
+    """Return a class of the same name, as a cell of a notebook does that is run again."""
+
+    class Mine(DecisionTreeClassifier):  # type: ignore[misc] # scikit-learn ships no types
+        def fit(self, rows, labels, sample_weight=None):
+            return self.set_params(max_depth=depth).fit(rows, labels, sample_weight)
+
+    Mine.__module__, Mine.__qualname__ = "test_notebook", "Mine"
+    return Mine
+
+
+def test_a_class_that_was_defined_anew_is_another(monkeypatch):
+    remembered, find, notebook = AsTheyAre(), Counted(), ModuleType("test_notebook")
+    monkeypatch.setitem(sys.modules, "test_notebook", notebook)
+    for depth in (1, 2):
+        notebook.__dict__["Mine"] = made_anew(depth)
+        remembered.once("it", judge(estimator=notebook.Mine()), find)
+        remembered.once("it", judge(estimator=make_pipeline(notebook.Mine())), find)
+    assert find.times == 4
+
+
+def test_copies_remember_nothing():
+    remembered, find = AsTheyAre(), Counted()
+    remembered.once("it", judge(), find)
+    for other in (copy.deepcopy(remembered), pickle.loads(pickle.dumps(remembered))):  # noqa: S301 # our own bytes
+        assert other.once("it", judge(), find) > 1
+    assert find.times == 3
+
+
+class Forest(RandomForestClassifier):  # type: ignore[misc] # scikit-learn ships no types
+    trained = 0
+
+    def fit(self, rows, labels, sample_weight=None):
+        type(self).trained += 1
+        return super().fit(rows, labels, sample_weight)
+
+
+def forest(k, guide):
     return AnonymizedEstimator(
         Forest(8, random_state=0),
         guarantees=[hm.KAnonymity(k=k)],
@@ -134,17 +198,16 @@ def forest(k, guide, trained):
 
 
 def test_fits_that_share_a_guidance_train_less_and_give_the_same():
-    encoded = forest(20, "cross-fitted", []).encode(ROWS)
-    model = RandomForestClassifier(8, random_state=0)
+    encoded, model = forest(20, "cross-fitted").encode(ROWS), Forest(8, random_state=0)
     led = [
         guidance("cross-fitted", model, encoded, LABELS, recoded=RECODED, folds=3, seed=0)
         for _ in range(3)
     ]
-    shared: list[int] = []
-    alone: list[int] = []
-    together = [forest(k, led[0], shared) for k in (20, 50)]
-    apart = [forest(k, each, alone) for k, each in zip((20, 50), led[1:], strict=True)]
-    assert len(shared) < len(alone)
+    Forest.trained = 0
+    together = [forest(k, led[0]) for k in (20, 50)]
+    shared, Forest.trained = Forest.trained, 0
+    apart = [forest(k, each) for k, each in zip((20, 50), led[1:], strict=True)]
+    assert 0 < shared < Forest.trained
     for one, other in zip(together, apart, strict=True):
         assert one.trials_ == other.trials_
         assert np.array_equal(one.points_, other.points_)
@@ -157,7 +220,7 @@ def test_a_guidance_of_some_rows_remembers_nothing_of_others():
         recoded=RECODED, folds=3, seed=0,
     )  # fmt: skip
     find = Counted()
-    led.remembered.once("it", judge(), find)
+    led.as_they_are.once("it", judge(), find)
     some = led.of(np.arange(300))
     few = replace(judge(), encoded=ROWS[:300], labels=LABELS[:300])
-    assert some.remembered.once("it", few, find) == 2
+    assert some.as_they_are.once("it", few, find) == 2

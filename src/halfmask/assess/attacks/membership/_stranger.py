@@ -1,11 +1,9 @@
 """Stranger: the same people seen by a model that was trained on others.
 
 It is one model, the first of the shadow models. How well *it* happens to tell rows apart is luck
-that no interval holds: those are about which people were drawn. In 40 attacks on models that had
-seen none of the people, an error of 5 % shared among eight findings, RMIA by trained rows was
-beyond the tolerance in 37 % (true positives at 0.1 % of 2,500 non-members), and the area of Yeom's
-attack below its baseline in 17 %. So nothing is beyond doubt there with fewer trials than a measure
-needs, and what is near the tolerance should be attacked again with other seeds.
+that no interval holds: those are about which people were drawn. So nothing is beyond doubt there
+with fewer trials than a measure needs, and what is near the tolerance should be attacked again with
+other seeds. `benchmarks/quality/false_alarms.py` counts how often such luck is seen.
 """
 
 from __future__ import annotations

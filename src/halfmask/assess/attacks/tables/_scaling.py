@@ -3,8 +3,8 @@
 A predicate that is true of a share w of all people is true of exactly one of n with probability
 n w (1 - w)^(n - 1), so that success in a small control table can't be held against success in a
 large original: Giomi et al. (PoPETs 2023), section 4.1. They let the control's success grow to the
-original's size by a fitted model; how wrong a fit to few people may be is in no bound, and broke up
-to one in six releases that told nothing. Here the larger table is cut to the size of the smaller
+original's size by a fitted model; how wrong a fit to few people may be is in no bound, so that
+releases that told nothing were broken. Here the larger table is cut to the size of the smaller
 one, in expectation over all its parts, which needs no model.
 """
 

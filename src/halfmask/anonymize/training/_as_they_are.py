@@ -6,7 +6,6 @@ from hashlib import blake2b
 from inspect import isroutine
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import joblib
 import numpy as np
 
 if TYPE_CHECKING:
@@ -18,6 +17,13 @@ __all__ = ["AsTheyAre"]
 
 Found = TypeVar("Found")
 
+#: What its own words tell from all others of its kind.
+PLAIN = (bool, int, float, complex, str, bytes)
+
+
+class _CannotBeToldError(Exception):
+    """Something isn't known to be equal to something else."""
+
 
 class AsTheyAre:
     """Remembers what a judge's models say of rows as they are.
@@ -26,10 +32,10 @@ class AsTheyAre:
     -----
     It goes along with a guidance, which fits of several k may share. What was found is found again
     by all that it depends on: the rows, labels and which columns are written, by a digest; the
-    model, by a digest of its settings, and by the very classes and functions among them; the seed.
+    model, by all that it and its parts hold, and by the very classes and functions; the seed.
 
-    **Edge cases.** Of a model whose settings have no digest, such as one with a lambda, nothing is
-    remembered. Copies and pickles remember nothing.
+    **Edge cases.** Of a model that holds what can't be told from others, such as a fitted tree or a
+    generator of random numbers, nothing is remembered. Copies remember nothing.
     """
 
     def __init__(self) -> None:
@@ -37,8 +43,9 @@ class AsTheyAre:
 
     def once(self, what: str, judge: Judge, find: Callable[[], Found]) -> Found:
         """Return what is remembered of a judge's rows; the first time it is found."""
-        model = _model(judge.estimator)
-        if model is None:
+        try:
+            model = _told(judge.estimator)
+        except _CannotBeToldError:
             return find()
         key = (what, model, _rows(judge), judge.seed)
         if key not in self._found:
@@ -46,8 +53,8 @@ class AsTheyAre:
         found: Found = self._found[key]
         return found
 
-    def __reduce__(self) -> tuple[type[AsTheyAre], tuple[()]]:
-        return AsTheyAre, ()
+    def __deepcopy__(self, memo: dict[int, Any]) -> AsTheyAre:
+        return AsTheyAre()
 
 
 def _rows(judge: Judge) -> bytes:
@@ -59,12 +66,25 @@ def _rows(judge: Judge) -> bytes:
     return digest.digest()
 
 
-def _model(estimator: Any) -> Hashable | None:  # noqa: ANN401 # scikit-learn ships no types
-    """Return what tells a model from others; ``None`` where nothing does."""
-    try:
-        digest = joblib.hash(estimator)  # knows a class or a function by its name only
-        settings = estimator.get_params(deep=True).values()
-    except Exception:  # noqa: BLE001 # settings of others, which may be anything
-        return None
-    functions = tuple(value for value in settings if isroutine(value))
-    return digest, type(estimator), tuple(map(type, settings)), functions
+def _told(value: Any) -> Hashable:  # noqa: ANN401 # whatever a model holds
+    """Return what tells a model, or what it holds, from all others; equal only if that is equal.
+
+    Raises
+    ------
+    _CannotBeToldError
+        If it is of a kind of which that isn't known.
+    """
+    if value is None or isinstance(value, type) or isroutine(value):
+        return value
+    kind = type(value)
+    if kind in PLAIN:
+        return kind, repr(value)
+    if kind in (list, tuple):
+        return kind, tuple(map(_told, value))
+    if kind is dict:
+        return kind, tuple((_told(name), _told(held)) for name, held in value.items())
+    if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "biufSU":
+        return kind, value.dtype.str, value.shape, value.tobytes()
+    if hasattr(value, "get_params") and hasattr(value, "__dict__"):
+        return kind, _told(vars(value))
+    raise _CannotBeToldError

@@ -31,9 +31,9 @@ def _measured(scene: Scene, method: str, k: int) -> dict[str, Any]:
             "train": accuracy(scene.raw, scene.train, scene.split.y_train),
         }
     if method.startswith("dp "):
-        said = private_probabilities(scene, method, [scene.train, scene.test])
-        pairs = zip(("train", "test"), said, (scene.split.y_train, y_test), strict=True)
-        return {name: float((p.argmax(axis=1) == y).mean()) for name, p, y in pairs}
+        train, _, test = private_probabilities(scene, method)
+        pairs = {"train": (train, scene.split.y_train), "test": (test, y_test)}
+        return {name: float((p.argmax(axis=1) == y).mean()) for name, (p, y) in pairs.items()}
     task = scene.task(k)
     start = time.perf_counter()
     done = METHODS[method](task)

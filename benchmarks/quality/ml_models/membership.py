@@ -141,7 +141,7 @@ def _target(
     if method == RAW:
         return raw, people[:n]
     if method.startswith("dp "):
-        said = private_probabilities(scene, method, [people[:, :-1]])[0]
+        said = np.vstack(private_probabilities(scene, method))
         model = Elsewhere(np.arange(said.shape[1]), said)
         return replace(raw, model=model, train=None), people[:n]
     written, own = _protected(scene, scene.task(k), method)

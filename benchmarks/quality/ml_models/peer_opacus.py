@@ -21,16 +21,27 @@ CLIP = 1.0
 STEP = 0.005
 
 
+class Rows(TensorDataset):
+    """Rows that are fetched by the batch: one by one takes a quarter of the time."""
+
+    def __getitems__(self, places: list[int]) -> tuple[torch.Tensor, ...]:
+        return self[torch.tensor(places, dtype=torch.int64)]
+
+
+def as_fetched(batch: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:
+    return batch
+
+
 def trained(job: dict, rows: np.ndarray, labels: np.ndarray) -> nn.Module:
     torch.manual_seed(job["seed"])
     model = nn.Sequential(
         nn.Linear(rows.shape[1], HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, job["n_classes"])
     )
-    table = TensorDataset(torch.from_numpy(rows), torch.from_numpy(labels))
+    table = Rows(torch.from_numpy(rows), torch.from_numpy(labels))
     model, optimizer, loader = PrivacyEngine().make_private_with_epsilon(
         module=model,
         optimizer=torch.optim.Adam(model.parameters(), lr=STEP),
-        data_loader=DataLoader(table, batch_size=BATCH_ROWS),
+        data_loader=DataLoader(table, batch_size=BATCH_ROWS, collate_fn=as_fetched),
         target_epsilon=job["epsilon"],
         target_delta=job["delta"],
         epochs=EPOCHS,

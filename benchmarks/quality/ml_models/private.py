@@ -41,10 +41,13 @@ def absent(model: str) -> str:
     return "" if there else f"no venv of {peer} (run benchmarks/peers.py)"
 
 
-def private_probabilities(
-    scene: Scene, method: str, queries: list[Matrix]
-) -> list[NDArray[np.float64]]:
-    """Train on the raw rows with differential privacy; return what it says of each query's rows."""
+def private_probabilities(scene: Scene, method: str) -> list[NDArray[np.float64]]:
+    """Train on the raw rows with differential privacy; return what it says of each part's rows.
+
+    All three parts (train, held back, test) are asked about, whoever asks: a figure and a table
+    that have the same private model train it once.
+    """
+    queries = [scene.train, scene.encoder.encode(scene.split.held_back), scene.test]
     settings: dict[str, object] = {
         "epsilon": float(method.split("=")[1]),
         "delta": DELTA,

@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     from ml_models.encoding import Matrix
     from ml_models.task import Task
 
-#: The estimator's own number of folds; a large network, whose guide takes as long as its table,
-#: gets two, so that each of its models learns half of the rows rather than two thirds.
-FOLDS, LARGE_FOLDS = 3, 2
+#: The estimator's own number.
+FOLDS = 3
 
 #: The last raw models, and the guide that goes with each: a group's, and its first stranger's.
 _remembered: list[tuple[Any, Guidance]] = []
@@ -70,7 +69,7 @@ def _guide(model: Any, task: Task) -> Guidance:  # noqa: ANN401 # scikit-learn's
             task.encoded.astype(np.float64),
             task.labels,
             recoded=recoded,
-            folds=LARGE_FOLDS if task.model_name.startswith("nn-large") else FOLDS,
+            folds=FOLDS,
             seed=task.seed,
         )
     _remembered[:] = [(task.model, said), *_remembered][:REMEMBERED]

@@ -67,6 +67,10 @@ def test_numbers_stay_numbers_and_texts_texts():
     assert columns_of_array(np.array([[1], [2]])).schema == {"x0": pl.Int64}
 
 
+def test_what_is_no_number_in_an_array_is_missing():
+    assert columns_of_array(np.array([[1.0], [NAN]]))["x0"].to_list() == [1.0, None]
+
+
 def test_only_lazy_frames_are_collected():
     assert isinstance(collected(FRAME.lazy()), pl.DataFrame)
     array = np.zeros(2)

@@ -9,10 +9,11 @@ from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
 
 from halfmask._errors import DataError, ParameterError
 from halfmask.anonymize.training import cross_fitted
-from halfmask.anonymize.training._guides import comparable, guide_values, predicted
+from halfmask.anonymize.training._guides import comparable, guide_values, is_several, predicted
 
 ROWS = np.random.default_rng(0).normal(size=(60, 2))
 Y = (ROWS[:, 0] > 0).astype(int)
@@ -166,3 +167,23 @@ def test_whole_numbers_beside_a_classifier_say_which_and_not_how_much():
 def test_what_says_nothing_of_rows_is_no_guide(guide):
     with pytest.raises(ParameterError, match=f"Got a value of type {type(guide).__name__}"):
         of(guide)
+
+
+@pytest.mark.parametrize(
+    ("guide", "several"),
+    [
+        (["labels", "cross-fitted"], True),
+        (["yes", "no"], False),
+        ([DecisionTreeClassifier(), DecisionTreeClassifier()], True),
+        ([np.mean, np.median], True),
+        ([0.5, 0.25], False),
+        ([[0.5, 0.2, 0.3], [0.1, 0.2, 0.7]], False),
+        ([[0.5, 0.5], [0.1, 0.9]], True),
+        ([np.zeros((2, 3)), np.zeros((2, 3))], True),
+        (["labels"], True),
+        (np.zeros(2), False),
+    ],
+)
+def test_a_list_is_of_guides_or_of_what_is_said_of_each_row(guide, several):
+    """Of two rows: a list of two is one thing of each, unless its members say something of both."""
+    assert is_several(guide, 2) is several

@@ -219,3 +219,18 @@ def test_moments_are_read_in_every_spelling(moment: datetime):
     found = read_numbers(pl.Series(texts), pl.Datetime("us"))
 
     assert found.to_list() == [since] * 3
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        ["true", "false"],
+        ["True", "False"],
+        ["1", "0"],
+        [1, 0],
+        [1.0, 0.0],  # as pandas writes truths of which some are missing
+        ["1.0", "0.0"],
+    ],
+)
+def test_truths_are_read_however_they_are_written(written):
+    assert spelt(pl.Series([*written, None]), pl.Boolean()).to_list() == ["true", "false", None]

@@ -16,6 +16,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier
 
+from halfmask._errors import DataError
 from halfmask.anonymize.training._stepwise import all_or_nothing, answers_in_steps
 
 RNG = np.random.default_rng(0)
@@ -80,3 +81,16 @@ def test_rare_labels_are_among_the_rows():
 def test_a_lone_tree_that_is_grown_to_the_end_is_sure_of_everybody(estimator, sure):
     assert all_or_nothing(estimator, ROWS, LABELS, seed=0) is sure
     assert not all_or_nothing(DecisionTreeRegressor(random_state=0), ROWS, NUMBERS, seed=0)
+
+
+class Loud(DecisionTreeClassifier):  # type: ignore[misc] # scikit-learn ships no types
+    def predict_proba(self, *_):
+        raise ValueError("xqcanary")
+
+
+@pytest.mark.parametrize("ask", [answers_in_steps, all_or_nothing])
+def test_a_model_that_fails_to_answer_quotes_nothing(ask):
+    rows = np.random.default_rng(0).normal(size=(60, 2))
+    with pytest.raises(DataError, match=r"Loud couldn't predict \d+ rows \(ValueError\)") as caught:
+        ask(Loud(), rows, (rows[:, 0] > 0).astype(int), seed=0)
+    assert "xqcanary" not in str(caught.value)

@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
 import halfmask as hm
-from halfmask.anonymize.training import AnonymizedEstimator
+from halfmask.anonymize.training import AnonymizedEstimator, _retraining
 from halfmask.anonymize.training._linear_view import LinearView
 
 
@@ -105,3 +105,20 @@ def test_what_the_guide_says_is_viewed_once_for_all_partitions_of_the_same_rows(
     model, _, _ = fitted(LogisticRegression())
     assert len({name.partition(", ")[2] for name in model.trials_}) > 1, "of several partitions"
     assert len(viewed) == 1
+
+
+def test_partitions_of_other_rows_share_no_view(monkeypatch):
+    """Of each partition other rows may be suppressed, and a view is of those that are kept."""
+    given: list[tuple[bytes, int]] = []
+    share = _retraining._sharing_views
+
+    def shared(tried):
+        found = share(tried)
+        given.extend((each.kept.tobytes(), id(each.rows.views)) for each in found)
+        return found
+
+    monkeypatch.setattr(_retraining, "_sharing_views", shared)
+    fitted(LogisticRegression(), max_suppression_fraction=0.2)
+    kept, views = ({each[part] for each in given} for part in (0, 1))
+    assert len(given) > len(kept) > 1
+    assert len(set(given)) == len(kept) == len(views)

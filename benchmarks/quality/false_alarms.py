@@ -21,7 +21,6 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # what all benchmarks share
@@ -52,24 +51,10 @@ TABLES = (
 QUASI_IDENTIFIERS = ("age", "district", "weight")
 
 
-@dataclass(frozen=True, slots=True)
-class Rounded:
-    """A forest of rows as a protection writes them, which is asked about rows of either kind."""
-
-    forest: RandomForestClassifier
-
-    @property
-    def classes_(self) -> np.ndarray:
-        return self.forest.classes_
-
-    def predict_proba(self, rows: np.ndarray) -> np.ndarray:
-        return self.forest.predict_proba(rows)
-
-
-def learned(rows: np.ndarray, labels: np.ndarray, seed: int) -> Rounded:
+def learned(rows: np.ndarray, labels: np.ndarray, seed: int) -> RandomForestClassifier:
     """Train a model of rows as they are after protection."""
     forest = RandomForestClassifier(TREES, min_samples_leaf=5, random_state=seed)
-    return Rounded(forest.fit(np.round(rows), labels))
+    return forest.fit(np.round(rows), labels)
 
 
 def crowd(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -139,8 +124,7 @@ KINDS: dict[str, Callable[[int], AttackReport]] = {
         seed, control=PEOPLE // 5
     ),
 }
-
-
+#: What a bound may be of nothing.
 HOWS = ("above 0", "below 0", "beyond its tolerance")
 
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 WORKERS = 2
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS", "POLARS_MAX_THREADS")
-#: Networks ask for megabytes at every step and give them back; where glibc keeps them for the next
-#: step, as it is told here, a large one takes a fifth less. No other system reads these.
+#: Networks ask for megabytes at every step and give them back. Told so, glibc keeps them for the
+#: next step, rather than ask the system for the same pages again. No other C library reads these.
 MEMORY = {
     "MALLOC_MMAP_THRESHOLD_": str(2**28),
     "MALLOC_TRIM_THRESHOLD_": str(2**30),

@@ -24,9 +24,9 @@ from halfmask.anonymize._minimizer_cache import Keys, Remembered
 from halfmask.anonymize._minimizer_feature import Feature
 from halfmask.anonymize._minimizer_model import Asked, Palette
 from halfmask.anonymize._minimizer_promise import Judges, Promise, promised
-from halfmask.anonymize._minimizer_rows import rewritten
 from halfmask.anonymize._minimizer_score import Right, score_of
 from halfmask.anonymize._minimizer_search import Search
+from halfmask.anonymize._rewritten import rewritten
 from halfmask.anonymize._settings import hierarchies_given, several_names
 from halfmask.data import Column
 

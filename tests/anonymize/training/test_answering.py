@@ -5,6 +5,7 @@ from __future__ import annotations
 import traceback
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.svm import LinearSVC
@@ -60,6 +61,16 @@ def test_the_score_is_the_models_own_with_weights():
     halved = Halved(Echo())
     assert halved.score(ROWS, [1, 0, 1]) == 4.0
     assert halved.score(ROWS, [1, 0, 1], sample_weight=[1, 1, 2]) == 10.0
+
+
+def test_scores_take_labels_as_a_fit_does():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(60, 2))
+    labels = (rows[:, 0] > 0).astype(int)
+    nullable = pd.Series(labels, dtype="Int64")
+    ours = AnonymizedEstimator(LogisticRegression(), guarantees=[KAnonymity(k=5)])
+    ours.fit(rows, nullable)
+    assert ours.score(rows, nullable) == ours.score(rows, labels)
 
 
 @pytest.mark.parametrize("way", [*WAYS, "score"])

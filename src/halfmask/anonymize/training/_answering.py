@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
+from halfmask.anonymize.training._checked import flat
 from halfmask.anonymize.training._fitting import asking
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class Answering:
         DataError
             If the model can't be scored on them.
         """
-        encoded = self.encode(X)
+        encoded, labels = self.encode(X), flat(y)
         weighted = {} if sample_weight is None else {"sample_weight": np.asarray(sample_weight)}
         with asking(self.model_, "score", encoded):
-            return float(self.model_.score(encoded, np.asarray(y), **weighted))
+            return float(self.model_.score(encoded, labels, **weighted))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hashlib import blake2b
-from inspect import isroutine
+from inspect import isfunction
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -34,8 +34,9 @@ class AsTheyAre:
     by all that it depends on: the rows, labels and which columns are written, by a digest; the
     model, by all that it and its parts hold, and by the very classes and functions; the seed.
 
-    **Edge cases.** Of a model that holds what can't be told from others, such as a fitted tree or a
-    generator of random numbers, nothing is remembered. Copies remember nothing.
+    **Edge cases.** Of a model that holds what can't be told from others, such as a fitted tree, a
+    generator of random numbers or a method of some object, nothing is remembered. A function is
+    taken to do what it did, whatever it reads elsewhere. Copies remember nothing.
     """
 
     def __init__(self) -> None:
@@ -45,7 +46,7 @@ class AsTheyAre:
         """Return what is remembered of a judge's rows; the first time it is found."""
         try:
             model = _told(judge.estimator)
-        except _CannotBeToldError:
+        except (_CannotBeToldError, RecursionError):
             return find()
         key = (what, model, _rows(judge), judge.seed)
         if key not in self._found:
@@ -67,14 +68,14 @@ def _rows(judge: Judge) -> bytes:
 
 
 def _told(value: Any) -> Hashable:  # noqa: ANN401 # whatever a model holds
-    """Return what tells a model, or what it holds, from all others; equal only if that is equal.
+    """Return what tells a model, or what it holds, from others; equal only if those are.
 
     Raises
     ------
     _CannotBeToldError
         If it is of a kind of which that isn't known.
     """
-    if value is None or isinstance(value, type) or isroutine(value):
+    if value is None or isinstance(value, type) or isfunction(value):
         return value
     kind = type(value)
     if kind in PLAIN:
@@ -83,7 +84,7 @@ def _told(value: Any) -> Hashable:  # noqa: ANN401 # whatever a model holds
         return kind, tuple(map(_told, value))
     if kind is dict:
         return kind, tuple((_told(name), _told(held)) for name, held in value.items())
-    if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "biufSU":
+    if (kind is np.ndarray or isinstance(value, np.generic)) and value.dtype.kind in "biufSU":
         return kind, value.dtype.str, value.shape, value.tobytes()
     if hasattr(value, "get_params") and hasattr(value, "__dict__"):
         return kind, _told(vars(value))

@@ -11,7 +11,9 @@ from sklearn.frozen import FrozenEstimator
 
 from halfmask._errors import ColumnNotFoundError, DataError, SchemaError
 from halfmask._foreign import foreign
+from halfmask.anonymize._given_rows import is_frame
 from halfmask.data import to_polars
+from halfmask.data._arrays import table_like
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,14 +26,10 @@ __all__ = ["Encoding", "Standard", "as_table", "columns_match"]
 
 def as_table(rows: Any) -> pl.DataFrame:  # noqa: ANN401 # any table
     """Return rows as polars: a frame's columns by their names, an array's as x0, x1, ..."""
-    if isinstance(rows, np.ndarray) or not hasattr(rows, "columns"):
+    if not is_frame(rows):
         if hasattr(rows, "tocsr"):
             raise DataError("Sparse rows are not supported.", hint="Call toarray() on them.")
-        array = np.asarray(rows)
-        if array.ndim != 2:
-            raise DataError(f"Rows must be a table (rows, columns). Got shape {array.shape}.")
-        if array.dtype.kind in "cV":
-            raise DataError("Complex data not supported: rows must be numbers, texts or dates.")
+        array = table_like(rows)
         columns = [
             pl.Series(
                 f"x{i}",

@@ -6,7 +6,7 @@ import traceback
 
 import pytest
 
-from halfmask._errors import DataError, GuaranteeNotMetError
+from halfmask._errors import DataError, GuaranteeNotMetError, SchemaError
 from halfmask._foreign import foreign
 
 CANARY = "xqcanary"
@@ -37,6 +37,30 @@ def test_errors_of_ours_and_those_of_the_machine_pass(ours):
     with pytest.raises(type(ours)) as caught, foreign("It failed"):
         raise ours
     assert caught.value is ours
+
+
+def refused():
+    try:
+        int(CANARY)
+    except ValueError:
+        raise GuaranteeNotMetError("missed") from None
+
+
+def test_what_errors_of_ours_were_raised_from_isnt_kept():
+    with pytest.raises(GuaranteeNotMetError) as hidden:
+        refused()
+    assert CANARY in str(hidden.value.__context__)  # Python only doesn't print it
+    with pytest.raises(GuaranteeNotMetError) as caught, foreign("It failed"):
+        refused()
+    assert caught.value.__context__ is None
+
+
+def test_an_error_is_of_the_kind_that_is_asked_for():
+    with (
+        pytest.raises(SchemaError, match=r"^It failed \(ValueError\)\.$"),
+        foreign("It failed", told_as=SchemaError),
+    ):
+        raise ValueError(CANARY)
 
 
 def test_a_panic_of_a_library_counts_where_it_is_named():

@@ -15,7 +15,11 @@ __all__ = ["foreign"]
 
 @contextmanager
 def foreign(
-    failed: str, *, hint: str | None = None, also: tuple[type[BaseException], ...] = ()
+    failed: str,
+    *,
+    hint: str | None = None,
+    also: tuple[type[BaseException], ...] = (),
+    told_as: type[HalfmaskError] = DataError,
 ) -> Iterator[None]:
     """Run a model, an encoder, a function or another library of a caller's in this block.
 
@@ -27,6 +31,8 @@ def foreign(
         The one action that is most likely to help.
     also
         What else means that it failed, though it is no ``Exception``: a panic of a library.
+    told_as
+        Of what kind the error is.
 
     Raises
     ------
@@ -36,7 +42,8 @@ def foreign(
 
     Notes
     -----
-    **Edge cases.** Errors of halfmask pass, which hold no cell, and so does ``MemoryError``.
+    **Edge cases.** Errors of halfmask pass, which hold no cell; what they were raised from, and
+    only hide, is taken from them. ``MemoryError`` passes, too.
 
     Examples
     --------
@@ -49,11 +56,15 @@ def foreign(
     failures: tuple[type[BaseException], ...] = (Exception, *also)
     try:
         yield
-    except (HalfmaskError, MemoryError):
+    except MemoryError:
+        raise
+    except HalfmaskError as told:
+        if told.__suppress_context__:
+            told.__context__ = None
         raise
     except failures as error:
-        told = DataError(f"{failed} ({type(error).__name__}).", hint=hint)
+        failure = told_as(f"{failed} ({type(error).__name__}).", hint=hint)
         try:
-            raise told from None
+            raise failure from None
         finally:
-            told.__context__ = None  # `from None` only hides it
+            failure.__context__ = None  # `from None` only hides it

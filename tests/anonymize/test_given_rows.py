@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -11,6 +13,7 @@ from sklearn.base import BaseEstimator
 
 from halfmask._errors import ParameterError
 from halfmask.anonymize._given_rows import as_array, collected, columns_of_array, is_frame, read
+from halfmask.anonymize.training._encoding import as_table
 
 NAN = float("nan")
 FRAME = pl.DataFrame({"age": [31.0, NAN, None], "town": ["Ulm", None, "Bern"]})
@@ -53,18 +56,43 @@ def test_there_must_be_as_many_rows_as_are_needed(given):
         read(BaseEstimator(), given, reset=True, least=4)
 
 
-def test_complex_numbers_are_refused_and_what_is_both_or_neither():
-    with pytest.raises(ParameterError, match="Complex data not supported"):
-        read(BaseEstimator(), np.zeros((2, 1), dtype=complex), reset=True)
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["xqcanary", 3],
+        [3, "xqcanary"],
+        [3, date(2020, 1, 1)],
+        [["xqcanary"]],
+        [{"xqcanary": 3}],
+        [b"xqcanary"],
+    ],
+)
+def test_what_is_both_or_neither_is_refused(cells):
+    column = np.empty((len(cells), 1), dtype=object)
+    for place, cell in enumerate(cells):
+        column[place, 0] = cell
     with pytest.raises(TypeError, match=r"Column 'x0'.*both, or neither") as caught:
-        columns_of_array(np.array([["xqcanary"], [3]], dtype=object))
-    assert "xqcanary" not in str(caught.value)
+        columns_of_array(column)
+    assert "xqcanary" not in str(caught.value) + str(caught.value.__context__)
 
 
-def test_numbers_stay_numbers_and_texts_texts():
-    cells = np.array([[1, "1"], [2.5, NAN]], dtype=object)
-    assert columns_of_array(cells).schema == {"x0": pl.Float64, "x1": pl.String}
-    assert columns_of_array(np.array([[1], [2]])).schema == {"x0": pl.Int64}
+@pytest.mark.parametrize(
+    ("cells", "dtype", "read_as"),
+    [
+        ([1, 2.5], pl.Float64, [1.0, 2.5]),
+        ([2.5, True], pl.Float64, [2.5, 1.0]),
+        ([None, NAN], pl.Float64, [None, None]),
+        ([np.int64(3), None], pl.Int64, [3, None]),
+        ([2**60 + 1, pd.NA], pl.Int64, [2**60 + 1, None]),
+        ([True, None], pl.Boolean, [True, None]),
+        (["1", NAN], pl.String, ["1", None]),
+        ([date(2020, 1, 1), pd.NaT], pl.Date, [date(2020, 1, 1), None]),
+    ],
+)
+def test_cells_keep_their_type_and_their_digits(cells, dtype, read_as):
+    column = columns_of_array(np.array(cells, dtype=object)[:, None])["x0"]
+    assert column.dtype == dtype
+    assert column.to_list() == read_as
 
 
 def test_what_is_no_number_in_an_array_is_missing():
@@ -76,6 +104,14 @@ def test_only_lazy_frames_are_collected():
     array = np.zeros(2)
     assert collected(FRAME) is FRAME
     assert collected(array) is array
+
+
+def test_a_stream_that_can_be_read_once_is_read():
+    stream = pa.RecordBatchReader.from_batches(
+        pa.schema({"age": pa.int64()}), [pa.record_batch({"age": [31, 40]})]
+    )
+    rows = collected(stream)
+    assert [as_table(rows)["age"].to_list() for _ in range(2)] == [[31, 40]] * 2
 
 
 @pytest.mark.parametrize(
@@ -93,8 +129,29 @@ def test_what_names_its_columns_is_a_frame(given, frame):
     assert is_frame(given) is frame
 
 
-@pytest.mark.parametrize("given", [[1, 2], pl.Series([1, 2]), pd.Series([1, 2]), np.array([1, 2])])
+@pytest.mark.parametrize(
+    "given",
+    [
+        [1, 2],
+        pl.Series([1, 2]),
+        pd.Series([1, 2]),
+        pd.Series([1, 2], dtype="Int64"),
+        np.array([1, 2]),
+        pa.array([1, 2]),
+        pa.chunked_array([[1], [2]]),
+    ],
+)
 def test_labels_of_any_kind_are_an_array(given):
     found = as_array(given)
     assert isinstance(found, np.ndarray)
     assert found.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("given", [["a", "b"], [True, False]])
+def test_labels_of_arrow_that_must_be_copied_are(given):
+    assert as_array(pa.array(given)).tolist() == given
+
+
+def test_masked_labels_are_refused():
+    with pytest.raises(ParameterError, match="y is a masked array"):
+        as_array(np.ma.masked_array([1, 7319], [False, True]))

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import csr_array
+from sklearn.tree import DecisionTreeClassifier
 
 from halfmask._errors import ParameterError
 from halfmask.anonymize import Anonymizer, Minimizer
-from halfmask.data._arrays import table_like
+from halfmask.anonymize.training import AnonymizedEstimator
+from halfmask.data._arrays import is_missing, table_like, unmasked
 from halfmask.guarantees import KAnonymity
 from halfmask.hashing import KeyedHasher
 from halfmask.vault import Secret
@@ -27,12 +32,50 @@ def test_a_sparse_matrix_is_left_to_others():
     assert table_like(matrix) is matrix
 
 
+def test_numbers_beside_texts_stay_numbers():
+    read = table_like([[31, "Ulm"], [40, "Bern"]])
+    assert read.dtype == object
+    assert read[:, 0].tolist() == [31, 40]
+    texts = np.array([["31", "Ulm"]])
+    assert table_like(texts) is texts
+    assert table_like([[31, 1.5], [40, 2]]).dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [None, float("nan"), np.float32("nan"), pd.NA, pd.NaT, np.datetime64("NaT"), Decimal("sNaN")],
+)
+def test_what_holds_nothing_is_missing(cell):
+    assert is_missing(cell)
+
+
+@pytest.mark.parametrize("cell", [0, "", False, "nan", Decimal(0), np.array([1, float("nan")]), []])
+def test_what_holds_something_is_there(cell):
+    assert not is_missing(cell)
+
+
+MASKED = np.ma.masked_array([[31.0], [7319.0]], mask=[[False], [True]])
+
+
+def test_what_is_masked_isnt_read():
+    with pytest.raises(ParameterError, match="y is a masked array with 1 masked cells") as caught:
+        unmasked(MASKED, name="y")
+    assert "7319" not in str(caught.value)
+    assert "array.filled" in str(caught.value)
+
+
+@pytest.mark.parametrize("given", [np.ma.masked_array([[1.0]]), [[1]], "a", None])
+def test_what_masks_nothing_is_as_it_is(given):
+    assert unmasked(given, name="y") is given
+
+
 NO_TABLES = [
     ([CANARY, CANARY], "Expected 2D array, got 1D"),
     (CANARY, "Expected 2D array, got 0D"),
     ([[[CANARY]]], "Expected 2D array, got 3D"),
     ([[CANARY], [CANARY, CANARY]], "same length"),
     (np.array([[7319 + 1j]]), "Complex data not supported"),
+    (MASKED, "X is a masked array with 1 masked cells"),
 ]
 
 
@@ -44,6 +87,9 @@ NO_TABLES = [
         Anonymizer(guarantees=[KAnonymity(k=1)]).fit,
         Anonymizer(guarantees=[KAnonymity(k=1)]).fit(np.zeros((4, 1))).transform,
         Minimizer(lambda rows: rows[:, 0] > 1, target_accuracy=0.5, seed=0).fit,
+        lambda rows: AnonymizedEstimator(
+            DecisionTreeClassifier(), guarantees=[KAnonymity(k=1)]
+        ).fit(rows, [0, 1]),
         KeyedHasher(bits=10, secret=Secret.from_bytes(bytes(32))).fit,
     ],
 )

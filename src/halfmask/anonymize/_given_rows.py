@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,12 +11,15 @@ from sklearn.utils.validation import validate_data
 
 from halfmask._errors import ParameterError
 from halfmask.data import to_polars
-from halfmask.data._arrays import table_like
+from halfmask.data._arrays import is_missing, table_like, unmasked
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["as_array", "collected", "columns_of_array", "is_frame", "read"]
+
+#: What polars makes columns of, though nobody's age or town is one.
+NO_CELLS = (pl.List, pl.Array, pl.Struct, pl.Object, pl.Binary)
 
 
 def read(estimator: Any, X: Any, *, reset: bool, least: int = 1) -> tuple[Any, pl.DataFrame]:  # noqa: ANN401
@@ -46,7 +50,7 @@ def read(estimator: Any, X: Any, *, reset: bool, least: int = 1) -> tuple[Any, p
     ValueError
         By scikit-learn: if an array has fewer rows, or either has other columns than the fit.
     TypeError
-        If a column of objects holds neither numbers nor texts only.
+        If a column of objects holds no numbers, texts, truths or dates, or not only one of these.
     """
     X = collected(X)
     if is_frame(X):
@@ -72,15 +76,19 @@ def columns_of_array(array: NDArray[Any]) -> pl.DataFrame:
     Raises
     ------
     TypeError
-        If a column of objects holds neither numbers nor texts only.
+        If a column of objects holds no numbers, texts, truths or dates, or not only one of these.
     """
     columns = [_series(f"x{j}", array[:, j]) for j in range(array.shape[1])]
     return pl.DataFrame(columns).with_columns(pl.selectors.float().fill_nan(None))
 
 
 def collected(rows: Any) -> Any:  # noqa: ANN401 # any table
-    """Return rows that are there: a lazy frame's are read."""
-    return rows.collect() if isinstance(rows, pl.LazyFrame) else rows
+    """Return rows that are there: those of a lazy frame, or of a stream of Arrow, are read."""
+    if isinstance(rows, pl.LazyFrame):
+        return rows.collect()
+    # a stream can be read once only
+    once = hasattr(rows, "__arrow_c_stream__") and not hasattr(rows, "__len__")
+    return to_polars(rows) if once else rows
 
 
 def is_frame(X: Any) -> bool:  # noqa: ANN401 # the same
@@ -91,19 +99,31 @@ def is_frame(X: Any) -> bool:  # noqa: ANN401 # the same
 
 
 def as_array(y: Any) -> NDArray[np.generic]:  # noqa: ANN401 # a column of any library, or a list
-    """Return labels of any kind as an array."""
-    return y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
+    """Return labels of any kind as an array.
+
+    Raises
+    ------
+    ParameterError
+        If some are masked.
+    """
+    turned = hasattr(y, "__array__") or not hasattr(y, "to_numpy")
+    return np.asarray(unmasked(y, name="y")) if turned else y.to_numpy()
 
 
 def _series(name: str, values: NDArray[Any]) -> pl.Series:
     if values.dtype.kind != "O":
         return pl.Series(name, values)
-    missing = [value is None or value != value for value in values]  # noqa: PLR0124 # NaN
-    cells = [None if gone else cell for gone, cell in zip(missing, values, strict=True)]
-    if all(cell is None or isinstance(cell, int | float) for cell in cells):
-        return pl.Series(name, cells, dtype=pl.Float64)
-    if all(cell is None or isinstance(cell, str) for cell in cells):
-        return pl.Series(name, cells, dtype=pl.String)
-    raise TypeError(
-        f"Column {name!r}: each argument must be a string or a number. Got both, or neither."
-    )
+    cells = [None if is_missing(cell) else cell for cell in values]
+    known = [cell for cell in cells if cell is not None]
+    whole = known and all(isinstance(cell, Integral) for cell in known)
+    numbers = all(isinstance(cell, Real) for cell in known)
+    try:
+        # unless it is told polars goes by the first, and takes no fraction after a whole number
+        column = pl.Series(name, cells, dtype=pl.Float64 if numbers and not whole else None)
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+        column = None  # its message shows a cell
+    if column is None or isinstance(column.dtype, NO_CELLS):
+        raise TypeError(
+            f"Column {name!r}: each argument must be a string or a number. Got both, or neither."
+        )
+    return column

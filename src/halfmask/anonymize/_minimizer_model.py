@@ -12,6 +12,7 @@ from halfmask._errors import DataError
 from halfmask._foreign import foreign
 from halfmask.anonymize._given_rows import as_array
 from halfmask.data import like, to_polars
+from halfmask.data._arrays import is_missing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -171,13 +172,9 @@ class Asked:
         DataError
             If they are missing, or no numbers where the model is a regression.
         """
-        try:
+        failed = "The model predicts numbers, and y holds something else"
+        with foreign(failed, hint="Pass the true numbers as y."):
             truth = truth.astype(np.float64) if self.regression else truth
-        except (TypeError, ValueError):
-            raise DataError(
-                "The model predicts numbers, and y holds something else.",
-                hint="Pass the true numbers as y.",
-            ) from None
         if _missing(truth).any():
             raise DataError(f"y has {int(_missing(truth).sum())} cells that are missing.")
         return truth if self.regression else self.coded(truth)
@@ -212,8 +209,7 @@ def _missing(answers: NDArray[Any]) -> NDArray[np.bool_]:
     if answers.dtype.kind == "f":
         return np.asarray(~np.isfinite(answers), dtype=bool)
     if answers.dtype.kind == "O":
-        gone = [a is None or a != a for a in answers.reshape(-1)]  # noqa: PLR0124 # NaN
-        return np.array(gone, dtype=bool)
+        return np.array([is_missing(answer) for answer in answers.reshape(-1)], dtype=bool)
     return np.zeros(answers.shape, dtype=bool)
 
 

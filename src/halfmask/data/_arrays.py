@@ -1,4 +1,4 @@
-"""Arrays: what can be read as a table of rows, refused without a cell where it can't."""
+"""Arrays: what can be read as a table of rows, and which of their cells are missing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,39 @@ import numpy as np
 
 from halfmask._errors import ParameterError
 
-__all__ = ["table_like"]
+__all__ = ["is_missing", "table_like", "unmasked"]
+
+
+def is_missing(cell: Any) -> bool:  # noqa: ANN401 # a cell of any type
+    """Tell whether a cell holds nothing: None, NaN, NaT, or the NA of pandas.
+
+    Examples
+    --------
+    >>> [is_missing(cell) for cell in (None, float("nan"), 0, "")]
+    [True, True, False, False]
+    """
+    try:
+        return cell is None or bool(cell != cell)  # noqa: PLR0124 # NaN
+    except (TypeError, ArithmeticError):  # NA is neither, and a signalling NaN raises
+        return True
+    except ValueError:  # an array, whose cells may differ
+        return False
+
+
+def unmasked(values: Any, *, name: str) -> Any:  # noqa: ANN401 # anything
+    """Return values as they are, unless what they mask would come to light.
+
+    Raises
+    ------
+    ParameterError
+        If a cell is masked: its value is still there, and most of numpy would read it.
+    """
+    if np.ma.is_masked(values):
+        raise ParameterError(
+            f"{name} is a masked array with {int(np.sum(values.mask))} masked cells.",
+            hint="Fill them, with NaN or None where they are missing: array.filled(...).",
+        )
+    return values
 
 
 def table_like(X: Any) -> Any:  # noqa: ANN401 # an array, or lists of cells
@@ -19,7 +51,12 @@ def table_like(X: Any) -> Any:  # noqa: ANN401 # an array, or lists of cells
     Raises
     ------
     ParameterError
-        If there are other dimensions, rows of different lengths, or complex numbers.
+        If there are other dimensions, rows of different lengths, complex numbers, or masked
+        cells.
+
+    Notes
+    -----
+    **Edge cases.** In lists numbers beside texts stay numbers.
 
     Examples
     --------
@@ -35,7 +72,9 @@ def table_like(X: Any) -> Any:  # noqa: ANN401 # an array, or lists of cells
     if hasattr(X, "tocsr"):
         return X  # scikit-learn refuses it in words that hold no cell
     try:
-        array = np.asarray(X)
+        array = np.asarray(unmasked(X, name="X"))
+    except ParameterError:
+        raise
     except ValueError:  # rows of different lengths
         raise ParameterError("X must be a table: all rows of the same length.") from None
     if array.ndim != 2:
@@ -46,4 +85,6 @@ def table_like(X: Any) -> Any:  # noqa: ANN401 # an array, or lists of cells
         )
     if array.dtype.kind in "cV":
         raise ParameterError("Complex data not supported.")
+    if array.dtype.kind in "US" and not isinstance(X, np.ndarray):
+        return np.asarray(X, dtype=object)
     return array

@@ -14,7 +14,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 from sklearn.tree import DecisionTreeClassifier
 
-from halfmask._errors import GuaranteeNotMetError, ParameterError
+from halfmask._errors import DataError, GuaranteeNotMetError, ParameterError
 from halfmask.anonymize.training import (
     AccuracyByK,
     AnonymizedEstimator,
@@ -177,6 +177,13 @@ def test_bad_settings_are_refused(change, message):
 def test_labels_of_other_rows_are_refused(labels):
     with pytest.raises(ParameterError, match="as many rows"):
         accuracy_by_k(of(), X, labels, ks=[5])
+
+
+@pytest.mark.parametrize("gone", [None, float("nan"), pd.NA])
+def test_missing_labels_are_refused_before_rows_are_parted(gone):
+    labels = np.array([gone, *"ab" * 7], dtype=object)
+    with pytest.raises(DataError, match="y is missing in 1 of 15 rows"):
+        accuracy_by_k(of(), X[:15], labels, ks=[2])
 
 
 def test_labels_are_taken_as_a_fit_takes_them():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -125,6 +126,20 @@ def test_labels_that_are_objects_are_told_by_what_they_are():
 
 
 @pytest.mark.parametrize(
+    "labels",
+    [
+        np.array([Decimal(int(each)) for each in LABELS], dtype=object),
+        LABELS.astype("datetime64[D]"),
+    ],
+)
+def test_by_labels_of_other_kinds_nothing_is_remembered(labels):
+    remembered, find = AsTheyAre(), Counted()
+    for _ in range(2):
+        remembered.once("it", judge(labels=labels), find)
+    assert find.times == 2
+
+
+@pytest.mark.parametrize(
     "nameless",
     [
         DecisionTreeClassifier(random_state=np.random.RandomState(0)),  # as users do
@@ -210,10 +225,33 @@ def test_a_class_that_was_defined_anew_is_another():
     assert find.times == 4
 
 
-def test_copies_remember_nothing():
+@pytest.mark.parametrize("way", [copy.copy, copy.deepcopy])  # pickle goes the same way
+def test_copies_remember_nothing(way):
     remembered, find = AsTheyAre(), Counted()
     remembered.once("it", judge(), find)
-    assert copy.deepcopy(remembered).once("it", judge(), find) == 2
+    copied = way(remembered)
+    assert isinstance(copied, AsTheyAre)
+    assert copied.once("it", judge(), find) == 2
+
+
+class Slotted:
+    __slots__ = ("depth",)
+
+
+class WithSlots(Slotted, DecisionTreeClassifier):  # type: ignore[misc] # the same
+    pass
+
+
+class AlsoADict(dict[str, int], DecisionTreeClassifier):  # type: ignore[misc] # the same
+    pass
+
+
+@pytest.mark.parametrize("kind", [WithSlots, AlsoADict])
+def test_what_holds_more_than_its_dict_isnt_told_from_others(kind):
+    remembered, find = AsTheyAre(), Counted()
+    for _ in range(2):
+        remembered.once("it", judge(estimator=kind()), find)
+    assert find.times == 2
 
 
 class Forest(RandomForestClassifier):  # type: ignore[misc] # scikit-learn ships no types

@@ -85,6 +85,18 @@ def test_labels_of_one_column_are_one_column_with_a_warning():
         flat(None)
 
 
+def test_masked_labels_are_refused():
+    masked = np.ma.masked_array([0, 1] * 3, [False] * 5 + [True])
+    with pytest.raises(ParameterError, match="y is a masked array with 1 masked cells"):
+        told().fit(ROWS, masked)
+
+
+def test_texts_where_numbers_are_learned_are_told_without_one():
+    with pytest.raises(DataError, match=r"DecisionTreeRegressor is a regressor") as caught:
+        checked(told(DecisionTreeRegressor()), ROWS, np.array(["CANARY"] * 6))
+    assert "CANARY" not in str(caught.value) + str(caught.value.__context__)
+
+
 def test_numbers_that_arent_whole_are_no_labels():
     numbers = np.array([0.5, 1, 2, 0.5, 1, 2])
     with pytest.raises(ParameterError, match="Unknown label type: continuous"):

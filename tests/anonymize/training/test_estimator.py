@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -9,8 +10,10 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.compose import make_column_transformer
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
@@ -267,20 +270,80 @@ def test_rows_at_runtime_take_the_points_of_their_classes():
         model.transform(unseen)
 
 
+def few_queens(n=300):
+    """Four people have a job of their own: they are left out where that may be."""
+    rows, y = people(n)
+    queens = pl.when(pl.int_range(n) % 90 == 0).then(pl.lit("queen")).otherwise("job")
+    return rows.with_columns(job=queens), y
+
+
 def test_suppressed_rows_take_no_part():
-    rows, y = people(300)
-    far = rows.with_columns(age=pl.when(pl.int_range(300) < 3).then(9000).otherwise("age"))
+    rows, y = few_queens()
     model = AnonymizedEstimator(
         LogisticRegression(),
         guarantees=K,
-        method=hm.Mondrian(),
-        max_suppression_fraction=0.2,
+        max_suppression_fraction=0.02,
         representative="centroid",
     )
-    written = model.fit_transform(far, y)
+    written = model.fit_transform(rows, y)
     gone = model.anonymizer_.cells_ < 0
+    assert 0 < gone.sum() <= 6
     assert np.isnan(written[gone]).all()
     assert classes_of(written[~gone]).min() >= 10
+
+
+def test_another_model_of_the_rows_and_labels_is_the_model():
+    rows, y = people()
+    forest = RandomForestClassifier(20, random_state=0)
+    model = AnonymizedEstimator(forest, guarantees=K, quasi_identifiers=["age", "job"])
+    written, labels = model.fit_protect(rows, y)
+    assert model.representative_.endswith("labels exchanged")
+    cells = model.anonymizer_.cells_
+    assert classes_of(np.ascontiguousarray(written[:, model.encoder_.depends_])).min() >= 10
+    assert all(
+        sorted(labels[cells == cell]) == sorted(y[cells == cell]) for cell in np.unique(cells)
+    )
+
+    encoded = model.encode(rows)
+    again, of_y = (clone(forest).fit(written, some).predict_proba(encoded) for some in (labels, y))
+    assert np.array_equal(again, model.model_.predict_proba(encoded))
+    assert not np.array_equal(again, of_y)
+    assert np.array_equal(written, clone(model).fit_transform(rows, y))
+
+
+def test_rows_and_labels_are_of_those_who_took_part():
+    rows, _ = few_queens()
+    y = np.arange(300) + 0.125
+    model = AnonymizedEstimator(
+        LinearRegression(),
+        guarantees=K,
+        max_suppression_fraction=0.02,
+        representative="centroid",
+    )
+    written, labels = model.fit_protect(rows, y)
+    there = np.arange(300) % 90 > 0
+    assert np.array_equal(labels, y[there])
+    assert np.array_equal(written, clone(model).fit_transform(rows, y)[there])
+
+
+def test_a_fitted_estimator_keeps_no_labels():
+    rows, _ = people(300)
+    y = np.random.default_rng(1).normal(size=300)
+    model = AnonymizedEstimator(LinearRegression(), guarantees=K)
+    _, labels = model.fit_protect(rows, y)
+    assert np.array_equal(labels, y)
+    saved = pickle.dumps(model)
+    assert not any(label.tobytes() in saved for label in labels)
+
+
+def test_labels_of_other_rows_leave_no_model():
+    rows, y = people()
+    model = AnonymizedEstimator(LogisticRegression(), guarantees=K, representative="centroid")
+    for refit in (model.fit, model.fit_protect):
+        model.fit(rows, y)
+        with pytest.raises(ParameterError):
+            refit(rows, y[:5])
+        assert not hasattr(model, "model_")
 
 
 @pytest.mark.parametrize(

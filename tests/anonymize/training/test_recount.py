@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from hypothesis import given
@@ -98,6 +99,7 @@ def test_the_majority_is_each_classs_most_frequent_label(rows):
         np.array([1.0, np.nan]),
         np.array(["CANARY", None], dtype=object),
         np.array(["CANARY", float("nan")], dtype=object),
+        np.array(["CANARY", pd.NA], dtype=object),
     ],
 )
 def test_missing_labels_are_refused_and_not_shown(labels):

@@ -13,7 +13,7 @@ from halfmask._errors import GuaranteeNotMetError, ParameterError
 from halfmask._progress import silent
 from halfmask._validation import integer_at_least
 from halfmask.anonymize._given_rows import collected
-from halfmask.anonymize.training._checked import flat
+from halfmask.anonymize.training._checked import checked, flat
 from halfmask.anonymize.training._encoding import Encoding, as_table
 from halfmask.anonymize.training._estimator import AnonymizedEstimator
 from halfmask.anonymize.training._fitting import asking, fitted
@@ -155,11 +155,7 @@ def accuracy_by_k(
     """
     _can_be_measured(estimator, ks, folds)
     X, labels = collected(X), flat(y)
-    table = as_table(X)
-    if labels.shape != (table.height,):
-        raise ParameterError(
-            f"X and y must have as many rows. Got {table.height} and shape {labels.shape}."
-        )
+    checked(estimator, X, labels)
     splitter: Any = KFold(folds, shuffle=True, random_state=seed)
     if is_classifier(estimator.estimator):
         splitter = StratifiedKFold(folds, shuffle=True, random_state=seed)

@@ -19,6 +19,10 @@ Found = TypeVar("Found")
 
 #: What its own words tell from all others of its kind.
 PLAIN = (bool, int, float, complex, str, bytes)
+#: Arrays whose bytes are all of their cells.
+TOLD_BY_BYTES = "biufSU"
+#: Of a class that is written in Python.
+WRITTEN = 1 << 9
 
 
 class _CannotBeToldError(Exception):
@@ -36,7 +40,8 @@ class AsTheyAre:
 
     **Edge cases.** Of a model that holds what can't be told from others, such as a fitted tree, a
     generator of random numbers or a method of some object, nothing is remembered. A function is
-    taken to do what it did, whatever it reads elsewhere. Copies remember nothing.
+    taken to do what it did, whatever it reads elsewhere, and so is a class. Copies remember
+    nothing, and neither does what was written to a file and read again.
     """
 
     def __init__(self) -> None:
@@ -45,17 +50,16 @@ class AsTheyAre:
     def once(self, what: str, judge: Judge, find: Callable[[], Found]) -> Found:
         """Return what is remembered of a judge's rows; the first time it is found."""
         try:
-            model = _told(judge.estimator)
+            key = (what, _told(judge.estimator), _rows(judge), judge.seed)
         except (_CannotBeToldError, RecursionError):
             return find()
-        key = (what, model, _rows(judge), judge.seed)
         if key not in self._found:
             self._found[key] = find()
         found: Found = self._found[key]
         return found
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> AsTheyAre:
-        return AsTheyAre()
+    def __reduce__(self) -> tuple[type[AsTheyAre], tuple[()]]:
+        return AsTheyAre, ()  # for all copies: another process may have other classes by a name
 
 
 def _rows(judge: Judge) -> bytes:
@@ -63,7 +67,12 @@ def _rows(judge: Judge) -> bytes:
     for array in (judge.encoded, judge.depends):
         digest.update(np.ascontiguousarray(array).data)
     labels = judge.labels
-    digest.update(repr(labels.tolist()).encode() if labels.dtype == object else labels.tobytes())
+    if labels.dtype == object:
+        digest.update(repr([_told(label) for label in labels.tolist()]).encode())
+    elif labels.dtype.kind in TOLD_BY_BYTES:
+        digest.update(labels.tobytes())
+    else:
+        raise _CannotBeToldError
     return digest.digest()
 
 
@@ -84,8 +93,15 @@ def _told(value: Any) -> Hashable:  # noqa: ANN401 # whatever a model holds
         return kind, tuple(map(_told, value))
     if kind is dict:
         return kind, tuple((_told(name), _told(held)) for name, held in value.items())
-    if (kind is np.ndarray or isinstance(value, np.generic)) and value.dtype.kind in "biufSU":
+    if (kind is np.ndarray or isinstance(value, np.generic)) and value.dtype.kind in TOLD_BY_BYTES:
         return kind, value.dtype.str, value.shape, value.tobytes()
-    if hasattr(value, "get_params") and hasattr(value, "__dict__"):
+    if hasattr(value, "get_params") and _holds_all_in_its_dict(kind):
         return kind, _told(vars(value))
     raise _CannotBeToldError
+
+
+def _holds_all_in_its_dict(kind: type) -> bool:
+    """Tell whether what is of this class has no slots, and isn't a list, say, besides."""
+    return all(
+        base.__flags__ & WRITTEN and not vars(base).get("__slots__") for base in kind.__mro__[:-1]
+    )

@@ -11,8 +11,10 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.multiclass import type_of_target
 
-from halfmask._errors import DataError, ParameterError
+from halfmask._errors import ParameterError
+from halfmask._foreign import foreign
 from halfmask._validation import fraction, integer_at_least
+from halfmask.anonymize._given_rows import as_array
 from halfmask.anonymize._settings import (
     guarantees_given,
     hierarchies_given,
@@ -75,14 +77,14 @@ def flat(y: Any) -> NDArray[Any]:  # noqa: ANN401 # any column
     Raises
     ------
     ParameterError
-        If there are none.
+        If there are none, or some are masked.
     """
     if y is None:
         raise ParameterError(
             "This AnonymizedEstimator estimator requires y to be passed, but the target y is None.",
             hint="Pass labels or numbers as y.",
         )
-    labels = np.asarray(y)
+    labels = as_array(y)
     if labels.ndim == 2 and labels.shape[1] == 1:
         warnings.warn(
             "A column-vector y was passed when a 1d array was expected. Please change the shape "
@@ -130,9 +132,6 @@ def _are_labels(labels: NDArray[Any]) -> None:
 
 
 def _are_numbers(labels: NDArray[Any], name: str) -> None:
-    try:
+    failed = f"y must be numbers: {name} is a regressor"
+    with foreign(failed, hint="Give numbers, or a classifier."):
         labels.astype(np.float64)
-    except (TypeError, ValueError):  # its message shows a cell
-        raise DataError(
-            f"y must be numbers: {name} is a regressor.", hint="Give numbers, or a classifier."
-        ) from None

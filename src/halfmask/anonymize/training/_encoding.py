@@ -11,7 +11,7 @@ from sklearn.frozen import FrozenEstimator
 
 from halfmask._errors import ColumnNotFoundError, DataError, SchemaError
 from halfmask._foreign import foreign
-from halfmask.anonymize._given_rows import is_frame
+from halfmask.anonymize._given_rows import columns_of_array, is_frame
 from halfmask.data import to_polars
 from halfmask.data._arrays import table_like
 
@@ -29,17 +29,8 @@ def as_table(rows: Any) -> pl.DataFrame:  # noqa: ANN401 # any table
     if not is_frame(rows):
         if hasattr(rows, "tocsr"):
             raise DataError("Sparse rows are not supported.", hint="Call toarray() on them.")
-        array = table_like(rows)
-        columns = [
-            pl.Series(
-                f"x{i}",
-                _known(array[:, i]) if array.dtype.kind == "O" else array[:, i],
-                strict=False,
-            )
-            for i in range(array.shape[1])
-        ]
-        return pl.DataFrame(columns).with_columns(pl.selectors.float().fill_nan(None))
-    return to_polars(rows).with_columns(pl.selectors.float().fill_nan(None))
+        return columns_of_array(table_like(rows))
+    return to_polars(rows)
 
 
 def columns_match(rows: Any, n_columns: int) -> None:  # noqa: ANN401 # any array
@@ -52,11 +43,6 @@ def columns_match(rows: Any, n_columns: int) -> None:  # noqa: ANN401 # any arra
         )
 
 
-def _known(cells: NDArray[Any]) -> list[Any]:
-    """Return cells of any type, what is missing as None: NaN beside texts would be a text."""
-    return [None if cell is None or cell != cell else cell for cell in cells]  # noqa: PLR0124 # NaN
-
-
 def _like(column: pl.Series, dtype: pl.DataType) -> pl.Series:
     """Return a column of dates in the unit of the fit; all others as they are."""
     if column.dtype == dtype or not (column.dtype.is_temporal() and dtype.is_temporal()):
@@ -67,13 +53,10 @@ def _like(column: pl.Series, dtype: pl.DataType) -> pl.Series:
 def _numbers(column: pl.Series) -> NDArray[np.float64]:
     """Return a column of numbers, dates or truths as floats; missing is NaN."""
     physical = column.to_physical() if column.dtype.is_temporal() else column
-    try:
+    failed = f"Column {column.name!r} held numbers at the fit. Got {column.dtype}"
+    hint = "Read the new table with the same column types."
+    with foreign(failed, hint=hint, told_as=SchemaError):
         numbers: NDArray[np.float64] = physical.cast(pl.Float64).to_numpy()
-    except pl.exceptions.PolarsError:  # its message shows cells
-        raise SchemaError(
-            f"Column {column.name!r} held numbers at the fit. Got {column.dtype}.",
-            hint="Read the new table with the same column types.",
-        ) from None
     return numbers
 
 
@@ -272,7 +255,7 @@ class Encoding:
         """Return the rows, each with another's values of some columns."""
         order = np.roll(np.arange(table.height), shift)
         places = [table.columns.index(name) for name in names]
-        if isinstance(rows, np.ndarray) or not hasattr(rows, "columns"):
+        if not is_frame(rows):
             array = np.asarray(rows).copy()
             array[:, places] = array[order][:, places]
             return array

@@ -11,7 +11,7 @@ from sklearn.utils import TransformerTags, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from halfmask._errors import SchemaError
-from halfmask.anonymize._given_rows import collected
+from halfmask.anonymize._given_rows import collected, is_frame
 from halfmask.anonymize.training._anonymizing import (
     Anonymizing,
     judged,
@@ -117,8 +117,9 @@ class AnonymizedEstimator(
     ----------
     model_
         The retrained model. In place of quasi-identifiers it was given its class's point, which
-        with ``"record"`` is a person's; other columns and labels are the rows'. A model that keeps
-        rows (neighbours, support vectors) holds these.
+        with ``"record"`` is a person's; other columns are the rows', and so are labels, unless
+        ``representative_`` says that they were exchanged within classes. A model that keeps rows
+        (neighbours, support vectors) holds these.
     anonymizer_, encoder_ : Anonymizer, Encoding
         The fitted classes and encoder. They hold values: they belong at home.
     by_encoding_ : bool
@@ -227,7 +228,10 @@ class AnonymizedEstimator(
             Their labels or numbers.
         """
         self.__dict__.pop("model_", None)  # a fit that fails must not leave half of an older one
-        X, labels = collected(X), flat(y)
+        self._retrained(collected(X), flat(y))
+        return self
+
+    def _retrained(self, X: Any, labels: NDArray[Any]) -> Retrained:  # noqa: ANN401 # any table
         ready = prepared(self, X, labels, guide=self.guide)
         table, names, encoded, led_by = ready.table, ready.names, ready.encoded, ready.guidance
         self.n_features_in_, self.encoder_ = table.width, ready.encoding
@@ -260,18 +264,18 @@ class AnonymizedEstimator(
                 encoding=anonymizing.seen is not None,
             )
         ]
-        self._keep(
+        best = (
             retrain_in_steps(tried, by_heart=self.by_heart, exchange=led_by.crossed, seed=self.seed)
             if in_steps
-            else retrain(tried, self.representative, steps=self.refinements),
-            beside,
+            else retrain(tried, self.representative, steps=self.refinements)
         )
+        self._keep(best, beside)
         if is_classifier(self.estimator):
             # As the model says them: a label that only suppressed rows have is none of them.
             self.classes_ = np.asarray(
                 getattr(self.model_, "classes_", np.unique(labels[self.anonymizer_.cells_ >= 0]))
             )
-        return self
+        return best
 
     def _keep(self, best: Retrained, beside: pl.DataFrame) -> None:
         columns = dict(zip(beside.columns, beside.filter(best.classes.kept), strict=True))
@@ -286,7 +290,10 @@ class AnonymizedEstimator(
         self.model_ = best.model
 
     def fit_transform(self, X: Any, y: ArrayLike) -> NDArray[np.float64]:  # noqa: ANN401
-        """Fit, and return rows as the model was given them, missing where they took no part."""
+        """Fit, and return rows as the model was given them, missing where they took no part.
+
+        The labels that it was given needn't be ``y``: :meth:`fit_protect` returns both.
+        """
         X = collected(X)
         self.fit(X, y)
         written = self.encoder_.encode(X)
@@ -294,6 +301,38 @@ class AnonymizedEstimator(
         written[:, self.encoder_.depends_] = self.points_[cells]
         written[cells < 0] = np.nan
         return written
+
+    def fit_protect(self, X: Any, y: ArrayLike) -> tuple[NDArray[np.float64], NDArray[Any]]:  # noqa: ANN401
+        """Fit, and return the rows and the labels that the model was given, for another to learn.
+
+        Where labels were exchanged within classes (``representative_`` says so) they aren't ``y``:
+        of the rows with ``y`` a model may know more by heart. The estimator, which people save and
+        notebooks print, doesn't keep them.
+
+        Returns
+        -------
+        The rows, (rows, columns that the model sees), in the order of ``X``, without those that
+        took no part; and the label or number of each.
+
+        Notes
+        -----
+        **Guarantees.** Those of the fit: they were counted in these rows, with these labels.
+        Columns that depend on no quasi-identifier, and the order, are those of the people.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from halfmask.guarantees import KAnonymity
+        >>> rows = np.random.default_rng(0).normal(size=(200, 2))
+        >>> model = AnonymizedEstimator(LogisticRegression(), guarantees=[KAnonymity(k=10)])
+        >>> written, labels = model.fit_protect(rows, rows[:, 0] > 0)
+        >>> bool(np.unique(written, axis=0, return_counts=True)[1].min() >= 10)
+        True
+        >>> another = LogisticRegression().fit(written, labels)
+        """
+        self.__dict__.pop("model_", None)  # as in a fit
+        best = self._retrained(collected(X), flat(y))
+        return best.classes.judge.written(best.points, best.classes.rows.classes), best.labels
 
     def transform(self, X: Any) -> NDArray[np.float64]:  # noqa: ANN401 # any table
         """Return rows as the model would see them, written by the class that they fall into.
@@ -333,7 +372,7 @@ class AnonymizedEstimator(
         """Return rows as the model sees them, as they are."""
         check_is_fitted(self)
         X = collected(X)
-        if not hasattr(X, "columns"):
+        if not is_frame(X):
             columns_match(X, self.n_features_in_)
         return self.encoder_.encode(X)
 

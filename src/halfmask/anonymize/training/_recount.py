@@ -8,6 +8,7 @@ import numpy as np
 
 from halfmask._errors import DataError, GuaranteeNotMetError
 from halfmask.anonymize.training._alike import alike
+from halfmask.data._arrays import is_missing
 from halfmask.guarantees import Classes, value_codes
 
 if TYPE_CHECKING:
@@ -111,10 +112,7 @@ def labels_known(labels: NDArray[Any]) -> None:
     if labels.dtype.kind != "O":
         missing = int(np.isnan(labels).sum()) if labels.dtype.kind == "f" else 0
     else:
-        missing = sum(
-            each is None or each != each  # noqa: PLR0124 # NaN
-            for each in labels.ravel()
-        )
+        missing = sum(map(is_missing, labels.ravel()))
         if not missing and len({isinstance(each, str) for each in labels.ravel()}) > 1:
             raise DataError("y holds texts and other things.", hint="Give labels one type.")
     if missing:

@@ -1,7 +1,7 @@
 """Reproduces "Anonymizing Machine Learning Models" (Goldsteen et al. 2020), and goes on from it.
 
     python benchmarks/peers.py                                       # once: the peers' venvs
-    python benchmarks/quality/anonymizing_ml_models.py               # the paper: over an hour
+    python benchmarks/quality/anonymizing_ml_models.py               # the paper: under an hour
     python benchmarks/quality/anonymizing_ml_models.py --beyond      # then all data and models
     python benchmarks/quality/anonymizing_ml_models.py --quick       # under a minute, no peers
     python benchmarks/quality/anonymizing_ml_models.py --only adult nn --seeds 0 1
@@ -26,7 +26,7 @@ from ml_models.datasets import missing_files
 from ml_models.models import EPOCHS, LARGE_EPOCHS
 from ml_models.results import write_results
 from ml_models.running import Run, run
-from ml_models.store import version_of
+from ml_models.store import commit, version_of
 
 from bars import report, say
 
@@ -52,8 +52,10 @@ def chosen(arguments: argparse.Namespace) -> tuple[list[plan.Group], list[str]]:
             continue
         why = "--quick" if arguments.quick else private.absent(group.model)
         private_ones = {name for name, _ in group.cells if name.startswith("dp ")}
+        if why and private_ones:
+            skipped.append(f"dp {group.model}: {why}")
         groups.append(group.without(without | (private_ones if why else set())))
-    return [group for group in groups if group.cells], skipped
+    return [group for group in groups if group.cells], list(dict.fromkeys(skipped))
 
 
 def _asked(group: plan.Group, arguments: argparse.Namespace) -> bool:
@@ -85,9 +87,12 @@ def main() -> None:
         most_rows=most_rows,
         deadline=started + 60 * arguments.budget_minutes,
     )
+    code = commit()  # as the version: what is changed while it runs doesn't measure
     groups, skipped = chosen(arguments)
     for line in skipped:
         say(f"SKIPPED {line}")
+    if not groups:
+        parser.error("nothing to measure is called all of --only's words, or its data aren't there")
     answered, begun = hour.peers_answered(how.cache), bool(how.store().lines)
     left = run(how, groups)
     for name in left:
@@ -95,7 +100,7 @@ def main() -> None:
     whole = not (begun or left or skipped or arguments.quick or arguments.only or arguments.beyond)
     if whole and set(arguments.seeds) >= set(SEEDS):
         hour.keep(how.store(), (time.time() - started) / 60, answered=answered)
-    report(write_results(how, arguments.out, skipped, left, time.time() - started))
+    report(write_results(how, arguments.out, skipped, left, time.time() - started, code))
 
 
 if __name__ == "__main__":

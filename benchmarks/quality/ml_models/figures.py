@@ -15,6 +15,9 @@ from ml_models.plan import KS, RAW
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from ml_models.facts import Facts
+    from ml_models.grid import Place
+
 CLASSIC = ("guided", "toolkit", "mondrian", "hilbert", "r+ tree")
 GUIDES = ("guided", "guided-centroid", "guided-record", "workload-aware", "toolkit")
 
@@ -24,8 +27,8 @@ class Figure:
     """One figure of the paper: its panels, and the methods in it."""
 
     name: str
-    title: str
-    panels: tuple[tuple[str, str, str], ...]
+    title: str  # in braces how many quasi-identifiers its first and its last panel have
+    panels: tuple[Place, ...]
     methods: tuple[str, ...]
 
 
@@ -38,13 +41,13 @@ FIGURES = (
     ),
     Figure(
         name="figure_3",
-        title="Adult, 8 quasi-identifiers, feature selection (not for NN), by model",
+        title="Adult by model: {first} quasi-identifiers for NN, else {last} (selected attributes)",
         panels=tuple(("adult", "8", model) for model in ("nn", "gb", "dt", "rf")),
         methods=CLASSIC,
     ),
     Figure(
         name="figure_4",
-        title="Lending Club, 18 quasi-identifiers, NN",
+        title="Lending Club, {first} quasi-identifiers, NN",
         panels=(("loan", "18", "nn"),),
         methods=CLASSIC,
     ),
@@ -57,21 +60,24 @@ FIGURES = (
 )
 
 
-def draw(grid: Grid, out: Path) -> dict[str, str]:
+def draw(grid: Grid, out: Path, facts: Facts) -> dict[str, str]:
     """Draw every figure of which something was measured; return what was drawn and what not."""
     done = {}
     for figure in FIGURES:
-        points = _points(grid, figure)
+        recoded = {place: facts.how_many(place, grid.seeds(place)) for place in figure.panels}
+        points = _points(grid, figure, recoded)
         if not points:
             done[figure.name] = "not drawn: nothing of it was measured"
             continue
         path = out / f"{figure.name}.svg"
-        path.write_text(curves(points, figure.title), encoding="utf-8")
+        ends = {"first": recoded[figure.panels[0]], "last": recoded[figure.panels[-1]]}
+        title = figure.title.format(**ends)
+        path.write_text(curves(points, title), encoding="utf-8")
         done[figure.name] = path.name
     return done
 
 
-def _points(grid: Grid, figure: Figure) -> list[dict[str, Any]]:
+def _points(grid: Grid, figure: Figure, recoded: dict[Place, str]) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for panel in figure.panels:
         raw = grid.mean(Cell(*panel, RAW, 0))
@@ -82,7 +88,7 @@ def _points(grid: Grid, figure: Figure) -> list[dict[str, Any]]:
                     continue
                 rows.append(
                     {
-                        "panel": "{}, {} QI, {}".format(*panel),
+                        "panel": f"{panel[0]}, {recoded[panel]} QI, {panel[2]}",
                         "method": method,
                         "k": k,
                         "accuracy": mean.mean,

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ml_models.intervals import Mean
 from ml_models.plan import RAW
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ml_models.store import Store
+
+#: A data set, the name of its quasi-identifiers, and a model.
+Place: TypeAlias = tuple[str, str, str]
 
 MEASURES = ("test", "train", "test_transformed", "seconds", "classes", "smallest_class")
 
@@ -23,6 +28,11 @@ class Cell:
     model: str
     method: str
     k: int
+
+    @property
+    def place(self) -> Place:
+        """Return where it stands: all but the method and k."""
+        return self.data, self.qi, self.model
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +67,22 @@ class Grid:
         both = sorted(left.keys() & right.keys())
         return Mean.of([left[seed] - right[seed] for seed in both]) if both else None
 
-    def scenes(self) -> list[tuple[str, str, str]]:
+    def least_ahead(self, cell: Cell, others: Iterable[str]) -> Mean | None:
+        """Return how far a cell is ahead of the best of some methods, seed by seed.
+
+        The best is the one with the best mean of all seeds.
+        """
+        found = [self.difference(cell, replace(cell, method=other)) for other in others]
+        there = [each for each in found if each is not None]
+        return min(there, key=lambda each: each.mean) if there else None
+
+    def scenes(self) -> list[Place]:
         """Return the data sets, quasi-identifiers and models that have a raw accuracy."""
-        found = {(cell.data, cell.qi, cell.model) for cell in self.lines if cell.method == RAW}
-        return sorted(found)
+        return sorted({cell.place for cell in self.lines if cell.method == RAW})
+
+    def seeds(self, place: Place) -> list[int]:
+        """Return the seeds with which the raw model of a place was trained."""
+        return sorted(self.lines.get(Cell(*place, RAW, 0), {}))
 
     def as_json(self) -> list[dict[str, Any]]:
         """Return every cell with its means."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from ml_models.methods import EXTRAS, METHODS, OURS, OURS_AT_ONCE
 from ml_models.store import Key
@@ -15,8 +16,10 @@ from ml_models.store import Key
 KS = (10, 50, 100, 200, 500, 1000)
 BAR_KS = (50, 100, 200, 500, 1000)
 RAW = "raw"
+#: The toolkit's two ways: its tree on all columns, or on the quasi-identifiers alone.
+TOOLKIT = ("toolkit", "toolkit-qi")
 #: What stands beside ours everywhere, and in figures 2 to 4; in figure 5 everything does.
-BESIDE = (OURS, "toolkit", "toolkit-qi", "mondrian")
+BESIDE = (OURS, *TOOLKIT, "mondrian")
 CLASSIC = (*BESIDE, "hilbert", "r+ tree")
 #: What else is measured where the paper has other lines.
 MORE = {
@@ -26,6 +29,7 @@ MORE = {
         for qi, model in (("10", "nn"), ("8", "nn"), ("8", "rf"), ("8", "gb"), ("8", "dt"))
     },
 }
+Stage: TypeAlias = tuple[tuple[str, str, str, str], ...]
 #: The stages of the paper's figures 2 to 5 and tables 1 and 2, every seed.
 PAPERS = (
     (("accuracy", "adult", "12", "nn"), ("accuracy", "adult", "10", "nn")),
@@ -105,7 +109,7 @@ class Group:
 def groups(seeds: Iterable[int], *, beyond: bool = True) -> list[Group]:
     """List everything, in the order in which it is to be measured; or what the paper has."""
     numbers = list(seeds)
-    stages = [(stage, math.inf) for stage in PAPERS]
+    stages: list[tuple[Stage, float]] = [(stage, math.inf) for stage in PAPERS]
     if beyond:
         stages += [(stage, FEWER_SEEDS) for stage in BEYOND]
     return [
@@ -115,6 +119,12 @@ def groups(seeds: Iterable[int], *, beyond: bool = True) -> list[Group]:
         for each in stage
         if place < _most_seeds(each, most)
     ]
+
+
+def selects(place: tuple[str, str, str]) -> bool:
+    """Return whether attributes are selected at a place, as in figure 3."""
+    data, qi, model = place
+    return (data, qi) == ("adult", "8") and model != "nn"
 
 
 def _most_seeds(each: tuple[str, str, str, str], most: float) -> float:
@@ -130,7 +140,6 @@ def _group(kind: str, data: str, qi: str, model: str, seed: int) -> Group:
         cells = MORE[data, qi, model]
     else:
         cells = [*ATTACKED["membership" if kind == "strangers" else kind, data, model]]
-    figure_3 = kind == "accuracy" and (data, qi) == ("adult", "8") and model != "nn"
     return Group(
         kind="accuracy" if kind == "more" else kind,
         data=data,
@@ -138,7 +147,7 @@ def _group(kind: str, data: str, qi: str, model: str, seed: int) -> Group:
         model=model,
         seed=seed,
         cells=tuple(cells),
-        select=figure_3,
+        select=selects((data, qi, model)),
         in_order=kind == "attribute",
     )
 

@@ -16,6 +16,7 @@ from typing import Any
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 CODE = ("src/halfmask", "benchmarks/quality")
+WORK = ("src", "benchmarks")
 FIELDS = ("kind", "data", "qi", "model", "method", "k", "seed")
 
 
@@ -75,9 +76,9 @@ def version_of(settings: dict[str, object]) -> str:
 
 
 def commit() -> str:
-    """Return the commit, with a mark if something was changed since."""
-    changed = "+changes" if _git("diff", "HEAD", "--", *CODE) else ""
-    return _git("rev-parse", "--short=12", "HEAD") + changed
+    """Return the commit, with a mark if the work tree differs from it: by new files, too."""
+    dirty = "-dirty" if _git("status", "--porcelain", "--", *WORK) else ""
+    return _git("rev-parse", "--short=12", "HEAD") + dirty
 
 
 def _git(*arguments: str) -> str:

@@ -6,20 +6,31 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from ml_models.attributes import PAPERS
+from ml_models.beside import one_training_lines, with_one_training
 from ml_models.grid import Cell, Grid
 from ml_models.intervals import Mean
 from ml_models.plan import KS, RAW
 from ml_models.printed import TABLE_1, TABLE_2
 from ml_models.running import measured
+from ml_models.verdicts import (
+    COLUMNS,
+    MEASURES,
+    VERDICTS,
+    counted,
+    findings_of,
+    in_words,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from ml_models.facts import Facts
+    from ml_models.grid import Place
     from ml_models.printed import Printed
     from ml_models.store import Store
+    from ml_models.verdicts import Finding
 
 Table = list[dict[str, Any]]
-Finding = dict[str, Any]
 
 
 NOTES_1 = (
@@ -29,6 +40,13 @@ NOTES_1 = (
     "Rows with k are `guided` for forests, `guided-centroid` (one training) for the large network.",
     "The large network learns in steps of 0.001 (the paper: 0.0001), and the private network is",
     "NN(100). The loans are of another vintage than the paper's.",
+)
+NOTES_VERDICTS = (
+    "How many seeds the library calls `broken`, `resisted` or `INVALID`, by rows as they were:",
+    "`resisted` if the upper bound of attack minus control is at most .03 (for true positives .01",
+    "and .004), else `broken`. Where the same attack has too little power on the raw model, with a",
+    "lower bound below .05 (.017 and .0067), nothing follows, `INVALID`, unless the lower bound on",
+    "the attacked model is beyond the tolerance: then it is `broken`, as some raw models are.",
 )
 NOTES_2 = (
     "",
@@ -54,17 +72,6 @@ def table_2(store: Store) -> Table:
     return _table(store, "attribute", TABLE_2)
 
 
-def findings_of(line: dict[str, Any], attack: str, measure: str) -> list[Finding]:
-    """Return a line's findings on everyone by parts of the names of the attack and the measure."""
-    return [
-        finding
-        for finding in line["findings"]
-        if attack in finding["attack"]
-        and measure in finding["measure"]
-        and finding["group"] == "everyone"
-    ]
-
-
 def _table(store: Store, kind: str, rows: Sequence[Printed]) -> Table:
     table = []
     for row in rows:
@@ -75,7 +82,7 @@ def _table(store: Store, kind: str, rows: Sequence[Printed]) -> Table:
 
 
 def _ours(lines: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """Return the means of a row over seeds, and every finding's mean and worst verdict."""
+    """Return the means of a row over seeds, and every finding's mean and verdicts."""
     if not lines:
         return None
 
@@ -85,6 +92,7 @@ def _ours(lines: list[dict[str, Any]]) -> dict[str, Any] | None:
 
     return {
         "seeds": len(lines),
+        "of_seeds": sorted(line["seed"] for line in lines),
         "train": mean(lambda line: line.get("train")),
         "test": mean(lambda line: line.get("test")),
         "attack": mean(lambda line: _first(line, "value")),
@@ -122,20 +130,29 @@ def _over_seeds(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
             "excess": Mean.of([each["excess"] for each in found]).as_json(),
             "excess_high_mean": sum(each["excess_high"] for each in found) / len(found),
             "excess_high_worst": max(each["excess_high"] for each in found),
-            "verdicts": sorted({each["verdict"] for each in found}),
+            "verdicts": counted(found),
             "why_invalid": sorted({each["why_invalid"] for each in found} - {""}),
         }
         for (attack, measure, group), found in by_name.items()
     ]
 
 
-def tables_as_markdown(grid: Grid, first: Table, second: Table) -> str:
+def tables_as_markdown(grid: Grid, first: Table, second: Table, facts: Facts) -> str:
     """Write all tables as Markdown."""
     parts = ["## Table 1: membership inference\n", *_attack_lines(first), *NOTES_1]
+    parts += [*_majority_lines(first, facts), "\n### Verdicts on table 1\n"]
+    for columns in COLUMNS:
+        parts += [*_verdict_lines(first, columns), ""]
+    parts += NOTES_VERDICTS
     parts += ["\n## Table 2: attribute inference of `social`\n", *_attack_lines(second), *NOTES_2]
-    for data, qi, model in grid.scenes():
-        parts += [f"\n## Test accuracy: {data}, {qi} quasi-identifiers, {model}\n"]
-        parts += _accuracy_lines(grid, data, qi, model)
+    parts += _majority_lines(second, facts, in_order=True)
+    for place in grid.scenes():
+        parts += [f"\n## Test accuracy: {facts.heading(place, grid.seeds(place))}\n"]
+        parts += _accuracy_lines(grid, place, facts)
+    at_once = with_one_training(grid)
+    if at_once:
+        parts += ["\n## With one training and the paper's representative, in points: nn\n"]
+        parts += one_training_lines(at_once)
     return "\n".join(parts) + "\n"
 
 
@@ -154,26 +171,66 @@ def _attack_lines(table: Table) -> list[str]:
     return lines
 
 
-def _accuracy_lines(grid: Grid, data: str, qi: str, model: str) -> list[str]:
-    here = [c for c in grid.lines if (c.data, c.qi, c.model) == (data, qi, model)]
-    raw = grid.mean(Cell(data, qi, model, RAW, 0))
-    alone = sorted({c.method for c in here if c.k == 0 and c.method != RAW})
-    lines = [
-        f"raw {raw}" + "".join(f"; {m} {grid.mean(Cell(data, qi, model, m, 0))}" for m in alone)
+def _majority_lines(table: Table, facts: Facts, *, in_order: bool = False) -> list[str]:
+    """Say what test accuracy is worth: how often the most frequent class is right."""
+    seeds: dict[str, set[int]] = {}
+    for row in table:
+        if row["ours"]:
+            seeds.setdefault(row["paper"]["data"], set()).update(row["ours"]["of_seeds"])
+    said = [
+        f"{data} {mean}"
+        for data, of_data in seeds.items()
+        if (mean := facts.majority(data, sorted(of_data), in_order=in_order)) is not None
     ]
-    lines += ["", f"| method | {' | '.join(f'k={k}' for k in KS)} |", "|---" * (len(KS) + 1) + "|"]
-    for method in dict.fromkeys(c.method for c in here if c.k):
-        for measure, mark in (("test", ""), ("test_transformed", ", test rows transformed too")):
-            means = [grid.mean(Cell(data, qi, model, method, k), measure) for k in KS]
-            if any(mean is not None for mean in means):
-                shown = " | ".join("-" if mean is None else str(mean) for mean in means)
-                lines.append(f"| {method}{mark} | {shown} |")
-        below = [
-            grid.mean(Cell(data, qi, model, method, k), "share_of_classes_below_k") for k in KS
-        ]
-        if any(mean is not None and mean.mean > 0 for mean in below):
-            shown = " | ".join("-" if mean is None else f"{mean.mean:.0%}" for mean in below)
-            lines.append(f"| {method}: classes below k | {shown} |")
+    if not said:
+        return []
+    return ["", f"Always the most frequent class is right in test rows: {', '.join(said)}."]
+
+
+def _verdict_lines(table: Table, columns: Sequence[tuple[str, str]]) -> list[str]:
+    """Write for each row how many seeds have which verdict, by attacks and measures."""
+    names = [f"{attack.replace('_', ' ')}: {measure}" for attack, measure in columns]
+    lines = [f"| | {' | '.join(names)} |", "|---" * (len(columns) + 1) + "|"]
+    for row in table:
+        found = row["ours"]["findings"] if row["ours"] else []
+        cells = [in_words(_verdicts(found, attack, MEASURES[name])) for attack, name in columns]
+        lines.append(f"| {row['row']} | {' | '.join(cells)} |")
+    return lines
+
+
+def _verdicts(findings: list[dict[str, Any]], attack: str, measure: str) -> dict[str, int]:
+    of_one = findings_of({"findings": findings}, attack, measure)
+    return {verdict: sum(each["verdicts"][verdict] for each in of_one) for verdict in VERDICTS}
+
+
+def _accuracy_lines(grid: Grid, place: Place, facts: Facts) -> list[str]:
+    here = [cell for cell in grid.lines if cell.place == place]
+    raw = grid.mean(Cell(*place, RAW, 0))
+    majority = facts.majority(place[0], grid.seeds(place))
+    alone = sorted({cell.method for cell in here if cell.k == 0 and cell.method != RAW})
+    parts = [f"raw {raw}"]
+    parts += [] if majority is None else [f"always the most frequent class {majority}"]
+    parts += [f"{method} {grid.mean(Cell(*place, method, 0))}" for method in alone]
+    lines = ["; ".join(parts), ""]
+    lines += [f"| method | {' | '.join(f'k={k}' for k in KS)} |", "|---" * (len(KS) + 1) + "|"]
+    for method in dict.fromkeys(cell.method for cell in here if cell.k):
+        lines += _method_lines(grid, place, method)
+    return lines
+
+
+def _method_lines(grid: Grid, place: Place, method: str) -> list[str]:
+    """Write a method's accuracies, and how many of its classes are below k if any are."""
+    lines = []
+    cells = [Cell(*place, method, k) for k in KS]
+    for measure, mark in (("test", ""), ("test_transformed", ", test rows transformed too")):
+        means = [grid.mean(cell, measure) for cell in cells]
+        if any(mean is not None for mean in means):
+            shown = " | ".join("-" if mean is None else str(mean) for mean in means)
+            lines.append(f"| {method}{mark} | {shown} |")
+    below = [grid.mean(cell, "share_of_classes_below_k") for cell in cells]
+    if any(mean is not None and mean.mean > 0 for mean in below):
+        shown = " | ".join("-" if mean is None else f"{mean.mean:.0%}" for mean in below)
+        lines.append(f"| {method}: classes below k | {shown} |")
     return lines
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -173,11 +174,60 @@ def test_numbers_of_numpy_go_into_reports(kind, tmp_path):
             attack(target(), tolerance=wrong)
 
 
-def test_without_attacks_nothing_was_resisted():
-    report = attack(target(0.0), unprotected=target(0.4), attacks=[])
+def test_without_attacks_nothing_was_resisted(report_of):
+    report = report_of()
     assert report.findings == ()
     assert not report.resisted
     assert report.worst is None
+
+
+@pytest.mark.parametrize("given", [[], (), iter(())])
+def test_an_empty_list_of_attacks_is_told(given):
+    with pytest.raises(ParameterError, match=r"'attacks' parameter of attack .* Got an empty one"):
+        attack(target(), attacks=given)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (3, "must be a list of attacks or their names. Got a value of type int"),
+        ([7], "must be an attack or the name of one. Got a value of type int"),
+        ([None], "Got a value of type NoneType"),
+        ([ModelTarget], "Got a value of type type"),
+        ([Guess], "Guess is a class of attacks, not one of them.\n\nHint: Write Guess()"),
+    ],
+)
+def test_what_is_no_attack_is_told(given, said):
+    with pytest.raises(ParameterError, match=re.escape(said)):
+        attack(target(), attacks=given)
+
+
+@pytest.mark.parametrize("given", [lambda rows: rows, None, ModelTarget, np.zeros(3)])
+@pytest.mark.parametrize("attacks", [None, ["membership/gap"]])
+def test_what_is_no_target_is_told(given, attacks):
+    with pytest.raises(ParameterError, match=r"'target' parameter .* a target. Got a value of typ"):
+        attack(given, attacks=attacks)
+
+
+@dataclass(frozen=True)
+class Own:
+    """Attacks a target of a caller's own."""
+
+    name: ClassVar[str] = "test/own"
+    attacks: ClassVar[type] = float
+
+    def lacks(self, target: float) -> str:  # noqa: ARG002 # an Attack's
+        return ""
+
+    def run(self, target: float, *, seed: int) -> tuple[Outcome, ...]:  # noqa: ARG002 # the same
+        return (replace(Guess().run(globals()["target"](target), seed=0)[0], attack=self.name),)
+
+
+def test_targets_of_ones_own_are_attacked_by_attacks_of_ones_own():
+    given: Any = 0.4
+    assert attack(given, attacks=[Own()]).findings[0].outcome.success.value == 0.9
+    with pytest.raises(ParameterError, match="Attack 'test/own' is for a float"):
+        attack(target(), attacks=[Own()])
 
 
 def test_what_an_error_says_stays_on_one_line():

@@ -27,8 +27,21 @@ def test_tables_of_any_library_are_read(table):
     assert as_table(table).equals(TABLE)
 
 
-def test_a_table_of_polars_is_taken_as_it_is():
-    assert as_table(TABLE) is TABLE
+NAN = float("nan")
+LACKING = pl.DataFrame({"income": [1.0, NAN, None], "sex": ["m", None, "f"]})
+
+
+@pytest.mark.parametrize("table", [LACKING, LACKING.lazy(), LACKING.to_pandas()])
+def test_what_is_missing_is_missing_in_tables_of_every_library(table):
+    assert as_table(table).null_count().row(0) == (2, 1)
+
+
+def test_a_table_of_polars_that_lacks_nothing_is_taken_as_it_is():
+    odd = pl.DataFrame({"": [[1]], "^a$": [1.5]})
+    for table in (TABLE, odd, pl.DataFrame()):
+        assert as_table(table) is table
+    lacking = as_table(odd.with_columns(pl.Series("^a$", [NAN])))
+    assert lacking.rows() == [([1], None)]
 
 
 def listed(values):
@@ -79,6 +92,12 @@ def test_whole_numbers_of_any_kind_are_an_array(values):
     found = whole(values)
     assert found.dtype == np.int64
     assert found.tolist() == [3, 0, 1]
+
+
+def test_masked_numbers_are_refused():
+    with pytest.raises(ParameterError, match="rows is a masked array with 1 masked cells"):
+        whole(np.ma.masked_array([3, 7319], [False, True]))
+    assert whole(np.ma.masked_array([3, 7319])).tolist() == [3, 7319]
 
 
 def test_truths_are_numbers():

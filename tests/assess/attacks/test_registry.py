@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+from typing import Any
 
 import pytest
 
@@ -71,6 +72,15 @@ def test_an_attack_is_named_after_its_family_and_stands_once():
 def test_an_attack_itself_is_taken_as_it_is():
     made = structure.TreeStructure(k=25)
     assert named(made) is made
+
+
+def test_a_class_and_what_is_no_attack_are_told():
+    wrong: Any = structure.TreeStructure
+    with pytest.raises(ParameterError, match="TreeStructure is a class of attacks"):
+        named(wrong)
+    wrong = 7
+    with pytest.raises(ParameterError, match="Got a value of type int"):
+        named(wrong)
 
 
 def test_a_misspelt_name_is_answered_with_the_nearest():

@@ -12,6 +12,8 @@ from scipy.sparse import csr_matrix
 
 from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
 from halfmask.assess.attacks import ModelTarget, TableTarget, attack
+from halfmask.data import Intervals
+from halfmask.guarantees import KAnonymity
 
 
 def model_target(**others: Any) -> ModelTarget:
@@ -44,6 +46,7 @@ def table_target(**others: Any) -> TableTarget:
         ({"groups": (("a", "b", "a"), np.zeros(5, int))}, "One of the descriptions is twice"),
         ({"groups": (("a", "everyone"), np.zeros(5, int))}, "'everyone': all people"),
         ({"groups": (("a",),)}, "groups must be the descriptions"),
+        ({"groups": 3}, "'groups' parameter of ModelTarget must be a list .* type int"),
         ({"members": csr_matrix(np.zeros((3, 2)))}, "members must be a frame .* csr_matrix"),
         ({"trained_rows": csr_matrix(np.zeros((3, 2)))}, "trained_rows must be a frame"),
         ({"non_members": pl.LazyFrame({"a": [1, 2]})}, "non_members must be .* LazyFrame"),
@@ -74,9 +77,10 @@ def test_a_secret_of_an_array_is_a_number(secret):
 def test_a_secret_of_a_frame_is_a_name():
     frame = pl.DataFrame({"age": [1, 2, 3]})
     for rows in (frame, frame.to_pandas()):
-        assert model_target(members=rows, secrets=("age",)).secrets == ("age",)
+        both = {"members": rows, "non_members": rows[:2]}
+        assert model_target(**both, secrets=("age",)).secrets == ("age",)
         with pytest.raises(ColumnNotFoundError, match="Did you mean 'age'"):
-            model_target(members=rows, secrets=("agee",))
+            model_target(**both, secrets=("agee",))
 
 
 @pytest.mark.parametrize(
@@ -97,6 +101,11 @@ def test_a_secret_of_a_frame_is_a_name():
         ({"secrets": "sex"}, "'secrets' parameter of TableTarget must be a list"),
         ({"secrets": ["sex", "sex"]}, "One of the columns is twice"),
         ({"earlier": (pl.DataFrame({"age": [1]}),)}, "earlier must be a release and"),
+        ({"earlier": 3}, "'earlier' parameter of TableTarget must be a list of two tables"),
+        ({"guarantees": KAnonymity(k=2)}, "'guarantees' .* a list of guarantees. Got a value"),
+        ({"guarantees": [2]}, "must be a list of guarantees"),
+        ({"hierarchies": {"age": Intervals(widths=[10])}}, "must be hierarchies by column"),
+        ({"hierarchies": 3}, "must be hierarchies by column"),
     ],
 )
 def test_columns_and_owners_must_fit(others, said):

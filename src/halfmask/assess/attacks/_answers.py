@@ -8,6 +8,7 @@ import numpy as np
 
 from halfmask._errors import DataError
 from halfmask._foreign import foreign
+from halfmask.assess.attacks._numbers import probabilities_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -115,25 +116,9 @@ def answers(
         given = np.asarray(ask(rows), dtype=np.float64)
     own = getattr(model, "classes_", None)
     own = classes if own is None else label_array(own, whose="model")
-    wanted = (len(rows), len(own))
-    if given.shape != wanted:
-        raise DataError(f"{who} must give probabilities of shape {wanted}. Got {given.shape}.")
-    _check_probabilities(given, who)
+    given = probabilities_of(given, (len(rows), len(own)), who=who)
     if np.array_equal(own, classes):
         return given
     whole = np.zeros((len(given), len(classes)))
     whole[:, np.searchsorted(classes, own)] = given
     return whole
-
-
-def _check_probabilities(given: NDArray[np.float64], who: str) -> None:
-    broken = int((~np.isfinite(given)).any(axis=1).sum())
-    if broken:
-        raise DataError(f"{who} gave NaN or infinite probabilities for {broken:,} rows.")
-    slack = 1e-3  # a network in half precision is this far off
-    off = (given < -slack).any(axis=1) | (np.abs(given.sum(axis=1) - 1) > slack)
-    if off.any():
-        raise DataError(
-            f"{who} gave what are no probabilities for {int(off.sum()):,} rows.",
-            hint="Give probabilities in [0, 1] that add up to 1, not scores or logits.",
-        )

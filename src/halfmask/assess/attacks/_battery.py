@@ -10,17 +10,18 @@ from halfmask._errors import HalfmaskError, ParameterError
 from halfmask._progress import silent
 from halfmask._validation import fraction, integer_at_least, number_between
 from halfmask.assess.attacks._arms import Counted
-from halfmask.assess.attacks._attack import Attack
 from halfmask.assess.attacks._finding import Finding
 from halfmask.assess.attacks._inputs import as_number
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks._registry import ATTACKS, named
 from halfmask.assess.attacks._report import AttackReport
+from halfmask.assess.attacks._several import several
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from halfmask._progress import Progress
+    from halfmask.assess.attacks._attack import Attack
     from halfmask.assess.attacks._encoding_target import EncodingTarget
     from halfmask.assess.attacks._events_target import EventsTarget
     from halfmask.assess.attacks._hashing_target import HashingTarget
@@ -80,9 +81,9 @@ def attack(
     Raises
     ------
     ParameterError
-        If `attacks` is no list, no attack has a name that is given, one doesn't attack this kind of
-        target or lacks what it needs (only if it was asked for), the unprotected target is of
-        another kind, or `least_power` is below `tolerance`.
+        If `target` is none, `attacks` is no list of attacks or empty, no attack has a name that is
+        given, one doesn't attack this kind of target or lacks what it needs (only if it was asked
+        for), the unprotected target is of another kind, or `least_power` is below `tolerance`.
 
     Notes
     -----
@@ -192,18 +193,19 @@ def _chosen(
     if attacks is None:
         whole = [make() for make in ATTACKS.values()]
         fitting = [each for each in whole if isinstance(target, each.attacks)]
+        if not fitting:
+            raise _no_target(target)
         lacks = [each.lacks(target) for each in fitting]
         chosen = [each for each, why in zip(fitting, lacks, strict=True) if not why]
         skipped = [(each.name, why) for each, why in zip(fitting, lacks, strict=True) if why]
         return chosen, skipped
-    if isinstance(attacks, str | Attack):
-        raise ParameterError(
-            "The 'attacks' parameter of attack must be a list of attacks or their names. Got one.",
-            hint="Put one into a list, too.",
-        )
-    chosen = [named(each) for each in attacks]
+    # Twice the same one is two findings, and no error.
+    listed = several(attacks, parameter="attacks", owner="attack", of="attacks or their names")
+    chosen = [named(each) for each in listed]
     for each in chosen:
         if not isinstance(target, each.attacks):
+            if not any(isinstance(target, made.attacks) for made in ATTACKS.values()):
+                raise _no_target(target)
             raise ParameterError(
                 f"Attack {each.name!r} is for a {each.attacks.__name__}. "
                 f"Got a {type(target).__name__}."
@@ -212,6 +214,15 @@ def _chosen(
         if why:
             raise ParameterError(f"Attack {each.name!r} can't be run: the target lacks {why}.")
     return chosen, []
+
+
+def _no_target(given: object) -> ParameterError:
+    return ParameterError(
+        "The 'target' parameter of attack must be a target. "
+        f"Got a value of type {type(given).__name__}.",
+        hint="Wrap a model in ModelTarget(...), a released table in TableTarget(...), an encoding "
+        "in EncodingTarget(...), events in EventsTarget(...).",
+    )
 
 
 def _run(each: Attack, target: Target | None, seed: int) -> tuple[tuple[Outcome, ...], str]:

@@ -6,12 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
-from halfmask._errors import ColumnNotFoundError, ParameterError
+import polars as pl
+
+from halfmask._errors import ColumnNotFoundError, ParameterError, SchemaError
 from halfmask._validation import integer_at_least
+from halfmask.assess.attacks._frames import as_frame, check_plain
+from halfmask.assess.attacks._inputs import as_listed
+from halfmask.assess.attacks._reading import recast
+from halfmask.assess.attacks._several import several
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from halfmask.encode import Codec
 
 __all__ = ["EncodingTarget"]
@@ -47,10 +51,13 @@ class EncodingTarget:
     Raises
     ------
     ParameterError
-        If encoded and original rows, or those of the later upload, differ in number, or a period is
-        below 2.
+        If encoded and original rows, or those of the later upload, differ in number, names or
+        periods are no list, or a period is below 2.
     ColumnNotFoundError
         If a holder names a column that isn't there, or the population lacks one.
+    DataError, SchemaError
+        If a table is no frame, or one that can't be turned, or the population has texts where the
+        original has numbers, or the like.
     """
 
     encoded: pl.DataFrame
@@ -62,25 +69,56 @@ class EncodingTarget:
     periods: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
+        for which in ("encoded", "original", "population", "later"):
+            table = getattr(self, which)
+            if table is not None or which in {"encoded", "original"}:
+                object.__setattr__(self, which, as_frame(table))
+                check_plain(getattr(self, which), getattr(self, which).columns, where=which)
         for which, rows in (("encoded", self.encoded), ("later", self.later)):
             if rows is not None and rows.height != self.original.height:
                 raise ParameterError(
                     f"{which} must have the original's rows, in its order. "
                     f"Got {rows.height} and {self.original.height} rows."
                 )
+        if self.population is not None:
+            object.__setattr__(self, "population", self._matching(self.population))
+        self._check_names()
+        periods = as_listed(self.periods, parameter="periods", owner="EncodingTarget", of="periods")
+        object.__setattr__(self, "periods", periods)
+        for period in periods:
+            integer_at_least(2, owner="EncodingTarget", periods=period)
+
+    def _check_names(self) -> None:
         for name, holder in self.holders.items():
             if name not in self.original.columns:
                 raise ColumnNotFoundError.of([name], self.original.columns, where="the original")
             if holder not in self.encoded.columns:
                 raise ColumnNotFoundError.of([holder], self.encoded.columns, where="the encoding")
-        if self.population is not None:
-            absent = [n for n in self.original.columns if n not in self.population.columns]
-            if absent:
-                raise ColumnNotFoundError.of(
-                    absent, self.population.columns, where="the population"
+        owner = "EncodingTarget"
+        names = several(
+            self.dictionary, parameter="dictionary", owner=owner, of="names", or_none=True
+        )
+        object.__setattr__(self, "dictionary", names)
+
+    def _matching(self, population: pl.DataFrame) -> pl.DataFrame:
+        """Return the population with the original's columns, times in its units."""
+        names = self.original.columns
+        absent = [name for name in names if name not in population.columns]
+        if absent:
+            raise ColumnNotFoundError.of(absent, population.columns, where="the population")
+        columns = []
+        for name, dtype in self.original.schema.items():
+            known = population[name]
+            told = _sort_of(dtype), _sort_of(known.dtype)
+            if told[0] != told[1] and known.null_count() < len(known):
+                raise SchemaError(
+                    f"Column {name!r} holds {told[0]} in the original and {told[1]} in the "
+                    "population.",
+                    hint="Read both in the same way.",
                 )
-        for period in self.periods:
-            integer_at_least(2, owner="EncodingTarget", periods=period)
+            alike = told[0] == told[1] and not dtype.is_temporal()
+            columns.append(known if alike else recast(known, dtype))
+        return population.select(columns)
 
     @classmethod
     def of_codec(
@@ -124,7 +162,7 @@ class EncodingTarget:
         return cls(
             encoded=plan.encoded(rows),
             original=rows,
-            population=None if population is None else to_polars(population).select(rows.columns),
+            population=None if population is None else to_polars(population),
             later=None if later is None else later.plan_.encoded(rows),
             dictionary=dictionary,
             holders=held,
@@ -147,3 +185,12 @@ class EncodingTarget:
             f"EncodingTarget({self.encoded.height} rows, {self.encoded.width} columns "
             f"of {self.original.width})"
         )
+
+
+def _sort_of(dtype: pl.DataType) -> str:
+    """Return what values of a type are, as attacks tell them apart."""
+    if dtype.is_temporal():
+        return "dates or times"
+    if dtype.is_numeric():
+        return "numbers"
+    return "truth values" if dtype == pl.Boolean else "texts"

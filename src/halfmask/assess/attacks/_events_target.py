@@ -10,6 +10,9 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, ParameterError
+from halfmask.assess.attacks._frames import as_frame, check_plain
+from halfmask.assess.attacks._inputs import as_listed, as_whole_numbers
+from halfmask.assess.attacks._several import several
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -64,9 +67,12 @@ class EventsTarget:
     Raises
     ------
     ParameterError
-        If owners are missing, out of range, or too few.
+        If owners are missing, no whole numbers, out of range, or too few, or columns are no list.
     ColumnNotFoundError
         If a column isn't where its role says.
+    DataError, SchemaError
+        If a table is no frame, or one that can't be turned, or a column with a role holds lists or
+        objects.
 
     Examples
     --------
@@ -93,16 +99,45 @@ class EventsTarget:
     time_bounds: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
+        self._take()
         _require(self.columns, self.original, "the original")
         if self.control is not None:
             _require(self.columns, self.control, "the control rows")
-        for frame, _ in self.releases:
-            _require([*self.names.values()], frame, "the released rows")
-            _require([self.pseudonym] if self.pseudonym else [], frame, "the released rows")
-        _require([*self.names], self.original.select(self.columns), "the roles")
+        kept = [self.released_name(name) for name in self.columns if name != self.entity]
+        told = [*self.names.values(), *([self.pseudonym] * bool(self.pseudonym))]
         for frame, owners in self.releases:
+            _require([*told, *filter(None, kept)], frame, "the released rows")
             self._check_owners(frame, owners)
-        if self.time_bounds is not None and not self.time_bounds[0] <= self.time_bounds[1]:
+        _require([*self.names], self.original.select(self.columns), "the roles")
+        if self.time_bounds is not None:
+            self._check_bounds(self.time_bounds)
+
+    def _take(self) -> None:
+        """Take lists and tables of any kind."""
+        for parameter in ("items", "numbers"):
+            names = as_listed(
+                getattr(self, parameter), parameter=parameter, owner="EventsTarget", of="columns"
+            )
+            object.__setattr__(self, parameter, names)
+        for which in ("released", "original", "control"):
+            table = getattr(self, which)
+            if table is not None or which != "control":
+                object.__setattr__(self, which, as_frame(table))
+        object.__setattr__(self, "owners", _as_owners(self.owners))
+        if self.later is not None:
+            later = several(
+                self.later, parameter="later", owner="EventsTarget", of="a release and its owners"
+            )
+            if len(later) != 2:
+                raise ParameterError("later must be a second release and its owners, or None.")
+            frame, owners = later
+            object.__setattr__(self, "later", (as_frame(frame), _as_owners(owners)))
+
+    def _check_bounds(self, bounds: object) -> None:
+        numbers = bounds if isinstance(bounds, tuple | list) else ()
+        if not all(isinstance(each, int | float) for each in numbers) or not (
+            len(numbers) == 2 and numbers[0] <= numbers[1]
+        ):
             raise ParameterError("time_bounds must be the least and the most seconds.")
 
     def _check_owners(self, frame: pl.DataFrame, owners: NDArray[np.int64] | None) -> None:
@@ -179,9 +214,8 @@ class EventsTarget:
         while name in self.original.columns:
             name += "_"
         number = self.original.select(pl.col(self.entity).cast(pl.String).rank("dense"))
-        told = self.original.select([c for c in self.columns if c != self.entity]).with_columns(
-            number.to_series().alias(name)
-        )
+        roles = [self.original[column] for column in self.columns if column != self.entity]
+        told = pl.DataFrame([*roles, number.to_series().alias(name)])
         owners = [_owners(frame, given) for frame, given in self.releases]
         return replace(
             self,
@@ -230,7 +264,14 @@ def _with_event(number: NDArray[np.int64], cells: dict[str, list[object]]) -> pl
     return pl.DataFrame({"_EVENT": number, **cells}, strict=False)
 
 
+def _as_owners(owners: object) -> NDArray[np.int64] | None:
+    if owners is None:
+        return None
+    return as_whole_numbers(owners, parameter="owners", owner="EventsTarget")
+
+
 def _require(names: Sequence[str], frame: pl.DataFrame, where: str) -> None:
     absent = [name for name in names if name not in frame.columns]
     if absent:
         raise ColumnNotFoundError.of(absent, frame.columns, where=where)
+    check_plain(frame, names, where=where)

@@ -11,6 +11,9 @@ import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, ParameterError
 from halfmask._validation import integer_at_least, one_of
+from halfmask.assess.attacks._frames import as_frame, check_plain
+from halfmask.assess.attacks._inputs import as_whole_numbers
+from halfmask.assess.attacks._several import several
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -69,10 +72,12 @@ class HashingTarget:
     Raises
     ------
     ParameterError
-        If buckets and cells, or rows and labels, differ in number, a bucket is out of range, or
-        `bits` is.
+        If buckets and cells, or rows and labels, differ in number, a bucket is out of range or
+        `bits` is, or a label isn't 0 or 1.
     ColumnNotFoundError
         If the population lacks a column, or the dictionary names one that isn't there.
+    DataError, SchemaError
+        If a table is no frame, or one that can't be turned.
 
     Examples
     --------
@@ -97,21 +102,52 @@ class HashingTarget:
         integer_at_least(1, owner="HashingTarget", bits=self.bits)
         if self.bits > MOST_BITS:
             raise ParameterError(f"HashingTarget has at most {MOST_BITS} bits. Got {self.bits}.")
-        if self.buckets.shape != self.original.shape:
+        object.__setattr__(self, "original", as_frame(self.original))
+        if self.population is not None:
+            object.__setattr__(self, "population", as_frame(self.population))
+        object.__setattr__(self, "buckets", self._checked_buckets())
+        self._check_dictionary()
+        self._check_population()
+        for which, whose in (("labels", self.original), ("population_labels", self.population)):
+            if whose is not None and getattr(self, which) is not None:
+                object.__setattr__(self, which, self._checked_labels(which, whose.height))
+        object.__setattr__(self, "original", _texts(self.original, "original"))
+
+    def _checked_buckets(self) -> NDArray[np.uint32]:
+        try:
+            buckets = np.asarray(self.buckets)
+        except ValueError:  # rows of different lengths
+            buckets = np.empty(0, dtype=object)
+        if buckets.dtype.kind not in "iu":
+            raise ParameterError(
+                "The 'buckets' parameter of HashingTarget must be whole numbers. "
+                f"Got {buckets.dtype}."
+            )
+        if buckets.shape != self.original.shape:
             raise ParameterError(
                 "buckets must have a place for each cell of the original. "
-                f"Got shapes {self.buckets.shape} and {self.original.shape}."
+                f"Got shapes {buckets.shape} and {self.original.shape}."
             )
-        if self.buckets.size and int(self.buckets.max()) >> self.bits:
+        if buckets.size and (int(buckets.max()) >> self.bits or buckets.min() < 0):
             raise ParameterError(f"A bucket is out of the range of {self.bits} bits.")
+        return buckets.astype(np.uint32, copy=False)
+
+    def _check_dictionary(self) -> None:
         names = self.original.columns
-        for name in self.dictionary:
+        found: dict[str, tuple[str, ...]] = {}
+        for name, words in self.dictionary.items():
             if name not in names:
                 raise ColumnNotFoundError.of([name], names, where="the original")
-        self._check_population()
-        if self.labels is not None and len(self.labels) != self.original.height:
-            raise ParameterError("labels must be as many as rows.")
-        object.__setattr__(self, "original", _texts(self.original))
+            of = f"texts for column {name!r}"
+            found[name] = several(
+                words, parameter="dictionary", owner="HashingTarget", of=of, or_none=True
+            )
+            if not all(isinstance(word, str) for word in found[name]):
+                raise ParameterError(
+                    f"The dictionary of column {name!r} must be a list of texts.",
+                    hint="Cells are taken as text: write numbers as they are written there.",
+                )
+        object.__setattr__(self, "dictionary", found)
 
     def _check_population(self) -> None:
         if self.population is None:
@@ -120,10 +156,16 @@ class HashingTarget:
         absent = [name for name in names if name not in self.population.columns]
         if absent:
             raise ColumnNotFoundError.of(absent, self.population.columns, where="the population")
-        labels = self.population_labels
-        if labels is not None and len(labels) != self.population.height:
-            raise ParameterError("population_labels must be as many as the population's rows.")
-        object.__setattr__(self, "population", _texts(self.population.select(names)))
+        known = _texts(self.population.select(names), "population")
+        object.__setattr__(self, "population", known)
+
+    def _checked_labels(self, which: str, n_rows: int) -> NDArray[np.float64]:
+        labels = as_whole_numbers(getattr(self, which), parameter=which, owner="HashingTarget")
+        if len(labels) != n_rows:
+            raise ParameterError(f"{which} must be as many as rows.")
+        if not np.isin(labels, (0, 1)).all():
+            raise ParameterError(f"The {which!r} parameter of HashingTarget must be of 0 and 1.")
+        return labels.astype(np.float64)
 
     @classmethod
     def of_hasher(
@@ -161,11 +203,9 @@ class HashingTarget:
             buckets=_buckets(hasher, rows),
             original=rows,
             bits=hasher.bits,
-            labels=None if labels is None else np.asarray(labels, dtype=np.float64),
-            population=None if population is None else to_polars(population).select(rows.columns),
-            population_labels=(
-                None if population_labels is None else np.asarray(population_labels, np.float64)
-            ),
+            labels=labels,  # type: ignore[arg-type] # a target takes any list of them
+            population=None if population is None else to_polars(population),
+            population_labels=population_labels,  # type: ignore[arg-type] # the same
             train=train,
             rehash=_Again(hasher),
         )
@@ -231,5 +271,6 @@ def _buckets(hasher: Hasher, rows: pl.DataFrame) -> NDArray[np.uint32]:
     return np.ascontiguousarray(indices[:, places])
 
 
-def _texts(frame: pl.DataFrame) -> pl.DataFrame:
+def _texts(frame: pl.DataFrame, where: str) -> pl.DataFrame:
+    check_plain(frame, frame.columns, where=where)
     return frame.select(pl.all().cast(pl.String).fill_null(""))

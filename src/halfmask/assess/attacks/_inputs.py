@@ -10,6 +10,7 @@ import polars as pl
 
 from halfmask._errors import ParameterError
 from halfmask.data import to_polars
+from halfmask.data._arrays import unmasked
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,8 +19,16 @@ __all__ = ["as_listed", "as_number", "as_table", "as_whole_numbers", "row_count"
 
 
 def as_table(table: object) -> pl.DataFrame:
-    """Return a polars frame as it is, and a frame of another library, or a lazy one, as polars."""
-    return table if isinstance(table, pl.DataFrame) else to_polars(table)
+    """Return a frame of any library as polars, what is missing as null: NaN is no secret.
+
+    A frame of polars may have columns of any name and kind, beside those that are attacked.
+    """
+    if not isinstance(table, pl.DataFrame):
+        return to_polars(table)
+    # under no name: by one that is a pattern polars looks for others
+    floats = {each.name: each.alias("") for each in table.get_columns() if each.dtype.is_float()}
+    gaps = [each.fill_nan(None).alias(name) for name, each in floats.items() if each.is_nan().any()]
+    return table.with_columns(gaps) if gaps else table
 
 
 def as_listed(values: object, *, parameter: str, owner: str, of: str) -> tuple[Any, ...]:
@@ -51,7 +60,9 @@ def as_whole_numbers(values: object, *, parameter: str, owner: str) -> NDArray[n
         If they are no numbers or not whole, some are missing, or it is no single column.
     """
     try:
-        found = np.asarray(values)
+        found = np.asarray(unmasked(values, name=parameter))
+    except ParameterError:
+        raise
     except ValueError:  # lists of different lengths
         found = np.empty(0, dtype=object)
     if found.dtype.kind == "f" and np.isfinite(found).all() and (found == np.rint(found)).all():

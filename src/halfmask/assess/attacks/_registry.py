@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING
 
 from halfmask._errors import ParameterError
 from halfmask.assess.attacks import (
@@ -16,9 +15,7 @@ from halfmask.assess.attacks import (
     structure,
     tables,
 )
-
-if TYPE_CHECKING:
-    from halfmask.assess.attacks._attack import Attack
+from halfmask.assess.attacks._attack import Attack
 
 __all__ = ["ATTACKS", "named"]
 
@@ -36,10 +33,21 @@ def named(attack: Attack | str) -> Attack:
     Raises
     ------
     ParameterError
-        If no attack has the name.
+        If no attack has the name, or it is neither an attack nor a name.
     """
-    if not isinstance(attack, str):
+    if isinstance(attack, type) and isinstance(attack, Attack):  # a class has all that it makes has
+        raise ParameterError(
+            f"{attack.__name__} is a class of attacks, not one of them.",
+            hint=f"Write {attack.__name__}(), with its settings in the brackets.",
+        )
+    if isinstance(attack, Attack):
         return attack
+    if not isinstance(attack, str):
+        raise ParameterError(
+            "Each of the attacks must be an attack or the name of one. "
+            f"Got a value of type {type(attack).__name__}.",
+            hint="Write Gap() or 'membership/gap'.",
+        )
     if attack not in ATTACKS:
         close = difflib.get_close_matches(attack, ATTACKS, n=1)
         raise ParameterError(

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from halfmask._errors import ColumnNotFoundError, ParameterError, SchemaError
+from halfmask.assess.attacks._columns import beside, kind_of, ordered
 from halfmask.assess.attacks._inputs import as_listed, as_table, as_whole_numbers, row_count
 from halfmask.assess.attacks._outcome import EVERYONE
+from halfmask.assess.attacks._several import several
+from halfmask.data import Hierarchy
 
 if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from halfmask.data import Hierarchy
     from halfmask.guarantees import Guarantee
 
 __all__ = ["ModelTarget", "TableTarget", "Train"]
@@ -38,7 +40,8 @@ class ModelTarget:
         Rows that trained the model, *as they were before protection*: that is what an intruder
         holds of somebody. A frame or an array; all rows of one kind.
     non_members, non_member_labels
-        Rows of people of the same population that had no part in the model.
+        Rows of people of the same population that had no part in the model. Columns of frames may
+        be in another order, whole numbers beside others, and empty where the members' aren't.
     trained_rows
         The members' rows as they were after protection, one for each member in the same order,
         if they differ: the attacks then score both and report both.
@@ -54,12 +57,14 @@ class ModelTarget:
     Raises
     ------
     ParameterError
-        If rows and labels, or members and trained rows, differ in length or can't be counted, a
-        group's number has no description, or two groups have the same.
+        If rows and labels, or members and trained rows, differ in length or can't be counted,
+        members and non-members are of different kinds, a group's number has no description, or two
+        groups have the same.
     ColumnNotFoundError
-        If a secret isn't among the columns.
+        If a secret isn't among the columns, or rows have a column that others haven't.
     SchemaError
-        If several columns have a secret's name.
+        If several columns have a secret's name, rows are wider than others, or a column holds texts
+        of members and numbers of non-members, or the like.
     """
 
     model: Any
@@ -90,12 +95,27 @@ class ModelTarget:
                     "trained_rows must be as many as members. "
                     f"Got {n_trained} and {self.n_members}."
                 )
+        self._lay_beside()
         if self.groups is not None:
-            object.__setattr__(self, "groups", self._checked_groups(tuple(self.groups)))
+            groups = several(
+                self.groups, parameter="groups", owner="ModelTarget", of="descriptions and numbers"
+            )
+            object.__setattr__(self, "groups", self._checked_groups(groups))
         secrets = as_listed(self.secrets, parameter="secrets", owner="ModelTarget", of="columns")
         object.__setattr__(self, "secrets", secrets)
         for secret in secrets:
             self._check_secret(secret)
+
+    def _lay_beside(self) -> None:
+        """Put the columns of all rows into the members' order."""
+        parameter = "non_members"
+        others = beside(self.non_members, self.members, parameter=parameter)
+        object.__setattr__(self, parameter, others)
+        # What was protected is asked about, and never joined: its types are its own.
+        if self.trained_rows is not None and kind_of(self.trained_rows) == kind_of(self.members):
+            parameter = "trained_rows"
+            rows = ordered(self.trained_rows, self.members, parameter=parameter)
+            object.__setattr__(self, parameter, rows)
 
     def _checked_groups(self, groups: tuple[Any, ...]) -> tuple[Sequence[str], NDArray[np.int64]]:
         if len(groups) != 2:
@@ -174,7 +194,8 @@ class TableTarget:
     Raises
     ------
     ParameterError
-        If a column isn't in the original, names are no list, or owners are no numbers of its rows.
+        If a column isn't in the original, names or guarantees are no list, hierarchies are none by
+        column, or owners are no numbers of its rows.
     DataError, SchemaError
         If a table is no frame, or one that can't be turned.
     """
@@ -199,6 +220,7 @@ class TableTarget:
             for name in names:
                 if name not in self.original.columns:
                     raise ParameterError(f"Column {name!r} isn't in the original table.")
+        self._check_promises()
         if self.owners is not None:
             owners = as_whole_numbers(self.owners, parameter="owners", owner="TableTarget")
             object.__setattr__(self, "owners", owners)
@@ -215,10 +237,26 @@ class TableTarget:
             if which != "control" or self.control is not None:
                 object.__setattr__(self, which, as_table(getattr(self, which)))
         if self.earlier is not None:
-            earlier = tuple(map(as_table, self.earlier))
+            given = several(self.earlier, parameter="earlier", owner="TableTarget", of="two tables")
+            earlier = tuple(map(as_table, given))
             if len(earlier) != 2:
                 raise ParameterError("earlier must be a release and the rows it was made of.")
             object.__setattr__(self, "earlier", earlier)
+
+    def _check_promises(self) -> None:
+        owner, of = "TableTarget", "guarantees"
+        given = several(self.guarantees, parameter=of, owner=owner, of=of, or_none=True)
+        object.__setattr__(self, of, given)
+        if not all(hasattr(each, "judge") for each in given):
+            raise ParameterError(
+                "The 'guarantees' parameter of TableTarget must be a list of guarantees.",
+                hint="Write guarantees=[KAnonymity(k=...)].",
+            )
+        if self.hierarchies is not None and not _are_hierarchies(self.hierarchies):
+            raise ParameterError(
+                "The 'hierarchies' parameter of TableTarget must be hierarchies by column.",
+                hint="Give those of read_hierarchy, not rules of which they are made.",
+            )
 
     def _check_owners(self, owners: NDArray[np.int64]) -> None:
         if len(owners) != self.released.height:
@@ -238,3 +276,9 @@ class TableTarget:
         if self.owners is not None:
             return self.owners
         return np.arange(self.released.height, dtype=np.int64)
+
+
+def _are_hierarchies(given: object) -> bool:
+    return isinstance(given, Mapping) and all(
+        isinstance(each, Hierarchy) for each in given.values()
+    )

@@ -10,11 +10,10 @@ import numpy as np
 
 from halfmask._errors import ParameterError
 from halfmask._validation import integer_at_least
+from halfmask.hashing import HashedRows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from halfmask.hashing import HashedRows
 
 __all__ = ["Answer", "Trainer", "TrainerTarget"]
 
@@ -54,7 +53,8 @@ class TrainerTarget:
     Raises
     ------
     ParameterError
-        If there are no rows, some have no label of 0 or 1, or the quota is below 1.
+        If there are no rows, some have no label of 0 or 1 or are of other bits, or the quota is
+        below 1.
     """
 
     make: Callable[[], Trainer]
@@ -65,21 +65,46 @@ class TrainerTarget:
     quota: int | None = None
 
     def __post_init__(self) -> None:
+        # Once for all: each training reads it anew, and what can be read once is empty then.
+        object.__setattr__(self, "stream", self._batches())
         if not self.stream:
             raise ParameterError("A trainer needs batches to learn from.")
         if self.quota is not None:
             integer_at_least(1, owner="TrainerTarget", quota=self.quota)
         public = [] if self.public is None else [("public", self.public)]
-        for which, rows in (*self.stream, ("holdout", self.holdout), *public):
-            labels = rows.labels
-            if not len(rows) or labels is None or not np.isin(labels, (0, 1)).all():
-                raise ParameterError(
-                    "All rows of a TrainerTarget must have labels of 0 or 1. "
-                    f"Got others, or no rows, from {which!r}."
-                )
+        every = (*self.stream, ("holdout", self.holdout), *public)
+        for which, rows in every:
+            _check_rows(rows, which)
+        bits = {rows.bits for _, rows in every}
+        if len(bits) > 1:
+            raise ParameterError(
+                f"All rows of a TrainerTarget must be of as many bits. Got {sorted(bits)}."
+            )
+
+    def _batches(self) -> tuple[tuple[str, HashedRows], ...]:
+        try:
+            return tuple((client, rows) for client, rows in self.stream)
+        except (TypeError, ValueError):
+            raise ParameterError(
+                "The 'stream' parameter of TrainerTarget must be a list of pairs, "
+                "a client's name and its hashed rows."
+            ) from None
 
     def __repr__(self) -> str:
         n = sum(len(rows) for _, rows in self.stream)
         return (
             f"TrainerTarget({n} rows in {len(self.stream)} batches, {len(self.holdout)} held out)"
+        )
+
+
+def _check_rows(rows: object, which: str) -> None:
+    if not isinstance(rows, HashedRows):
+        raise ParameterError(
+            f"What a TrainerTarget has from {which!r} must be hashed rows. "
+            f"Got a value of type {type(rows).__name__}."
+        )
+    if not len(rows) or rows.labels is None or not np.isin(rows.labels, (0, 1)).all():
+        raise ParameterError(
+            "All rows of a TrainerTarget must have labels of 0 or 1. "
+            f"Got others, or no rows, from {which!r}."
         )

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from halfmask._errors import DataError, GuaranteeNotMetError
+from halfmask._errors import GuaranteeNotMetError
 from halfmask.assess.attacks import attack
 from halfmask.assess.attacks.hashing import (
     Dictionary,
@@ -65,9 +65,9 @@ def test_training_that_fails_for_the_owner_or_the_intruder(target):
     [
         (ModelStealing(), "learn", "The trainer failed to learn"),
         (ModelStealing(), "predict", "The trainer failed to predict"),
-        (WorstCasePoisoning(), "learn", "The trainer failed"),
-        (WorstCasePoisoning(), "predict", "The trainer failed"),
-        (WorstCasePoisoning(), "public", "The trainer failed"),
+        (WorstCasePoisoning(), "learn", "The trainer failed to learn"),
+        (WorstCasePoisoning(), "predict", "The trainer failed to predict"),
+        (WorstCasePoisoning(), "public", "The trainer failed to learn"),
     ],
 )
 def test_a_trainer_that_fails_is_no_refusal(trainer, each, at, said):
@@ -88,14 +88,3 @@ def test_a_refusal_is_still_a_refusal(trainer):
 
     outcome = WorstCasePoisoning().run(replace(trainer(), make=lambda: Refusing("")), seed=0)[0]
     assert outcome.details["batches refused"] > 0
-
-
-def test_what_is_no_number_of_answers_is_told(trainer):
-    with pytest.raises(DataError, match=r"failed to predict \(ValueError\)"):
-        ModelStealing().run(
-            replace(trainer(), make=lambda: type("Short", (Failing,), {"predict": few})("")), seed=0
-        )
-
-
-def few(_trainer, rows):
-    return np.zeros(len(rows) - 1)

@@ -54,11 +54,28 @@ def _changed(rows: Any, column: str | int, value: Any) -> Any:  # noqa: ANN401 #
         return rows.with_columns(pl.lit(_cell(value)).cast(dtype).alias(str(column)))
     if hasattr(rows, "iloc"):
         changed = rows.copy()
-        changed[column] = np.full(len(rows), value)
+        changed[column] = np.full(len(rows), _held(value, rows[column].dtype))
+        # Plain whole numbers can't be missing: beside people of whom some are, all are others.
+        if isinstance(rows[column].dtype, np.dtype) and _widens(value, rows[column].dtype):
+            return changed
         return changed.astype({column: rows[column].dtype})
     array = np.array(rows)
+    if _widens(value, array.dtype):
+        array = array.astype(np.float64)
     array[:, int(column)] = value
     return array
+
+
+def _widens(value: Any, dtype: Any) -> bool:  # noqa: ANN401 # a value, and a type of any library
+    """Return whether a value is a missing number, of which a type of whole numbers has none."""
+    is_number = isinstance(value, float | np.floating)
+    return is_number and bool(np.isnan(value)) and getattr(dtype, "kind", "O") in "iu"
+
+
+def _held(value: Any, dtype: Any) -> Any:  # noqa: ANN401 # the same
+    """Return the middle of whole numbers as one of them, where the column holds such."""
+    whole = getattr(dtype, "kind", "O") in "iu" and isinstance(value, float | np.floating)
+    return int(value) if whole and np.isfinite(value) else value
 
 
 def _cell(value: Any) -> Any:  # noqa: ANN401 # a value of a column

@@ -9,6 +9,7 @@ import numpy as np
 
 from halfmask._errors import DataError, ParameterError
 from halfmask.assess.attacks.attributes._rows import column_of
+from halfmask.data._arrays import is_missing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -55,12 +56,14 @@ def secret_of(
 ) -> Secret:
     """Give each value a number; numbers of more values than `bins` are cut at quantiles.
 
+    What is missing has a number of its own, whatever stands for it.
+
     Raises
     ------
     DataError
         If there is but one value, and so no secret.
     ParameterError
-        If `positive` isn't a value of the column.
+        If `positive` isn't a value of the column, or is missing itself.
     """
     ours, theirs = column_of(members, column), column_of(non_members, column)
     values = np.concatenate([ours, theirs])
@@ -68,14 +71,13 @@ def secret_of(
     if values.dtype.kind in "iuf" and len(there) > bins:
         found = theirs[np.isfinite(theirs)].astype(float)
         cuts = np.unique(np.quantile(found, np.arange(1, bins) / bins)) if len(found) else [0.0]
-        wanted = _binned(np.asarray([positive], float), cuts)[0] if positive is not None else -1
         numbered = _binned(values.astype(float), cuts)
         used, codes = np.unique(numbered, return_inverse=True)
         middles = [np.median(values[codes.ravel() == each]) for each in range(len(used))]
         there = np.asarray(middles).astype(values.dtype)
-        places = np.flatnonzero(used == wanted)
+        places = np.flatnonzero(used == _bin_of(positive, cuts))
     else:
-        places = np.flatnonzero(there == positive)
+        places = np.flatnonzero(_same(there, positive))
     if len(there) < 2:
         raise DataError(f"Column {column!r} has one value only: there is nothing to infer.")
     if positive is not None and not len(places):
@@ -90,10 +92,43 @@ def secret_of(
 
 
 def factorised(values: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Return a number for each value, the same for equal ones, and the values by number."""
-    keys = values.astype(str) if values.dtype.kind == "O" else values
-    _, first, codes = np.unique(keys, return_index=True, return_inverse=True)
-    return codes.ravel().astype(np.int64), values[first]
+    """Return a number for each value, the same for equal ones, and the values by number.
+
+    What is missing among objects comes last; a text that reads like it is another value.
+    """
+    if values.dtype.kind != "O":
+        _, first, codes = np.unique(values, return_index=True, return_inverse=True)
+        return codes.ravel().astype(np.int64), values[first]
+    gone = np.fromiter(map(is_missing, values), dtype=np.bool_, count=len(values))
+    present = values[~gone]
+    _, first, told = np.unique(present.astype(str), return_index=True, return_inverse=True)
+    codes = np.full(len(values), len(first), dtype=np.int64)
+    codes[~gone] = told.ravel()
+    return codes, np.concatenate([present[first], values[gone][:1]])
+
+
+def _same(values: NDArray[np.generic], wanted: Any) -> NDArray[np.bool_]:  # noqa: ANN401 # a value
+    """Return which values are the one that is wanted; what is missing is none."""
+    nothing = np.zeros(len(values), dtype=np.bool_)
+    if not _is_value(wanted):
+        return nothing
+    if values.dtype.kind != "O":
+        found = np.asarray(values == wanted)
+        return found if found.shape == nothing.shape else nothing
+    return np.array([not is_missing(each) and bool(each == wanted) for each in values])
+
+
+def _bin_of(wanted: Any, cuts: Any) -> int:  # noqa: ANN401 # a value, and numbers
+    """Return the number of a value's bin; one that no bin has, if it is no number."""
+    try:
+        number = np.array([wanted if _is_value(wanted) else "none"], dtype=np.float64)
+    except (TypeError, ValueError):
+        return -2
+    return int(_binned(number, cuts)[0])
+
+
+def _is_value(wanted: object) -> bool:
+    return not is_missing(wanted) and not isinstance(wanted, list | tuple | np.ndarray)
 
 
 def _binned(values: NDArray[np.float64], cuts: Any) -> NDArray[np.int64]:  # noqa: ANN401 # numbers

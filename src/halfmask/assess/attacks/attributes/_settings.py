@@ -35,7 +35,8 @@ class AttributeInference:
         ``secrets``.
     positive
         A value of the column whose precision and recall are measured too, not only how often all
-        guesses are right. It stands in no report.
+        guesses are right. It stands in no report. Missing is guessed like a value, but it can't be
+        the positive one.
     bins
         A secret of numbers with more values than this is inferred by as many quantiles of the
         non-members. At least 2.

@@ -139,7 +139,7 @@ def category_columns(
 
 def lacking_categories(target: EncodingTarget) -> str:
     """Return what an attack on frequencies lacks."""
-    if target.population is None:
+    if target.population is None or not target.population.height:
         return "a sample of the population"
     return "" if category_holders(target) else "columns of categories"
 

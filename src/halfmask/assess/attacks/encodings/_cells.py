@@ -68,10 +68,11 @@ def _whole(values: NDArray[np.float64]) -> bool:
 
 
 def filled(frame: pl.DataFrame, names: list[str]) -> NDArray[np.float64]:
-    """Return ordered columns as a matrix, the mean in place of what is missing."""
+    """Return ordered columns as a matrix, the mean in place of what is missing; 0 without any."""
     matrix = np.column_stack([numbers(frame[name]) for name in names])
-    means = np.nanmean(matrix, axis=0)
-    return np.where(np.isnan(matrix), means, matrix)
+    present = np.isfinite(matrix)
+    means = np.where(present, matrix, 0.0).sum(axis=0) / np.maximum(present.sum(axis=0), 1)
+    return np.where(present, matrix, means)
 
 
 def codes(column: pl.Series) -> tuple[NDArray[np.int64], int]:

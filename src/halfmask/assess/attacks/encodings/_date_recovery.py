@@ -94,7 +94,7 @@ class DateRecovery:
     ) -> Outcome:
         n_rows = len(sent[0])
         length = self.cycles * period if n_rows >= 4 * period else max(2, period // 4)
-        if n_rows <= length or half < period:
+        if n_rows <= length + 1 or half < period:  # one stretch to learn from, one to judge by
             raise DataError(f"There are too few rows for a period of {period}.")
         starts = np.arange(n_rows - length)
         starts = rng.permutation(starts)[: self.n_windows]

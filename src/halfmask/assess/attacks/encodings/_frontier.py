@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from halfmask._errors import ColumnNotFoundError, DataError, ParameterError, SchemaError
+from halfmask._errors import ColumnNotFoundError, DataError, SchemaError
 from halfmask._progress import silent
 from halfmask._validation import integer_at_least
 from halfmask.assess.attacks._encoding_target import EncodingTarget
+from halfmask.assess.attacks._several import several
 from halfmask.assess.attacks.encodings._frequency import FrequencyMatching
 from halfmask.assess.attacks.encodings._joint_frequency import JointFrequencyMatching
 from halfmask.assess.attacks.encodings._known_plaintext import KnownPlaintext
@@ -174,6 +175,8 @@ def frontier(
         If there is no such target.
     DataError
         If there are fewer than 50 rows.
+    ParameterError
+        If `codecs` is no list, or empty.
 
     Notes
     -----
@@ -194,9 +197,11 @@ def frontier(
     order = np.random.default_rng(seed).permutation(rows.height)
     first, second = int(0.4 * rows.height), int(0.6 * rows.height)
     train, test, sample = rows[order[:first]], rows[order[first:second]], rows[order[second:]]
-    chosen = list(codecs) if codecs is not None else _profiles(seed)
-    if not chosen:
-        raise ParameterError("There is no codec to measure.")
+    chosen: Sequence[Codec] = (
+        _profiles(seed)
+        if codecs is None
+        else several(codecs, parameter="codecs", owner="frontier", of="codecs")
+    )
     points: list[FrontierPoint] = []
     refused: list[str] = []
     for place, codec in enumerate(chosen):

@@ -7,13 +7,32 @@ import hashlib
 import zlib
 from typing import TYPE_CHECKING
 
+from halfmask._errors import ParameterError
+from halfmask.assess.attacks._several import several
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["murmur3", "unkeyed"]
+__all__ = ["murmur3", "salts_given", "unkeyed"]
 
 _DIGESTS = ("md5", "sha1", "sha224", "sha256", "sha384", "sha512", "blake2b", "blake2s", "sha3_256")
 _MASK = 0xFFFFFFFF
+
+
+def salts_given(salts: object, *, owner: str) -> tuple[bytes, ...]:
+    """Return salts as a tuple.
+
+    Raises
+    ------
+    ParameterError
+        If they are no list of bytes.
+    """
+    found = several(salts, parameter="salts", owner=owner, of="salts", or_none=True)
+    if not all(isinstance(salt, bytes) for salt in found):
+        raise ParameterError(
+            f"Each of the 'salts' of {owner} must be bytes.", hint="Write b'pepper', not 'pepper'."
+        )
+    return found
 
 
 def unkeyed(name: str, *, salts: tuple[bytes, ...], seeds: int) -> Iterator[str]:

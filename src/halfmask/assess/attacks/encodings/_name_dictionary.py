@@ -9,7 +9,7 @@ from halfmask._validation import integer_at_least
 from halfmask.assess.attacks._arms import Certain
 from halfmask.assess.attacks._encoding_target import EncodingTarget
 from halfmask.assess.attacks._outcome import Outcome
-from halfmask.assess.attacks.encodings._hashes import unkeyed
+from halfmask.assess.attacks.encodings._hashes import salts_given, unkeyed
 
 __all__ = ["NameDictionary"]
 
@@ -57,6 +57,7 @@ class NameDictionary:
 
     def __post_init__(self) -> None:
         integer_at_least(0, owner="NameDictionary", seeds=self.seeds)
+        object.__setattr__(self, "salts", salts_given(self.salts, owner="NameDictionary"))
 
     def lacks(self, target: EncodingTarget) -> str:
         """Return what is missing: columns."""

@@ -79,6 +79,8 @@ class PopulationSample:
             raise DataError("There are too few rows to align.")
         encoded = filled(target.encoded[rows], mixed_columns(target.encoded))
         sample = filled(target.population[others], names)
+        if not (encoded.std(axis=0).any() and sample.std(axis=0).any()):
+            raise DataError("No number differs between rows, or between those of the population.")
         center, scale = sample.mean(axis=0), np.maximum(sample.std(axis=0), 1e-12)
         truth = np.column_stack([numbers(target.original[name])[rows] for name in names])
         truth, sample = (truth - center) / scale, (sample - center) / scale

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from halfmask._errors import DataError
 from halfmask._validation import integer_at_least
 from halfmask.assess.attacks._arms import Certain
 from halfmask.assess.attacks._encoding_target import EncodingTarget
@@ -53,7 +54,7 @@ class QuantileMatching:
 
     def lacks(self, target: EncodingTarget) -> str:
         """Return what is missing: a population, or numbers."""
-        if target.population is None:
+        if target.population is None or not target.population.height:
             return "a sample of the population"
         both = number_columns(target.original) and number_columns(target.encoded)
         return "" if both else "ordered columns"
@@ -78,6 +79,8 @@ class QuantileMatching:
             center, scale = np.nanmean(truth), np.nanstd(truth) or 1.0
             truths.append((truth[rows] - center) / scale)
             guesses.append((guess[rows] - center) / scale)
+        if not truths:
+            raise DataError("No ordered column has values in the population and in both tables.")
         truth, guess = np.column_stack(truths), np.column_stack(guesses)
         alone = [variance_recovered(truth[:, [i]], guess[:, [i]]) for i in range(truth.shape[1])]
         return (

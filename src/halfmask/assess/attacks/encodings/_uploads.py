@@ -44,8 +44,8 @@ class SecretReuse:
     attacks: ClassVar[type] = EncodingTarget
 
     def lacks(self, target: EncodingTarget) -> str:
-        """Return what is missing: a second upload."""
-        return "a second upload" if target.later is None else ""
+        """Return what is missing: a second upload, or rows."""
+        return _lacking(target)
 
     def run(self, target: EncodingTarget, *, seed: int) -> tuple[Outcome, ...]:  # noqa: ARG002 # exact
         """Link by equal cells, and return how many links are right."""
@@ -100,8 +100,8 @@ class Fingerprints:
         integer_at_least(1, owner="Fingerprints", n_rows=self.n_rows)
 
     def lacks(self, target: EncodingTarget) -> str:
-        """Return what is missing: a second upload."""
-        return "a second upload" if target.later is None else ""
+        """Return what is missing: a second upload, or rows."""
+        return _lacking(target)
 
     def run(self, target: EncodingTarget, *, seed: int) -> tuple[Outcome, ...]:
         """Link by fingerprints, and return how many links are right."""
@@ -119,6 +119,12 @@ class Fingerprints:
             right[place] = (row in near) / max(1, len(near))
         measure = "rows of two uploads linked by fingerprints"
         return (_linked(self.name, measure, right, {"parts": float(width)}, n),)
+
+
+def _lacking(target: EncodingTarget) -> str:
+    if target.later is None:
+        return "a second upload"
+    return "" if target.encoded.height else "rows"
 
 
 def _later(target: EncodingTarget) -> pl.DataFrame:

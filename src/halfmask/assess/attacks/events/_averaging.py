@@ -13,6 +13,7 @@ from halfmask.assess.attacks._arms import Certain, Resampled
 from halfmask.assess.attacks._events_target import EventsTarget
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks.events._codes import merged_codes
+from halfmask.assess.attacks.events._times import floats
 from halfmask.assess.attacks.tables._expected import Expected
 
 if TYPE_CHECKING:
@@ -102,8 +103,8 @@ class Averaging:
             for name in target.numbers:
                 left = target.released_name(name)
                 if left:
-                    true = _number(target.original[name])[owners]
-                    made = Repeated.of(group, _number(target.released[left]), true, self.repeats)
+                    true = floats(target.original[name])[owners]
+                    made = Repeated.of(group, floats(target.released[left]), true, self.repeats)
                     if len(made.truth):
                         yield made
 
@@ -230,7 +231,3 @@ def _groupings(target: EventsTarget) -> list[list[str]]:
     pseudonym = [target.pseudonym] if target.pseudonym else []
     both = [pseudonym + items] if pseudonym and items else []
     return [them for them in (pseudonym, items, *both) if them]
-
-
-def _number(column: pl.Series) -> NDArray[np.float64]:
-    return column.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()

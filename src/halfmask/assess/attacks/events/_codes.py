@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from halfmask.data import leaf_text
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -20,6 +22,8 @@ def merged_codes(
     frames: Sequence[tuple[pl.DataFrame, Sequence[str]]],
 ) -> list[NDArray[np.int64]]:
     """Return a code for each row of some frames: alike where all of the named cells are, as text.
+
+    Texts are those of leaves of hierarchies: 7 and 7.0 are the same number.
 
     Parameters
     ----------
@@ -36,7 +40,7 @@ def merged_codes(
     merged = np.zeros(ends[-1], dtype=np.int64)
     for columns in zip(*(names for _, names in frames), strict=True):
         cells = [frame[name] for (frame, _), name in zip(frames, columns, strict=True)]
-        text = pl.concat([column.cast(pl.String).alias("") for column in cells])
+        text = pl.concat([leaf_text(column).alias("") for column in cells])
         ranks = text.fill_null("").rank("dense").to_numpy().astype(np.int64)
         merged = merged * (int(ranks.max(initial=0)) + 1) + ranks
         merged = np.unique(merged, return_inverse=True)[1].ravel()

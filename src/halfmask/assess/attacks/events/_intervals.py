@@ -9,7 +9,8 @@ import numpy as np
 
 from halfmask._validation import integer_at_least
 from halfmask.assess.attacks._events_target import EventsTarget
-from halfmask.assess.attacks.events._links import doubles, link_outcome
+from halfmask.assess.attacks._several import several
+from halfmask.assess.attacks.events._links import doubles, link_outcome, share
 from halfmask.assess.attacks.events._pairs import blocks_of, laid_out
 from halfmask.assess.attacks.events._scene import Scene
 from halfmask.assess.attacks.events._times import seconds
@@ -60,9 +61,12 @@ class IntervalFingerprint:
     n_attacks: int = 1000
 
     def __post_init__(self) -> None:
-        for each in self.intervals:
-            integer_at_least(1, owner="IntervalFingerprint", intervals=each)
-        integer_at_least(1, owner="IntervalFingerprint", n_attacks=self.n_attacks)
+        owner = "IntervalFingerprint"
+        intervals = several(self.intervals, parameter="intervals", owner=owner, of="numbers")
+        object.__setattr__(self, "intervals", intervals)
+        for each in intervals:
+            integer_at_least(1, owner=owner, intervals=each)
+        integer_at_least(1, owner=owner, n_attacks=self.n_attacks)
 
     def lacks(self, target: EventsTarget) -> str:
         """Return what is missing: released times, or a pseudonym that joins them."""
@@ -86,12 +90,12 @@ class IntervalFingerprint:
             runs, whose = known.runs(n, self.n_attacks, rng)
             hits = told.matches(runs, known.low, known.high)
             held, double = hits, np.roll(whose, 1)
-            details = {"people that fit something": float((hits.counts > 0).mean())}
+            details = {"people that fit something": share(hits.counts > 0)}
             if strangers is not None:
                 others_runs, _ = strangers.runs(n, self.n_attacks, rng)
                 held = told.matches(others_runs, known.low, known.high)
                 double = doubles(whose, len(others_runs), rng)
-                details["strangers that fit one trace"] = float((held.counts == 1).mean())
+                details["strangers that fit one trace"] = share(held.counts == 1)
             outcomes.append(
                 link_outcome(
                     self.name,

@@ -144,7 +144,7 @@ class Words:
                 )
             )
         having = np.asarray(made[0].sum(axis=0) + made[1].sum(axis=0)).ravel()
-        weight = np.log((one.n + other.n) / np.maximum(having, 1.0))
+        weight = np.log(max(one.n + other.n, 1) / np.maximum(having, 1.0))
         both = []
         for words in made:
             weighted = words @ sparse.diags(weight)

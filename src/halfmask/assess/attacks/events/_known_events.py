@@ -9,8 +9,9 @@ import numpy as np
 
 from halfmask._validation import fraction, integer_at_least, number_between
 from halfmask.assess.attacks._events_target import EventsTarget
+from halfmask.assess.attacks._several import several
 from halfmask.assess.attacks.events._facts import drawn_facts
-from halfmask.assess.attacks.events._links import doubles, link_outcome
+from halfmask.assess.attacks.events._links import doubles, link_outcome, share
 from halfmask.assess.attacks.events._scene import Scene
 from halfmask.assess.attacks.events._scoring import Board
 
@@ -91,7 +92,9 @@ class KnownEvents:
 
     def __post_init__(self) -> None:
         owner = "KnownEvents"
-        for each in self.known:
+        known = several(self.known, parameter="known", owner=owner, of="numbers")
+        object.__setattr__(self, "known", known)
+        for each in known:
             integer_at_least(1, owner=owner, known=each)
         integer_at_least(1, owner=owner, fewest=self.fewest, n_attacks=self.n_attacks)
         if self.rows is not None:
@@ -145,8 +148,8 @@ class KnownEvents:
         if scene.strangers is not None:
             _, others = scored(scene.strangers)
             truth = doubles(facts.entity, len(others.top), rng)
-            details["strangers claimed"] = _share(others.lead >= self.eccentricity)
-            details["strangers matched"] = _share(others.n_fit == 1)
+            details["strangers claimed"] = share(others.lead >= self.eccentricity)
+            details["strangers matched"] = share(others.n_fit == 1)
         elif len(truth):
             truth = np.roll(facts.entity, 1)
         right = scene.released.owned.right
@@ -178,7 +181,7 @@ class KnownEvents:
     def _details(self, scores: Scores, facts: Facts, scene: Scene) -> dict[str, float]:
         right = scene.released.owned.right(scores.top, facts.entity)
         return {
-            "claimed": _share(scores.lead >= self.eccentricity),
+            "claimed": share(scores.lead >= self.eccentricity),
             "best trace right": float(right.mean()) if len(right) else 0.0,
             "claimed and right": float((right * (scores.lead >= self.eccentricity)).mean())
             if len(right)
@@ -186,10 +189,6 @@ class KnownEvents:
             "traces that fit, median": float(np.median(scores.n_fit)) if len(right) else 0.0,
             "traces": float(scene.released.owned.n),
         }
-
-
-def _share(which: NDArray[np.bool_]) -> float:
-    return float(which.mean()) if len(which) else 0.0
 
 
 def _span(scene: Scene) -> float:

@@ -17,7 +17,12 @@ if TYPE_CHECKING:
 
     from halfmask.assess.attacks.events._owned import Owned
 
-__all__ = ["doubles", "link_outcome"]
+__all__ = ["doubles", "link_outcome", "share"]
+
+
+def share(which: NDArray[np.bool_]) -> float:
+    """Return the share of which something holds; 0 of nobody."""
+    return float(which.mean()) if len(which) else 0.0
 
 
 def doubles(entity: NDArray[np.int64], n: int, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 
 from halfmask.assess.attacks.events._codes import merged_codes
 from halfmask.assess.attacks.events._owned import Owned, Who
-from halfmask.assess.attacks.events._times import seconds
+from halfmask.assess.attacks.events._times import floats, seconds
+from halfmask.data import leaf_text
 
 if TYPE_CHECKING:
+    import polars as pl
     from numpy.typing import NDArray
 
     from halfmask.assess.attacks._events_target import EventsTarget
@@ -162,8 +163,8 @@ def _comparable_items(target: EventsTarget) -> list[str]:
     for name in target.items:
         left = target.released_name(name)
         if left:
-            told = target.released[left].cast(pl.String)
-            true = target.original[name].cast(pl.String)[owners]
+            told = leaf_text(target.released[left])
+            true = leaf_text(target.original[name])[owners]
             if (told == true).sum() >= _STAYED * max(1, len(told)):
                 found.append(name)
     return found
@@ -186,9 +187,7 @@ def _times(frame: pl.DataFrame, name: str, *, timed: bool) -> NDArray[np.float64
 def _numbers(
     frame: pl.DataFrame, names: list[str], event: NDArray[np.int64], *, sizes: bool
 ) -> NDArray[np.float64]:
-    columns = [
-        frame[name].cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy() for name in names
-    ]
+    columns = [floats(frame[name]) for name in names]
     if sizes:
         columns.append(np.bincount(event, minlength=1)[event].astype(np.float64))
     return np.column_stack(columns) if columns else np.zeros((frame.height, 0))

@@ -1,4 +1,4 @@
-"""Times of any kind as seconds."""
+"""Times of any kind as seconds, and numbers of any kind as such."""
 
 from __future__ import annotations
 
@@ -8,35 +8,45 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import DataError
+from halfmask.assess.attacks._reading import as_numbers, is_text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["seconds"]
+__all__ = ["floats", "seconds"]
 
 _MICROSECONDS = 1e6
 
 
+def floats(column: pl.Series) -> NDArray[np.float64]:
+    """Return numbers and what spells them; NaN where one is missing, infinite, or none."""
+    plain = column.cast(pl.String) if is_text(column.dtype) else column
+    return as_numbers(plain).fill_null(np.nan).to_numpy()
+
+
 def seconds(column: pl.Series) -> NDArray[np.float64]:
-    """Return dates, times, ISO 8601 texts or numbers as seconds; NaN where one is missing.
+    """Return dates, times, ISO 8601 texts or numbers as seconds; NaN where missing or infinite.
 
     Raises
     ------
     DataError
-        If a text is no time.
+        If a text is no time, or a column holds neither times nor numbers.
 
     Examples
     --------
     >>> seconds(pl.Series(["1970-01-01T00:01:00Z", None]))
     array([60., nan])
     """
-    if column.dtype == pl.String:
-        column = _read(column)
+    if is_text(column.dtype):
+        column = _read(column.cast(pl.String))
+    if not (column.dtype.is_numeric() or column.dtype.is_temporal() or column.dtype == pl.Null):
+        raise DataError("A column of times holds neither times nor numbers.")
     if column.dtype == pl.Date:
         column = column.cast(pl.Datetime("us"))
     if isinstance(column.dtype, pl.Datetime):
         column = column.dt.epoch("us") / _MICROSECONDS
-    return column.cast(pl.Float64).fill_null(np.nan).to_numpy()
+    found = column.cast(pl.Float64).fill_null(np.nan).to_numpy()
+    return np.where(np.isfinite(found), found, np.nan)
 
 
 def _read(column: pl.Series) -> pl.Series:

@@ -11,6 +11,7 @@ from halfmask._validation import integer_at_least, number_between
 from halfmask.assess.attacks._arms import Certain, Counted
 from halfmask.assess.attacks._events_target import EventsTarget
 from halfmask.assess.attacks._outcome import Outcome
+from halfmask.assess.attacks._several import several
 from halfmask.assess.attacks.events._codes import merged_codes
 from halfmask.assess.attacks.events._owned import ownerships
 from halfmask.assess.attacks.events._pairs import blocks_of, laid_out
@@ -59,6 +60,10 @@ class TrajectoryUniqueness:
 
     def __post_init__(self) -> None:
         owner = "TrajectoryUniqueness"
+        for which, or_none in (("points", False), ("resolutions", True)):
+            given = getattr(self, which)
+            listed = several(given, parameter=which, owner=owner, of="numbers", or_none=or_none)
+            object.__setattr__(self, which, listed)
         for each in self.points:
             integer_at_least(1, owner=owner, points=each)
         for step in self.resolutions:

@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import polars as pl
 
+from halfmask._errors import DataError
 from halfmask._foreign import foreign
 from halfmask._validation import integer_at_least
 from halfmask.assess.attacks._hashing_target import HashingTarget
+from halfmask.assess.attacks._numbers import numbers_of
+from halfmask.assess.attacks.encodings._hashes import salts_given
 from halfmask.assess.attacks.hashing._reading import (
     candidates,
     n_seen,
@@ -26,7 +29,6 @@ from halfmask.vault import Secret
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from halfmask.assess.attacks._hashing_target import Rehash
     from halfmask.assess.attacks._outcome import Outcome
     from halfmask.assess.attacks.hashing._reading import Hashed
     from halfmask.assess.attacks.hashing._ways import Way
@@ -78,6 +80,7 @@ class Dictionary:
 
     def __post_init__(self) -> None:
         integer_at_least(0, owner="Dictionary", seeds=self.seeds)
+        object.__setattr__(self, "salts", salts_given(self.salts, owner="Dictionary"))
         integer_at_least(1, owner="Dictionary", sample=self.sample)
 
     def lacks(self, target: HashingTarget) -> str:
@@ -90,13 +93,13 @@ class Dictionary:
         ways = unkeyed_ways(seeds=self.seeds, salts=self.salts)
         way, most, n_ways = unkeyed_best(target, ways, tried, sample=self.sample)
         hashed: Hashed = _nothing if way is None else _Public(way, target.bits)
-        if target.rehash is not None:
+        if any(tried.values()) and target.rehash is not None:
             few = {name: words[: self.sample] for name, words in tried.items()}
             for secret in _weak_secrets():
                 n_ways += 1
-                guessed = _Guessed(target.rehash, secret, few)
+                guessed = _Guessed(target, secret, few)
                 if (hits := guessed.hits(target)) > most:
-                    most, hashed = hits, _Guessed(target.rehash, secret, tried)
+                    most, hashed = hits, _Guessed(target, secret, tried)
         told = {"ways": float(n_ways), "hits of the best way": float(most)}
         return (read_outcome(self.name, target, named(target, hashed, tried), **told),)
 
@@ -115,12 +118,11 @@ class _Public:
 class _Guessed:
     """The owner's way under a secret that was guessed: all columns are hashed at once."""
 
-    def __init__(self, rehash: Rehash, secret: Secret, tried: dict[str, list[str]]) -> None:
+    def __init__(self, target: HashingTarget, secret: Secret, tried: dict[str, list[str]]) -> None:
         longest = max(map(len, tried.values()))
         padded = {name: (words * longest)[:longest] for name, words in tried.items() if words}
-        with foreign("The way to hash anew failed on candidates"):
-            buckets = rehash(secret, pl.DataFrame(padded))
-            self._buckets = dict(zip(padded, buckets.T, strict=True))
+        buckets = _hashed_anew(target, secret, pl.DataFrame(padded))
+        self._buckets = dict(zip(padded, buckets.T, strict=True))
         self._tried = tried
 
     def __call__(self, name: str, values: list[str]) -> NDArray[np.uint32]:
@@ -135,6 +137,23 @@ class _Guessed:
 
     def _enumerated(self) -> list[tuple[int, tuple[str, list[str]]]]:
         return [(at, each) for at, each in enumerate(self._tried.items()) if each[1]]
+
+
+def _hashed_anew(
+    target: HashingTarget, secret: Secret, candidates: pl.DataFrame
+) -> NDArray[np.uint32]:
+    """Return the buckets of candidates by the owner's way under another secret.
+
+    Buckets that no row can have would never be hit, and every secret would seem a good one.
+    """
+    if target.rehash is None:
+        raise DataError("The target has no way to hash anew.")
+    with foreign("The way to hash anew failed on candidates"):
+        said = np.asarray(target.rehash(secret, candidates), dtype=np.float64)
+    given = numbers_of(said, candidates.shape, who="The way to hash anew", what="buckets")
+    if (given < 0).any() or (given >= 1 << target.bits).any() or (given % 1 != 0).any():
+        raise DataError(f"The way to hash anew gave what are no buckets of {target.bits} bits.")
+    return given.astype(np.uint32)
 
 
 def _nothing(name: str, values: list[str]) -> NDArray[np.uint32]:  # noqa: ARG001 # Hashed

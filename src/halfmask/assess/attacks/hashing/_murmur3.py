@@ -60,7 +60,7 @@ def blocks_of(
     wide = size * (int(lengths.max(initial=0)) // size + 1)
     joined = b"".join(each.ljust(wide, b"\0") for each in messages)
     little = np.frombuffer(joined, dtype=np.dtype(word).newbyteorder("<"))
-    return little.reshape(len(messages), -1).astype(word), lengths
+    return little.reshape(len(messages), wide // size).astype(word), lengths
 
 
 def _scrambled(k: NDArray[np.uint32]) -> NDArray[np.uint32]:

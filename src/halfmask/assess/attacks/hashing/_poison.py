@@ -11,6 +11,7 @@ from halfmask._errors import HalfmaskError
 from halfmask._foreign import foreign
 from halfmask.assess.attacks._arms import Resampled
 from halfmask.assess.attacks.hashing._picking import labels_of
+from halfmask.assess.attacks.hashing._predictions import predicted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,15 +42,15 @@ def trained(target: TrainerTarget, stream: list[tuple[str, HashedRows]]) -> Trai
     """Train on a stream; a batch that the trainer refuses is lost to its client alone."""
     refused = 0
     # around the whole stream: a crash is no refusal
-    with foreign("The trainer failed"):
+    with foreign("The trainer failed to learn"):
         trainer = target.make()
         for client, rows in stream:
             try:
                 trainer.learn(rows, client=client)
             except HalfmaskError:
                 refused += 1
-        told = np.asarray(trainer.predict(target.holdout), dtype=np.float64)
-    right = (told.reshape(len(target.holdout)) >= 0.5) == (labels_of(target.holdout) == 1)
+    told = predicted(trainer, target.holdout) >= 0.5
+    right = told == (labels_of(target.holdout) == 1)
     return Trained(right=right, refused=refused)
 
 

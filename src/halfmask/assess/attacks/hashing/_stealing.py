@@ -11,14 +11,15 @@ from halfmask._errors import ParameterError
 from halfmask._foreign import foreign
 from halfmask._validation import integer_at_least
 from halfmask.assess.attacks._arms import Counted
+from halfmask.assess.attacks._numbers import numbers_of
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks._trainer_target import TrainerTarget
 from halfmask.assess.attacks.hashing._picking import labels_of, matrix_of, picked
+from halfmask.assess.attacks.hashing._predictions import predicted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from halfmask.assess.attacks._trainer_target import Trainer
     from halfmask.hashing import HashedRows
 
 __all__ = ["ModelStealing"]
@@ -76,11 +77,8 @@ class ModelStealing:
         asked = _rows(target.public, np.sort(places))
         buckets = np.unique(asked.flat()[1]).astype(np.int64)
         known, judged = matrix_of(asked, buckets), matrix_of(target.holdout, buckets)
-        model = _probabilities(trainer, target.holdout) >= 0.5
-        told = _probabilities(trainer, asked)
-        if target.answer is not None:
-            with foreign("The way to answer failed"):
-                told = np.asarray(target.answer(told), dtype=np.float64)
+        model = predicted(trainer, target.holdout) >= 0.5
+        told = _told(target, predicted(trainer, asked))
         copied = _copied(known, told, judged, seed) >= 0.5
         public = _copied(known, labels_of(asked).astype(np.float64), judged, seed) >= 0.5
         return (
@@ -105,9 +103,13 @@ def _rows(rows: HashedRows, places: NDArray[np.int64]) -> HashedRows:
     return picked(rows, places, labels=labels_of(rows)[places])
 
 
-def _probabilities(trainer: Trainer, rows: HashedRows) -> NDArray[np.float64]:
-    with foreign("The trainer failed to predict"):
-        return np.asarray(trainer.predict(rows), dtype=np.float64).reshape(len(rows))
+def _told(target: TrainerTarget, said: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what a client is told of predictions; noise may take it out of [0, 1]."""
+    if target.answer is None:
+        return said
+    with foreign("The way to answer failed"):
+        told = np.asarray(target.answer(said), dtype=np.float64)
+    return numbers_of(told, said.shape, who="The way to answer", what="answers")
 
 
 def _copied(

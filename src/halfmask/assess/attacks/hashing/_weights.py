@@ -12,7 +12,9 @@ from halfmask._foreign import foreign
 from halfmask._validation import integer_at_least
 from halfmask.assess.attacks._arms import Certain
 from halfmask.assess.attacks._hashing_target import HashingTarget
+from halfmask.assess.attacks._numbers import numbers_of
 from halfmask.assess.attacks._outcome import Outcome
+from halfmask.assess.attacks.encodings._hashes import salts_given
 from halfmask.assess.attacks.hashing._ways import unkeyed_ways
 
 if TYPE_CHECKING:
@@ -57,6 +59,7 @@ class WeightReading:
     def __post_init__(self) -> None:
         integer_at_least(1, owner="WeightReading", values=self.values)
         integer_at_least(0, owner="WeightReading", seeds=self.seeds)
+        object.__setattr__(self, "salts", salts_given(self.salts, owner="WeightReading"))
 
     def lacks(self, target: HashingTarget) -> str:
         """Return what is missing: a way to train, labels, or a population with labels."""
@@ -70,12 +73,9 @@ class WeightReading:
 
     def run(self, target: HashingTarget, *, seed: int) -> tuple[Outcome, ...]:  # noqa: ARG002 # exact
         """Train both models, and return how many values are found in the owner's weights."""
-        if target.train is None or target.labels is None:
-            raise ParameterError("This attack needs a way to train, and labels.")
-        with foreign("The owner's model couldn't be trained"):
-            weights = np.asarray(target.train(target.buckets, target.labels), dtype=np.float64)
-        if weights.shape != (1 << target.bits,):
-            raise DataError("The weights of a model must be one for each bucket.")
+        if target.labels is None:
+            raise ParameterError("This attack needs labels.")
+        weights = _trained(target, target.buckets, target.labels, who="The owner's model")
         held = np.flatnonzero(weights)
         wanted, expected = self._wanted(target)
         truth = [_bucket_of(target, *value) for value in wanted]
@@ -100,7 +100,7 @@ class WeightReading:
     def _wanted(self, target: HashingTarget) -> tuple[list[tuple[str, str]], NDArray[np.float64]]:
         """Return the most predictive values that the rows have, too, and the weights expected."""
         population, labels = target.population, target.population_labels
-        if population is None or labels is None or target.train is None:
+        if population is None or labels is None:
             raise ParameterError("This attack needs a population with labels.")
         codes: list[NDArray[np.int64]] = []
         names: list[tuple[str, str]] = []
@@ -111,8 +111,7 @@ class WeightReading:
         if len(names) > 1 << target.bits:
             raise DataError("The population has more values than there are buckets.")
         own = np.column_stack(codes).astype(np.uint32)
-        with foreign("The intruder's model couldn't be trained"):
-            weights = np.asarray(target.train(own, labels), dtype=np.float64)[: len(names)]
+        weights = _trained(target, own, labels, who="The intruder's model")[: len(names)]
         there = {name: set(target.original[name].unique().to_list()) for name in population.columns}
         order = np.argsort(-np.abs(weights), kind="stable")
         kept = [i for i in order.tolist() if names[i][1] in there[names[i][0]]][: self.values]
@@ -139,6 +138,21 @@ class WeightReading:
             if share > hits:
                 best, hits = told, share
         return best
+
+
+def _trained(
+    target: HashingTarget,
+    buckets: NDArray[np.uint32],
+    labels: NDArray[np.float64],
+    *,
+    who: str,
+) -> NDArray[np.float64]:
+    """Return the weights that a model learns of rows, one for each bucket."""
+    if target.train is None:
+        raise ParameterError("This attack needs a way to train.")
+    with foreign(f"{who} couldn't be trained"):
+        weights = np.asarray(target.train(buckets, labels), dtype=np.float64)
+    return numbers_of(weights, (1 << target.bits,), who=who, what="weights", of="buckets")
 
 
 def _bucket_of(target: HashingTarget, name: str, value: str) -> int:

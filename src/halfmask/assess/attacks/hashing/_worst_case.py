@@ -13,9 +13,11 @@ from halfmask._foreign import foreign
 from halfmask._validation import number_between
 from halfmask.assess.attacks._arms import Certain
 from halfmask.assess.attacks._outcome import Outcome
+from halfmask.assess.attacks._several import several
 from halfmask.assess.attacks._trainer_target import TrainerTarget
 from halfmask.assess.attacks.hashing._picking import labels_of, picked
 from halfmask.assess.attacks.hashing._poison import batches_of, lost, n_poisoned, trained, woven
+from halfmask.assess.attacks.hashing._predictions import predicted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -67,9 +69,9 @@ class WorstCasePoisoning:
     def __post_init__(self) -> None:
         owner = "WorstCasePoisoning"
         number_between(0, 0.5, owner=owner, low_open=True, share=self.share)
-        if not self.weights:
-            raise ParameterError("WorstCasePoisoning needs at least one weight.")
-        for weight in self.weights:
+        weights = several(self.weights, parameter="weights", owner=owner, of="weights")
+        object.__setattr__(self, "weights", weights)
+        for weight in weights:
             number_between(0, 1e6, owner=owner, low_open=True, weights=weight)
 
     def lacks(self, target: TrainerTarget) -> str:
@@ -122,12 +124,11 @@ def _random(rows: HashedRows, n: int, rng: np.random.Generator) -> _Recipe:
 
 def _surest(target: TrainerTarget, rows: HashedRows, n: int) -> _Recipe:
     """Return the rows whose label a model of the intruder's own is surest of, flipped."""
-    with foreign("The trainer failed"):
+    with foreign("The trainer failed to learn"):
         own = target.make()
         own.learn(rows, client="public")
-        told = np.asarray(own.predict(rows), dtype=np.float64).reshape(len(rows))
     labels = labels_of(rows)
-    order = np.argsort(np.abs(told - labels), kind="stable")
+    order = np.argsort(np.abs(predicted(own, rows) - labels), kind="stable")
     places = np.resize(order[: max(1, min(n, len(rows) // 2))], n)
     return places, 1 - labels[places]
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from halfmask._validation import integer_at_least
+from halfmask.assess.attacks._several import several
 from halfmask.assess.attacks._targets import ModelTarget
 from halfmask.assess.attacks.membership._answers import features
 from halfmask.assess.attacks.membership._learner import learn
@@ -61,9 +62,12 @@ class BlackBox:
     trees: int = 100
 
     def __post_init__(self) -> None:
-        for width in self.hidden:
-            integer_at_least(1, owner="BlackBox", hidden=width)
-        integer_at_least(1, owner="BlackBox", trees=self.trees)
+        owner = "BlackBox"
+        hidden = several(self.hidden, parameter="hidden", owner=owner, of="widths", or_none=True)
+        object.__setattr__(self, "hidden", hidden)
+        for width in hidden:
+            integer_at_least(1, owner=owner, hidden=width)
+        integer_at_least(1, owner=owner, trees=self.trees)
 
     def lacks(self, target: ModelTarget) -> str:  # noqa: ARG002 # an Attack's
         """Return nothing: every target has what this attack needs."""

@@ -6,31 +6,61 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
+
+from halfmask._foreign import foreign
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["joined", "taken"]
 
+_CODED = (pl.Categorical, pl.Enum)
+
 
 def taken(rows: Any, places: NDArray[np.int64]) -> Any:  # noqa: ANN401 # a frame or an array
     """Return the rows at these places, in this order: an array, a polars or a pandas frame."""
     if hasattr(rows, "iloc"):
         return rows.iloc[places]
-    if _library(rows) == "polars":
+    if isinstance(rows, pl.DataFrame | pl.Series):
         return rows[places]
     return np.asarray(rows)[places]
 
 
 def joined(first: Any, second: Any) -> Any:  # noqa: ANN401 # frames or arrays
-    """Return the rows of both, one below the other, as the kind that they are."""
-    library = _library(first)
-    if library == "polars":
-        return importlib.import_module(library).concat([first, second])
-    if library == "pandas":  # loaded by whoever made the frame, never by us
-        return importlib.import_module(library).concat([first, second]).reset_index(drop=True)
-    return np.concatenate([np.asarray(first), np.asarray(second)])
+    """Return the rows of both, one below the other, as the kind that they are.
+
+    A column that has another type in either gets the wider one: whole numbers beside others.
+
+    Raises
+    ------
+    DataError
+        If no type holds the values of both.
+    """
+    with foreign("The rows of members and non-members couldn't be joined"):
+        if isinstance(first, pl.DataFrame):
+            return pl.concat(_of_one_type(first, second), how="vertical_relaxed")
+        library = type(first).__module__.partition(".")[0]
+        if library in {"polars", "pandas"}:  # loaded by whoever made the rows, never by us
+            both = importlib.import_module(library).concat([first, second])
+            return both.reset_index(drop=True) if library == "pandas" else both
+        return np.concatenate([np.asarray(first), np.asarray(second)])
 
 
-def _library(rows: object) -> str:
-    return type(rows).__module__.partition(".")[0]
+def _of_one_type(first: pl.DataFrame, second: pl.DataFrame) -> list[pl.DataFrame]:
+    """Return both with columns without a value as the other's, and with coded texts as texts."""
+    casts: tuple[dict[str, pl.DataType], ...] = ({}, {})
+    for name, one in first.schema.items():
+        other = second.schema[name]
+        if one == other:
+            continue
+        if first[name].null_count() == first.height:
+            casts[0][name] = other
+        elif second[name].null_count() == second.height:
+            casts[1][name] = one
+        elif one in _CODED or other in _CODED:
+            casts[0][name] = casts[1][name] = pl.String()
+    return [
+        frame.with_columns(pl.col(name).cast(dtype) for name, dtype in wanted.items())
+        for frame, wanted in zip((first, second), casts, strict=True)
+    ]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from halfmask._validation import integer_at_least
+from halfmask.assess.attacks._several import several
 from halfmask.assess.attacks._targets import ModelTarget
 from halfmask.assess.attacks.membership._answers import features
 from halfmask.assess.attacks.membership._learner import learn
@@ -68,9 +69,12 @@ class ShadowModels:
 
     def __post_init__(self) -> None:
         check_shadows(self.n_shadows, owner="ShadowModels")
-        for width in self.hidden:
-            integer_at_least(1, owner="ShadowModels", hidden=width)
-        integer_at_least(1, owner="ShadowModels", trees=self.trees)
+        owner = "ShadowModels"
+        hidden = several(self.hidden, parameter="hidden", owner=owner, of="widths", or_none=True)
+        object.__setattr__(self, "hidden", hidden)
+        for width in hidden:
+            integer_at_least(1, owner=owner, hidden=width)
+        integer_at_least(1, owner=owner, trees=self.trees)
 
     def lacks(self, target: ModelTarget) -> str:
         """Return that it needs a way to train, if the target has none."""

@@ -11,6 +11,7 @@ from halfmask._errors import ColumnNotFoundError, ParameterError
 from halfmask._validation import integer_at_least
 from halfmask.assess.attacks._arms import Counted
 from halfmask.assess.attacks._outcome import Outcome
+from halfmask.assess.attacks._several import several
 from halfmask.assess.attacks._targets import TableTarget
 from halfmask.assess.attacks.tables._distances import Comparison, nearest_few
 from halfmask.assess.attacks.tables._excess import residual_details
@@ -69,11 +70,17 @@ class Linkability:
     def __post_init__(self) -> None:
         owner = "Linkability"
         integer_at_least(1, owner=owner, n_attacks=self.n_attacks, n_neighbours=self.n_neighbours)
-        parts = () if self.parts is None else tuple(self.parts)
-        if parts and (len(parts) != 2 or not all(parts) or set(parts[0]).intersection(parts[1])):
+        if self.parts is None:
+            return
+        parts = tuple(
+            several(part, parameter="parts", owner=owner, of="columns")
+            for part in several(self.parts, parameter="parts", owner=owner, of="two lists")
+        )
+        if len(parts) != 2 or set(parts[0]).intersection(parts[1]):
             raise ParameterError(
                 "The 'parts' parameter of Linkability must be two disjoint sets of columns."
             )
+        object.__setattr__(self, "parts", parts)
 
     def lacks(self, target: TableTarget) -> str:
         """Return what is missing: a control table, or columns."""

@@ -10,6 +10,7 @@ import numpy as np
 from halfmask._errors import ParameterError
 from halfmask._validation import integer_at_least
 from halfmask.assess.attacks._outcome import Outcome
+from halfmask.assess.attacks._several import several
 from halfmask.assess.attacks._targets import TableTarget
 from halfmask.assess.attacks.tables._excess import residual_details
 from halfmask.assess.attacks.tables._guesses import guesses_of_many, guesses_of_one
@@ -112,13 +113,14 @@ class SinglingOutMultivariate:
     def __post_init__(self) -> None:
         owner = "SinglingOutMultivariate"
         integer_at_least(1, owner=owner, n_attacks=self.n_attacks)
-        if len(self.n_columns) != 2:
+        pair = several(self.n_columns, parameter="n_columns", owner=owner, of="numbers")
+        if len(pair) != 2:
             raise ParameterError(
-                "The 'n_columns' parameter of SinglingOutMultivariate must be a pair. "
-                f"Got {len(self.n_columns)} numbers."
+                f"The 'n_columns' parameter of {owner} must be a pair. Got {len(pair)} numbers."
             )
-        integer_at_least(2, owner=owner, n_columns=self.n_columns[0])
-        integer_at_least(self.n_columns[0], owner=owner, n_columns=self.n_columns[1])
+        integer_at_least(2, owner=owner, n_columns=pair[0])
+        integer_at_least(pair[0], owner=owner, n_columns=pair[1])
+        object.__setattr__(self, "n_columns", pair)
 
     def lacks(self, target: TableTarget) -> str:
         """Return what is missing: a control table, or columns."""

@@ -1,0 +1,82 @@
+"""Numbers that a caller's code gives, checked: as many as were asked for, and each of them one.
+
+One answer that is NaN can make all of an attack's guesses wrong, and a theft look resisted.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from halfmask._errors import DataError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["numbers_of", "probabilities_of"]
+
+#: A network in half precision is this far off.
+SLACK = 1e-3
+
+
+def numbers_of(
+    said: NDArray[np.float64], shape: tuple[int, ...], *, who: str, what: str, of: str = "rows"
+) -> NDArray[np.float64]:
+    """Return numbers as they are, those of one column as an array of one dimension.
+
+    Parameters
+    ----------
+    said
+        What somebody's code gave, as an array.
+    shape
+        What was asked for: one number each, or a row of numbers each.
+    who, what
+        Who gave it, and what it was to be, for errors.
+    of
+        What it is one number, or one row of numbers, of.
+
+    Raises
+    ------
+    DataError
+        If there are others than asked for, or some are missing or infinite.
+
+    Examples
+    --------
+    >>> numbers_of(np.array([[0.5], [1.0]]), (2,), who="The trainer", what="predictions")
+    array([0.5, 1. ])
+    """
+    given = said[:, 0] if said.shape == (*shape, 1) and len(shape) == 1 else said
+    if given.shape != shape:
+        raise DataError(f"{who} must give {what} of shape {shape}. Got {given.shape}.")
+    broken = int((~np.isfinite(given)).any(axis=tuple(range(1, given.ndim))).sum())
+    if broken:
+        raise DataError(f"{who} gave NaN or infinite {what} for {broken:,} {of}.")
+    return given
+
+
+def probabilities_of(
+    said: NDArray[np.float64], shape: tuple[int, ...], *, who: str
+) -> NDArray[np.float64]:
+    """Return probabilities as they are: of several classes, or of one of two.
+
+    Parameters
+    ----------
+    said, shape, who
+        As of `numbers_of`.
+
+    Raises
+    ------
+    DataError
+        If there are others than asked for, or they are no probabilities.
+    """
+    given = numbers_of(said, shape, who=who, what="probabilities")
+    every = given if given.ndim > 1 else np.column_stack([1 - given, given])
+    off = (every < -SLACK).any(axis=1) | (np.abs(every.sum(axis=1) - 1) > SLACK)
+    if off.any():
+        one_row = "that add up to 1, " if given.ndim > 1 else ""
+        raise DataError(
+            f"{who} gave what are no probabilities for {int(off.sum()):,} rows.",
+            hint=f"Give probabilities in [0, 1] {one_row}not scores or logits.",
+        )
+    return given

@@ -1,0 +1,40 @@
+"""Settings of attacks that are several values: a lone one is told to go into a list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from halfmask._errors import ParameterError
+
+__all__ = ["several"]
+
+
+def several(
+    values: object, *, parameter: str, owner: str, of: str, or_none: bool = False
+) -> tuple[Any, ...]:
+    """Return a list of any kind as a tuple; the same value may be in it twice.
+
+    Raises
+    ------
+    ParameterError
+        If it is no list, a single word, or empty where it may not be.
+
+    Examples
+    --------
+    >>> several([2, 4], parameter="known", owner="KnownEvents", of="numbers")
+    (2, 4)
+    """
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise ParameterError(
+            f"The {parameter!r} parameter of {owner} must be a list of {of}. "
+            f"Got a value of type {type(values).__name__}.",
+            hint="Put one into a list, too.",
+        )
+    found = tuple(values)
+    if not found and not or_none:
+        raise ParameterError(
+            f"The {parameter!r} parameter of {owner} must be a list of {of}, at least one. "
+            "Got an empty one."
+        )
+    return found

@@ -1,0 +1,31 @@
+"""What a trainer predicts, checked before an attack counts anything of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from halfmask._foreign import foreign
+from halfmask.assess.attacks._numbers import probabilities_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from halfmask.assess.attacks._trainer_target import Trainer
+    from halfmask.hashing import HashedRows
+
+__all__ = ["predicted"]
+
+
+def predicted(trainer: Trainer, rows: HashedRows) -> NDArray[np.float64]:
+    """Return what a trainer holds for the probability of 1 of each row.
+
+    Raises
+    ------
+    DataError
+        If it fails, or gives anything but one probability for each row.
+    """
+    with foreign("The trainer failed to predict"):
+        said = np.asarray(trainer.predict(rows), dtype=np.float64)
+    return probabilities_of(said, (len(rows),), who="The trainer")

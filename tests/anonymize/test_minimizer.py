@@ -493,6 +493,26 @@ def test_labels_that_cannot_be(y, error, says):
         minimized(scoring="accuracy").fit(people(100), np.array(y, dtype=object))
 
 
+def test_a_scoring_function_that_fails_quotes_nothing():
+    def loud(truth, said):
+        raise ValueError(f"xqcanary: {truth}, {said}")
+
+    failed = r"'scoring' function of Minimizer failed on \d+ rows \(ValueError\)"
+    with pytest.raises(DataError, match=failed) as caught:
+        minimized(scoring=loud, target_accuracy=0.9).fit(people(100))
+    assert "xqcanary" not in str(caught.value)
+
+
+def test_texts_beside_a_regression_are_refused_without_one():
+    rows = np.random.default_rng(0).normal(size=(100, 1))
+    model = Minimizer(
+        lambda each: 2.5 * each[:, 0], target_accuracy=0.9, scoring="accuracy", seed=0
+    )
+    with pytest.raises(DataError, match=r"predicts numbers, and y holds something else") as caught:
+        model.fit(rows, ["xqcanary"] * 100)
+    assert "xqcanary" not in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("n", "target", "says"),
     [(50, 0.98, "takes 149 validation rows"), (800, 1.0, "Nothing coarser was sure")],

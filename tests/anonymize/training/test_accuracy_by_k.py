@@ -194,6 +194,17 @@ def test_labels_are_taken_as_a_fit_takes_them():
         assert accuracy_by_k(of(), X, Y[:, None], ks=[10]) == expected
 
 
+class Unscored(LogisticRegression):  # type: ignore[misc] # scikit-learn ships no types
+    def score(self, X, y, sample_weight=None):
+        raise ValueError(f"xqcanary: {X}, {y}, {sample_weight}")
+
+
+def test_a_model_that_cant_be_scored_quotes_nothing():
+    with pytest.raises(DataError, match=r"couldn't score 80 rows \(ValueError\)") as caught:
+        accuracy_by_k(of(Unscored()), X, Y, ks=[5])
+    assert "xqcanary" not in str(caught.value)
+
+
 def test_no_guide_is_trained_for_a_k_that_no_part_has_rows_for():
     rare = np.r_[np.zeros(238, dtype=int), 1, 1]  # each part lacks a second row of the label
     found = accuracy_by_k(of(guide="cross-fitted"), X, rare, ks=[500], folds=2)

@@ -207,3 +207,17 @@ def test_columns_without_a_name_of_their_own_are_called_by_number():
         to_polars(frame)
 
     assert CANARY not in str(caught.value)
+
+
+class Broken:
+    """A frame of some library whose stream fails, and says of which cell."""
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        raise RuntimeError(f"xqcanary {requested_schema}")
+
+
+def test_a_stream_that_fails_quotes_no_cell():
+    with pytest.raises(DataError, match=r"can't be turned into a table \(RuntimeError\)") as caught:
+        to_polars(Broken())
+    assert "xqcanary" not in str(caught.value)
+    assert caught.value.__context__ is None

@@ -209,18 +209,14 @@ def test_what_is_no_target_is_told(given, attacks):
         attack(given, attacks=attacks)
 
 
-@dataclass(frozen=True)
-class Own:
+class Own(Guess):
     """Attacks a target of a caller's own."""
 
     name: ClassVar[str] = "test/own"
     attacks: ClassVar[type] = float
 
-    def lacks(self, target: float) -> str:  # noqa: ARG002 # an Attack's
-        return ""
-
-    def run(self, target: float, *, seed: int) -> tuple[Outcome, ...]:  # noqa: ARG002 # the same
-        return (replace(Guess().run(globals()["target"](target), seed=0)[0], attack=self.name),)
+    def run(self, target: Any, *, seed: int) -> tuple[Outcome, ...]:
+        return super().run(globals()["target"](target), seed=seed)
 
 
 def test_targets_of_ones_own_are_attacked_by_attacks_of_ones_own():
@@ -236,18 +232,13 @@ def test_what_an_error_says_stays_on_one_line():
     assert ".." not in report.findings[0].sentence
 
 
-@dataclass(frozen=True)
-class Twice:
+class Twice(Guess):
     """Measures the same thing of the same group twice: which of them has power can't be told."""
 
     name: ClassVar[str] = "test/twice"
-    attacks: ClassVar[type] = ModelTarget
-
-    def lacks(self, target: ModelTarget) -> str:  # noqa: ARG002 # an Attack's
-        return ""
 
     def run(self, target: ModelTarget, *, seed: int) -> tuple[Outcome, ...]:
-        return Guess().run(target, seed=seed) * 2
+        return super().run(target, seed=seed) * 2
 
 
 def test_an_attack_that_measures_the_same_thing_twice_is_a_defect():

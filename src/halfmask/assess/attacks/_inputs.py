@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from halfmask._errors import ParameterError
+from halfmask.assess.attacks._several import several
 from halfmask.data import to_polars
 from halfmask.data._arrays import unmasked
 
@@ -39,13 +39,7 @@ def as_listed(values: object, *, parameter: str, owner: str, of: str) -> tuple[A
     ParameterError
         If it is a single word or no list, or something is twice in it.
     """
-    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-        raise ParameterError(
-            f"The {parameter!r} parameter of {owner} must be a list of {of}. "
-            f"Got a value of type {type(values).__name__}.",
-            hint="Put one into a list, too.",
-        )
-    found = tuple(values)
+    found = several(values, parameter=parameter, owner=owner, of=of, or_none=True)
     if any(each in found[:place] for place, each in enumerate(found)):
         raise ParameterError(f"One of the {of} is twice in the {parameter!r} parameter of {owner}.")
     return found

@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from halfmask._validation import integer_at_least
-from halfmask.assess.attacks._several import several
 from halfmask.assess.attacks._targets import ModelTarget
 from halfmask.assess.attacks.membership._answers import features
-from halfmask.assess.attacks.membership._learner import learn
+from halfmask.assess.attacks.membership._learner import checked_widths, learn
 from halfmask.assess.attacks.membership._scores import Scores, measured
 from halfmask.assess.attacks.membership._shadows import LACKS_TRAIN, check_shadows, shadow
 from halfmask.assess.attacks.membership._stranger import seen_by_stranger
@@ -69,12 +67,8 @@ class ShadowModels:
 
     def __post_init__(self) -> None:
         check_shadows(self.n_shadows, owner="ShadowModels")
-        owner = "ShadowModels"
-        hidden = several(self.hidden, parameter="hidden", owner=owner, of="widths", or_none=True)
+        hidden = checked_widths(self.hidden, self.trees, owner="ShadowModels")
         object.__setattr__(self, "hidden", hidden)
-        for width in hidden:
-            integer_at_least(1, owner=owner, hidden=width)
-        integer_at_least(1, owner=owner, trees=self.trees)
 
     def lacks(self, target: ModelTarget) -> str:
         """Return that it needs a way to train, if the target has none."""

@@ -5,8 +5,7 @@ The bars come first; every seed of a stage is measured before the next stage.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -39,7 +38,7 @@ PAPERS = (
     (("accuracy", "adult", "8", "nn"), ("accuracy", "adult", "8", "gb")),
     (("accuracy", "adult", "8", "dt"), ("attribute", "nursery", "8", "dt")),
 )
-#: What goes on from there: shadow models, and all other data and models; it gets fewer seeds.
+#: What goes on from there: shadow models, and all other data and models.
 BEYOND = (
     (("shadows", "adult", "12", "rf"), ("strangers", "adult", "12", "rf")),
     (("strangers", "adult", "12", "nn-large"), ("strangers", "loan", "18", "nn-large")),
@@ -51,12 +50,9 @@ BEYOND = (
     (("accuracy", "loan", "18", "dt"), ("accuracy", "loan", "18", "gb")),
     (("accuracy", "loan", "18", "rf"),),
 )
-FEWER_SEEDS = 3
 #: Sixteen shadow models, each guided and trained anew, take as long as three seeds of a figure. A
 #: stranger is one: rows as they are after protection are compared with what it says of them.
 ONE_SEED = ("shadows", "strangers")
-#: Nursery's classes are few and quickly found; further lines stand beside a figure's.
-ALL_SEEDS = {("accuracy", "nursery", "8", "dt"), *(("more", *scene) for scene in MORE)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,18 +102,15 @@ class Group:
         return Key(self.kind, self.data, self.qi, self.model, method, k, self.seed)
 
 
-def groups(seeds: Iterable[int], *, beyond: bool = True) -> list[Group]:
+def groups(seeds: Sequence[int], *, beyond: bool = True) -> list[Group]:
     """List everything, in the order in which it is to be measured; or what the paper has."""
-    numbers = list(seeds)
-    stages: list[tuple[Stage, float]] = [(stage, math.inf) for stage in PAPERS]
-    if beyond:
-        stages += [(stage, FEWER_SEEDS) for stage in BEYOND]
+    stages: list[Stage] = [*PAPERS, *(BEYOND if beyond else ())]
     return [
         _group(*each, seed)
-        for stage, most in stages
-        for place, seed in enumerate(numbers)
+        for stage in stages
+        for place, seed in enumerate(seeds)
         for each in stage
-        if place < _most_seeds(each, most)
+        if place == 0 or each[0] not in ONE_SEED
     ]
 
 
@@ -125,12 +118,6 @@ def selects(place: tuple[str, str, str]) -> bool:
     """Return whether attributes are selected at a place, as in figure 3."""
     data, qi, model = place
     return (data, qi) == ("adult", "8") and model != "nn"
-
-
-def _most_seeds(each: tuple[str, str, str, str], most: float) -> float:
-    if each[0] in ONE_SEED:
-        return 1
-    return math.inf if each in ALL_SEEDS else most
 
 
 def _group(kind: str, data: str, qi: str, model: str, seed: int) -> Group:

@@ -1,19 +1,31 @@
 """Attribute inference on Nursery's `social`: table 2.
 
-The attack is Fredrikson's white box on the tree with marginal priors, as the paper names it, by
-all rows on a path; the same by the rows of the label, the black box and the queries stand beside.
-Members are the training rows as they were before protection, non-members the held-back 40 %. Both
-are parts in the file's order, so they are people of different kinds: how much more is inferred of
-members than of non-members isn't the model's doing alone.
+The paper names no more than "such as" Fredrikson's. Its authors published two notebooks of the same
+experiment, in the Adversarial Robustness Toolbox and in ai-privacy-toolkit: there a network learns
+`social` of the other columns and the class that the model predicts, and reaches what the paper's
+table has (.616, precision .39 and recall .30), while Fredrikson's white box reaches less precision
+and recall (.618, .34 and .16) and nothing of rows of k = 100 (.668, nobody guessed `problematic`).
+So the network is the paper's attack. It learns for 200 epochs, as in the toolbox of that year: that
+matters, for with more of them it learns its people by heart and is right less often.
+
+All others of the library stand beside: the network that is shown the true label too is none of the
+paper's, and a forest, queries and the white box are better attackers than it.
+
+Members are the training rows as they were before protection, non-members the held-back 40 %.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
-from sklearn.pipeline import Pipeline
+from sklearn.compose import make_column_transformer
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from halfmask.assess.attacks import ModelTarget, attack
 from halfmask.assess.attacks.attributes import (
@@ -36,12 +48,14 @@ if TYPE_CHECKING:
 WANTED = "social"
 POSITIVE = "problematic"
 #: The paper's attack, by the name that table 2 looks for.
-PAPERS = "attributes/white_box_tree, all rows"
+PAPERS = "attributes/black_box, as published"
+#: How long the network learns that attacks.
+EPOCHS = 200
 
 
 def measure(scene: Scene, cells: list[tuple[str, int]]) -> Iterator[dict[str, Any]]:
     """Yield for each cell what the attacks reach, beside imputation and the raw model."""
-    attacks = _attacks()
+    attacks = _attacks(len(scene.dataset.categorical) - 1)
     raw = _target(scene, scene.raw)
     for method, k in cells:
         rows, labels, model = scene.train, scene.split.y_train, scene.raw
@@ -54,7 +68,10 @@ def measure(scene: Scene, cells: list[tuple[str, int]]) -> Iterator[dict[str, An
             target = _target(scene, model)
         # Attacks in all but that their names are instances', which the protocol can't say
         asked = cast("list[Attack]", attacks)
-        report = attack(target, unprotected=raw, attacks=asked, seed=scene.group.seed)
+        with warnings.catch_warnings():
+            # the epochs are the published attack's, not run until nothing changes
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            report = attack(target, unprotected=raw, attacks=asked, seed=scene.group.seed)
         yield {
             "findings": [finding.to_dict() for finding in report.findings],
             "test": accuracy(model, scene.test, scene.split.y_test),
@@ -62,15 +79,27 @@ def measure(scene: Scene, cells: list[tuple[str, int]]) -> Iterator[dict[str, An
         }
 
 
-def _attacks() -> list[Remembered]:
+def _attacks(n_others: int) -> list[Remembered]:
     settings: dict[str, Any] = {"column": WANTED, "positive": POSITIVE}
     by_label = WhiteBoxTreeInference(prior="marginal", **settings)
     return [
-        Remembered.of(replace(by_label, counts="all"), PAPERS),
-        Remembered.of(by_label),
+        Remembered.of(BlackBoxInference(learner=_published(n_others), **settings), PAPERS),
         Remembered.of(BlackBoxInference(**settings)),
         Remembered.of(QueryInference(**settings)),
+        Remembered.of(by_label),
+        Remembered.of(replace(by_label, counts="all"), "attributes/white_box_tree, all rows"),
     ]
+
+
+def _published(n_others: int) -> Pipeline:
+    """Return the network of the published attack: it isn't shown the true label."""
+    encoded = make_column_transformer(
+        (OneHotEncoder(handle_unknown="ignore", sparse_output=False), [*range(n_others)]),
+        ("drop", [n_others]),  # the label stands behind the other columns
+        remainder="passthrough",
+    )
+    network = MLPClassifier((100,), max_iter=EPOCHS)
+    return make_pipeline(encoded, StandardScaler(), network)
 
 
 def _target(scene: Scene, model: Model) -> ModelTarget:

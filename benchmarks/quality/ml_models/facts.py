@@ -49,12 +49,12 @@ class Facts:
         there = {name: make() for name, make in DATASETS.items() if name not in absent}
         return cls(datasets=there, most_rows=most_rows)
 
-    def majority(self, data: str, seeds: Iterable[int], *, in_order: bool = False) -> Mean | None:
+    def majority(self, data: str, seeds: Iterable[int]) -> Mean | None:
         """Return the share of test rows of their most frequent class, which needs no model."""
         dataset = self.datasets.get(data)
         if dataset is None:
             return None
-        parts = [split(dataset, seed, self.most_rows, in_order=in_order) for seed in seeds]
+        parts = [split(dataset, seed, self.most_rows) for seed in seeds]
         return Mean.of([float(np.bincount(each.y_test).max() / len(each.y_test)) for each in parts])
 
     def how_many(self, place: Place, seeds: Sequence[int]) -> str:

@@ -41,7 +41,7 @@ class Scene:
     def of(cls, group: Group, cache: Path, most_rows: int | None) -> Scene:
         """Read, split, encode and train the raw model."""
         dataset = DATASETS[group.data]()
-        parts = split(dataset, group.seed, most_rows, in_order=group.in_order)
+        parts = split(dataset, group.seed, most_rows)
         if group.select:
             dataset, parts = selected(dataset, parts, group.seed)
         encoder = Encoder.fitted(parts.train, dataset.numeric, dataset.categorical)

@@ -13,7 +13,7 @@ from sklearn.compose import make_column_transformer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OrdinalEncoder
+from sklearn.preprocessing import FunctionTransformer, OrdinalEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from halfmask._errors import ColumnNotFoundError, DataError, ParameterError, SchemaError
@@ -237,11 +237,40 @@ def test_pandas_is_attacked_as_polars_is(target_of):
     assert made.run(pandas, seed=3)[0].success == made.run(frames, seed=3)[0].success
 
 
-def test_the_same_seed_gives_the_same_outcome(target_of):
+@pytest.mark.parametrize(
+    "learner",
+    [
+        DecisionTreeClassifier(max_depth=3, splitter="random"),
+        make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=3, splitter="random")),
+    ],
+    ids=["a tree", "a pipeline"],
+)
+def test_the_same_seed_gives_the_same_outcome(target_of, learner):
     target = target_of(DecisionTreeClassifier(random_state=0))
-    made = BlackBoxInference(learner=DecisionTreeClassifier(max_depth=3))
+    made = BlackBoxInference(learner=learner)
     assert made.run(target, seed=1) == made.run(target, seed=1)
     assert made.run(target, seed=1) != made.run(target, seed=2)
+
+
+def test_a_learner_sees_the_other_columns_the_label_and_what_the_model_says(target_of):
+    target = target_of(DecisionTreeClassifier(max_depth=3, random_state=0))
+    seen: list[np.ndarray] = []
+
+    def noted(rows: np.ndarray) -> np.ndarray:
+        seen.append(rows)
+        return rows
+
+    made = BlackBoxInference(learner=make_pipeline(FunctionTransformer(noted), GaussianNB()))
+    scene = scene_of(target, 3, bins=5, positive=None, learner=CHEAP, with_known=True, seed=0)
+    made.run(target, seed=0)
+    imputed, shown = seen[0], seen[1]
+    np.testing.assert_array_equal(imputed[:, :3], np.asarray(scene.held_out.rows)[:, :3])
+    np.testing.assert_array_equal(shown[:, :3], np.asarray(scene.known.rows)[:, :3])
+    labels = np.asarray(target.member_labels)[scene.known.places]
+    np.testing.assert_array_equal(shown[:, 3] == shown[0, 3], labels == labels[0])
+    said = target.model.predict_proba(scene.known.rows)
+    np.testing.assert_allclose(shown[:, 4:], said)
+    assert imputed.shape[1] == 4
 
 
 def test_a_numeric_secret_is_inferred_by_quantiles(target_of):

@@ -49,7 +49,10 @@ def taught(
     n_values: int,
     rng: np.random.Generator,
 ) -> Guesser:
-    """Teach a copy of a learner; without one, a forest of a hundred trees of leaves of five."""
+    """Teach a copy of a learner; without one, a forest of a hundred trees of leaves of five.
+
+    Every ``random_state`` of it is drawn from ``rng``, those within a pipeline too.
+    """
     from sklearn.base import clone  # noqa: PLC0415 # sklearn loads late
     from sklearn.ensemble import RandomForestClassifier  # noqa: PLC0415 # the same
 
@@ -57,7 +60,12 @@ def taught(
     counts = np.bincount(secret, minlength=n_values) + 1.0
     with foreign("The intruder's learner couldn't be trained"):
         model = clone(model)
-        if "random_state" in model.get_params():
-            model.set_params(random_state=int(rng.integers(2**31 - 1)))
+        drawn = [name for name in sorted(model.get_params()) if _is_a_random_state(name)]
+        if drawn:
+            model.set_params(**{name: int(rng.integers(2**31 - 1)) for name in drawn})
         model = model.fit(features, secret)
     return Guesser(model=model, frequencies=counts / counts.sum())
+
+
+def _is_a_random_state(parameter: str) -> bool:
+    return parameter.rpartition("__")[2] == "random_state"

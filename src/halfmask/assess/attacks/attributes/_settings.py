@@ -42,7 +42,9 @@ class AttributeInference:
         non-members. At least 2.
     learner
         The classifier of scikit-learn that learns the secret of other columns; ``None``: a random
-        forest.
+        forest. It sees numbers: the other columns in their order, texts numbered, then the true
+        label; and last, where it is shown what the model says, a probability for each class. So a
+        pipeline may encode or drop some. Its ``random_state``, also within a pipeline, is set.
     """
 
     name: ClassVar[str]

@@ -50,17 +50,18 @@ NOTES_VERDICTS = (
 )
 NOTES_2 = (
     "",
-    "The attack is the one that the paper's authors published with their notebooks: a network",
-    "learns `social` of half the members' other columns and of the class that the tree gives them,",
-    "200 epochs long, and guesses it of the other half. The row of k=100 is by the paper's method.",
-    "Precision is of `problematic`; guessing `other` for all is right in two of three. The raw",
-    "tree's .68 in the paper is what .99 becomes if one class has other numbers in test rows.",
+    "The attack is the black box that the paper's authors published with their notebooks: a",
+    "network learns `social` of half the members' other columns and of the class that the tree",
+    "predicts, in 200 epochs, and guesses it of the other half. The row of k=100 is by the paper's",
+    "own method. Precision and recall are of `problematic`. The accuracy of the attack is the",
+    "paper's, its precision and recall are lower, and always guessing `other` is right more often,",
+    "in two of three.",
 )
 NOTES_ALL = (
-    "How often attacks are right: about members, about strangers whom the tree didn't see, and",
-    "without the tree (what the same learner knows of the other columns and the label; the",
-    "published attack without the label). Only what is right more often than both others tells of",
-    "members.",
+    "How often attacks are right: about members, about strangers, and without the tree, by the",
+    "other columns and the label (a forest; the published network without the label). Only what is",
+    "right more often than both others tells of members. The paper's method grew its tree on the",
+    "strangers, so that in its column they aren't quite strangers.",
 )
 
 

@@ -101,7 +101,13 @@ def test_several_guides_lead_side_by_side():
         (np.zeros((60, 1, 1)), ParameterError, "60 rows"),
         (np.array([["CANARY"]] * 60), ParameterError, "must be numbers"),
         (np.r_[np.nan, np.inf, np.zeros(58)], DataError, "2 of 60 rows"),
+        (np.ma.masked_equal(np.arange(60.0), 3), ParameterError, "The guide .* 1 masked cells"),
         (lambda rows: rows[:5], ParameterError, "60 rows"),
+        (
+            lambda rows: np.ma.masked_less(rows[:, 1], np.inf),
+            ParameterError,
+            "What the guide says .* 60 masked cells",
+        ),
         (lambda _: float("CANARY"), DataError, "ValueError"),
         (LogisticRegression(), DataError, "NotFittedError"),
         ([], ParameterError, "empty list"),

@@ -73,10 +73,11 @@ def logits(rows):
             "failed: The model must give probabilities of shape",
         ),
         (lambda rows: np.full((len(rows), 2), np.nan), "failed: The model gave NaN"),
+        (lambda rows: np.ma.masked_all((len(rows), 2)), "failed: The model gave NaN"),
         (object(), "failed: The model must have predict_proba or be callable"),
         (RandomForestRegressor(2).fit([[0.0, 0.0]], [1.0]), "failed: The model must have predict"),
     ],
-    ids=["raises", "logits", "one column", "nan", "no model", "regressor"],
+    ids=["raises", "logits", "one column", "nan", "masked", "no model", "regressor"],
 )
 def test_what_gives_no_probabilities_fails_in_each_family(model, said):
     for each in why(attacked(model, FAMILIES)):

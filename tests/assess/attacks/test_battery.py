@@ -57,6 +57,22 @@ class Guess:
         )
 
 
+@dataclass(frozen=True)
+class Both:
+    """Is right by two measures; by one of them there are too few trials to say anything."""
+
+    name: ClassVar[str] = "test/both"
+    attacks: ClassVar[type] = ModelTarget
+
+    def lacks(self, target: ModelTarget) -> str:  # noqa: ARG002 # an Attack's
+        return ""
+
+    def run(self, target: ModelTarget, *, seed: int) -> tuple[Outcome, ...]:
+        (right,) = Guess().run(target, seed=seed)
+        few = replace(right, attack=self.name, measure="AUC, original", needed=20_000)
+        return replace(right, attack=self.name, measure="balanced accuracy, original"), few
+
+
 def verdict(leak: float, unprotected: float | None, **settings: int) -> str:
     report = attack(
         target(leak),
@@ -107,6 +123,87 @@ def test_more_attacks_share_the_error():
     one = attack(target(0.0), unprotected=target(0.4), attacks=[Guess()])
     many = attack(target(0.0), unprotected=target(0.4), attacks=[Guess()] * 20)
     assert many.findings[0].excess_high > one.findings[0].excess_high
+
+
+def test_measures_that_nobody_wants_are_left_out_and_have_no_part_of_the_error():
+    whole = attack(target(0.0), unprotected=target(0.4), attacks=[Both()])
+    assert (whole.resisted, len(whole.findings), whole.measures) == (False, 2, None)
+    report = attack(target(0.0), unprotected=target(0.4), attacks=[Both()], measures=["Accuracy"])
+    (finding,) = report.findings
+    assert finding.outcome.measure == "balanced accuracy, original"
+    assert report.resisted
+    assert finding.excess_high < whole.findings[0].excess_high
+    assert report.to_dict()["measures"] == ["Accuracy"]
+    assert json.loads(json.dumps(whole.to_dict()))["measures"] is None
+
+
+def test_what_is_broken_by_a_wanted_measure_stays_broken():
+    report = attack(target(0.3), unprotected=target(0.4), attacks=[Both()], measures=["auc"])
+    assert [each.verdict for each in report.findings] == ["broken"]
+
+
+def test_a_measure_may_show_its_power_by_one_that_is_left_out():
+    @dataclass(frozen=True)
+    class Trained(Both):
+        def run(self, target: ModelTarget, *, seed: int) -> tuple[Outcome, ...]:
+            accuracy, _ = super().run(target, seed=seed)
+            if target.model > 0.1:
+                return (accuracy,)
+            trained = replace(accuracy, measure="accuracy, trained", power_measure=accuracy.measure)
+            return accuracy, trained
+
+    report = attack(target(0.0), unprotected=target(0.4), attacks=[Trained()], measures=["trained"])
+    assert report.resisted
+
+
+def test_an_attack_without_any_of_the_measures_is_left_out_and_one_that_fails_is_not():
+    attacks: list[Any] = [Guess(), Both()]
+    report = attack(target(0.0), unprotected=target(0.4), attacks=attacks, measures=["AUC"])
+    assert [each.outcome.attack for each in report.findings] == ["test/both"]
+    assert (report.left_out, report.skipped) == (("test/guess",), ())
+    assert report.to_dict()["left_out"] == ["test/guess"]
+    failed = attack(target(-1.0), unprotected=target(0.4), attacks=attacks, measures=["right"])
+    assert [each.verdict for each in failed.findings] == ["INVALID"] * 3
+    assert failed.left_out == ()
+
+
+@pytest.mark.parametrize("measures", [["accuracy", "AUK"], ["AUK", "accuracy", "AUK "], ["AUK"]])
+def test_a_measure_that_no_attack_has_is_invalid(measures):
+    report = attack(target(0.0), unprotected=target(0.4), attacks=[Both()], measures=measures)
+    assert not report.resisted
+    last = report.findings[-1]
+    assert (last.verdict, last.outcome.measure) == ("INVALID", "AUK")
+    assert last.why_invalid == "is measured by no attack that was run"
+    assert len(report.findings) == len(set(map(str.strip, measures)))
+    json.dumps(report.to_dict())
+    assert "no attack" in report.to_svg()
+
+
+def test_names_of_measures_are_words_that_blanks_dont_change():
+    report = attack(target(), unprotected=target(0.4), attacks=[Both()], measures=[" ACCURACY "])
+    assert report.measures == ("ACCURACY",)
+    assert report.resisted
+
+
+def test_whose_measures_are_asked_for_of_nothing_gets_no_pass():
+    table = TableTarget(released=pl.DataFrame({"a": [1]}), original=pl.DataFrame({"a": [1]}))
+    report = attack(table, measures=["accuracy of nothing"])
+    assert report.skipped
+    assert not report.resisted
+
+
+@pytest.mark.parametrize(
+    ("measures", "said"),
+    [
+        ("accuracy", "must be a list of names of measures"),
+        ([], "at least one"),
+        ([3], "Got a value of type int in it"),
+        ([" "], "Got ' ' in it"),
+    ],
+)
+def test_measures_that_are_no_words_are_refused(measures, said):
+    with pytest.raises(ParameterError, match=said):
+        attack(target(), attacks=[Both()], measures=measures)
 
 
 def test_a_report_turns_into_json_and_says_what_it_counted():

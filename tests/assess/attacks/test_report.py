@@ -47,6 +47,20 @@ def test_a_report_counts_its_verdicts(mixed):
     assert repr(mixed) == "AttackReport(1 resisted, 1 broken, 1 INVALID, 1 skipped)"
 
 
+def test_a_report_by_some_measures_says_so_wherever_it_promises(finding_of, report_of):
+    only = report_of(
+        finding_of("membership/gap", 5000, 6600),
+        measures=("accuracy", "AUC"),
+        left_out=("membership/lira",),
+    )
+    said = "1 resisted, 0 broken, 0 INVALID, 0 skipped; measures: accuracy, AUC"
+    assert repr(only) == f"AttackReport({said})"
+    svg = only.to_svg()
+    assert "1 finding, by the measures asked for: resisted" in svg
+    told = "Measures asked for: accuracy, AUC. Left out, for they have none of these"
+    assert svg.count(f"{told}: membership/lira.") == 2  # in the description, and to be seen
+
+
 def test_numbers_and_picture_are_written_whole(mixed, tmp_path):
     mixed.write(tmp_path / "attacks.json", picture=tmp_path / "attacks.svg")
     told = json.loads((tmp_path / "attacks.json").read_text())

@@ -13,6 +13,7 @@ from halfmask._foreign import foreign
 from halfmask.anonymize._method import MOST_CLASSES
 from halfmask.anonymize.training._fitting import asking, fitted
 from halfmask.anonymize.training._rows import taken
+from halfmask.data._arrays import unmasked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -34,6 +35,8 @@ __all__ = [
 #: or from the labels alone.
 GuideKind = Literal["cross-fitted", "fitted", "labels"]
 
+#: What a model says, in errors.
+ANSWERS = "What the guide says"
 KINDS_OF_GUIDES = (
     "guide must be 'cross-fitted', 'fitted', 'labels', a model, a callable or predictions."
 )
@@ -81,7 +84,7 @@ def guide_values(
         return _of_kind(guide, estimator, rows, y, folds=folds, seed=seed)
     if hasattr(guide, "predict") or callable(guide):
         return predicted(guide, rows)
-    said = np.asarray(guide)
+    said = np.asarray(unmasked(guide, name="The guide"))
     if said.ndim == 0:
         raise ParameterError(f"{KINDS_OF_GUIDES} Got a value of type {type(guide).__name__}.")
     values = _checked(said, len(rows))
@@ -221,10 +224,10 @@ def predicted(guide: Any, rows: Rows) -> NDArray[np.float64]:  # noqa: ANN401
 
 def _said(guide: Any, rows: Rows) -> NDArray[Any]:  # noqa: ANN401
     if hasattr(guide, "predict_proba"):
-        return np.asarray(guide.predict_proba(rows))
+        return np.asarray(unmasked(guide.predict_proba(rows), name=ANSWERS))
     if not hasattr(guide, "predict"):
-        return np.asarray(guide(rows))
-    said = np.asarray(guide.predict(rows))
+        return np.asarray(unmasked(guide(rows), name=ANSWERS))
+    said = np.asarray(unmasked(guide.predict(rows), name=ANSWERS))
     if not is_classifier(guide):
         return said
     classes = np.asarray(guide.classes_)

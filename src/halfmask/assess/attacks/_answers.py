@@ -8,7 +8,7 @@ import numpy as np
 
 from halfmask._errors import DataError
 from halfmask._foreign import foreign
-from halfmask.assess.attacks._numbers import probabilities_of
+from halfmask.assess.attacks._numbers import as_numbers, probabilities_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -113,7 +113,7 @@ def answers(
     if not callable(ask):
         raise DataError(f"{who} must have predict_proba or be callable.")
     with foreign(f"{who} failed to predict"):
-        given = np.asarray(ask(rows), dtype=np.float64)
+        given = as_numbers(ask(rows))
     own = getattr(model, "classes_", None)
     own = classes if own is None else label_array(own, whose="model")
     given = probabilities_of(given, (len(rows), len(own)), who=who)

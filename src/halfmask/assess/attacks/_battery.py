@@ -12,6 +12,12 @@ from halfmask._validation import fraction, integer_at_least, number_between
 from halfmask.assess.attacks._arms import Counted
 from halfmask.assess.attacks._finding import Finding
 from halfmask.assess.attacks._inputs import as_number
+from halfmask.assess.attacks._measures import (
+    measured_by_none,
+    only,
+    wanted_measures,
+    without_outcome,
+)
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks._registry import ATTACKS, named
 from halfmask.assess.attacks._report import AttackReport
@@ -37,11 +43,12 @@ __all__ = ["attack"]
 LIBRARIES = ("halfmask", "numpy", "scipy", "scikit-learn", "polars")
 
 
-def attack(
+def attack(  # noqa: PLR0913 # keyword-only, each with a default
     target: Target,
     *,
     unprotected: Target | None = None,
     attacks: Sequence[Attack | str] | None = None,
+    measures: Sequence[str] | None = None,
     tolerance: float = 0.03,
     least_power: float = 0.05,
     confidence: float = 0.95,
@@ -59,6 +66,10 @@ def attack(
         it too, and proves nothing where it doesn't succeed there.
     attacks
         Attacks or their names; ``None``: all that apply to the target.
+    measures
+        Parts of the names of the measures that are wanted, such as ``["accuracy", "AUC"]``, small
+        or large letters alike; ``None``: all. ``resisted`` is then about these alone. Choose them
+        before you see a report: who leaves out what is broken reports nothing.
     tolerance
         The excess over control and baseline, in [0, 1], up to which an attack counts as resisted;
         scaled down where a measure is of few, such as true positives at 0.1 % false ones.
@@ -83,14 +94,17 @@ def attack(
     ParameterError
         If `target` is none, `attacks` is no list of attacks or empty, no attack has a name that is
         given, one doesn't attack this kind of target or lacks what it needs (only if it was asked
-        for), the unprotected target is of another kind, or `least_power` is below `tolerance`.
+        for), `measures` are no list of words, the unprotected target is of another kind, or
+        `least_power` is below `tolerance`.
 
     Notes
     -----
     **Guarantees.** A finding is ``resisted`` only by an upper bound, with power and trials enough;
     an attack that fails to run is INVALID, never a risk of 0.
 
-    **Edge cases.** With `attacks` left out those that lack something are listed as skipped.
+    **Edge cases.** With `attacks` left out those that lack something are listed as skipped. An
+    attack that has none of the `measures` is listed as left out; one that fails has none at all,
+    and stays INVALID. So is one of the `measures` that no attack has.
 
     Examples
     --------
@@ -124,25 +138,29 @@ def attack(
     seed = int(seed)  # numpy's can't go into JSON
     if unprotected is not None and type(unprotected) is not type(target):
         raise ParameterError("The unprotected target must be of the kind of the target.")
+    words = wanted_measures(measures)
     chosen, skipped = _chosen(target, attacks)
     measured: list[_Measured] = []
     for place, each in enumerate(chosen):
         progress(each.name, place / len(chosen))
         power, failure = _run(each, unprotected, seed)
         outcomes, failed = _run(each, target, seed)
-        measured.append(_Measured(each, outcomes, power, failed, failure))
+        measured.append(_Measured(each.name, outcomes, power, failed, failure))
     progress("done", 1.0)
-    n_findings = sum(max(1, len(each.outcomes)) for each in measured)
+    judged, left_out = (measured, ()) if words is None else _wanted(measured, words)
+    n_findings = sum(max(1, len(each.outcomes)) for each in judged)
     error = (1 - confidence) / max(1, n_findings)
     return AttackReport(
         findings=tuple(
-            finding for each in measured for finding in each.findings(tolerance, least_power, error)
+            finding for each in judged for finding in each.findings(tolerance, least_power, error)
         ),
         skipped=tuple(skipped),
         tolerance=tolerance,
         least_power=least_power,
         confidence=confidence,
         seed=seed,
+        measures=words,
+        left_out=left_out,
         versions=(
             ("python", platform.python_version()),
             *((name, importlib.metadata.version(name)) for name in LIBRARIES),
@@ -153,7 +171,7 @@ def attack(
 class _Measured(NamedTuple):
     """What an attack measured on both targets, and why it failed on either."""
 
-    attack: Attack
+    name: str
     outcomes: tuple[Outcome, ...]
     power: tuple[Outcome, ...]
     failure: str
@@ -162,7 +180,7 @@ class _Measured(NamedTuple):
     def findings(self, tolerance: float, least_power: float, error: float) -> Iterator[Finding]:
         """Put each outcome beside its power."""
         by_key = {(power.measure, power.group): power for power in self.power}
-        for outcome in self.outcomes or (_nothing(self.attack),):
+        for outcome in self.outcomes or (_nothing(self.name),):
             yield Finding(
                 outcome=outcome,
                 power=by_key.get((outcome.measure, outcome.group))
@@ -173,6 +191,30 @@ class _Measured(NamedTuple):
                 failure=self.failure,
                 power_failure=self.power_failure,
             )
+
+
+def _wanted(
+    measured: list[_Measured], words: tuple[str, ...]
+) -> tuple[list[_Measured], tuple[str, ...]]:
+    """Return what is judged by the measures that are asked for, and the attacks that have none.
+
+    What has power keeps all measures: one may show its power by another. A word that is in no
+    measure's name is judged, too, as INVALID: who misspells one must not be told `resisted`.
+    """
+    judged: list[_Measured] = []
+    left_out: list[str] = []
+    for each in measured:
+        kept = each._replace(outcomes=only(each.outcomes, words))
+        if kept.outcomes or not each.outcomes:  # what failed has none, and stays INVALID
+            judged.append(kept)
+        else:
+            left_out.append(each.name)
+    there = [outcome for each in measured for outcome in each.outcomes]
+    for word in without_outcome(there, words):
+        nothing = measured_by_none(word)
+        why = "is measured by no attack that was run"
+        judged.append(_Measured(nothing.attack, (nothing,), (), why, ""))
+    return judged, tuple(left_out)
 
 
 def _check(tolerance: float, least_power: float, confidence: float) -> None:
@@ -240,8 +282,8 @@ def _run(each: Attack, target: Target | None, seed: int) -> tuple[tuple[Outcome,
     return outcomes, ""
 
 
-def _nothing(each: Attack) -> Outcome:
+def _nothing(name: str) -> Outcome:
     """Return what stands for an attack that measured nothing."""
     return Outcome(
-        attack=each.name, measure="none", success=Counted(0, 0), control=Counted(0, 0), needed=1
+        attack=name, measure="none", success=Counted(0, 0), control=Counted(0, 0), needed=1
     )

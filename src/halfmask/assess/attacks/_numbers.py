@@ -5,7 +5,7 @@ One answer that is NaN can make all of an attack's guesses wrong, and a theft lo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,10 +14,23 @@ from halfmask._errors import DataError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["numbers_of", "probabilities_of"]
+__all__ = ["as_numbers", "numbers_of", "probabilities_of"]
 
 #: A network in half precision is this far off.
 SLACK = 1e-3
+
+
+def as_numbers(said: Any) -> NDArray[np.float64]:  # noqa: ANN401 # whatever somebody's code gave
+    """Return numbers as an array; what is masked as NaN, which :func:`numbers_of` refuses.
+
+    Examples
+    --------
+    >>> as_numbers(np.ma.masked_array([0.5, 0.25], mask=[False, True]))
+    array([0.5, nan])
+    """
+    if np.ma.isMaskedArray(said):
+        return np.asarray(np.ma.filled(said.astype(np.float64), np.nan))
+    return np.asarray(said, dtype=np.float64)
 
 
 def numbers_of(

@@ -123,8 +123,8 @@ def picture(report: AttackReport) -> str:
         y += 58 + sum(row.height for row in rows) + 14
     if not families:
         y += 84
-    skipped = [_skipped(name, why) for name, why in report.skipped]
-    foot = _foot([words for lines in skipped for words in lines], y)
+    told = [_of_measures(report)] + [_skipped(name, why) for name, why in report.skipped]
+    foot = _foot([words for lines in told for words in lines], y)
     height = y + foot.count("<text") * LINE + 22
     opened = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:.0f}" '
@@ -154,6 +154,7 @@ def _headline(report: AttackReport) -> str:
     if not n:
         return "No findings: no attack was run"
     said = "1 finding" if n == 1 else f"{n} findings"
+    said += "" if report.measures is None else ", by the measures asked for"
     if n in counted.values():
         every = "" if n == 1 else "all "
         return f"{said}: {every}{next(word for word in counted if counted[word] == n)}"
@@ -161,7 +162,8 @@ def _headline(report: AttackReport) -> str:
 
 
 def _described(report: AttackReport) -> str:
-    return " ".join(finding.sentence for finding in report.findings) or "There are no findings."
+    said = [finding.sentence for finding in report.findings] or ["There are no findings."]
+    return " ".join([*said, *_of_measures(report)])
 
 
 def _header(report: AttackReport) -> str:
@@ -303,6 +305,16 @@ def _card(y: float, height: float) -> str:
 def _empty() -> str:
     words = "There are no findings, and so nothing was resisted."
     return _card(HEADER, 66) + text(MARGIN + INSET, HEADER + 38, words)
+
+
+def _of_measures(report: AttackReport) -> list[str]:
+    """Say which measures were asked for, and which attacks have none of them."""
+    if report.measures is None:
+        return []
+    said = f"Measures asked for: {', '.join(report.measures)}."
+    if report.left_out:
+        said += f" Left out, for they have none of these: {', '.join(report.left_out)}."
+    return wrapped(said, 140)
 
 
 def _skipped(name: str, why: str) -> list[str]:

@@ -28,6 +28,10 @@ class AttackReport:
         Attacks that weren't run, with what they would have needed.
     tolerance, least_power, confidence, seed
         As the battery was called.
+    measures
+        Parts of the names of the measures that were wanted; ``None``: all.
+    left_out
+        Attacks that were run, and none of whose measures was wanted.
     versions
         The libraries that took part.
     """
@@ -38,6 +42,8 @@ class AttackReport:
     least_power: float
     confidence: float
     seed: int
+    measures: tuple[str, ...] | None = None
+    left_out: tuple[str, ...] = ()
     versions: tuple[tuple[str, str], ...] = ()
 
     def __repr__(self) -> str:
@@ -45,11 +51,15 @@ class AttackReport:
         for finding in self.findings:
             counted[finding.verdict] += 1
         said = ", ".join(f"{n} {verdict}" for verdict, n in counted.items())
-        return f"AttackReport({said}, {len(self.skipped)} skipped)"
+        by = "" if self.measures is None else f"; measures: {', '.join(self.measures)}"
+        return f"AttackReport({said}, {len(self.skipped)} skipped{by})"
 
     @property
     def resisted(self) -> bool:
-        """Whether every attack that was run was resisted; an INVALID one was not."""
+        """Whether all findings are resisted; an INVALID one is not.
+
+        It is about the attacks that were run and the measures that were wanted.
+        """
         return bool(self.findings) and all(f.verdict == "resisted" for f in self.findings)
 
     @property
@@ -69,6 +79,8 @@ class AttackReport:
             "least_power": self.least_power,
             "confidence": self.confidence,
             "seed": self.seed,
+            "measures": None if self.measures is None else list(self.measures),
+            "left_out": list(self.left_out),
             "versions": dict(self.versions),
             "findings": [finding.to_dict() for finding in self.findings],
             "skipped": [{"attack": name, "lacks": why} for name, why in self.skipped],

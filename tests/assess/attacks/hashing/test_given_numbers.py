@@ -33,9 +33,14 @@ def one_nan(said):
     return np.where(np.arange(len(said)) == 3, np.nan, said)
 
 
+def one_masked(said):
+    return np.ma.masked_array(said, mask=np.arange(np.size(said)).reshape(np.shape(said)) == 3)
+
+
 #: What is wrong with numbers, and what is said of it.
 WRONG: dict[str, tuple[Callable[[Any], Any], str]] = {
     "one nan": (one_nan, "gave NaN or infinite {what} for 1 rows"),
+    "one masked": (one_masked, "gave NaN or infinite {what} for 1 rows"),
     "all nan": (lambda said: said * np.nan, "gave NaN or infinite {what} for {n:,} rows"),
     "too few": (lambda said: said[:-1], "must give {what} of shape ({n},). Got ({less},)"),
     "two columns": (lambda said: np.c_[1 - said, said], "of shape ({n},). Got ({n}, 2)"),
@@ -123,6 +128,7 @@ def test_a_column_a_list_and_noisy_answers_are_numbers(small):
     ("spoil", "said"),
     [
         (one_nan, "gave NaN or infinite weights for 1 buckets"),
+        (one_masked, "gave NaN or infinite weights for 1 buckets"),
         (lambda weights: weights[:-1], "must give weights of shape (262144,). Got (262143,)"),
         (
             lambda weights: np.c_[weights, weights],
@@ -130,7 +136,7 @@ def test_a_column_a_list_and_noisy_answers_are_numbers(small):
         ),
         (lambda _: [CANARY], "couldn't be trained (ValueError)"),
     ],
-    ids=["nan", "too few", "two columns", "texts"],
+    ids=["nan", "masked", "too few", "two columns", "texts"],
 )
 def test_weights_are_one_number_for_each_bucket(target, who, spoil, said):
     def train(buckets, labels):
@@ -147,12 +153,13 @@ def test_weights_are_one_number_for_each_bucket(target, who, spoil, said):
         (lambda told: told[:-1], "must give buckets of shape"),
         (lambda told: told[:, :1], "must give buckets of shape"),
         (lambda told: told * np.nan, "gave NaN or infinite buckets for"),
+        (one_masked, "gave NaN or infinite buckets for 1 rows"),
         # The whole hash, of which the bucket is a part: no row has such a one.
         (lambda told: told + (1 << 18), "gave what are no buckets of 18 bits"),
         (lambda told: -told - 1.0, "gave what are no buckets of 18 bits"),
         (lambda told: told + 0.5, "gave what are no buckets of 18 bits"),
     ],
-    ids=["rows", "columns", "nan", "too large", "negative", "fractions"],
+    ids=["rows", "columns", "nan", "masked", "too large", "negative", "fractions"],
 )
 def test_buckets_of_candidates_are_buckets(target, spoil, said):
     def rehash(_, rows):

@@ -13,7 +13,7 @@ from halfmask._errors import DataError
 from halfmask._foreign import foreign
 from halfmask._validation import integer_at_least
 from halfmask.assess.attacks._hashing_target import HashingTarget
-from halfmask.assess.attacks._numbers import numbers_of
+from halfmask.assess.attacks._numbers import as_numbers, numbers_of
 from halfmask.assess.attacks.encodings._hashes import salts_given
 from halfmask.assess.attacks.hashing._reading import (
     candidates,
@@ -149,7 +149,7 @@ def _hashed_anew(
     if target.rehash is None:
         raise DataError("The target has no way to hash anew.")
     with foreign("The way to hash anew failed on candidates"):
-        said = np.asarray(target.rehash(secret, candidates), dtype=np.float64)
+        said = as_numbers(target.rehash(secret, candidates))
     given = numbers_of(said, candidates.shape, who="The way to hash anew", what="buckets")
     if (given < 0).any() or (given >= 1 << target.bits).any() or (given % 1 != 0).any():
         raise DataError(f"The way to hash anew gave what are no buckets of {target.bits} bits.")

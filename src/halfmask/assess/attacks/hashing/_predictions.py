@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from halfmask._foreign import foreign
-from halfmask.assess.attacks._numbers import probabilities_of
+from halfmask.assess.attacks._numbers import as_numbers, probabilities_of
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from halfmask.assess.attacks._trainer_target import Trainer
@@ -27,5 +26,5 @@ def predicted(trainer: Trainer, rows: HashedRows) -> NDArray[np.float64]:
         If it fails, or gives anything but one probability for each row.
     """
     with foreign("The trainer failed to predict"):
-        said = np.asarray(trainer.predict(rows), dtype=np.float64)
+        said = as_numbers(trainer.predict(rows))
     return probabilities_of(said, (len(rows),), who="The trainer")

@@ -11,7 +11,7 @@ from halfmask._errors import ParameterError
 from halfmask._foreign import foreign
 from halfmask._validation import integer_at_least
 from halfmask.assess.attacks._arms import Counted
-from halfmask.assess.attacks._numbers import numbers_of
+from halfmask.assess.attacks._numbers import as_numbers, numbers_of
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks._trainer_target import TrainerTarget
 from halfmask.assess.attacks.hashing._picking import labels_of, matrix_of, picked
@@ -108,7 +108,7 @@ def _told(target: TrainerTarget, said: NDArray[np.float64]) -> NDArray[np.float6
     if target.answer is None:
         return said
     with foreign("The way to answer failed"):
-        told = np.asarray(target.answer(said), dtype=np.float64)
+        told = as_numbers(target.answer(said))
     return numbers_of(told, said.shape, who="The way to answer", what="answers")
 
 

@@ -12,7 +12,7 @@ from halfmask._foreign import foreign
 from halfmask._validation import integer_at_least
 from halfmask.assess.attacks._arms import Certain
 from halfmask.assess.attacks._hashing_target import HashingTarget
-from halfmask.assess.attacks._numbers import numbers_of
+from halfmask.assess.attacks._numbers import as_numbers, numbers_of
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks.encodings._hashes import salts_given
 from halfmask.assess.attacks.hashing._ways import unkeyed_ways
@@ -151,7 +151,7 @@ def _trained(
     if target.train is None:
         raise ParameterError("This attack needs a way to train.")
     with foreign(f"{who} couldn't be trained"):
-        weights = np.asarray(target.train(buckets, labels), dtype=np.float64)
+        weights = as_numbers(target.train(buckets, labels))
     return numbers_of(weights, (1 << target.bits,), who=who, what="weights", of="buckets")
 
 

@@ -1,0 +1,59 @@
+"""Measures that are wanted of attacks, by parts of their names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from halfmask._errors import ParameterError
+from halfmask.assess.attacks._arms import Counted
+from halfmask.assess.attacks._outcome import Outcome
+from halfmask.assess.attacks._several import several
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+__all__ = ["measured_by_none", "only", "wanted_measures", "without_outcome"]
+
+
+def wanted_measures(measures: Sequence[str] | None) -> tuple[str, ...] | None:
+    """Return the parts of names that are asked for, each once; None if everything is.
+
+    Raises
+    ------
+    ParameterError
+        If they are no list of words, or there are none.
+    """
+    if measures is None:
+        return None
+    words = several(measures, parameter="measures", owner="attack", of="names of measures")
+    for word in words:
+        if not isinstance(word, str) or not word.strip():
+            got = repr(word) if isinstance(word, str) else f"a value of type {type(word).__name__}"
+            raise ParameterError(
+                "The 'measures' parameter of attack must be a list of names of measures. "
+                f"Got {got} in it.",
+                hint="Such as ['accuracy', 'AUC'], or other parts of the names in a report.",
+            )
+    return tuple(dict.fromkeys(word.strip() for word in words))
+
+
+def only(outcomes: Iterable[Outcome], words: Iterable[str]) -> tuple[Outcome, ...]:
+    """Return the outcomes whose measure has any of the words in its name, small or large."""
+    return tuple(each for each in outcomes if any(_is_called(each, word) for word in words))
+
+
+def without_outcome(outcomes: Iterable[Outcome], words: Iterable[str]) -> list[str]:
+    """Return the words that are in the name of no outcome's measure."""
+    there = list(outcomes)
+    return [word for word in words if not any(_is_called(each, word) for each in there)]
+
+
+def measured_by_none(word: str) -> Outcome:
+    """Return what stands for a measure that was asked for and that no attack has."""
+    return Outcome(
+        attack="no attack", measure=word, success=Counted(0, 0), control=Counted(0, 0), needed=1
+    )
+
+
+def _is_called(outcome: Outcome, word: str) -> bool:
+    return word.casefold() in outcome.measure.casefold()

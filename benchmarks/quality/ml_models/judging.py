@@ -132,10 +132,8 @@ def _near_the_paper(table: Table, title: str) -> list[Bar]:
     result = []
     for row in table:
         paper, ours = row["paper"], row["ours"]
-        other = paper["data"] not in NEAR or paper["method"].startswith("dp ")
-        if other or paper["attack"] is None:
-            # Lending Club is another vintage, private models are other programs, ours isn't in it
-            continue
+        if paper["data"] not in NEAR or paper["method"].startswith("dp "):
+            continue  # Lending Club is another vintage, the private models other programs
         attack = ours["attack"] if ours else None
         result.append(
             Bar(

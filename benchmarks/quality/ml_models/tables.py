@@ -53,9 +53,9 @@ NOTES_2 = (
     "The attack is the black box that the paper's authors published with their notebooks: a",
     "network learns `social` of half the members' other columns and of the class that the tree",
     "predicts, in 200 epochs, and guesses it of the other half. The row of k=100 is by the paper's",
-    "own method. Precision and recall are of `problematic`. The accuracy of the attack is the",
-    "paper's, its precision and recall are lower, and always guessing `other` is right more often,",
-    "in two of three.",
+    "own method, and the next one by ours, beside the same numbers. Precision and recall are of",
+    "`problematic`. The accuracy of the attack is the paper's, its precision and recall are lower,",
+    "and always guessing `other` is right more often, in two of three.",
 )
 NOTES_ALL = (
     "How often attacks are right: about members, about strangers, and without the tree, by the",

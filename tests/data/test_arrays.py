@@ -10,7 +10,7 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.tree import DecisionTreeClassifier
 
-from halfmask._errors import ParameterError
+from halfmask._errors import DataError, ParameterError
 from halfmask.anonymize import Anonymizer, Minimizer
 from halfmask.anonymize.training import AnonymizedEstimator
 from halfmask.data._arrays import is_missing, table_like, unmasked
@@ -62,6 +62,12 @@ def test_what_is_masked_isnt_read():
         unmasked(MASKED, name="y")
     assert "7319" not in str(caught.value)
     assert "array.filled" in str(caught.value)
+
+
+def test_what_is_masked_in_a_list_of_rows_isnt_read_and_is_told_as_asked():
+    rows = [np.ma.masked_equal([31.0, 7319.0], 31.0), [1.0, 2.0], np.ma.masked]
+    with pytest.raises(DataError, match="y is a masked array with 2 masked cells"):
+        unmasked(rows, name="y", told_as=DataError)
 
 
 @pytest.mark.parametrize("given", [np.ma.masked_array([[1.0]]), [[1]], "a", None])

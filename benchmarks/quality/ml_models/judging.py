@@ -11,7 +11,6 @@ from ml_models.beside import beside_the_toolkit, by_family, counted
 from ml_models.grid import Cell, Grid
 from ml_models.methods import OUR_METHODS, OURS
 from ml_models.plan import BAR_KS, RAW
-from ml_models.verdicts import findings_of
 
 if TYPE_CHECKING:
     from ml_models.beside import Difference
@@ -24,8 +23,6 @@ GUIDED = tuple(name for name in OUR_METHODS if name not in CLASSIC)
 AHEAD = 0.01
 MOST_LOST = {100: 0.008, 1000: 0.025}
 NEAR = {"adult": 0.02, "nursery": 0.03}
-#: Of an attack's accuracy over the same attack on strangers, its upper bound over seeds.
-MOST_INFERRED = 0.03
 
 
 def bars(grid: Grid, store: Store, first: Table, second: Table) -> list[Bar]:
@@ -36,7 +33,6 @@ def bars(grid: Grid, store: Store, first: Table, second: Table) -> list[Bar]:
         *_beside_raw(grid),
         *_near_the_paper(first, "table 1"),
         *_near_the_paper(second, "table 2"),
-        *_inferred(second),
         *verdicts.bars(store),
         hour.bar(store),
     ]
@@ -147,34 +143,3 @@ def _near_the_paper(table: Table, title: str) -> list[Bar]:
             )
         )
     return result
-
-
-def _inferred(table: Table) -> list[Bar]:
-    """Say how much more attacks on attributes tell of members than of strangers, of ours."""
-    worst = {row["paper"]["method"]: _worst_inference(row) for row in table}
-    ours, raw = worst[OURS], worst[RAW]
-    if ours is None:
-        value, why = None, "fewer than two seeds: no bound over seeds"
-    else:
-        value, finding = ours
-        invalid = f"{finding['verdicts']['INVALID']} of {sum(finding['verdicts'].values())}"
-        why = f"{finding['attack']}, {invalid} findings INVALID, for it hardly breaks the raw tree"
-        why += f", where the same number is {raw[0]:.3f}" if raw else ""
-    return [
-        Bar(
-            name="table 2, ours: accuracy of the worst attack above the same on strangers, upper "
-            "95 % bound of the mean over seeds",
-            value=value,
-            goal=MOST_INFERRED,
-            side="at most",
-            why=why,
-        )
-    ]
-
-
-def _worst_inference(row: dict[str, Any]) -> tuple[float, dict[str, Any]] | None:
-    """Return the highest upper bound of a row's attacks, and whose it is."""
-    found = findings_of(row["ours"] or {"findings": []}, "", "accuracy")
-    bounds = [(each["over_control"]["high"], each) for each in found]
-    known = [(high, each) for high, each in bounds if high is not None]
-    return max(known, key=lambda each: float(each[0]), default=None)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from halfmask._errors import ParameterError
+from halfmask._errors import HalfmaskError, ParameterError
 
 __all__ = ["is_missing", "table_like", "unmasked"]
 
@@ -27,17 +27,25 @@ def is_missing(cell: Any) -> bool:  # noqa: ANN401 # a cell of any type
         return False
 
 
-def unmasked(values: Any, *, name: str) -> Any:  # noqa: ANN401 # anything
+def unmasked(
+    values: Any,  # noqa: ANN401 # anything
+    *,
+    name: str,
+    told_as: type[HalfmaskError] = ParameterError,
+) -> Any:  # noqa: ANN401 # the same
     """Return values as they are, unless what they mask would come to light.
 
     Raises
     ------
     ParameterError
-        If a cell is masked: its value is still there, and most of numpy would read it.
+        If a cell is masked, also in a list of masked rows: its value is still there, and most of
+        numpy would read it. Or another error, as `told_as` says.
     """
-    if np.ma.is_masked(values):
-        raise ParameterError(
-            f"{name} is a masked array with {int(np.sum(values.mask))} masked cells.",
+    parts = values if isinstance(values, list | tuple) else (values,)
+    n_masked = sum(int(np.ma.getmaskarray(each).sum()) for each in parts if np.ma.is_masked(each))
+    if n_masked:
+        raise told_as(
+            f"{name} is a masked array with {n_masked} masked cells.",
             hint="Fill them, with NaN or None where they are missing: array.filled(...).",
         )
     return values

@@ -94,6 +94,33 @@ def test_several_guides_lead_side_by_side():
     assert np.array_equal(both[:, 3], np.arange(60))
 
 
+def masked(said):
+    """Return answers that are all masked, and good ones for who looks below."""
+    return np.ma.masked_array(said, mask=True)
+
+
+class MaskedChances(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # the same
+    classes_ = np.arange(2)
+
+    def predict(self, rows):
+        return np.ones(len(rows), int)
+
+    def predict_proba(self, rows):
+        return masked(np.tile([0.25, 0.75], (len(rows), 1)))
+
+
+class MaskedLabels(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # the same
+    classes_ = np.arange(2)
+
+    def predict(self, rows):
+        return masked(np.zeros(len(rows), int))
+
+
+class MaskedNumbers(RegressorMixin, BaseEstimator):  # type: ignore[misc] # the same
+    def predict(self, rows):
+        return masked(np.zeros(len(rows)))
+
+
 @pytest.mark.parametrize(
     ("said", "error", "message"),
     [
@@ -104,10 +131,14 @@ def test_several_guides_lead_side_by_side():
         (np.ma.masked_equal(np.arange(60.0), 3), ParameterError, "The guide .* 1 masked cells"),
         (lambda rows: rows[:5], ParameterError, "60 rows"),
         (
-            lambda rows: np.ma.masked_less(rows[:, 1], np.inf),
+            [np.ma.masked_equal([0.1, 0.9], 0.9), *[[0.1, 0.9]] * 59],
             ParameterError,
-            "What the guide says .* 60 masked cells",
+            "The guide .* 1 masked",
         ),
+        (lambda rows: np.ma.masked_less(rows[:, 1], np.inf), DataError, "guide says .* 60 masked"),
+        (MaskedChances(), DataError, "guide says .* 120 masked"),
+        (MaskedLabels(), DataError, "guide says .* 60 masked"),
+        (MaskedNumbers(), DataError, "guide says .* 60 masked"),
         (lambda _: float("CANARY"), DataError, "ValueError"),
         (LogisticRegression(), DataError, "NotFittedError"),
         ([], ParameterError, "empty list"),
@@ -118,6 +149,12 @@ def test_what_is_no_guide_is_refused_and_not_shown(said, error, message):
     with pytest.raises(error, match=message) as caught:
         of(said)
     assert "CANARY" not in str(caught.value)
+
+
+@pytest.mark.parametrize("model", [MaskedChances(), MaskedNumbers()])
+def test_what_a_retrained_model_masks_is_not_compared(model):
+    with pytest.raises(DataError, match=r"What the model says .* masked"):
+        comparable(model, ROWS)
 
 
 def test_a_guide_that_fails_in_one_fold_fails_with_its_name_only():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -59,6 +60,11 @@ def why(report: AttackReport) -> set[str]:
     return {finding.why_invalid for finding in report.findings}
 
 
+def masked(said):
+    """Return answers that are all masked, and would be good ones for who looks below."""
+    return np.ma.masked_array(said, mask=True)
+
+
 def logits(rows):
     return np.column_stack([rows[:, 0], -rows[:, 0]])
 
@@ -73,11 +79,12 @@ def logits(rows):
             "failed: The model must give probabilities of shape",
         ),
         (lambda rows: np.full((len(rows), 2), np.nan), "failed: The model gave NaN"),
-        (lambda rows: np.ma.masked_all((len(rows), 2)), "failed: The model gave NaN"),
+        (lambda rows: masked(np.full((len(rows), 2), 0.5)), "failed: The model gave NaN"),
+        (lambda rows: [masked(np.full(2, 0.5)) for _ in rows], "failed: The model gave NaN"),
         (object(), "failed: The model must have predict_proba or be callable"),
         (RandomForestRegressor(2).fit([[0.0, 0.0]], [1.0]), "failed: The model must have predict"),
     ],
-    ids=["raises", "logits", "one column", "nan", "masked", "no model", "regressor"],
+    ids=["raises", "logits", "one column", "nan", "masked", "masked rows", "no model", "regressor"],
 )
 def test_what_gives_no_probabilities_fails_in_each_family(model, said):
     for each in why(attacked(model, FAMILIES)):
@@ -124,6 +131,14 @@ def test_labels_that_are_none_fail_in_each_family(spoil):
 
     for each in why(attacked(fitted(), FAMILIES + TREES, labels=labels)):
         assert each.startswith("failed: The labels of the members")
+
+
+def test_masked_labels_are_refused():
+    target = ModelTarget(model=fitted(), **people())
+    hidden = np.ma.masked_array(target.member_labels, mask=np.arange(target.n_members) == 3)
+    report = attack(replace(target, member_labels=hidden), attacks=["membership/gap"])
+    said = "failed: The column of labels of the members is a masked array with 1 masked cells"
+    assert [each.why_invalid for each in report.findings] == [said]
 
 
 def test_labels_of_another_type_than_the_models_classes_are_refused():

@@ -179,6 +179,29 @@ def test_a_measure_that_no_attack_has_is_invalid(measures):
     assert "no attack" in report.to_svg()
 
 
+@pytest.mark.parametrize("column", ["AUC", "share AUC", "'AUC'"])
+def test_a_column_that_is_called_as_a_measure_is_none(column):
+    @dataclass(frozen=True)
+    class Secret(Both):
+        def run(self, target: ModelTarget, *, seed: int) -> tuple[Outcome, ...]:
+            right, _ = super().run(target, seed=seed)
+            return (replace(right, measure=f"accuracy of {column!r}", column=column),)
+
+    report = attack(target(0.0), unprotected=target(0.4), attacks=[Secret()], measures=["AUC"])
+    assert [each.verdict for each in report.findings] == ["INVALID"]
+    assert report.left_out == ("test/both",)
+    report = attack(target(0.0), unprotected=target(0.4), attacks=[Secret()], measures=["accuracy"])
+    assert report.resisted
+
+
+def test_measures_in_a_set_are_put_in_order_and_said_once():
+    names: Any = {f"measure {n}" for n in range(20)}
+    report = attack(target(), attacks=[Both()], measures=names)
+    assert report.measures == tuple(sorted(names))
+    twice = attack(target(), attacks=[Both()], measures=["AUC", "accuracy", "auc"])
+    assert twice.measures == ("AUC", "accuracy")
+
+
 def test_names_of_measures_are_words_that_blanks_dont_change():
     report = attack(target(), unprotected=target(0.4), attacks=[Both()], measures=[" ACCURACY "])
     assert report.measures == ("ACCURACY",)

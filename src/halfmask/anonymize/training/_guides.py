@@ -35,8 +35,6 @@ __all__ = [
 #: or from the labels alone.
 GuideKind = Literal["cross-fitted", "fitted", "labels"]
 
-#: What a model says, in errors.
-ANSWERS = "What the guide says"
 KINDS_OF_GUIDES = (
     "guide must be 'cross-fitted', 'fitted', 'labels', a model, a callable or predictions."
 )
@@ -224,10 +222,10 @@ def predicted(guide: Any, rows: Rows) -> NDArray[np.float64]:  # noqa: ANN401
 
 def _said(guide: Any, rows: Rows) -> NDArray[Any]:  # noqa: ANN401
     if hasattr(guide, "predict_proba"):
-        return np.asarray(unmasked(guide.predict_proba(rows), name=ANSWERS))
+        return _told(guide.predict_proba(rows), "guide")
     if not hasattr(guide, "predict"):
-        return np.asarray(unmasked(guide(rows), name=ANSWERS))
-    said = np.asarray(unmasked(guide.predict(rows), name=ANSWERS))
+        return _told(guide(rows), "guide")
+    said = _told(guide.predict(rows), "guide")
     if not is_classifier(guide):
         return said
     classes = np.asarray(guide.classes_)
@@ -242,8 +240,13 @@ def comparable(model: Any, rows: NDArray[np.float64]) -> NDArray[np.float64] | N
         return None
     with asking(model, "predict", rows):
         if can:
-            return np.asarray(model.predict_proba(rows), dtype=np.float64)
-        return np.asarray(model.predict(rows), dtype=np.float64).reshape(len(rows), -1)
+            return _told(model.predict_proba(rows), "model").astype(np.float64)
+        return _told(model.predict(rows), "model").astype(np.float64).reshape(len(rows), -1)
+
+
+def _told(said: Any, who: str) -> NDArray[Any]:  # noqa: ANN401 # what a model says
+    """Return what a model says as an array; what it masks is missing."""
+    return np.asarray(unmasked(said, name=f"What the {who} says", told_as=DataError))
 
 
 def _checked(said: NDArray[Any], n_rows: int) -> NDArray[np.float64]:

@@ -9,6 +9,7 @@ import numpy as np
 from halfmask._errors import DataError
 from halfmask._foreign import foreign
 from halfmask.assess.attacks._numbers import as_numbers, probabilities_of
+from halfmask.data._arrays import unmasked
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,6 +27,7 @@ def label_array(labels: Any, *, whose: str) -> NDArray[Any]:  # noqa: ANN401 # a
     DataError
         If a label is missing, or labels are numbers and strings at once.
     """
+    unmasked(labels, name=f"The column of labels of the {whose}", told_as=DataError)
     try:
         found = np.asarray(labels)
     except ValueError:  # lists of different lengths

@@ -67,7 +67,7 @@ def attack(  # noqa: PLR0913 # keyword-only, each with a default
     attacks
         Attacks or their names; ``None``: all that apply to the target.
     measures
-        Parts of the names of the measures that are wanted, such as ``["accuracy", "AUC"]``, small
+        Words of the names of the measures that are wanted, such as ``["accuracy", "AUC"]``, small
         or large letters alike; ``None``: all. ``resisted`` is then about these alone. Choose them
         before you see a report: who leaves out what is broken reports nothing.
     tolerance

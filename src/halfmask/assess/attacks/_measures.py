@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from halfmask._errors import ParameterError
@@ -26,6 +27,9 @@ def wanted_measures(measures: Sequence[str] | None) -> tuple[str, ...] | None:
     if measures is None:
         return None
     words = several(measures, parameter="measures", owner="attack", of="names of measures")
+    if isinstance(measures, set | frozenset):
+        words = tuple(sorted(words, key=str))  # so that the report doesn't hang on hashes
+    found: dict[str, str] = {}
     for word in words:
         if not isinstance(word, str) or not word.strip():
             got = repr(word) if isinstance(word, str) else f"a value of type {type(word).__name__}"
@@ -34,11 +38,20 @@ def wanted_measures(measures: Sequence[str] | None) -> tuple[str, ...] | None:
                 f"Got {got} in it.",
                 hint="Such as ['accuracy', 'AUC'], or other parts of the names in a report.",
             )
-    return tuple(dict.fromkeys(word.strip() for word in words))
+        found.setdefault(word.strip().casefold(), word.strip())
+    return tuple(found.values())
 
 
 def only(outcomes: Iterable[Outcome], words: Iterable[str]) -> tuple[Outcome, ...]:
-    """Return the outcomes whose measure has any of the words in its name, small or large."""
+    """Return the outcomes whose measure has any of the words in its name, small or large.
+
+    Examples
+    --------
+    >>> arm = Counted(5, 10)
+    >>> rare = Outcome(attack="a", measure="TPR at 0.1 % FPR", success=arm, control=arm)
+    >>> len(only([rare], ["tpr"])), len(only([rare], ["1 % FPR"])), len(only([rare], ["T"]))
+    (1, 0, 0)
+    """
     return tuple(each for each in outcomes if any(_is_called(each, word) for word in words))
 
 
@@ -56,4 +69,6 @@ def measured_by_none(word: str) -> Outcome:
 
 
 def _is_called(outcome: Outcome, word: str) -> bool:
-    return word.casefold() in outcome.measure.casefold()
+    """Tell whether whole words of the measure are these; what a column is called doesn't count."""
+    whole = rf"(?<![\w.]){re.escape(word)}(?!\w)"
+    return re.search(whole, outcome.kind, re.IGNORECASE) is not None

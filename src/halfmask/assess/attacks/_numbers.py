@@ -27,7 +27,12 @@ def as_numbers(said: Any) -> NDArray[np.float64]:  # noqa: ANN401 # whatever som
     --------
     >>> as_numbers(np.ma.masked_array([0.5, 0.25], mask=[False, True]))
     array([0.5, nan])
+    >>> as_numbers([np.ma.masked_all(2), [0.0, 1.0]])
+    array([[nan, nan],
+           [ 0.,  1.]])
     """
+    if isinstance(said, list | tuple) and any(np.ma.isMaskedArray(each) for each in said):
+        said = np.ma.stack([np.ma.asarray(each) for each in said])
     if np.ma.isMaskedArray(said):
         return np.asarray(np.ma.filled(said.astype(np.float64), np.nan))
     return np.asarray(said, dtype=np.float64)

@@ -53,6 +53,8 @@ class Outcome:
     of_one_model
         Whether the baseline is what one model of other people gives. No bound holds that model's
         luck, so that with fewer trials than needed nothing is beyond doubt.
+    column
+        The column that the measure is of, and names: a caller's word, no part of what is measured.
     details
         Other numbers worth keeping, by name.
     """
@@ -69,11 +71,28 @@ class Outcome:
     scale: float = 1.0
     power_measure: str = ""
     of_one_model: bool = False
+    column: str = ""
     details: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         integer_at_least(0, owner="Outcome", needed=self.needed)
         number_between(0, 1, owner="Outcome", low_open=True, scale=self.scale)
+
+    @property
+    def kind(self) -> str:
+        """The measure without the column that it is of.
+
+        Examples
+        --------
+        >>> arm = Certain(0.5)
+        >>> of = {"attack": "a", "success": arm, "control": arm, "column": "AUC"}
+        >>> Outcome(measure="accuracy of 'AUC'", **of).kind
+        'accuracy of'
+        """
+        said, name = self.measure, self.column
+        if name:
+            said = said.removesuffix(repr(name)).removesuffix(name).removeprefix(name)
+        return said.strip()
 
     @property
     def reference(self) -> Arm:

@@ -29,7 +29,7 @@ class AttackReport:
     tolerance, least_power, confidence, seed
         As the battery was called.
     measures
-        Parts of the names of the measures that were wanted; ``None``: all.
+        Words of the names of the measures that were wanted; ``None``: all.
     left_out
         Attacks that were run, and none of whose measures was wanted.
     versions

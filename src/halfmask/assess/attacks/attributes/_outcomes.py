@@ -38,6 +38,7 @@ def outcomes_of(
         yield Outcome(
             attack=name,
             measure=f"accuracy of {scene.secret.column!r}",
+            column=str(scene.secret.column),
             success=_right(theirs, targets, chosen),
             control=_right(others, controls, compared),
             baseline=_right(without, targets, chosen),
@@ -53,6 +54,7 @@ def outcomes_of(
         yield Outcome(
             attack=name,
             measure=f"{measure} of {scene.secret.column!r}",
+            column=str(scene.secret.column),
             success=of(theirs, targets, positive),
             control=of(others, controls, positive),
             baseline=of(without, targets, positive),

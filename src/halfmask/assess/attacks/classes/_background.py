@@ -78,6 +78,7 @@ class BackgroundKnowledge:
         return Outcome(
             attack=self.name,
             measure=f"{secret} certain, {self.ruled_out} ruled out",
+            column=secret,
             success=Counted(int(found.select(certain.sum()).item()), rows.height),
             control=Certain(0.0),
             details={

@@ -72,6 +72,7 @@ class Homogeneity:
         return Outcome(
             attack=self.name,
             measure=f"{secret} certain",
+            column=secret,
             success=Counted(int(rows.select(certain.sum()).item()), rows.height),
             control=Certain(0.0),
             details={

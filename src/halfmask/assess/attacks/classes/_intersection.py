@@ -81,6 +81,7 @@ class Intersection:
         return Outcome(
             attack=self.name,
             measure=f"{secret} certain from two releases",
+            column=secret,
             success=Counted(int(joined.select(certain.sum()).item() or 0), pairs.height),
             control=Certain(0.0),
             details={

@@ -148,6 +148,7 @@ class Minimality:
         return Outcome(
             attack=self.name,
             measure=f"{secret} sure by {self.finer}",
+            column=secret,
             success=Counted(int((now >= sure).sum()), len(now)),
             control=Certain(float((overall[own] >= sure).mean())),
             details={

@@ -95,6 +95,7 @@ class Skewness:
         return Outcome(
             attack=self.name,
             measure=f"{secret} likelier by {self.lift:g}",
+            column=secret,
             success=Counted(self._reached(banded), rows.height),
             control=Certain(0.0),
             details=details,

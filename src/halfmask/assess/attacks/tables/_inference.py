@@ -143,6 +143,7 @@ class Inference:
             Outcome(
                 attack=self.name,
                 measure=f"share of right guesses of {secret}",
+                column=secret,
                 success=right[way],
                 control=of_control[way],
                 baseline=right["usual"],

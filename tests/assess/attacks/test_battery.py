@@ -179,7 +179,7 @@ def test_a_measure_that_no_attack_has_is_invalid(measures):
     assert "no attack" in report.to_svg()
 
 
-@pytest.mark.parametrize("column", ["AUC", "share AUC", "'AUC'"])
+@pytest.mark.parametrize("column", ["AUC", "share AUC", "'AUC'", "accuracy"])
 def test_a_column_that_is_called_as_a_measure_is_none(column):
     @dataclass(frozen=True)
     class Secret(Both):
@@ -192,14 +192,6 @@ def test_a_column_that_is_called_as_a_measure_is_none(column):
     assert report.left_out == ("test/both",)
     report = attack(target(0.0), unprotected=target(0.4), attacks=[Secret()], measures=["accuracy"])
     assert report.resisted
-
-
-def test_measures_in_a_set_are_put_in_order_and_said_once():
-    names: Any = {f"measure {n}" for n in range(20)}
-    report = attack(target(), attacks=[Both()], measures=names)
-    assert report.measures == tuple(sorted(names))
-    twice = attack(target(), attacks=[Both()], measures=["AUC", "accuracy", "auc"])
-    assert twice.measures == ("AUC", "accuracy")
 
 
 def test_names_of_measures_are_words_that_blanks_dont_change():
@@ -215,18 +207,9 @@ def test_whose_measures_are_asked_for_of_nothing_gets_no_pass():
     assert not report.resisted
 
 
-@pytest.mark.parametrize(
-    ("measures", "said"),
-    [
-        ("accuracy", "must be a list of names of measures"),
-        ([], "at least one"),
-        ([3], "Got a value of type int in it"),
-        ([" "], "Got ' ' in it"),
-    ],
-)
-def test_measures_that_are_no_words_are_refused(measures, said):
-    with pytest.raises(ParameterError, match=said):
-        attack(target(), attacks=[Both()], measures=measures)
+def test_measures_that_are_no_words_are_refused():
+    with pytest.raises(ParameterError, match="must be a list of names of measures"):
+        attack(target(), attacks=[Both()], measures="accuracy")
 
 
 def test_a_report_turns_into_json_and_says_what_it_counted():

@@ -12,12 +12,7 @@ from halfmask._validation import fraction, integer_at_least, number_between
 from halfmask.assess.attacks._arms import Counted
 from halfmask.assess.attacks._finding import Finding
 from halfmask.assess.attacks._inputs import as_number
-from halfmask.assess.attacks._measures import (
-    measured_by_none,
-    only,
-    wanted_measures,
-    without_outcome,
-)
+from halfmask.assess.attacks._measures import only, wanted_measures, without_outcome
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks._registry import ATTACKS, named
 from halfmask.assess.attacks._report import AttackReport
@@ -211,7 +206,7 @@ def _wanted(
             left_out.append(each.name)
     there = [outcome for each in measured for outcome in each.outcomes]
     for word in without_outcome(there, words):
-        nothing = measured_by_none(word)
+        nothing = _nothing("no attack", measure=word)
         why = "is measured by no attack that was run"
         judged.append(_Measured(nothing.attack, (nothing,), (), why, ""))
     return judged, tuple(left_out)
@@ -282,8 +277,8 @@ def _run(each: Attack, target: Target | None, seed: int) -> tuple[tuple[Outcome,
     return outcomes, ""
 
 
-def _nothing(name: str) -> Outcome:
-    """Return what stands for an attack that measured nothing."""
+def _nothing(name: str, *, measure: str = "none") -> Outcome:
+    """Return what stands for an attack that measured nothing, or a measure that no attack has."""
     return Outcome(
-        attack=name, measure="none", success=Counted(0, 0), control=Counted(0, 0), needed=1
+        attack=name, measure=measure, success=Counted(0, 0), control=Counted(0, 0), needed=1
     )

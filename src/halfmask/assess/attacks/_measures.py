@@ -1,4 +1,4 @@
-"""Measures that are wanted of attacks, by parts of their names."""
+"""Measures that are wanted of attacks, by words of their names."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import re
 from typing import TYPE_CHECKING
 
 from halfmask._errors import ParameterError
-from halfmask.assess.attacks._arms import Counted
-from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks._several import several
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["measured_by_none", "only", "wanted_measures", "without_outcome"]
+    from halfmask.assess.attacks._outcome import Outcome
+
+__all__ = ["only", "wanted_measures", "without_outcome"]
 
 
 def wanted_measures(measures: Sequence[str] | None) -> tuple[str, ...] | None:
-    """Return the parts of names that are asked for, each once; None if everything is.
+    """Return the words that are asked for, each once; None if every measure is.
 
     Raises
     ------
@@ -36,7 +36,7 @@ def wanted_measures(measures: Sequence[str] | None) -> tuple[str, ...] | None:
             raise ParameterError(
                 "The 'measures' parameter of attack must be a list of names of measures. "
                 f"Got {got} in it.",
-                hint="Such as ['accuracy', 'AUC'], or other parts of the names in a report.",
+                hint="Such as ['accuracy', 'AUC'], or other words of the names in a report.",
             )
         found.setdefault(word.strip().casefold(), word.strip())
     return tuple(found.values())
@@ -47,6 +47,7 @@ def only(outcomes: Iterable[Outcome], words: Iterable[str]) -> tuple[Outcome, ..
 
     Examples
     --------
+    >>> from halfmask.assess.attacks import Counted, Outcome
     >>> arm = Counted(5, 10)
     >>> rare = Outcome(attack="a", measure="TPR at 0.1 % FPR", success=arm, control=arm)
     >>> len(only([rare], ["tpr"])), len(only([rare], ["1 % FPR"])), len(only([rare], ["T"]))
@@ -59,13 +60,6 @@ def without_outcome(outcomes: Iterable[Outcome], words: Iterable[str]) -> list[s
     """Return the words that are in the name of no outcome's measure."""
     there = list(outcomes)
     return [word for word in words if not any(_is_called(each, word) for each in there)]
-
-
-def measured_by_none(word: str) -> Outcome:
-    """Return what stands for a measure that was asked for and that no attack has."""
-    return Outcome(
-        attack="no attack", measure=word, success=Counted(0, 0), control=Counted(0, 0), needed=1
-    )
 
 
 def _is_called(outcome: Outcome, word: str) -> bool:

@@ -90,9 +90,11 @@ class Outcome:
         'accuracy of'
         """
         said, name = self.measure, self.column
-        if name:
-            said = said.removesuffix(repr(name)).removesuffix(name).removeprefix(name)
-        return said.strip()
+        if said.endswith(repr(name)):
+            return said.removesuffix(repr(name)).strip()
+        # it is named once, in front or behind: the same word elsewhere is what is measured
+        cut = said.removeprefix(name) if said.startswith(name) else said.removesuffix(name)
+        return cut.strip()
 
     @property
     def reference(self) -> Arm:

@@ -284,7 +284,9 @@ def test_a_numeric_secret_is_inferred_by_quantiles(target_of):
 def test_precision_and_recall_are_of_the_positive_value(target_of):
     target = target_of(DecisionTreeClassifier(random_state=0))
     made = QueryInference(positive=1, learner=CHEAP)
-    accuracy, precision, recall = (each.success for each in made.run(target, seed=0))
+    outcomes = made.run(target, seed=0)
+    assert [each.kind for each in outcomes] == ["accuracy of", "precision of", "recall of"]
+    accuracy, precision, recall = (each.success for each in outcomes)
     assert isinstance(accuracy, Counted)
     assert isinstance(precision, Counted)
     assert isinstance(recall, Counted)

@@ -68,6 +68,17 @@ def test_a_columns_name_changes_nothing(each: Attack, column: str):
         assert numbers(found) == plain, name
 
 
+@pytest.mark.parametrize("each", EVERY, ids=lambda each: each.name)
+def test_a_columns_name_is_no_part_of_what_is_measured(each: Attack):
+    original = people(60, 1)
+    plain = [o.kind for o in each.run(release(original, {}), seed=0)]
+
+    assert plain
+    for name in ("AUC", "certain", "ill ill"):
+        found = each.run(release(original, {"ill": name}), seed=0)
+        assert [o.kind for o in found] == plain, name
+
+
 def test_classes_are_numbered_by_their_first_rows_whatever_columns_are_called():
     rows = pl.DataFrame({"^.*$": [1, 1, 2, 1], "row": ["x", "y", "x", "x"], "b": [1, 2, 3, 4]})
 

@@ -17,7 +17,7 @@ from halfmask.assess.attacks.tables._inference import farthest_worthwhile
 def test_the_raw_table_is_broken(raw: TableTarget):
     (outcome,) = Inference().run(raw, seed=0)
 
-    assert outcome.measure == "share of right guesses of ill"
+    assert (outcome.measure, outcome.column) == ("share of right guesses of ill", "ill")
     assert outcome.excess.bounds(0.01)[0] > 0.2
     assert outcome.success.value > 0.95
 

@@ -41,7 +41,7 @@ def _measured(scene: Scene, method: str, k: int) -> dict[str, Any]:
     rows = as_matrix(done.rows, scene.encoder)
     labels = scene.split.y_train if done.labels is None else done.labels
     model = done.model or trained(scene.group.trains, rows, labels, scene.group.seed)
-    classes = classes_of(done.rows, task)
+    classes = classes_of(done, task)
     transformed = None
     if done.transform is not None:
         written = as_matrix(done.transform(scene.split.test), scene.encoder)

@@ -18,7 +18,7 @@ from halfmask.release.verifier._counting import count_classes
 from halfmask.release.verifier._values import dictionaries
 
 if TYPE_CHECKING:
-    from ml_models.task import Rows, Task
+    from ml_models.task import Anonymized, Rows, Task
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,19 +31,22 @@ class Classes:
     share_of_rows_below_k: float
 
 
-def classes_of(rows: Rows, task: Task) -> Classes:
-    """Write the quasi-identifiers of an output, read them again and count."""
-    if isinstance(rows, pl.DataFrame):
-        table = rows.select(task.quasi_identifiers)
-    else:
-        names = [f"column {number}" for number in task.columns]
-        table = pl.DataFrame(rows[:, task.columns], schema=names)
+def classes_of(done: Anonymized, task: Task) -> Classes:
+    """Write the quasi-identifiers of an output, read them again and count.
+
+    Where rows were written several times, a class is who has all of that in common.
+    """
+    written = [_quasi_identifiers(rows, task) for rows in (done.rows, *done.more)]
+    table = pl.concat(
+        [each.rename(lambda name, n=n: f"{name}, {n}") for n, each in enumerate(written)],
+        how="horizontal",
+    )
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "quasi_identifiers.parquet"
         table.write_parquet(file)
-        written = pl.scan_parquet(file)
-        known = dictionaries(written, dict(written.collect_schema()))
-        sizes = count_classes(written, list(known.values()), {}).sizes
+        read = pl.scan_parquet(file)
+        known = dictionaries(read, dict(read.collect_schema()))
+        sizes = count_classes(read, list(known.values()), {}).sizes
     below = sizes < task.k
     return Classes(
         n=len(sizes),
@@ -51,3 +54,10 @@ def classes_of(rows: Rows, task: Task) -> Classes:
         share_of_classes_below_k=float(below.mean()),
         share_of_rows_below_k=float(sizes[below].sum() / sizes.sum()),
     )
+
+
+def _quasi_identifiers(rows: Rows, task: Task) -> pl.DataFrame:
+    if isinstance(rows, pl.DataFrame):
+        return rows.select(task.quasi_identifiers)
+    names = [f"column {number}" for number in task.columns]
+    return pl.DataFrame(rows[:, task.columns], schema=names)

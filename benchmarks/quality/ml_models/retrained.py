@@ -18,6 +18,8 @@ from ml_models.models import MODELS
 from ml_models.task import Anonymized
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from halfmask.guarantees import Guarantee
     from ml_models.encoding import Matrix
     from ml_models.task import Task
@@ -47,10 +49,12 @@ def retrained(task: Task, guarantees: list[Guarantee], **settings: Any) -> Anony
         # the epochs are chosen, not run until nothing changes
         warnings.simplefilter("ignore", ConvergenceWarning)
         ours.fit(task.train, task.labels)
+    rows = _narrow(ours.transform(task.train))
     return Anonymized(
-        rows=_narrow(ours.transform(task.train)),
+        rows=rows,
         transform=lambda other: _written(ours, other, task),
         model=ours.model_[-1],
+        more=tuple(_written_besides(ours, rows)),
     )
 
 
@@ -78,6 +82,14 @@ def _guide(model: Any, task: Task) -> Guidance:  # noqa: ANN401 # scikit-learn's
 
 def _narrow(rows: Any) -> Matrix:  # noqa: ANN401 # a matrix of any precision
     return np.asarray(rows, dtype=np.float32)
+
+
+def _written_besides(ours: AnonymizedEstimator, rows: Matrix) -> Iterator[Matrix]:
+    """Yield the training rows as each further point of their classes writes them."""
+    for points in ours.more_points_:
+        besides = rows.copy()
+        besides[:, ours.encoder_.depends_] = points[ours.anonymizer_.cells_]
+        yield besides
 
 
 def _written(ours: AnonymizedEstimator, rows: pl.DataFrame, task: Task) -> Matrix:

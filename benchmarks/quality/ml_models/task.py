@@ -103,12 +103,15 @@ class Anonymized:
         What to train on, where it isn't the true labels.
     model
         The model that was trained on the rows, if the method did that itself.
+    more
+        The same rows as they were written besides, where a class has several points.
     """
 
     rows: Rows
     transform: Callable[[pl.DataFrame], Rows] | None = None
     labels: Labels | None = None
     model: Model | None = None
+    more: tuple[Rows, ...] = ()
 
 
 def as_matrix(rows: Rows, encoder: Encoder) -> Matrix:

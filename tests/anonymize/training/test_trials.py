@@ -51,6 +51,33 @@ def test_rows_are_written_by_their_points_and_counted_again():
         judge(LogisticRegression(), k=41).written(POINTS, CLASSES)
 
 
+def test_of_several_points_rows_are_written_once_with_each():
+    several = np.stack([POINTS, POINTS + 100, POINTS + 200])
+    written = judge(LogisticRegression()).written(several, CLASSES)
+    for copy, points in zip(np.split(written, 3), several, strict=True):
+        assert np.array_equal(copy[:, 0], points[CLASSES, 0])
+        assert np.array_equal(copy[:, 1:], ROWS[:, 1:])
+
+
+def test_of_several_points_those_are_counted_who_have_all_in_common():
+    """Three copies of 40 people are 40; who shares one point but not the other is told apart."""
+    several = np.stack([POINTS, POINTS + 100, POINTS + 200])
+    with pytest.raises(GuaranteeNotMetError):
+        judge(LogisticRegression(), k=41).written(several, CLASSES)
+    first_shared = np.stack([np.zeros_like(POINTS), POINTS])
+    with pytest.raises(GuaranteeNotMetError):
+        judge(LogisticRegression(), k=41).written(first_shared, CLASSES)
+    judge(LogisticRegression(), k=400).written(np.zeros((2, *POINTS.shape)), CLASSES)
+
+
+def test_a_model_of_several_points_learns_each_row_with_each_of_them():
+    several = np.stack([POINTS, POINTS + 100])
+    model = judge(LogisticRegression()).trained(several, CLASSES)
+    rows = [np.column_stack([points[CLASSES, 0], ROWS[:, 1:]]) for points in several]
+    again = LogisticRegression().fit(np.vstack(rows), np.r_[LABELS, LABELS])
+    assert np.array_equal(model.coef_, again.coef_)
+
+
 def test_losses_are_of_rows_as_they_were():
     found = judge(LogisticRegression()).trial("it", POINTS, CLASSES)
     wrong = [found.model.predict(row[None])[0] != y for row, y in zip(ROWS, LABELS, strict=True)]

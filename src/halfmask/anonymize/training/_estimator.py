@@ -25,6 +25,7 @@ from halfmask.anonymize.training._encoding import as_table, columns_match
 from halfmask.anonymize.training._guides import of_labels
 from halfmask.anonymize.training._in_steps import retrain_in_steps
 from halfmask.anonymize.training._partitions import partitions
+from halfmask.anonymize.training._points import each_point, repeated
 from halfmask.anonymize.training._prepared import prepared
 from halfmask.anonymize.training._recount import judge_again
 from halfmask.anonymize.training._representatives import CHOSEN, representative_named
@@ -127,6 +128,9 @@ class AnonymizedEstimator(
         ``anonymizer_`` places encoded rows.
     points_ : ndarray of shape (n_classes, n_columns_of_quasi_identifiers)
         What each class is written as.
+    more_points_ : ndarray of shape (n_more, n_classes, n_columns_of_quasi_identifiers)
+        What it is written as besides, where ``representative_`` says that it has several points:
+        then the model was given each row once for each.
     representative_ : str
         Which representative was used.
     led_by_ : str
@@ -280,19 +284,21 @@ class AnonymizedEstimator(
     def _keep(self, best: Retrained, beside: pl.DataFrame) -> None:
         columns = dict(zip(beside.columns, beside.filter(best.classes.kept), strict=True))
         columns[self.label] = labels_column(self.label, best.labels)
-        written = best.points[best.classes.rows.classes]
+        points = each_point(best.points)
+        written = np.hstack(list(points[:, best.classes.rows.classes]))
         judgements = best.classes.anonymizer.judgements_
         judge_again(written, columns, guarantees=[each.guarantee for each in judgements])
         self.anonymizer_, self.judgements_ = best.classes.anonymizer, judgements
         self.led_by_, self.by_encoding_ = best.classes.name, best.classes.led.by_encoding
-        self.representative_, self.points_ = best.name, best.points
+        self.representative_, self.points_, self.more_points_ = best.name, points[0], points[1:]
         self.trials_ = best.trials
         self.model_ = best.model
 
     def fit_transform(self, X: Any, y: ArrayLike) -> NDArray[np.float64]:  # noqa: ANN401
         """Fit, and return rows as the model was given them, missing where they took no part.
 
-        The labels that it was given needn't be ``y``: :meth:`fit_protect` returns both.
+        The labels that it was given needn't be ``y``, and of several points it was given the others
+        too: :meth:`fit_protect` returns all.
         """
         X = collected(X)
         self.fit(X, y)
@@ -312,11 +318,13 @@ class AnonymizedEstimator(
         Returns
         -------
         The rows, (rows, columns that the model sees), in the order of ``X``, without those that
-        took no part; and the label or number of each.
+        took no part; and the label or number of each. Where classes have several points all rows
+        are there once with the first points, then all with the second, and so on.
 
         Notes
         -----
-        **Guarantees.** Those of the fit: they were counted in these rows, with these labels.
+        **Guarantees.** Those of the fit: they were counted in these rows, with these labels; of
+        several points in what the rows of one person have in common with others' in all of them.
         Columns that depend on no quasi-identifier, and the order, are those of the people.
 
         Examples
@@ -332,7 +340,8 @@ class AnonymizedEstimator(
         """
         self.__dict__.pop("model_", None)  # as in a fit
         best = self._retrained(collected(X), flat(y))
-        return best.classes.judge.written(best.points, best.classes.rows.classes), best.labels
+        written = best.classes.judge.written(best.points, best.classes.rows.classes)
+        return written, repeated(best.labels, best.points)
 
     def transform(self, X: Any) -> NDArray[np.float64]:  # noqa: ANN401 # any table
         """Return rows as the model would see them, written by the class that they fall into.

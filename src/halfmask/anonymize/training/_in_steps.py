@@ -25,7 +25,7 @@ from halfmask.anonymize.training._parts import (
 from halfmask.anonymize.training._points import medians, where_cut
 from halfmask.anonymize.training._representatives import REPRESENTATIVES
 from halfmask.anonymize.training._retraining import Retrained
-from halfmask.anonymize.training._spread import spread
+from halfmask.anonymize.training._spread import spread, spread_over
 from halfmask.anonymize.training._stepwise import all_or_nothing
 
 if TYPE_CHECKING:
@@ -46,6 +46,10 @@ PRICES = (0.03, 0.01, 0.003, 0.001)
 SCATTERED_PRICE = 0.01
 SHARING = 3
 LOTS = 40
+#: How many points a class gets where it gets several: each is one more time that a row is learned.
+POINTS = 4
+#: Larger tables, with as many copies of their rows, get one point a class.
+MOST_NUMBERS = 50_000_000
 #: Of so many rows and more all lessons are first given to a model of one part of them, which is
 #: asked about some of the other parts, and the best few to models of halves.
 MANY = 8_000
@@ -61,8 +65,11 @@ UNVOTED = 0.3
 #: people so little isn't told from chance, among ten thousand it is.
 FREE = 0.03
 #: Where models of half the rows tell less of theirs, whether as they are or of what teaches most,
-#: nothing more is done to hide them.
+#: nothing is done to hide them.
 QUIET = 0.1
+#: What costs nothing there: an attack is right in half as many more, three in a hundred, which is
+#: what :func:`halfmask.attack` tolerates.
+FREE_OF_QUIET = 0.06
 #: A model of all rows should know them better than models of halves know others, by this share of
 #: what those know theirs better: in single trials forests kept nearly all of that, boosting three
 #: fifths to three quarters. One that scores so much less, and more than a standard error less, is
@@ -87,7 +94,7 @@ class Lesson:
     classes
         The partition.
     points
-        The points, (classes, columns).
+        The points, (classes, columns), or several of each class, (points, classes, columns).
     labels
         The labels, (rows,).
     of_halves
@@ -95,6 +102,8 @@ class Lesson:
         labels must know nothing of the other's.
     score, by_heart, gap
         What models know: see :class:`Known`.
+    free
+        How much of what they tell costs nothing.
     """
 
     name: str
@@ -105,6 +114,7 @@ class Lesson:
     score: float = -np.inf
     by_heart: float = 1.0
     gap: float = 0.0
+    free: float = FREE
 
     @property
     def expected(self) -> float:
@@ -117,7 +127,7 @@ class Lesson:
 
     def worth(self, by_heart: float) -> float:
         """Return the score less what telling rows costs, beyond what is free."""
-        return self.score - by_heart * max(self.by_heart - FREE, 0.0)
+        return self.score - by_heart * max(self.by_heart - self.free, 0.0)
 
     def judged(self, pairs: Pairs, *, lighter: bool = False) -> Lesson:
         """Return it with what models know that learn one part of the rows of each pair."""
@@ -158,24 +168,27 @@ def retrain_in_steps(
     A lone tree that is grown to the end loses more by what is scattered than it hides: where nobody
     votes, a row that goes astray is a wrong answer. For such nothing is scattered, and what tells
     its rows costs three tenths; so it does of regressors. Where a model tells less than a tenth
-    both of rows as they are and of what teaches most, as boosting mostly does, nothing is
-    scattered or exchanged.
+    both of rows as they are and of what teaches most, as boosting mostly does, or all columns are
+    recoded, so that rows of a class can't be told apart, nothing is scattered or exchanged, twice
+    as much costs nothing, and classes of several points are tried: a model that knows rows by other
+    columns would know them better for having learned them several times.
     """
     judge = tried[0].judge
     alone = all_or_nothing(judge.estimator, judge.encoded, judge.labels, seed=seed)
     voted = is_classifier(judge.estimator) and not alone
     cost = by_heart if voted else by_heart * UNVOTED
 
-    def found(*, scatter: bool) -> list[Lesson]:
-        several = (_lessons(classes, seed, scatter=scatter) for classes in tried)
+    def found(*, hide: bool) -> list[Lesson]:
+        several = (
+            _lessons(classes, seed, scatter=hide and not alone, quiet=not hide) for classes in tried
+        )
         return _judged(_likeliest(_distinct(chain.from_iterable(several)), cost))
 
-    may_hide = by_heart > 0 and (exchange or not alone)
-    hide = may_hide and _tells(tried[0])
-    judged = found(scatter=hide and not alone)
-    if may_hide and not hide and _in_order(judged, cost)[0].by_heart > QUIET:
+    hide = by_heart > 0 and _tells(tried[0])
+    judged = found(hide=hide)
+    if by_heart > 0 and not hide and _in_order(judged, cost)[0].by_heart > QUIET:
         hide = True
-        judged = judged if alone else found(scatter=True)
+        judged = found(hide=True)
     if exchange and hide:
         judged += _judged(list(_exchanged(_in_order(judged, cost)[:EXCHANGED])))
     won, model = _trained(_in_order(judged, cost), cost)
@@ -243,13 +256,22 @@ def _distinct(lessons: Iterable[Lesson]) -> list[Lesson]:
     return list(found.values())
 
 
-def _lessons(classes: Classes, seed: int, *, scatter: bool) -> Iterator[Lesson]:
+def _lessons(classes: Classes, seed: int, *, scatter: bool, quiet: bool) -> Iterator[Lesson]:
     """Yield what is tried of a partition."""
     rows, labels = classes.rows, classes.judge.labels
 
     def lesson(name: str, points: NDArray[np.float64]) -> Lesson:
-        return Lesson(name=name, classes=classes, points=points, labels=labels, of_halves=labels)
+        return Lesson(
+            name=name,
+            classes=classes,
+            points=points,
+            labels=labels,
+            of_halves=labels,
+            free=FREE_OF_QUIET if quiet else FREE,
+        )
 
+    if quiet and classes.judge.encoded.size * POINTS <= MOST_NUMBERS:
+        yield lesson(f"spread over {POINTS} points", spread_over(rows, POINTS, seed=seed))
     if classes.led.by_encoding:
         for name, points in _of_its_columns(classes):
             yield lesson(name, points)

@@ -14,6 +14,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 
 from halfmask.anonymize.training._fitting import asking
 from halfmask.anonymize.training._guides import cross_fitted
+from halfmask.anonymize.training._points import repeated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -122,7 +123,7 @@ def known_of_parts(
     judge
         Trains models and knows the true labels.
     points
-        The points, (classes, columns).
+        The points, (classes, columns), or several of each class, (points, classes, columns).
     classes
         The class of each row, (rows,).
     labels
@@ -143,7 +144,7 @@ def known_of_parts(
     for own, other in pairs:
         written = judge.part(points, classes, own)
         try:
-            model = clone(judge.estimator).fit(written, labels[own])
+            model = clone(judge.estimator).fit(written, repeated(labels[own], points))
         except MemoryError:
             raise
         except Exception:  # noqa: BLE001 # a model of others, which may want more rows of a label

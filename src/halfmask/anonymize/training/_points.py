@@ -1,14 +1,15 @@
 """Points: what all rows of a class are written as, in the space that the model sees.
 
 Any point that a class shares keeps k-anonymity, so the point may be chosen for what the model
-learns from it. Each function here returns one point for every class.
+learns from it. Each function here returns one point for every class; any number of them, which the
+class shares too, keeps it as well.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,9 +24,11 @@ __all__ = [
     "ClassRows",
     "boxes",
     "centroids",
+    "each_point",
     "medians",
     "nearest_predictions",
     "records",
+    "repeated",
     "typical",
     "where_cut",
 ]
@@ -115,6 +118,16 @@ class ClassRows:
         firsts = np.searchsorted(classes[least], np.arange(self.n_classes))
         found: NDArray[np.int64] = self.in_classes[least[firsts]]
         return found
+
+
+def each_point(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return points of which classes may have one or several as (points, classes, columns)."""
+    return points if points.ndim > 2 else points[None]
+
+
+def repeated(values: NDArray[Any], points: NDArray[np.float64]) -> NDArray[Any]:
+    """Return what is said of rows once for each point that classes have; a copy."""
+    return np.concatenate([values] * len(each_point(points)))
 
 
 def _once(

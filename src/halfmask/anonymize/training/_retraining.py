@@ -143,7 +143,7 @@ class Retrained:
     model
         Trained on all rows, written by their classes' points.
     points
-        Those points, (classes, columns).
+        Those points, (classes, columns), or several of each class, (points, classes, columns).
     labels
         The labels that it was given, (rows,).
     name

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from halfmask.anonymize.training._points import ClassRows
 
-__all__ = ["spread"]
+__all__ = ["spread", "spread_over"]
 
 #: The golden section: of all steps around a circle it leaves the least gaps, however many they are.
 SECTION = (np.sqrt(5.0) - 1.0) / 2.0
@@ -38,15 +38,58 @@ def spread(rows: ClassRows) -> NDArray[np.float64]:
     somebody's one by one, their combination is nobody's but by chance; of a single
     quasi-identifier, or one that moves all columns, they are a row's.
     """
+    one: NDArray[np.float64] = _at_shares(rows, np.zeros((1, len(rows.parts))))[0]
+    return one
+
+
+def spread_over(rows: ClassRows, points: int, *, seed: int) -> NDArray[np.float64]:
+    """Return several such points for each class, (points, classes, columns); the first are those.
+
+    Parameters
+    ----------
+    rows
+        The rows and their classes.
+    points
+        How many each class gets, 1 or more.
+    seed
+        What is drawn from.
+
+    Notes
+    -----
+    A class of one point says nothing of how far it reaches, and a tree cuts half-way between two of
+    them wherever that is. Several points fill the box: in each column they stand at equal steps of
+    the class's quantiles, in every column in an order of its own, which is drawn, so that no two
+    columns go along with each other. It is a Latin hypercube of each class (McKay, Beckman and
+    Conover, "A comparison of three methods for selecting values of input variables", 1979).
+
+    **Guarantees.** All rows of a class have all of its points: whoever sees them all, and knows
+    which belong together, can't tell one row from another.
+    """
+    rng = np.random.default_rng([seed, points])
+    drawn = np.stack([rng.permutation(points) for _ in rows.parts], axis=1)
+    return _at_shares(rows, (drawn - drawn[:1]) % points / points)
+
+
+def _at_shares(rows: ClassRows, further: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the values at quantiles that step from class to class.
+
+    Parameters
+    ----------
+    rows
+        The rows and their classes.
+    further
+        How much further the quantiles of each point and quasi-identifier are, (points, parts).
+    """
     said = rows.guide[:, -1]
     rank = np.empty(rows.n_classes)
     rank[np.argsort(rows.means(said[:, None])[:, 0], kind="stable")] = np.arange(rows.n_classes)
-    points = centroids(rows)
+    points = np.repeat(centroids(rows)[None], len(further), axis=0)
     for place, columns in enumerate(rows.parts):
         values = rows.encoded[:, columns]
         order = np.lexsort((_in_order(values, said), rows.classes))
-        share = (rank * SECTION + place * APART) % 1.0
-        points[:, columns] = values[order[rows.starts + (share * rows.sizes).astype(np.int64)]]
+        share = (rank * SECTION + place * APART + further[:, place, None]) % 1.0
+        places = order[rows.starts + (share * rows.sizes).astype(np.int64)]
+        points[:, :, columns] = values[places]
     return points
 
 

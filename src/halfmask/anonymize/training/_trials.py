@@ -11,6 +11,7 @@ from sklearn.base import is_classifier
 from halfmask.anonymize.training._as_they_are import AsTheyAre
 from halfmask.anonymize.training._fitting import asking, fitted
 from halfmask.anonymize.training._parts import label_counts, parts_of
+from halfmask.anonymize.training._points import each_point, repeated
 from halfmask.anonymize.training._recount import count_again
 
 if TYPE_CHECKING:
@@ -116,9 +117,14 @@ class Judge:
     def written(
         self, points: NDArray[np.float64], classes: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Return the rows, those columns replaced by their class's point; k counted again."""
+        """Return the rows, those columns replaced by their class's point; k counted again.
+
+        Where classes have several points, (points, classes, columns), all rows with the first ones,
+        then all with the second; what is counted is who has all of them in common.
+        """
         rows = self.part(points, classes, np.arange(len(classes)))
-        count_again(rows[:, self.depends], guarantees=self.guarantees)
+        together = np.hstack(np.split(rows[:, self.depends], len(rows) // len(classes)))
+        count_again(together, guarantees=self.guarantees)
         return rows
 
     def part(
@@ -131,8 +137,8 @@ class Judge:
 
         Nothing is counted in them.
         """
-        rows = self.encoded[places]
-        rows[:, self.depends] = points[classes[places]]
+        rows = repeated(self.encoded[places], points)
+        rows[:, self.depends] = np.concatenate(each_point(points)[:, classes[places]])
         return rows
 
     def trained(
@@ -143,7 +149,7 @@ class Judge:
     ) -> Any:  # noqa: ANN401 # scikit-learn ships no types
         """Return a model of all rows, with their labels or others."""
         labels = self.labels if labels is None else labels
-        return fitted(self.estimator, self.written(points, classes), labels)
+        return fitted(self.estimator, self.written(points, classes), repeated(labels, points))
 
     def losses(self, model: Any, places: NDArray[np.int64]) -> NDArray[np.float64]:  # noqa: ANN401
         """Return what a model loses on some rows as they were."""

@@ -48,7 +48,7 @@ BEYOND = (
     (("accuracy", "adult", "12", "gb"), ("accuracy", "adult", "12", "dt")),
     tuple(("more", *scene) for scene in MORE),
     (("accuracy", "loan", "18", "dt"), ("accuracy", "loan", "18", "gb")),
-    (("accuracy", "loan", "18", "rf"),),
+    (("accuracy", "loan", "18", "rf"), ("membership", "loan", "18", "gb")),
 )
 #: Sixteen shadow models, each guided and trained anew, take as long as three seeds of a figure. A
 #: stranger is one: rows as they are after protection are compared with what it says of them.
@@ -175,6 +175,7 @@ ATTACKED: dict[tuple[str, str, str], list[tuple[str, int]]] = {
         ("dp epsilon=10", 0),
         ("dp epsilon=1", 0),
     ],
+    ("membership", "loan", "gb"): [(RAW, 0), (OURS, 100), (OURS, 1000)],
     ("membership", "loan", "nn-large"): [(RAW, 0), (OURS_AT_ONCE, 200), ("dp epsilon=3.1", 0)],
     ("shadows", "adult", "rf"): [(RAW, 0), (OURS_AT_ONCE, 50), (OURS, 50)],
     ("shadows", "loan", "rf"): [(RAW, 0), (OURS_AT_ONCE, 100)],

@@ -20,12 +20,11 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import halfmask as hm
 from halfmask._errors import ParameterError, SchemaError
-from halfmask.anonymize.training import AnonymizedEstimator, _estimator, _in_steps, guidance
+from halfmask.anonymize.training import AnonymizedEstimator, _in_steps, guidance
 from halfmask.anonymize.training._encoding import as_table
 from halfmask.anonymize.training._exchanged import exchanged
 from halfmask.anonymize.training._in_steps import Lesson, _in_order, _pairs, _tells, _trained
 from halfmask.anonymize.training._parts import guides_of_parts, known_of_parts, parts_of
-from halfmask.anonymize.training._spread import spread_over
 
 K = 60
 
@@ -229,110 +228,6 @@ def test_where_a_model_tells_little_of_rows_as_they_are_nothing_is_done_to_hide_
         assert any(change in name for name in loud)
         assert not any(change in name for name in quiet)
     assert any(name.startswith("box of ") for name in quiet)
-
-
-ALL = ("a", "b", "c", "other", "another")
-
-
-def of_points(model):
-    return [name for name in model.trials_ if name.startswith("spread over 4 points")]
-
-
-def test_classes_get_several_points_where_no_row_is_known_by_other_columns():
-    tree = DecisionTreeClassifier(random_state=0)
-    assert of_points(fitted(tree, ALL)[0]), "rows of a class can't be told apart"
-    assert of_points(fitted(DecisionTreeClassifier(max_depth=3))[0]), "it tells little"
-    assert of_points(fitted(tree, by_heart=0.0)[0]), "only accuracy counts"
-    assert not of_points(fitted(tree)[0]), "it would know its rows better"
-
-
-def several(estimator=None, quasi_identifiers=ALL, **settings):
-    """Return a model whose classes have several points, with its rows."""
-    tree = DecisionTreeClassifier(random_state=0) if estimator is None else estimator
-    model, rows, y = fitted(tree, quasi_identifiers, **settings)
-    assert model.representative_ == "spread over 4 points"
-    return model, rows, y
-
-
-@pytest.fixture
-def only_several(monkeypatch):
-    every = _in_steps._lessons
-
-    def those(*given, **named):
-        return (each for each in every(*given, **named) if each.points.ndim > 2)
-
-    monkeypatch.setattr(_in_steps, "_lessons", those)
-
-
-@pytest.mark.usefixtures("only_several")
-@pytest.mark.parametrize("quasi_identifiers", [ALL, ("a", "b", "c")])
-def test_a_model_of_several_points_is_one_of_the_rows_that_are_handed_out(quasi_identifiers):
-    model, rows, y = several(DecisionTreeClassifier(max_depth=3), quasi_identifiers)
-    written, labels = model.fit_protect(rows, y)
-    assert written.shape == (4 * len(y), 5)
-    assert np.array_equal(labels, np.tile(y, 4))
-    assert np.array_equal(written[: len(y)], model.transform(rows))
-    assert model.more_points_.shape == (3, *model.points_.shape)
-    copies = np.split(written, 4)
-    for copy, points in zip(copies[1:], model.more_points_, strict=True):
-        recoded = copy[:, model.encoder_.depends_]
-        assert np.array_equal(recoded, points[model.anonymizer_.cells_])
-        others = ~model.encoder_.depends_
-        assert np.array_equal(copy[:, others], copies[0][:, others])
-    together = np.hstack([copy[:, model.encoder_.depends_] for copy in copies])
-    assert np.unique(together, axis=0, return_counts=True)[1].min() >= K
-    again = DecisionTreeClassifier(max_depth=3).fit(written, labels)
-    assert np.array_equal(*(each.predict(model.encode(rows)) for each in (again, model.model_)))
-
-
-@pytest.mark.usefixtures("only_several")
-def test_of_several_points_guarantees_on_the_label_are_judged_by_all_together(monkeypatch):
-    """Classes that share their first points, but not the others, are told apart by these."""
-    every = spread_over
-
-    def with_one_first(rows, points, *, seed):
-        found = every(rows, points, seed=seed)
-        found[0] = found[0][:1]
-        return found
-
-    judged = []
-
-    def remembered(written, *_given, **_named):
-        judged.append(len(np.unique(written, axis=0)))
-
-    monkeypatch.setattr(_in_steps, "spread_over", with_one_first)
-    monkeypatch.setattr(_estimator, "judge_again", remembered)
-    model, _, _ = several()
-    assert len(np.unique(model.points_, axis=0)) == 1
-    assert judged == [len(model.points_)]
-
-
-@pytest.mark.usefixtures("only_several")
-def test_suppressed_rows_get_none_of_several_points():
-    model, rows, y = several(max_suppression_fraction=0.2, method=hm.anonymize.Mondrian())
-    left = int((model.anonymizer_.cells_ >= 0).sum())
-    written, labels = model.fit_protect(rows, y)
-    assert len(written) == len(labels) == 4 * left
-
-
-def test_of_larger_tables_a_class_gets_one_point(monkeypatch):
-    monkeypatch.setattr(_in_steps, "MOST_NUMBERS", 4 * 900 * 5 - 1)
-    tree = DecisionTreeClassifier(random_state=0)
-    assert not of_points(fitted(tree, ALL)[0])
-    monkeypatch.setattr(_in_steps, "MOST_NUMBERS", 4 * 900 * 5)
-    assert of_points(fitted(tree, ALL)[0])
-
-
-def test_several_points_teach_a_tree_more_than_one():
-    """Where the label turns at corners, one point a class says too little of where boxes end."""
-    rng = np.random.default_rng(0)
-    rows = rng.uniform(-1, 1, size=(4000, 2))
-    y = (rows[:, 0] * rows[:, 1] > 0).astype(int)
-    settings: Any = {"guarantees": [hm.KAnonymity(k=150)], "guide": "labels"}
-    tree = DecisionTreeClassifier(random_state=0)
-    model = AnonymizedEstimator(tree, **settings).fit(rows[:3000], y[:3000])
-    one = AnonymizedEstimator(tree, representative="spread", **settings).fit(rows[:3000], y[:3000])
-    assert model.score(rows[3000:], y[3000:]) > one.score(rows[3000:], y[3000:]) + 0.01
 
 
 def test_what_tells_little_costs_from_six_hundredths_on(judged):

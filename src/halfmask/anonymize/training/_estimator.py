@@ -89,16 +89,16 @@ class AnonymizedEstimator(
         ``hierarchies`` or ``kinds`` say how), points stand at the cuts or are spread, and where
         columns that aren't recoded reach the model they are cut too, and unless ``by_heart`` is 0,
         or models tell little of their rows, values are scattered among classes, or labels exchanged
-        between rows of a class, each class's counts kept. Nearest neighbours count as models of
-        splits.
+        between rows of a class, each class's counts kept; else classes may get several points, and
+        each row is learned once with each. Nearest neighbours count as models of splits.
     by_heart
         With models of splits and ``"chosen"``: what is taken off a score, 0 to 1, for each point by
         which an attack tells learned rows from others: true positives less false ones, at the best
         threshold, above three hundredths, which are free. Three tenths of that for classifiers that
         are sure of nearly every row, as a lone tree that is grown to the end is: they lose more by
         what hides; and for regressors, of which no attack measures what they tell. With 0 only
-        accuracy counts. Nothing is scattered or exchanged, either, where models of half the rows
-        tell less than a tenth of theirs, as they are and recoded.
+        accuracy counts. Where models of half the rows tell less than a tenth of theirs, as they are
+        and recoded, nothing is scattered or exchanged, either, and six hundredths are free.
     encoder
         Makes numbers of rows, as the model sees them; ``None``: numbers to mean 0 and deviation 1,
         a column for each category. What it learns (means, deviations, names of categories) is
@@ -129,8 +129,7 @@ class AnonymizedEstimator(
     points_ : ndarray of shape (n_classes, n_columns_of_quasi_identifiers)
         What each class is written as.
     more_points_ : ndarray of shape (n_more, n_classes, n_columns_of_quasi_identifiers)
-        What it is written as besides, where ``representative_`` says that it has several points:
-        then the model was given each row once for each.
+        Further points, where ``representative_`` says so: the model was given each row with each.
     representative_ : str
         Which representative was used.
     led_by_ : str
@@ -166,9 +165,10 @@ class AnonymizedEstimator(
     somebody may still find the row (linking by what isn't recoded), and no promise bounds what the
     model says of its training rows: attack it.
 
-    **Edge cases.** Points are synthetic, except ``"record"`` and ``"nearest-prediction"``, which
-    are somebody's; of a single quasi-identifier, or where an encoder mixes them, values that occur
-    are, too. Choosing compares retrained models' answers about rows as they were; refining
+    **Edge cases.** Of several points a model counts people several times: a leaf of 20 rows may be
+    of five. Points are synthetic, except ``"record"`` and ``"nearest-prediction"``, which are
+    somebody's; of a single quasi-identifier, or where an encoder mixes them, values that occur are,
+    too. Choosing compares retrained models' answers about rows as they were; refining
     uses their mean over each class, for each output and round; the attacks judge what that tells.
 
     After Goldsteen et al., "Anonymizing machine learning models" (2020), with what stands in
@@ -319,7 +319,8 @@ class AnonymizedEstimator(
         -------
         The rows, (rows, columns that the model sees), in the order of ``X``, without those that
         took no part; and the label or number of each. Where classes have several points all rows
-        are there once with the first points, then all with the second, and so on.
+        are there once with the first points, then all with the second, and so on: folds for
+        cross-validation must keep the rows of a person together.
 
         Notes
         -----
@@ -346,7 +347,7 @@ class AnonymizedEstimator(
     def transform(self, X: Any) -> NDArray[np.float64]:  # noqa: ANN401 # any table
         """Return rows as the model would see them, written by the class that they fall into.
 
-        The model doesn't need it: it is for rows that are to leave like the training rows did.
+        It is for rows that are to leave like the training rows did. It writes the first points.
 
         Raises
         ------

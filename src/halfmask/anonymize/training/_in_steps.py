@@ -25,7 +25,8 @@ from halfmask.anonymize.training._parts import (
 from halfmask.anonymize.training._points import medians, where_cut
 from halfmask.anonymize.training._representatives import REPRESENTATIVES
 from halfmask.anonymize.training._retraining import Retrained
-from halfmask.anonymize.training._spread import spread, spread_over
+from halfmask.anonymize.training._several import POINTS, several_points
+from halfmask.anonymize.training._spread import spread
 from halfmask.anonymize.training._stepwise import all_or_nothing
 
 if TYPE_CHECKING:
@@ -46,10 +47,6 @@ PRICES = (0.03, 0.01, 0.003, 0.001)
 SCATTERED_PRICE = 0.01
 SHARING = 3
 LOTS = 40
-#: How many points a class gets where it gets several: each is one more time that a row is learned.
-POINTS = 4
-#: Larger tables, with as many copies of their rows, get one point a class.
-MOST_NUMBERS = 50_000_000
 #: Of so many rows and more all lessons are first given to a model of one part of them, which is
 #: asked about some of the other parts, and the best few to models of halves.
 MANY = 8_000
@@ -67,8 +64,8 @@ FREE = 0.03
 #: Where models of half the rows tell less of theirs, whether as they are or of what teaches most,
 #: nothing is done to hide them.
 QUIET = 0.1
-#: What costs nothing there: an attack is right in half as many more, three in a hundred, which is
-#: what :func:`halfmask.attack` tolerates.
+#: What costs nothing there. It is a choice: an attack on such a model of halves is right in three
+#: more of a hundred.
 FREE_OF_QUIET = 0.06
 #: A model of all rows should know them better than models of halves know others, by this share of
 #: what those know theirs better: in single trials forests kept nearly all of that, boosting three
@@ -167,11 +164,11 @@ def retrain_in_steps(
 
     A lone tree that is grown to the end loses more by what is scattered than it hides: where nobody
     votes, a row that goes astray is a wrong answer. For such nothing is scattered, and what tells
-    its rows costs three tenths; so it does of regressors. Where a model tells less than a tenth
-    both of rows as they are and of what teaches most, as boosting mostly does, or all columns are
-    recoded, so that rows of a class can't be told apart, nothing is scattered or exchanged, twice
-    as much costs nothing, and classes of several points are tried: a model that knows rows by other
-    columns would know them better for having learned them several times.
+    its rows costs three tenths; so it does of regressors. Where models of halves tell less than a
+    tenth both of rows as they are and of what teaches most, as boosting mostly does, nothing is
+    scattered or exchanged, twice as much costs nothing, and classes of several points are tried:
+    models that know rows by other columns would know them better for having learned them several
+    times.
     """
     judge = tried[0].judge
     alone = all_or_nothing(judge.estimator, judge.encoded, judge.labels, seed=seed)
@@ -270,8 +267,9 @@ def _lessons(classes: Classes, seed: int, *, scatter: bool, quiet: bool) -> Iter
             free=FREE_OF_QUIET if quiet else FREE,
         )
 
-    if quiet and classes.judge.encoded.size * POINTS <= MOST_NUMBERS:
-        yield lesson(f"spread over {POINTS} points", spread_over(rows, POINTS, seed=seed))
+    several = several_points(classes, seed=seed) if quiet else None
+    if several is not None:
+        yield lesson(f"spread over {POINTS} points", several)
     if classes.led.by_encoding:
         for name, points in _of_its_columns(classes):
             yield lesson(name, points)

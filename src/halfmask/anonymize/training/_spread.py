@@ -58,12 +58,17 @@ def spread_over(rows: ClassRows, points: int, *, seed: int) -> NDArray[np.float6
     -----
     A class of one point says nothing of how far it reaches, and a tree cuts half-way between two of
     them wherever that is. Several points fill the box: in each column they stand at equal steps of
-    the class's quantiles, in every column in an order of its own, which is drawn, so that no two
-    columns go along with each other. It is a Latin hypercube of each class (McKay, Beckman and
-    Conover, "A comparison of three methods for selecting values of input variables", 1979).
+    the class's quantiles, in an order that is drawn for each column and is the same in all classes:
+    a Latin hypercube of each class (McKay, Beckman and Conover, "A comparison of three methods for
+    selecting values of input variables", 1979). Four points have six orders: of seven columns two
+    at least go along with each other within classes.
 
     **Guarantees.** All rows of a class have all of its points: whoever sees them all, and knows
     which belong together, can't tell one row from another.
+
+    **Edge cases.** Values are somebody's one by one, and of few columns and small classes all of a
+    point's may be one person's: of two columns and classes of ten, some point of every fourth
+    class.
     """
     rng = np.random.default_rng([seed, points])
     drawn = np.stack([rng.permutation(points) for _ in rows.parts], axis=1)

@@ -75,6 +75,14 @@ class Trees:
             for tree in together
         )
 
+    @property
+    def rows_learned(self) -> int:
+        """How many rows the first tree was grown of, as often as it drew them."""
+        if self._own_counts:
+            return int(self.model._predictors[0][0].nodes["count"][0])  # noqa: SLF001 # the same
+        first = self.model if self.kind == "tree" else np.ravel(self.model.estimators_)[0]
+        return round(float(first.tree_.weighted_n_node_samples[0]))
+
     def parameters(self, n_classes: int) -> int:
         """Return how many numbers the model learned.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -177,6 +178,18 @@ def test_a_pipeline_is_read_at_its_last_step():
     )
     found = by_measure(TreeStructure().run(seen, seed=0))
     assert found["rows in leaves below k"].details["smallest_leaf"] in {40.0, 80.0}
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_model_that_learned_each_member_several_times_is_not_counted(model):
+    """Rows in its leaves aren't people: of so many people none may be counted."""
+    once = target(model)
+    rows, labels = people()
+    several = clone(model).fit(np.repeat(rows, 3, axis=0), np.repeat(labels, 3))
+    assert TreeStructure().lacks(once) == ""
+    assert "not 3 times" in TreeStructure().lacks(replace(once, model=several))
+    some = clone(model).fit(np.r_[rows, rows[:100]], np.r_[labels, labels[:100]])
+    assert TreeStructure().lacks(replace(once, model=some)) == ""
 
 
 def test_a_model_without_trees_is_skipped():

@@ -58,6 +58,8 @@ class TreeStructure:
     **Edge cases.** A forest draws rows, and a leaf may have been grown of fewer than the rows that
     fall into it; counted are those that fall into it, since they can't be told apart by it. To the
     leaves of ``HistGradientBoosting`` no rows can be led: its own counts are read, without labels.
+    Of a model that learned each member several times, with several points, rows in a leaf aren't
+    people: where the rows that it was grown of are just so many times the members it isn't counted.
     """
 
     name: ClassVar[str] = "structure/trees"
@@ -72,9 +74,14 @@ class TreeStructure:
 
     def lacks(self, target: ModelTarget) -> str:
         """Return what the target lacks: a model of trees, and rows that trained it."""
-        if trees_of(target.model) is None:
+        trees = trees_of(target.model)
+        if trees is None:
             return "a model of scikit-learn's trees"
-        return "" if target.n_members else "members"
+        if not target.n_members:
+            return "members"
+        times, besides = divmod(trees.rows_learned, target.n_members)
+        several = times > 1 and not besides
+        return f"a model that learned each member once, not {times} times" if several else ""
 
     def run(self, target: ModelTarget, *, seed: int) -> tuple[Outcome, ...]:  # noqa: ARG002 # counts
         """Count, and return one outcome for each check.

@@ -67,8 +67,7 @@ def spread_over(rows: ClassRows, points: int, *, seed: int) -> NDArray[np.float6
     which belong together, can't tell one row from another.
 
     **Edge cases.** Values are somebody's one by one, and of few columns and small classes all of a
-    point's may be one person's: of two columns and classes of ten, some point of every fourth
-    class.
+    point's may be one person's.
     """
     rng = np.random.default_rng([seed, points])
     drawn = np.stack([rng.permutation(points) for _ in rows.parts], axis=1)

@@ -77,7 +77,9 @@ class Trees:
 
     @property
     def rows_learned(self) -> int:
-        """How many rows the first tree was grown of, as often as it drew them."""
+        """How many rows the first tree was grown of, as often as it drew them; 0 if it wasn't."""
+        if not any(hasattr(self.model, each) for each in ("tree_", "estimators_", "_predictors")):
+            return 0
         if self._own_counts:
             return int(self.model._predictors[0][0].nodes["count"][0])  # noqa: SLF001 # the same
         first = self.model if self.kind == "tree" else np.ravel(self.model.estimators_)[0]

@@ -190,6 +190,7 @@ def test_a_model_that_learned_each_member_several_times_is_not_counted(model):
     assert "not 3 times" in TreeStructure().lacks(replace(once, model=several))
     some = clone(model).fit(np.r_[rows, rows[:100]], np.r_[labels, labels[:100]])
     assert TreeStructure().lacks(replace(once, model=some)) == ""
+    assert TreeStructure().lacks(replace(once, model=clone(model))) == "", "asking it will tell"
 
 
 def test_a_model_without_trees_is_skipped():

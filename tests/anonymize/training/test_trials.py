@@ -64,6 +64,9 @@ def test_of_several_points_those_are_counted_who_have_all_in_common():
     several = np.stack([POINTS, POINTS + 100, POINTS + 200])
     with pytest.raises(GuaranteeNotMetError):
         judge(LogisticRegression(), k=41).written(several, CLASSES)
+    with pytest.raises(GuaranteeNotMetError):  # 80 rows of each point, of 40 people
+        judge(LogisticRegression(), k=41).written(np.stack([POINTS, POINTS]), CLASSES)
+    judge(LogisticRegression(), k=40).written(np.stack([POINTS, POINTS]), CLASSES)
     first_shared = np.stack([np.zeros_like(POINTS), POINTS])
     with pytest.raises(GuaranteeNotMetError):
         judge(LogisticRegression(), k=41).written(first_shared, CLASSES)

@@ -128,12 +128,14 @@ def test_who_holds_rows_back_gets_one_point(estimator, rows, parts):
     assert parts_its_rows(estimator, rows) is parts
 
 
-def test_who_holds_rows_back_is_asked_of_all_copies(every_lesson):
-    """900 rows are 3,600 with four points: boosting that stops early from 3,600 on gets one."""
+def test_who_holds_rows_back_is_asked_of_all_copies(monkeypatch, every_lesson):
+    """900 rows are 3,600 with four points."""
     fitted()
     classes = every_lesson[0].classes
-    judge = replace(classes.judge, estimator=BOOSTING(early_stopping=True))
-    assert several_points(replace(classes, judge=judge), seed=0) is None
+    judge = replace(classes.judge, estimator=BOOSTING())
+    for stops_early, there in ((3_599, False), (3_600, True)):
+        monkeypatch.setattr(_several, "STOPS_EARLY", stops_early)
+        assert (several_points(replace(classes, judge=judge), seed=0) is not None) is there
 
 
 @pytest.mark.usefixtures("only_several")

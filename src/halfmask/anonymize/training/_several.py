@@ -18,7 +18,7 @@ __all__ = ["POINTS", "several_points"]
 POINTS = 4
 #: Larger tables, with as many copies of their rows, get one point a class.
 MOST_NUMBERS = 50_000_000
-#: From so many rows on scikit-learn's boosting on histograms stops early unless it is told.
+#: Of more rows scikit-learn's boosting on histograms stops early, unless it is told not to.
 STOPS_EARLY = 10_000
 
 

@@ -77,13 +77,15 @@ class Trees:
 
     @property
     def rows_learned(self) -> int:
-        """How many rows the first tree was grown of, as often as it drew them; 0 if it wasn't."""
+        """How many rows it learned, of boosting how many its first tree was grown of; 0 if none."""
         if not any(hasattr(self.model, each) for each in ("tree_", "estimators_", "_predictors")):
             return 0
         if self._own_counts:
             return int(self.model._predictors[0][0].nodes["count"][0])  # noqa: SLF001 # the same
+        if self.kind == "forest":  # whose trees draw some, and weigh them
+            return int(self.model._n_samples)  # noqa: SLF001 # nowhere else
         first = self.model if self.kind == "tree" else np.ravel(self.model.estimators_)[0]
-        return round(float(first.tree_.weighted_n_node_samples[0]))
+        return int(first.tree_.n_node_samples[0])
 
     def parameters(self, n_classes: int) -> int:
         """Return how many numbers the model learned.

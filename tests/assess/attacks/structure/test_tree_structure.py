@@ -193,6 +193,20 @@ def test_a_model_that_learned_each_member_several_times_is_not_counted(model):
     assert TreeStructure().lacks(replace(once, model=clone(model))) == "", "asking it will tell"
 
 
+def test_weights_and_draws_are_no_copies_of_members():
+    rows, labels = people()
+    twice = {0: 2, 1: 2}
+    for model in (
+        DecisionTreeClassifier(class_weight=twice),
+        RandomForestClassifier(3, class_weight=twice),
+        RandomForestClassifier(3, max_samples=0.3),
+    ):
+        assert TreeStructure().lacks(target(model)) == ""
+    drawn = RandomForestClassifier(3, max_samples=0.3)
+    several = drawn.fit(np.repeat(rows, 4, axis=0), np.repeat(labels, 4))
+    assert "not 4 times" in TreeStructure().lacks(replace(target(drawn), model=several))
+
+
 def test_a_model_without_trees_is_skipped():
     rows, labels = people(60)
     model = GaussianNB()

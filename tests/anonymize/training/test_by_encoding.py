@@ -46,9 +46,9 @@ def cut_by_its_columns(only, estimator=None, **settings):
 @pytest.mark.parametrize("lesson", ["at the cuts", "at the cuts, else medians", "spread"])
 def test_columns_that_the_model_sees_are_cut_and_k_holds_in_them(monkeypatch, only, lesson):
     rows, y = tastes()
-    every = _in_steps._lessons
+    every = _in_steps.lessons_of
     monkeypatch.setattr(
-        _in_steps, "_lessons", lambda *a, **b: (e for e in every(*a, **b) if e.name == lesson)
+        _in_steps, "lessons_of", lambda *a, **b: (e for e in every(*a, **b) if e.name == lesson)
     )
     model = cut_by_its_columns(only)
     written = model.fit_transform(rows, y)

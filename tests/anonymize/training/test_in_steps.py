@@ -20,10 +20,11 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import halfmask as hm
 from halfmask._errors import ParameterError, SchemaError
-from halfmask.anonymize.training import AnonymizedEstimator, _in_steps, guidance
+from halfmask.anonymize.training import AnonymizedEstimator, _in_steps, _lessons, guidance
 from halfmask.anonymize.training._encoding import as_table
 from halfmask.anonymize.training._exchanged import exchanged
-from halfmask.anonymize.training._in_steps import Lesson, _in_order, _pairs, _tells, _trained
+from halfmask.anonymize.training._in_steps import _in_order, _pairs, _tells, _trained
+from halfmask.anonymize.training._lessons import Lesson
 from halfmask.anonymize.training._parts import guides_of_parts, known_of_parts, parts_of
 
 K = 60
@@ -179,7 +180,7 @@ def test_what_models_of_halves_know_better_of_their_own_is_kept_with_a_lesson(ju
     pairs = _pairs(one.classes)
     known = known_of_parts(one.classes.judge, one.points, cells, one.of_halves, pairs=pairs)
     assert one.gap == known.gap > 0
-    assert one.expected == pytest.approx(one.score + _in_steps.KEPT * known.gap)
+    assert one.expected == pytest.approx(one.score + _lessons.KEPT * known.gap)
 
 
 def test_who_refuses_to_learn_halves_may_tell_and_who_sees_points_only_tells_nothing(judged):
@@ -200,13 +201,13 @@ def test_who_refuses_to_learn_halves_may_tell_and_who_sees_points_only_tells_not
 
 def test_a_model_that_tells_only_once_its_rows_are_recoded_is_hidden(monkeypatch, judged):
     asked: set[bool] = set()
-    every = _in_steps._lessons
+    every = _in_steps.lessons_of
 
     def remembered(classes, seed, *, scatter, quiet):
         asked.add(scatter)
         return every(classes, seed, scatter=scatter, quiet=quiet)
 
-    monkeypatch.setattr(_in_steps, "_lessons", remembered)
+    monkeypatch.setattr(_in_steps, "lessons_of", remembered)
     rows, _ = people()
     y = (np.floor(rows["a"].to_numpy()) % 2).astype(int)  # which k takes away
     model = AnonymizedEstimator(
@@ -262,6 +263,7 @@ def lesson(name, score, by_heart):
     nothing, nobody = np.empty((0, 0)), cast("Any", None)
     return Lesson(
         name=name,
+        recipe=name,
         classes=nobody,
         points=nothing,
         labels=nothing,
@@ -313,7 +315,7 @@ def test_other_columns_are_cut_too_and_k_holds_in_what_is_recoded(
 ):
     rows, y = interplay()
     only(lambda led: led.by_others)
-    monkeypatch.setattr(_in_steps, "TRIED", (representative,))
+    monkeypatch.setattr(_lessons, "TRIED", (representative,))
     model = AnonymizedEstimator(
         RandomForestClassifier(20, random_state=0),
         guarantees=[hm.KAnonymity(k=K)],

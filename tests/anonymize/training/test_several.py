@@ -25,7 +25,7 @@ from halfmask.anonymize.training._several import parts_its_rows, several_points
 from halfmask.anonymize.training._spread import spread_over
 
 if TYPE_CHECKING:
-    from halfmask.anonymize.training._in_steps import Lesson
+    from halfmask.anonymize.training._lessons import Lesson
 
 K = 60
 NAMES = ["a", "b", "c", "other", "another"]
@@ -56,25 +56,25 @@ def tried(model):
 def every_lesson(monkeypatch):
     """Return all lessons of all fits."""
     seen: list[Lesson] = []
-    every = _in_steps._lessons
+    every = _in_steps.lessons_of
 
     def remembered(*given, **named):
         for each in every(*given, **named):
             seen.append(each)
             yield each
 
-    monkeypatch.setattr(_in_steps, "_lessons", remembered)
+    monkeypatch.setattr(_in_steps, "lessons_of", remembered)
     return seen
 
 
 @pytest.fixture
 def only_several(monkeypatch):
-    every = _in_steps._lessons
+    every = _in_steps.lessons_of
 
     def those(*given, **named):
         return (each for each in every(*given, **named) if each.points.ndim > 2)
 
-    monkeypatch.setattr(_in_steps, "_lessons", those)
+    monkeypatch.setattr(_in_steps, "lessons_of", those)
 
 
 def test_they_are_tried_where_little_is_told_of_rows():

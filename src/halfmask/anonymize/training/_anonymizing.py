@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -108,6 +108,11 @@ class Anonymizing:
             kinds=model.kinds,
             max_suppression_fraction=model.max_suppression_fraction,
         )
+
+    def of_part(self, places: NDArray[np.int64]) -> Anonymizing:
+        """Return how classes of some of the rows are made."""
+        seen = None if self.seen is None else self.seen[places]
+        return replace(self, table=self.table[places], seen=seen)
 
     def fitted(self, led: Led) -> Anonymizer:
         """Return classes of the rows."""

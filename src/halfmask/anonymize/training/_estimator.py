@@ -20,6 +20,7 @@ from halfmask.anonymize.training._anonymizing import (
 )
 from halfmask.anonymize.training._answering import Answering
 from halfmask.anonymize.training._checked import flat
+from halfmask.anonymize.training._classes import Classes, Whole
 from halfmask.anonymize.training._discreet import Discreet
 from halfmask.anonymize.training._encoding import as_table, columns_match
 from halfmask.anonymize.training._guides import of_labels
@@ -29,7 +30,7 @@ from halfmask.anonymize.training._points import each_point, repeated
 from halfmask.anonymize.training._prepared import prepared
 from halfmask.anonymize.training._recount import judge_again
 from halfmask.anonymize.training._representatives import CHOSEN, representative_named
-from halfmask.anonymize.training._retraining import Classes, Retrained, retrain
+from halfmask.anonymize.training._retraining import Retrained, retrain
 from halfmask.anonymize.training._stepwise import answers_in_steps
 
 if TYPE_CHECKING:
@@ -247,25 +248,17 @@ class AnonymizedEstimator(
         beside = judged(table, labels, self.label, self.guarantees)
         by_others = in_steps and not self.max_suppression_fraction  # none is left out for those
         others = self.encoder_.reaching(X) if by_others else []
-        anonymizing = Anonymizing.of(self, beside, names, encoded, others=others, in_steps=in_steps)
+        made = Anonymizing.of(self, beside, names, encoded, others=others, in_steps=in_steps)
+        whole = Whole.of(ready, made, labels, estimator=self.estimator, seed=self.seed)
         tried = [
-            Classes.of(
-                anonymizing.fitted(led),
-                estimator=self.estimator,
-                encoding=self.encoder_,
-                encoded=encoded,
-                labels=labels,
-                guidance=led_by,
-                led=led,
-                seed=self.seed,
-            )
+            Classes.of(whole, led)
             for led in partitions(
                 self.method,
                 led_by,
                 several=several,
                 labels=of_labels(self.estimator, labels) if in_steps else None,
-                others=len(anonymizing.parted) > len(names),
-                encoding=anonymizing.seen is not None,
+                others=len(made.parted) > len(names),
+                encoding=made.seen is not None,
             )
         ]
         best = (

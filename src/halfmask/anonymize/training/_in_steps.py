@@ -2,137 +2,60 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
-from hashlib import blake2b
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import is_classifier
 
-from halfmask.anonymize.training._at_cuts import at_cuts
-from halfmask.anonymize.training._coarser import coarse_boxes, coarser, scattered
 from halfmask.anonymize.training._exchanged import exchanged
+from halfmask.anonymize.training._lessons import distinct, lessons_of
 from halfmask.anonymize.training._parts import (
     Pairs,
     guides_of_parts,
     known_as_they_are,
-    known_of_parts,
     parts_of,
-    with_fewer,
 )
-from halfmask.anonymize.training._points import medians, where_cut
-from halfmask.anonymize.training._representatives import REPRESENTATIVES
 from halfmask.anonymize.training._retraining import Retrained
-from halfmask.anonymize.training._several import POINTS, several_points
-from halfmask.anonymize.training._spread import spread
 from halfmask.anonymize.training._stepwise import all_or_nothing
+from halfmask.anonymize.training._strangers import teaches_strangers_more
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from halfmask.anonymize.training._retraining import Classes
+    from halfmask.anonymize.training._classes import Classes
+    from halfmask.anonymize.training._lessons import Lesson
 
 __all__ = ["retrain_in_steps"]
 
-#: What consists of values that occur, and means, which rows as they were seldom equal.
-TRIED = ("median", "spread", "box", "typical", "centroid")
-#: What a group of classes must take away of the guide's spread, to be told from others.
-PRICES = (0.03, 0.01, 0.003, 0.001)
-#: The price of groups whose other columns are scattered; how many classes share a lot, and how
-#: many lots there are at most.
-SCATTERED_PRICE = 0.01
-SHARING = 3
-LOTS = 40
 #: Of so many rows and more all lessons are first given to a model of one part of them, which is
 #: asked about some of the other parts, and the best few to models of halves.
 MANY = 8_000
 PARTS = 5
 ASKED = 3
 BEST = 5
+#: Where they are two kinds: how many more of several points.
+BEST_OF_SEVERAL = 2
 #: Of how many of the best the labels are exchanged, too.
 EXCHANGED = 2
 #: What tells rows costs this share where nobody votes, as in a lone tree, which loses more by what
 #: hides; and of numbers, of which no attack here measures what is told.
 UNVOTED = 0.3
-#: What models of a part of the rows tell up to here costs nothing. It is a choice: among a thousand
-#: people so little isn't told from chance, among ten thousand it is.
-FREE = 0.03
 #: Where models of half the rows tell less of theirs, whether as they are or of what teaches most,
 #: nothing is done to hide them.
 QUIET = 0.1
-#: What costs nothing there. It is a choice: an attack on such a model of halves is right in three
-#: more of a hundred.
-FREE_OF_QUIET = 0.06
-#: A model of all rows should know them better than models of halves know others, by this share of
-#: what those know theirs better: in single trials forests kept nearly all of that, boosting three
-#: fifths to three quarters. One that scores so much less, and more than a standard error less, is
-#: unlucky.
-KEPT = 0.6
+#: A model of all rows that scores so much less on them than it is likely to, and more than a
+#: standard error less, is unlucky.
 UNLUCKY = 0.005
 #: Instead of an unlucky one so many of the next are tried, of those that are worth at most so much
 #: less, and tell at most so much more than the unlucky one, free or not.
 INSTEAD = 3
 WORTH_LESS = 0.01
 LOUDER = 0.01
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lesson:
-    """What a model could learn of a partition: points, and labels beside them.
-
-    Parameters
-    ----------
-    name
-        How it is called.
-    classes
-        The partition.
-    points
-        The points, (classes, columns), or several of each class, (points, classes, columns).
-    labels
-        The labels, (rows,).
-    of_halves
-        The labels that models of halves learn when it is judged, (rows,): what is done to a half's
-        labels must know nothing of the other's.
-    score, by_heart, gap
-        What models know: see :class:`Known`.
-    free
-        How much of what they tell costs nothing.
-    """
-
-    name: str
-    classes: Classes
-    points: NDArray[np.float64] = field(repr=False)
-    labels: NDArray[Any] = field(repr=False)
-    of_halves: NDArray[Any] = field(repr=False)
-    score: float = -np.inf
-    by_heart: float = 1.0
-    gap: float = 0.0
-    free: float = FREE
-
-    @property
-    def expected(self) -> float:
-        """What a model of all rows is likely to score on them, at least.
-
-        Models of halves learn other labels where some are exchanged: then what they know of their
-        own says nothing of it.
-        """
-        return self.score + (KEPT * self.gap if self.labels is self.of_halves else 0.0)
-
-    def worth(self, by_heart: float) -> float:
-        """Return the score less what telling rows costs, beyond what is free."""
-        return self.score - by_heart * max(self.by_heart - self.free, 0.0)
-
-    def judged(self, pairs: Pairs, *, lighter: bool = False) -> Lesson:
-        """Return it with what models know that learn one part of the rows of each pair."""
-        judge, classes = self.classes.judge, self.classes.rows.classes
-        if lighter:
-            judge = replace(judge, estimator=with_fewer(judge.estimator))
-        known = known_of_parts(judge, self.points, classes, self.of_halves, pairs=pairs)
-        return replace(self, score=known.score, by_heart=known.by_heart, gap=known.gap)
 
 
 def retrain_in_steps(
@@ -177,9 +100,11 @@ def retrain_in_steps(
 
     def found(*, hide: bool) -> list[Lesson]:
         several = (
-            _lessons(classes, seed, scatter=hide and not alone, quiet=not hide) for classes in tried
+            lessons_of(classes, seed, scatter=hide and not alone, quiet=not hide)
+            for classes in tried
         )
-        return _judged(_likeliest(_distinct(chain.from_iterable(several)), cost))
+        found = _judged(_likeliest(distinct(chain.from_iterable(several)), cost))
+        return _without_pretence(found, cost, seed=seed) if judge.depends.all() else found
 
     hide = by_heart > 0 and _tells(tried[0])
     judged = found(hide=hide)
@@ -243,64 +168,6 @@ def _told(lesson: Lesson, won: Lesson) -> str:
     return f"{lesson.name}, {lesson.classes.name}" if beside else lesson.name
 
 
-def _distinct(lessons: Iterable[Lesson]) -> list[Lesson]:
-    """Return each lesson once: other classes with the same points are another one."""
-    found: dict[bytes, Lesson] = {}
-    for lesson in lessons:
-        cells = lesson.classes.rows.classes
-        seen = cells.tobytes() + lesson.points.tobytes() + lesson.labels.tobytes()
-        found.setdefault(blake2b(seen).digest(), lesson)
-    return list(found.values())
-
-
-def _lessons(classes: Classes, seed: int, *, scatter: bool, quiet: bool) -> Iterator[Lesson]:
-    """Yield what is tried of a partition."""
-    rows, labels = classes.rows, classes.judge.labels
-
-    def lesson(name: str, points: NDArray[np.float64]) -> Lesson:
-        return Lesson(
-            name=name,
-            classes=classes,
-            points=points,
-            labels=labels,
-            of_halves=labels,
-            free=FREE_OF_QUIET if quiet else FREE,
-        )
-
-    several = several_points(classes, seed=seed) if quiet else None
-    if several is not None:
-        yield lesson(f"spread over {POINTS} points", several)
-    if classes.led.by_encoding:
-        for name, points in _of_its_columns(classes):
-            yield lesson(name, points)
-        return
-    for name in TRIED:
-        yield lesson(name, REPRESENTATIVES[name](rows))
-    if classes.led.by_others:
-        return  # what other columns part isn't taken together: they reach the model anyway
-    partition = classes.anonymizer.plan_.partition
-    for price in PRICES:
-        groups = coarser(partition, rows.classes, classes.guide, price=price)
-        if groups is None:
-            return
-        yield lesson(f"box of {len(groups.cut)} groups", coarse_boxes(rows, groups))
-        if scatter and price == SCATTERED_PRICE and rows.others.size:
-            lots = min(LOTS, max(rows.n_classes // SHARING, 1))
-            points = scattered(rows, groups, lots=lots, seed=seed)
-            yield lesson(f"scattered in {lots} lots", points)
-
-
-def _of_its_columns(classes: Classes) -> Iterator[tuple[str, NDArray[np.float64]]]:
-    """Yield points of classes that are cut by the columns that the model sees."""
-    rows, plan = classes.rows, classes.anonymizer.plan_
-    values = [coding.values.to_numpy() for coding in plan.codings]
-    standing, middle = at_cuts(plan.partition, values, rows.encoded), medians(rows)
-    boxes = where_cut(rows, middle, plan.partition.features_cut())
-    for name, elsewhere in (("", boxes), (", else medians", middle)):
-        yield f"at the cuts{name}", np.where(np.isnan(standing), elsewhere, standing)
-    yield "spread", spread(rows)
-
-
 def _likeliest(lessons: list[Lesson], by_heart: float) -> list[Lesson]:
     """Return the few that a model of a part of the rows learns most from; all of few rows."""
     judge = lessons[0].classes.judge
@@ -311,8 +178,22 @@ def _likeliest(lessons: list[Lesson], by_heart: float) -> list[Lesson]:
         learned, *others = parts_of(each.classes.judge, PARTS)
         asked = np.concatenate(others[:ASKED])
         found.append(each.judged([(learned, asked)], lighter=True))
-    best = _in_order(found, by_heart)[:BEST]
-    return best if np.isfinite(best[0].score) else lessons
+    best = _in_order(found, by_heart)
+    if not np.isfinite(best[0].score):
+        return lessons
+    if not judge.depends.all():
+        return best[:BEST]
+    several = [each for each in best if each.is_of_several]
+    return [each for each in best if not each.is_of_several][:BEST] + several[:BEST_OF_SEVERAL]
+
+
+def _without_pretence(judged: list[Lesson], by_heart: float, *, seed: int) -> list[Lesson]:
+    """Return lessons without those of several points, unless the best of them is no pretence."""
+    ordered = _in_order(judged, by_heart)
+    of_one = [each for each in ordered if not each.is_of_several]
+    if not (ordered[0].is_of_several and of_one):
+        return of_one or judged
+    return judged if teaches_strangers_more(ordered[0], of_one[0], seed=seed) else of_one
 
 
 def _judged(lessons: list[Lesson]) -> list[Lesson]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from halfmask.anonymize._guided import Guided
@@ -47,6 +47,10 @@ class Led:
 
     def __repr__(self) -> str:
         return f"Led({self.name!r})"
+
+    def of(self, places: NDArray[np.int64]) -> Led:
+        """Return it as the leader of some of the rows."""
+        return replace(self, guide=self.guide[places])
 
 
 def partitions(

@@ -5,28 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from sklearn.base import is_classifier
-
-from halfmask.anonymize.training._guides import comparable
 from halfmask.anonymize.training._linear_view import LinearView
-from halfmask.anonymize.training._points import ClassRows
-from halfmask.anonymize.training._recount import has_majority_label
-from halfmask.anonymize.training._refining import Answers, refined
+from halfmask.anonymize.training._refining import refined
 from halfmask.anonymize.training._representatives import CHOSEN, REPRESENTATIVES
-from halfmask.anonymize.training._trials import Judge, Trial, best_of
+from halfmask.anonymize.training._trials import Trial, best_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
-    from halfmask.anonymize import Anonymizer
-    from halfmask.anonymize.training._encoding import Encoding
-    from halfmask.anonymize.training._guidance import Guidance
-    from halfmask.anonymize.training._partitions import Led
+    from halfmask.anonymize.training._classes import Classes
 
-__all__ = ["Classes", "Retrained", "retrain"]
+
+__all__ = ["Retrained", "retrain"]
 
 #: What is tried of the first partition; of the others, where the moving starts, and what did best.
 TRIED = ("unconfounded", "centroid", "box", "typical")
@@ -34,102 +27,6 @@ TRIED = ("unconfounded", "centroid", "box", "typical")
 MOVED = ("unconfounded", "centroid")
 #: Points that score so much less than the best so far aren't refined.
 HOPELESS = 0.02
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Classes:
-    """A partition of the rows, as the model would see them.
-
-    Parameters
-    ----------
-    name
-        What the partition is called.
-    anonymizer
-        Its fitted anonymizer.
-    rows
-        The rows that aren't suppressed and their classes.
-    judge
-        Judges points of them.
-    led
-        What led the classes.
-    kept
-        Which rows of all aren't suppressed.
-    """
-
-    name: str
-    anonymizer: Anonymizer
-    rows: ClassRows
-    judge: Judge
-    led: Led
-    kept: NDArray[np.bool_] = field(repr=False)
-
-    @classmethod
-    def of(  # what a partition is made of
-        cls,
-        anonymizer: Anonymizer,
-        *,
-        led: Led,
-        estimator: Any,  # noqa: ANN401 # scikit-learn ships no types
-        encoding: Encoding,
-        encoded: NDArray[np.float64],
-        labels: NDArray[Any],
-        guidance: Guidance,
-        seed: int,
-    ) -> Classes:
-        """Take the rows that a fitted anonymizer keeps."""
-        cells = anonymizer.cells_.astype(np.int64)
-        kept = cells >= 0
-        encoded, labels, cells = encoded[kept], labels[kept], cells[kept]
-        depends, shares = encoding.depends_, bool(is_classifier(estimator))
-        parts, cut = tuple(encoding.parts_), anonymizer.plan_.partition.features_cut()
-        if led.by_encoding:
-            parts = tuple(np.arange(cut.shape[1])[:, None])
-        else:
-            parted = list(anonymizer.plan_.quasi_identifiers)
-            cut = cut[:, [parted.index(name) for name in encoding.quasi_identifiers]]
-        rows = ClassRows(
-            encoded=encoded[:, depends],
-            others=encoded[:, ~depends],
-            classes=cells,
-            guide=guidance.said[kept],
-            majority=has_majority_label(labels if shares else None, cells),
-            shares=shares,
-            parts=parts,
-            cut=cut,
-        )
-        judge = Judge(
-            estimator=estimator,
-            encoded=encoded,
-            labels=labels,
-            depends=depends,
-            guarantees=anonymizer.guarantees,
-            seed=seed,
-            as_they_are=guidance.as_they_are,
-        )
-        return cls(name=led.name, anonymizer=anonymizer, rows=rows, judge=judge, led=led, kept=kept)
-
-    @property
-    def guide(self) -> NDArray[np.float64]:
-        """What led the classes, (rows, outputs)."""
-        return self.led.guide[self.kept]
-
-    def trial(self, name: str, points: NDArray[np.float64], model: Any = None) -> Trial:  # noqa: ANN401
-        """Judge points."""
-        return self.judge.trial(name, points, self.rows.classes, model)
-
-    def represented(self, name: str) -> Trial:
-        """Judge a representative."""
-        return self.trial(name, REPRESENTATIVES[name](self.rows))
-
-    def trained(self, points: NDArray[np.float64]) -> Answers:
-        """Return a model of points and its answers."""
-        return self.answers(self.judge.trained(points, self.rows.classes))
-
-    def answers(self, model: Any) -> Answers:  # noqa: ANN401 # the same
-        """Return a model, its score on rows as they were, and what it says of them."""
-        losses = self.judge.losses(model, np.arange(len(self.rows.classes)))
-        said = comparable(model, self.judge.encoded)
-        return model, self.judge.score(float(losses.mean())), said
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from halfmask.anonymize.training._retraining import Classes
+    from halfmask.anonymize.training._classes import Classes
 
 __all__ = ["POINTS", "several_points"]
 
@@ -34,17 +34,17 @@ def several_points(classes: Classes, *, seed: int) -> NDArray[np.float64] | None
 
     Returns
     -------
-    The points; ``None`` where all columns are recoded, for larger tables, for estimators that part
-    their rows, and where no class has two points that differ.
+    The points; ``None`` for larger tables, for estimators that part their rows, and where no class
+    has two points that differ.
 
     Notes
     -----
     A model that learns each row several times has, in leaves of so many rows, fewer people. Judged
     by rows that it didn't learn that is seen; where all columns are recoded models are judged by
-    those that they learned, and would look the better for it.
+    those that they learned, and :func:`teaches_strangers_more` has to say that it is no pretence.
     """
     judge = classes.judge
-    if judge.depends.all() or judge.encoded.size * POINTS > MOST_NUMBERS:
+    if judge.encoded.size * POINTS > MOST_NUMBERS:
         return None
     if parts_its_rows(judge.estimator, POINTS * len(judge.labels)):
         return None

@@ -16,6 +16,7 @@ from halfmask._errors import ColumnNotFoundError
 from halfmask.anonymize import Mondrian
 from halfmask.anonymize.training import AnonymizedEstimator, _in_steps
 from halfmask.anonymize.training._encoding import Encoding
+from halfmask.anonymize.training._lessons import lessons_of
 
 K = 60
 
@@ -46,7 +47,7 @@ def cut_by_its_columns(only, estimator=None, **settings):
 @pytest.mark.parametrize("lesson", ["at the cuts", "at the cuts, else medians", "spread"])
 def test_columns_that_the_model_sees_are_cut_and_k_holds_in_them(monkeypatch, only, lesson):
     rows, y = tastes()
-    every = _in_steps.lessons_of
+    every = lessons_of
     monkeypatch.setattr(
         _in_steps, "lessons_of", lambda *a, **b: (e for e in every(*a, **b) if e.name == lesson)
     )

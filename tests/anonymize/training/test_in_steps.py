@@ -24,7 +24,7 @@ from halfmask.anonymize.training import AnonymizedEstimator, _in_steps, _lessons
 from halfmask.anonymize.training._encoding import as_table
 from halfmask.anonymize.training._exchanged import exchanged
 from halfmask.anonymize.training._in_steps import _in_order, _pairs, _tells, _trained
-from halfmask.anonymize.training._lessons import Lesson
+from halfmask.anonymize.training._lessons import Lesson, lessons_of
 from halfmask.anonymize.training._parts import guides_of_parts, known_of_parts, parts_of
 
 K = 60
@@ -201,7 +201,7 @@ def test_who_refuses_to_learn_halves_may_tell_and_who_sees_points_only_tells_not
 
 def test_a_model_that_tells_only_once_its_rows_are_recoded_is_hidden(monkeypatch, judged):
     asked: set[bool] = set()
-    every = _in_steps.lessons_of
+    every = lessons_of
 
     def remembered(classes, seed, *, scatter, quiet):
         asked.add(scatter)

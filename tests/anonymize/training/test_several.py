@@ -21,6 +21,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import halfmask as hm
 from halfmask.anonymize.training import AnonymizedEstimator, _estimator, _in_steps, _several
+from halfmask.anonymize.training._lessons import lessons_of
 from halfmask.anonymize.training._several import parts_its_rows, several_points
 from halfmask.anonymize.training._spread import spread_over
 
@@ -56,7 +57,7 @@ def tried(model):
 def every_lesson(monkeypatch):
     """Return all lessons of all fits."""
     seen: list[Lesson] = []
-    every = _in_steps.lessons_of
+    every = lessons_of
 
     def remembered(*given, **named):
         for each in every(*given, **named):
@@ -69,7 +70,7 @@ def every_lesson(monkeypatch):
 
 @pytest.fixture
 def only_several(monkeypatch):
-    every = _in_steps.lessons_of
+    every = lessons_of
 
     def those(*given, **named):
         return (each for each in every(*given, **named) if each.points.ndim > 2)

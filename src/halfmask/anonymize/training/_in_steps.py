@@ -91,7 +91,8 @@ def retrain_in_steps(
     tenth both of rows as they are and of what teaches most, as boosting mostly does, nothing is
     scattered or exchanged, twice as much costs nothing, and classes of several points are tried:
     models that know rows by other columns would know them better for having learned them several
-    times.
+    times. Where all columns are recoded models are judged by the rows that they learned, and
+    several points have to teach more of strangers, too.
     """
     judge = tried[0].judge
     alone = all_or_nothing(judge.estimator, judge.encoded, judge.labels, seed=seed)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from halfmask._errors import HalfmaskError
+from halfmask.anonymize.training._fitting import fitted
 from halfmask.anonymize.training._lessons import lessons_of
 from halfmask.anonymize.training._parts import parts_of
+from halfmask.anonymize.training._points import repeated
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,31 +47,29 @@ def teaches_strangers_more(several: Lesson, one: Lesson, *, seed: int) -> bool:
     """
     if not np.array_equal(several.classes.kept, one.classes.kept):
         return False
-    halves = parts_of(one.classes.judge, 2)
+    judge = one.classes.judge
+    halves = parts_of(judge, 2)
     saved = []
     for own, others in (halves, halves[::-1]):
         try:
-            lost, kept = (_lost(each, own, others, seed) for each in (several, one))
+            models = [_of_a_half(each, own, seed) for each in (several, one)]
         except HalfmaskError:
             return False
-        if lost is None or kept is None:
+        if None in models:
             return False
+        lost, kept = (judge.losses(model, others) for model in models)
         saved.append(kept - lost)
     by_row = np.concatenate(saved)
     return bool(by_row.mean() > by_row.std() / np.sqrt(len(by_row)))
 
 
-def _lost(
-    lesson: Lesson, own: NDArray[np.int64], others: NDArray[np.int64], seed: int
-) -> NDArray[np.float64] | None:
-    """Return what a model loses on the others that learns the same lesson of its own half.
-
-    ``None`` where classes of that half have no such lesson.
-    """
+def _of_a_half(lesson: Lesson, own: NDArray[np.int64], seed: int) -> Any:  # noqa: ANN401 # scikit-learn ships no types
+    """Return a model that learns the same lesson of one half; ``None`` where it has no such."""
     classes = lesson.classes.of_part(own)
-    there = lessons_of(classes, seed, scatter=False, quiet=True)
+    there = lessons_of(classes, seed, scatter=False, quiet=lesson.is_of_several)
     same = next((each for each in there if each.recipe == lesson.recipe), None)
     if same is None:
         return None
-    model = classes.judge.trained(same.points, classes.rows.classes)
-    return lesson.classes.judge.losses(model, others)
+    judge, cells = classes.judge, classes.rows.classes
+    written = judge.part(same.points, cells, np.arange(len(cells)))  # nothing of it may leave
+    return fitted(judge.estimator, written, repeated(judge.labels, same.points))

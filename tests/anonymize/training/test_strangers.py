@@ -1,0 +1,228 @@
+"""Strangers: halves whose classes know nothing of the other half, and what pretence is told by."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+import halfmask as hm
+from halfmask.anonymize import Anonymizer
+from halfmask.anonymize.training import AnonymizedEstimator, _in_steps
+from halfmask.anonymize.training._parts import parts_of
+from halfmask.anonymize.training._strangers import teaches_strangers_more
+
+if TYPE_CHECKING:
+    from halfmask.anonymize.training._lessons import Lesson
+
+SEVERAL = "spread over 4 points"
+
+
+def people(n, steepness, seed=0):
+    """Two numbers of four say the label, by chance or nearly for sure."""
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(n, 4))
+    chance = 1 / (1 + np.exp(-steepness * (rows[:, 0] + rows[:, 1] / 2)))
+    return rows, (rng.random(n) < chance).astype(int)
+
+
+NOISY, CLEAR = 1.0, 12.0
+
+
+@pytest.fixture
+def lessons(monkeypatch):
+    """Fit, and return its lessons, the best first, before any is called pretence."""
+
+    def of(estimator, rows, y, k=20, **settings) -> list[Lesson]:
+        found: list[Lesson] = []
+        every = _in_steps._without_pretence
+
+        def remembered(judged, by_heart, *, seed):
+            found[:] = _in_steps._in_order(judged, by_heart)
+            return every(judged, by_heart, seed=seed)
+
+        monkeypatch.setattr(_in_steps, "_without_pretence", remembered)
+        AnonymizedEstimator(estimator, guarantees=[hm.KAnonymity(k=k)], **settings).fit(rows, y)
+        return found
+
+    return of
+
+
+def best_of_each_kind(found):
+    several = next(each for each in found if each.is_of_several)
+    return several, next(each for each in found if not each.is_of_several)
+
+
+TREE: Any = DecisionTreeClassifier(min_samples_leaf=20, random_state=0)
+
+
+def test_pretence_is_told_from_what_teaches(lessons):
+    """Both look better by the rows that they learned; only one is, by 20,000 others."""
+    verdicts = {}
+    for steepness, k in ((NOISY, 5), (CLEAR, 20)):
+        several, one = best_of_each_kind(lessons(TREE, *people(1500, steepness), k=k))
+        assert several.score > one.score, "by the rows that they learned"
+        others, truth = people(20_000, steepness, seed=1)
+        judge = replace(several.classes.judge, encoded=others, labels=truth)
+        right = [
+            1.0 - judge.losses(model, np.arange(len(truth))).mean()
+            for model in (
+                each.classes.judge.trained(each.points, each.classes.rows.classes)
+                for each in (several, one)
+            )
+        ]
+        verdicts[steepness] = (
+            right[0] > right[1],
+            teaches_strangers_more(several, one, seed=0),
+        )
+    assert verdicts == {NOISY: (False, False), CLEAR: (True, True)}
+
+
+def standardized(rows):
+    """As the estimator's encoder does, and how far each column was spread."""
+    return (rows - rows.mean(axis=0)) / rows.std(axis=0)
+
+
+def test_what_each_model_learns_is_of_its_own_half_alone(lessons):
+    """Labels are numbers of rows, so that it can be seen whose a model learned."""
+    rows, _ = people(400, CLEAR)
+    y = np.arange(400.0)
+    several, one = best_of_each_kind(lessons(DecisionTreeRegressor(random_state=0), rows, y))
+    halves = parts_of(one.classes.judge, 2)
+    learned, asked = [], []
+
+    class Seen(DecisionTreeRegressor):  # type: ignore[misc] # scikit-learn ships no types
+        def fit(self, X, y):
+            learned.append(np.unique(y))
+            return super().fit(X, y)
+
+        def predict(self, X):
+            asked.append([int(np.flatnonzero((encoded == row).all(axis=1))[0]) for row in X])
+            return super().predict(X)
+
+    encoded = one.classes.judge.encoded
+    pair = [
+        replace(each, classes=replace(each.classes, judge=judge, whole=whole))
+        for each, judge, whole in (
+            (
+                each,
+                replace(each.classes.judge, estimator=Seen()),
+                replace(each.classes.whole, estimator=Seen()),
+            )
+            for each in (several, one)
+        )
+    ]
+    teaches_strangers_more(pair[0], pair[1], seed=0)
+    assert len(learned) == len(asked) == 4
+    for place, (whose, about) in enumerate(zip(learned, asked, strict=True)):
+        own, others = halves[:: 1 if place < 2 else -1]
+        assert np.array_equal(whose, np.sort(own))
+        assert np.array_equal(about, others)
+
+
+def test_classes_of_a_half_are_those_of_the_same_method_on_those_rows_alone(lessons):
+    rows, y = people(400, CLEAR)
+    found = lessons(TREE, rows, y)
+    half = parts_of(found[0].classes.judge, 2)[0]
+    for each in {one.classes.name: one.classes for one in found}.values():
+        made = each.of_part(half)
+        seen = each.anonymizer.feature_names_in_
+        alone = Anonymizer(guarantees=[hm.KAnonymity(k=20)], method=each.led.method).fit(
+            pl.DataFrame(
+                (each.judge.encoded if each.led.by_encoding else rows)[half], schema=[*seen]
+            ),
+            each.led.guide[half],
+        )
+        assert np.array_equal(made.rows.classes, alone.cells_)
+        assert np.array_equal(made.judge.labels, y[half])
+        assert np.array_equal(made.judge.encoded, each.judge.encoded[half])
+        assert np.array_equal(made.rows.guide, each.rows.guide[half])
+        assert made.rows.sizes.min() >= 20
+
+
+def test_halves_are_of_those_who_are_not_suppressed(lessons):
+    rows, y = people(400, CLEAR)
+    rows[:15] += 100.0  # too few to be a class, too far for any
+    found = lessons(TREE, rows, y, method=hm.anonymize.Mondrian(), max_suppression_fraction=0.2)
+    classes = found[0].classes
+    left = np.flatnonzero(classes.kept)
+    assert len(left) < 400
+    half = parts_of(classes.judge, 2)[0]
+    made = classes.of_part(half)
+    assert np.array_equal(made.whole.labels, y[left[half]])
+    assert np.array_equal(made.whole.encoded, classes.judge.encoded[half])
+
+
+def test_where_it_cannot_be_asked_it_is_not_said(lessons):
+    several, one = best_of_each_kind(lessons(TREE, *people(900, CLEAR)))
+    assert teaches_strangers_more(several, one, seed=0)
+    fewer = one.classes.kept.copy()
+    fewer[0] = False
+    assert not teaches_strangers_more(
+        several, replace(one, classes=replace(one.classes, kept=fewer)), seed=0
+    )
+    for lesson in ("no such", SEVERAL):
+        pair = [several, replace(one, recipe="no such")]
+        assert not teaches_strangers_more(*(pair if lesson == SEVERAL else pair[::-1]), seed=0)
+
+    class Choosy(DecisionTreeClassifier):  # type: ignore[misc] # scikit-learn ships no types
+        def fit(self, X, y):
+            if len(X) < 900:
+                raise ValueError("too few members")
+            return super().fit(X, y)
+
+    whole = replace(one.classes.whole, estimator=Choosy())
+    assert not teaches_strangers_more(
+        several, replace(one, classes=replace(one.classes, whole=whole)), seed=0
+    )
+
+
+def test_where_halves_cannot_keep_the_guarantees_classes_get_one_point(lessons):
+    """Of 900 rows 450 can't be two classes of 300, but one; of k = 460 none."""
+    several, one = best_of_each_kind(lessons(TREE, *people(900, CLEAR), k=440))
+    assert not teaches_strangers_more(several, one, seed=0), "one class of 450, twice"
+    found = lessons(TREE, *people(900, CLEAR), k=451)
+    if any(each.is_of_several for each in found):
+        assert not teaches_strangers_more(*best_of_each_kind(found), seed=0)
+
+
+@pytest.mark.parametrize(("says", "wins"), [(True, True), (False, False)])
+def test_what_strangers_say_decides(monkeypatch, says, wins):
+    monkeypatch.setattr(_in_steps, "teaches_strangers_more", lambda *_given, **_named: says)
+    rows, y = people(900, CLEAR)
+    model = AnonymizedEstimator(TREE, guarantees=[hm.KAnonymity(k=20)]).fit(rows, y)
+    assert (model.representative_ == SEVERAL) is wins
+    assert any(name.startswith(SEVERAL) for name in model.trials_) is wins
+
+
+def test_of_many_rows_the_best_of_each_kind_are_compared(monkeypatch, lessons):
+    monkeypatch.setattr(_in_steps, "MANY", 100)
+    found = lessons(TREE, *people(900, CLEAR))
+    kinds = [each.is_of_several for each in found]
+    assert kinds.count(True) == _in_steps.BEST_OF_SEVERAL
+    assert kinds.count(False) == _in_steps.BEST
+
+
+def test_several_points_predict_more_strangers_than_one_and_chance_makes_no_difference():
+    """Mean over seeds: with clear labels it is better, with noise hardly worse."""
+    gained = {}
+    for steepness, k in ((CLEAR, 30), (NOISY, 5)):
+        right: list[list[float]] = []
+        for seed in range(4):
+            rows, y = people(900, steepness, seed=seed)
+            others, truth = people(5000, steepness, seed=seed + 100)
+            if steepness == CLEAR:  # two columns together, which takes a tree many cuts
+                y, truth = (each[:, 0] * each[:, 1] > 0 for each in (rows, others))
+            guarantees = [hm.KAnonymity(k=k)]
+            chosen = AnonymizedEstimator(TREE, guarantees=guarantees).fit(rows, y)
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(_in_steps, "teaches_strangers_more", lambda *_a, **_b: False)
+                one = AnonymizedEstimator(TREE, guarantees=guarantees).fit(rows, y)
+            right.append([chosen.score(others, truth), one.score(others, truth)])
+        gained[steepness] = float(np.diff(np.mean(right, axis=0)[::-1])[0])
+    assert gained[CLEAR] > 0.003
+    assert gained[NOISY] > -0.01

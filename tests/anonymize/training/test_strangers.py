@@ -1,4 +1,4 @@
-"""Strangers: halves whose classes know nothing of the other half, and what pretence is told by."""
+"""Strangers: halves whose classes are their own, and what pretence is told by."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 import pytest
+from sklearn.neighbors import KNeighborsRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import halfmask as hm
 from halfmask.anonymize import Anonymizer
-from halfmask.anonymize.training import AnonymizedEstimator, _in_steps
+from halfmask.anonymize.training import AnonymizedEstimator, _in_steps, _strangers
 from halfmask.anonymize.training._parts import parts_of
-from halfmask.anonymize.training._strangers import teaches_strangers_more
+from halfmask.anonymize.training._strangers import surely_above_nothing, teaches_strangers_more
 
 if TYPE_CHECKING:
     from halfmask.anonymize.training._lessons import Lesson
@@ -80,11 +81,6 @@ def test_pretence_is_told_from_what_teaches(lessons):
             teaches_strangers_more(several, one, seed=0),
         )
     assert verdicts == {NOISY: (False, False), CLEAR: (True, True)}
-
-
-def standardized(rows):
-    """As the estimator's encoder does, and how far each column was spread."""
-    return (rows - rows.mean(axis=0)) / rows.std(axis=0)
 
 
 def test_what_each_model_learns_is_of_its_own_half_alone(lessons):
@@ -182,12 +178,109 @@ def test_where_it_cannot_be_asked_it_is_not_said(lessons):
 
 
 def test_where_halves_cannot_keep_the_guarantees_classes_get_one_point(lessons):
-    """Of 900 rows 450 can't be two classes of 300, but one; of k = 460 none."""
-    several, one = best_of_each_kind(lessons(TREE, *people(900, CLEAR), k=440))
-    assert not teaches_strangers_more(several, one, seed=0), "one class of 450, twice"
-    found = lessons(TREE, *people(900, CLEAR), k=451)
-    if any(each.is_of_several for each in found):
-        assert not teaches_strangers_more(*best_of_each_kind(found), seed=0)
+    """Of 900 rows two halves are a class of k = 450 each, and of k = 451 none."""
+    several, one = best_of_each_kind(lessons(TREE, *people(900, CLEAR), k=20))
+    assert teaches_strangers_more(several, one, seed=0)
+    for k in (450, 451):
+        pair = []
+        for each in (several, one):
+            made = replace(each.classes.whole.anonymizing, guarantees=[hm.KAnonymity(k=k)])
+            whole = replace(each.classes.whole, anonymizing=made)
+            pair.append(replace(each, classes=replace(each.classes, whole=whole)))
+        assert not teaches_strangers_more(*pair, seed=0)
+
+
+def test_a_model_that_cannot_be_asked_about_others_makes_no_difference():
+    """60 neighbours of 100 rows learn 50, but can't predict by them."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(100, 3))
+    numbers = rows[:, 0] * 3 + rows[:, 1]
+    guarantees = [hm.KAnonymity(k=5)]
+    model = AnonymizedEstimator(KNeighborsRegressor(60), guarantees=guarantees).fit(rows, numbers)
+    assert model.more_points_.shape[0] == 0
+    beside = AnonymizedEstimator(
+        KNeighborsRegressor(60), guarantees=guarantees, quasi_identifiers=[0, 1]
+    )
+    assert np.isfinite(beside.fit(rows, numbers).predict(rows)).all()
+
+
+@pytest.mark.parametrize("guide", ["fitted", "labels", "given"])
+def test_classes_of_a_half_know_no_label_of_the_other_though_the_guide_does(
+    lessons, guide, monkeypatch
+):
+    """The other half's labels are turned round: classes of the own half stay."""
+    rows, y = people(400, NOISY)
+    given = np.column_stack([1.0 - y, y]) if guide == "given" else guide
+    several, one = best_of_each_kind(lessons(TREE, rows, y, guide=given))
+    own, others = parts_of(one.classes.judge, 2)
+    made: list[Any] = []
+    every = type(one.classes).of_part
+
+    def remembered(classes, places, said=None):
+        found = every(classes, places, said)
+        made.append((places, found.rows.classes, found.rows.guide))
+        return found
+
+    monkeypatch.setattr(type(one.classes), "of_part", remembered)
+    monkeypatch.setattr(
+        _strangers, "parts_of", lambda *_: [own, others]
+    )  # alike in either's labels
+
+    def with_labels(labels):
+        pair = []
+        for each in (several, one):
+            classes = each.classes
+            said = classes.whole.guidance.said.copy()
+            said[others] = said[others][::-1]  # as it would, had it learned other labels
+            whole = classes.whole
+            if labels is not y:
+                guidance = replace(whole.guidance, said=said)
+                led = classes.led
+                if led.guide is whole.guidance.said:
+                    led = replace(led, guide=said)
+                whole = replace(whole, labels=labels, guidance=guidance)
+                classes = replace(classes, whole=whole, led=led)
+            judge = replace(classes.judge, labels=labels)
+            pair.append(replace(each, classes=replace(classes, judge=judge)))
+        teaches_strangers_more(*pair, seed=0)
+        firsts = [each for each in made if np.array_equal(each[0], own)]
+        made.clear()
+        return firsts
+
+    turned = y.copy()
+    turned[others] = 1 - turned[others]
+    before, after = with_labels(y), with_labels(turned)
+    assert len(before) == len(after) > 0
+    for (_, cells, said), (_, others_cells, others_said) in zip(before, after, strict=True):
+        assert np.array_equal(cells, others_cells)
+        assert np.array_equal(said, others_said)
+
+
+def test_a_column_that_is_the_same_for_all_tells_nobody_apart(monkeypatch):
+    asked: list[int] = []
+
+    def counted(*_given, **_named):
+        asked.append(1)
+        return False
+
+    monkeypatch.setattr(_in_steps, "teaches_strangers_more", counted)
+    rows, y = people(900, CLEAR)
+    same = np.column_stack([rows, np.ones(len(rows))])
+    for by_heart in (0.0, 0.5):
+        asked.clear()
+        model = AnonymizedEstimator(TREE, guarantees=[hm.KAnonymity(k=20)], by_heart=by_heart)
+        model.fit(same, y)
+        assert asked
+        assert model.more_points_.shape[0] == 0
+
+
+def test_more_than_a_standard_error_is_sure_and_less_is_not():
+    saved = np.array([1.0, -1.0] * 50)
+    error = saved.std() / 10
+    assert surely_above_nothing(saved + 1.01 * error)
+    assert not surely_above_nothing(saved + 0.99 * error)
+    assert not surely_above_nothing(saved - 1.01 * error)
+    assert not surely_above_nothing(np.full(100, np.nan))
 
 
 @pytest.mark.parametrize(("says", "wins"), [(True, True), (False, False)])

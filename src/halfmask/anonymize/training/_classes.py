@@ -161,10 +161,25 @@ class Classes:
             whole=whole,
         )
 
-    def of_part(self, places: NDArray[np.int64]) -> Classes:
-        """Return a partition of some of its rows, made in the same way."""
+    def of_part(
+        self, places: NDArray[np.int64], said: NDArray[np.float64] | None = None
+    ) -> Classes:
+        """Return a partition of some of its rows, made in the same way.
+
+        Parameters
+        ----------
+        places
+            Where they are among those that aren't suppressed.
+        said
+            What a guide says of them instead, (places, outputs).
+        """
         of_all = np.flatnonzero(self.kept)[places]
-        return Classes.of(self.whole.of_part(of_all), self.led.of(of_all))
+        whole, led = self.whole.of_part(of_all), self.led.of(of_all)
+        if said is not None:
+            if self.led.guide is self.whole.guidance.said:
+                led = replace(led, guide=said)
+            whole = replace(whole, guidance=replace(whole.guidance, said=said))
+        return Classes.of(whole, led)
 
     @property
     def guide(self) -> NDArray[np.float64]:

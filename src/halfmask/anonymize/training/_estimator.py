@@ -91,9 +91,8 @@ class AnonymizedEstimator(
         columns that aren't recoded reach the model they are cut too, and unless ``by_heart`` is 0,
         or models tell little of their rows, values are scattered among classes, or labels exchanged
         between rows of a class, each class's counts kept; else classes may get several points, and
-        each row is learned once with each: where no other columns do, if a model of half the rows
-        predicts the other half better, of which its classes know nothing. Nearest neighbours count
-        as models of splits.
+        each row is learned once with each: where no other columns do, if models of classes of half
+        the rows then predict the other half better. Nearest neighbours count as models of splits.
     by_heart
         With models of splits and ``"chosen"``: what is taken off a score, 0 to 1, for each point by
         which an attack tells learned rows from others: true positives less false ones, at the best

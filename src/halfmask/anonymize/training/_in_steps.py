@@ -105,7 +105,7 @@ def retrain_in_steps(
             for classes in tried
         )
         found = _judged(_likeliest(distinct(chain.from_iterable(several)), cost))
-        return _without_pretence(found, cost, seed=seed) if judge.depends.all() else found
+        return _without_pretence(found, cost, seed=seed) if judge.sees_classes_only else found
 
     hide = by_heart > 0 and _tells(tried[0])
     judged = found(hide=hide)
@@ -182,7 +182,7 @@ def _likeliest(lessons: list[Lesson], by_heart: float) -> list[Lesson]:
     best = _in_order(found, by_heart)
     if not np.isfinite(best[0].score):
         return lessons
-    if not judge.depends.all():
+    if not judge.sees_classes_only:
         return best[:BEST]
     several = [each for each in best if each.is_of_several]
     return [each for each in best if not each.is_of_several][:BEST] + several[:BEST_OF_SEVERAL]
@@ -194,7 +194,8 @@ def _without_pretence(judged: list[Lesson], by_heart: float, *, seed: int) -> li
     of_one = [each for each in ordered if not each.is_of_several]
     if not (ordered[0].is_of_several and of_one):
         return of_one or judged
-    return judged if teaches_strangers_more(ordered[0], of_one[0], seed=seed) else of_one
+    more = teaches_strangers_more(ordered[0], of_one[0], seed=seed)
+    return [ordered[0], *of_one] if more else of_one
 
 
 def _judged(lessons: list[Lesson]) -> list[Lesson]:
@@ -212,7 +213,7 @@ def _pairs(classes: Classes) -> Pairs:
 
 def _halves(classes: Classes) -> list[NDArray[np.int64]] | None:
     """Return halves of the rows where a model can tell rows of a class apart."""
-    return None if classes.judge.depends.all() else parts_of(classes.judge, 2)
+    return None if classes.judge.sees_classes_only else parts_of(classes.judge, 2)
 
 
 def _tells(classes: Classes) -> bool:

@@ -143,16 +143,17 @@ def known_of_parts(
     losses, known, learned, others = [], [], [], []
     for own, other in pairs:
         written = judge.part(points, classes, own)
+        hidden = judge.sees_classes_only or np.array_equal(own, other)  # then none can be told
         try:
             model = clone(judge.estimator).fit(written, repeated(labels[own], points))
+            wrong, unsure = _asked(judge, model, other)
+            own_wrong, own_unsure = (wrong, unsure) if hidden else _asked(judge, model, own)
         except MemoryError:
             raise
         except Exception:  # noqa: BLE001 # a model of others, which may want more rows of a label
             return UNKNOWN
-        wrong, unsure = _asked(judge, model, other)
         losses.append(wrong)
-        if not (np.array_equal(own, other) or judge.depends.all()):  # else none can be told
-            own_wrong, own_unsure = _asked(judge, model, own)
+        if not hidden:
             known.append(own_wrong)
             learned.append(own_unsure)
             others.append(unsure)

@@ -144,7 +144,7 @@ class Judge:
         Nothing is counted in them.
         """
         each = each_point(points)
-        written = each[:, classes[places]].reshape(-1, each.shape[2])
+        written = np.concatenate(each[:, classes[places]])
         if self.depends.all():
             return written
         rows = repeated(self.encoded[places], points)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
-from halfmask.anonymize.training import _estimator
+from halfmask.anonymize.training import AnonymizedEstimator, _estimator
+from halfmask.anonymize.training._in_steps import retrain_in_steps
 from halfmask.anonymize.training._partitions import Led, partitions
 from halfmask.anonymize.training._points import ClassRows
+from halfmask.guarantees import KAnonymity
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from halfmask.anonymize.training._classes import Classes
 
 
 @pytest.fixture(scope="session")
@@ -37,6 +41,27 @@ def rows_of() -> Callable[..., ClassRows]:
         )
 
     return rows_of
+
+
+@pytest.fixture
+def tried(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Classes]]:
+    """Fit, and return the partitions that were tried, for a model that answers in steps."""
+
+    def tried(estimator: object, rows: Any, y: Any, *, k: int, **settings: Any) -> Any:
+        found: list[Classes] = []
+        every = retrain_in_steps
+
+        def remembered(classes: list[Classes], **named: Any) -> Any:
+            found[:] = classes
+            return every(classes, **named)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(_estimator, "retrain_in_steps", remembered)
+            guarantees = settings.pop("guarantees", [KAnonymity(k=k)])
+            AnonymizedEstimator(estimator, guarantees=guarantees, **settings).fit(rows, y)
+        return found
+
+    return tried
 
 
 @pytest.fixture

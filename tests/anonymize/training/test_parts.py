@@ -285,6 +285,15 @@ def test_a_part_that_lacks_a_label_or_has_one_row_of_it_has_no_guide():
     assert guides_of_parts(of, [everyone[:200], everyone[200:]]) is None
 
 
+def test_numbers_are_no_labels_and_have_a_guide():
+    """Each number stands in one row, as numbers do."""
+    of = judge(DecisionTreeRegressor(max_depth=2, random_state=0), labels=np.arange(400.0))
+    first, second = np.arange(200), np.arange(200, 400)
+    said = guides_of_parts(of, [first, second])
+    assert said is not None
+    assert said[first].max() < 200 <= said[second].min(), "each by numbers of its own part"
+
+
 def test_only_what_looks_for_the_likely_has_fewer_members():
     forest = make_pipeline(StandardScaler(), RandomForestClassifier(100))
     assert with_fewer(forest)[-1].n_estimators == 33

@@ -6,13 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
 import pytest
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import halfmask as hm
-from halfmask.anonymize import Anonymizer
 from halfmask.anonymize.training import AnonymizedEstimator, _in_steps, _strangers
 from halfmask.anonymize.training._parts import parts_of
 from halfmask.anonymize.training._strangers import surely_above_nothing, teaches_strangers_more
@@ -118,39 +116,6 @@ def test_what_each_model_learns_is_of_its_own_half_alone(lessons):
         own, others = halves[:: 1 if place < 2 else -1]
         assert np.array_equal(whose, np.sort(own))
         assert np.array_equal(about, others)
-
-
-def test_classes_of_a_half_are_those_of_the_same_method_on_those_rows_alone(lessons):
-    rows, y = people(400, CLEAR)
-    found = lessons(TREE, rows, y)
-    half = parts_of(found[0].classes.judge, 2)[0]
-    for each in {one.classes.name: one.classes for one in found}.values():
-        made = each.of_part(half)
-        seen = each.anonymizer.feature_names_in_
-        alone = Anonymizer(guarantees=[hm.KAnonymity(k=20)], method=each.led.method).fit(
-            pl.DataFrame(
-                (each.judge.encoded if each.led.by_encoding else rows)[half], schema=[*seen]
-            ),
-            each.led.guide[half],
-        )
-        assert np.array_equal(made.rows.classes, alone.cells_)
-        assert np.array_equal(made.judge.labels, y[half])
-        assert np.array_equal(made.judge.encoded, each.judge.encoded[half])
-        assert np.array_equal(made.rows.guide, each.rows.guide[half])
-        assert made.rows.sizes.min() >= 20
-
-
-def test_halves_are_of_those_who_are_not_suppressed(lessons):
-    rows, y = people(400, CLEAR)
-    rows[:15] += 100.0  # too few to be a class, too far for any
-    found = lessons(TREE, rows, y, method=hm.anonymize.Mondrian(), max_suppression_fraction=0.2)
-    classes = found[0].classes
-    left = np.flatnonzero(classes.kept)
-    assert len(left) < 400
-    half = parts_of(classes.judge, 2)[0]
-    made = classes.of_part(half)
-    assert np.array_equal(made.whole.labels, y[left[half]])
-    assert np.array_equal(made.whole.encoded, classes.judge.encoded[half])
 
 
 def test_where_it_cannot_be_asked_it_is_not_said(lessons):

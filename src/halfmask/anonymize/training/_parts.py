@@ -206,14 +206,16 @@ def guides_of_parts(judge: Judge, parts: list[NDArray[np.int64]]) -> NDArray[np.
     """Return what models say of rows that they didn't see, each part by models of that part alone.
 
     What is learned of a part with such a guide knows nothing of the labels of the others. ``None``
-    where a part has a label of fewer than two rows, or lacks one, or can't be learned.
+    where a part can't be learned, and of a classifier where it has a label of fewer than two rows,
+    or lacks one.
     """
+    has_labels = is_classifier(judge.estimator)
     known = len(label_counts(judge.labels))
     found: NDArray[np.float64] | None = None
     for places in parts:
         rows, labels = judge.encoded[places], judge.labels[places]
         counts = label_counts(labels)
-        if counts.min() < 2 or len(counts) < known:
+        if has_labels and (counts.min() < 2 or len(counts) < known):
             return None
         try:
             said = cross_fitted(judge.estimator, rows, labels, folds=FOLDS, seed=judge.seed)

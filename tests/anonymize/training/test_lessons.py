@@ -1,0 +1,140 @@
+"""Lessons: what is tried of a partition, by which names, and what a lesson is worth."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, cast
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+from halfmask.anonymize.training import _lessons
+from halfmask.anonymize.training._lessons import Lesson, distinct, lessons_of
+from halfmask.anonymize.training._parts import known_of_parts, parts_of
+
+K = 20
+SEVERAL = "spread over 4 points"
+TREE: Any = DecisionTreeClassifier(max_depth=3, random_state=0)
+
+
+@pytest.fixture
+def partitions(tried):
+    """Some of all columns, some of three of four."""
+    rng = np.random.default_rng(0)
+    rows = pl.DataFrame(rng.normal(size=(600, 4)), schema=["a", "b", "c", "other"])
+    y = (rows["a"] + rows["other"] > 0).to_numpy().astype(int)
+
+    def of(*names):
+        return tried(TREE, rows, y, k=K, quasi_identifiers=[*names])
+
+    return of
+
+
+def names_of(classes, **named):
+    how = {"scatter": False, "quiet": False} | named
+    return [each.name for each in lessons_of(classes, 0, **how)]
+
+
+def test_what_is_tried_is_what_suits_the_partition(partitions):
+    found = partitions("a", "b", "c")
+    by_table = next(each for each in found if not (each.led.by_encoding or each.led.by_others))
+    by_others = next(each for each in found if each.led.by_others)
+    by_encoding = next(each for each in found if each.led.by_encoding)
+    assert names_of(by_others) == [*_lessons.TRIED]
+    assert names_of(by_encoding) == ["at the cuts", "at the cuts, else medians", "spread"]
+    several, *rest = names_of(by_table)
+    assert [several, *rest[:4]] == [*_lessons.TRIED]
+    assert rest[4:]
+    assert all(name.startswith("box of ") for name in rest[4:])
+
+
+def test_several_points_are_tried_where_nothing_hides_rows_and_scattered_ones_where_it_does(
+    partitions,
+):
+    classes = partitions("a", "b", "c")[0]
+    assert SEVERAL in names_of(classes, quiet=True)
+    assert SEVERAL not in names_of(classes, quiet=False)
+    scattered = [name for name in names_of(classes, scatter=True) if "scattered" in name]
+    assert len(scattered) == 1
+    assert not any("scattered" in name for name in names_of(classes, scatter=False))
+    alone = partitions("a", "b", "c", "other")[0]
+    assert names_of(alone, scatter=True) == names_of(alone), "no other column to scatter"
+
+
+def test_lessons_know_whether_classes_have_several_points(partitions):
+    for each in lessons_of(partitions("a", "b", "c")[0], 0, scatter=True, quiet=True):
+        assert each.is_of_several == (each.name == SEVERAL)
+        assert each.points.shape[-2:] == (each.classes.rows.n_classes, 3)
+
+
+def test_a_recipe_finds_the_same_lesson_in_classes_of_a_half(partitions):
+    """Names have counts, which differ there."""
+    classes = partitions("a", "b", "c")[0]
+    half = classes.of_part(parts_of(classes.judge, 2)[0])
+    whole = [*lessons_of(classes, 0, scatter=True, quiet=True)]
+    of_half = [*lessons_of(half, 0, scatter=True, quiet=True)]
+    assert len({each.recipe for each in whole}) == len(whole), "each has one of its own"
+    shared = {each.recipe for each in whole} & {each.recipe for each in of_half}
+    assert shared > {SEVERAL, *_lessons.TRIED}
+    assert any(recipe.startswith("box at ") for recipe in shared)
+    assert {each.name for each in whole} != {each.name for each in of_half}
+
+
+def test_each_lesson_is_there_once_and_other_classes_make_another(partitions):
+    one, other = (
+        next(lessons_of(each, 0, scatter=False, quiet=False))
+        for each in partitions("a", "b", "c")[:2]
+    )
+    assert not np.array_equal(one.classes.rows.classes, other.classes.rows.classes)
+    again = replace(one, name="again", points=one.points.copy())
+    moved = replace(one, points=one.points + 1e-9)
+    relabelled = replace(one, labels=1 - one.labels)
+    assert distinct([one, again, other, moved, relabelled, again]) == [
+        one,
+        other,
+        moved,
+        relabelled,
+    ]
+
+
+def test_a_lesson_is_judged_by_what_models_of_its_parts_know(partitions):
+    lesson = next(lessons_of(partitions("a", "b", "c")[0], 0, scatter=False, quiet=False))
+    judge, cells = lesson.classes.judge, lesson.classes.rows.classes
+    halves = parts_of(judge, 2)
+    pairs = [halves, halves[::-1]]
+    known = known_of_parts(judge, lesson.points, cells, lesson.of_halves, pairs=pairs)
+    judged = lesson.judged(pairs)
+    assert (judged.score, judged.by_heart, judged.gap) == (known.score, known.by_heart, known.gap)
+    assert not np.isfinite(lesson.score), "before nothing is known"
+
+
+@pytest.mark.parametrize(
+    ("by_heart", "told", "free", "worth"),
+    [
+        (1.0, 0.13, 0.03, 0.8),
+        (0.5, 0.13, 0.03, 0.85),
+        (1.0, 0.03, 0.03, 0.9),
+        (1.0, 0.01, 0.03, 0.9),
+        (1.0, 0.13, 0.06, 0.83),
+        (0.0, 1.0, 0.03, 0.9),
+    ],
+)
+def test_what_is_told_beyond_what_is_free_is_taken_off_a_score(by_heart, told, free, worth):
+    nothing, nobody = np.empty((0, 0)), cast("Any", None)
+    lesson = Lesson(
+        name="",
+        recipe="",
+        classes=nobody,
+        points=nothing,
+        labels=nothing,
+        of_halves=nothing,
+        score=0.9,
+        by_heart=told,
+        free=free,
+        gap=0.1,
+    )
+    assert lesson.worth(by_heart) == pytest.approx(worth)
+    assert lesson.expected == pytest.approx(0.96)
+    assert replace(lesson, of_halves=np.empty((0, 0))).expected == 0.9

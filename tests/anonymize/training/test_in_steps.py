@@ -81,82 +81,93 @@ def test_for_a_lone_tree_grown_to_the_end_nothing_is_scattered():
     assert not any("scattered" in name for name in model.trials_)
 
 
-def taught(*lessons, rows=1):
-    """Return lessons of which models of all rows know what is said, in that order."""
-    known = {name: own for name, own, _ in lessons}
+def taught(*lessons, classes_only=False):
+    """Return lessons of which models of all rows know what is said, in that order.
 
-    def losses(model, _places):
-        return np.where(np.arange(rows) < round(rows * known[model]), 0, 1)
+    And those that were trained.
+    """
+    known = {name: own for name, own, _ in lessons}
+    trained: list[str] = []
+
+    def train(points, _classes, _labels):
+        trained.append(points)
+        return points
 
     judge = SimpleNamespace(
-        trained=lambda points, _classes, _labels: points,
-        losses=losses if rows > 1 else lambda model, _places: np.array([1 - known[model]]),
+        trained=train,
+        losses=lambda model, _places: np.array([1 - known[model]]),
         score=lambda loss: 1 - loss,
+        labels=[0],
+        sees_classes_only=classes_only,
     )
-    all_rows = SimpleNamespace(classes=np.zeros(rows, dtype=int))
-    classes = SimpleNamespace(judge=judge, rows=all_rows)
+    classes = SimpleNamespace(judge=judge, rows=SimpleNamespace(classes=np.zeros(1, dtype=int)))
     found: Any = [
-        replace(lesson(name, 0.955, 0.03), points=name, classes=classes, **of_it)
+        replace(lesson(name, 0.95, 0.03), points=name, classes=classes, **of_it)
         for name, _, of_it in lessons
     ]
-    return found
+    return found, trained
 
 
 @pytest.mark.parametrize(
-    ("first", "gap", "won"),
+    ("second", "won"),
     [
-        (0.949, 0.0, "second"),  # worse than others were known
-        (0.951, 0.0, "first"),
-        (0.967, 0.03, "second"),  # little better, though models of halves knew theirs better
-        (0.969, 0.03, "first"),
+        ({"gap": 0.03}, "second"),
+        ({"gap": 0.051}, "first"),  # it knows more by heart
+        ({"gap": 0.03, "score": 0.931}, "second"),
+        ({"gap": 0.03, "score": 0.929}, "first"),  # models of halves say so
+        ({"gap": 0.03, "by_heart": 0.049}, "second"),
+        ({"gap": 0.03, "by_heart": 0.051}, "first"),  # it tells more than it is better by
+        ({"gap": 0.05}, "first"),  # of equals the one that models of halves know best
     ],
 )
-def test_a_model_that_knows_its_rows_worse_than_is_likely_is_passed_over(first, gap, won):
-    both = taught(("first", first, {"gap": gap}), ("second", 0.99, {"gap": gap}))
+def test_what_a_model_of_all_rows_knows_counts_as_much_as_what_models_of_halves_know(second, won):
+    both, trained = taught(("first", 0.97, {"gap": 0.03}), ("second", 0.99, second))
     winner, model = _trained(both, 0.5)
     assert winner.name == model == won
+    assert trained == ["first", "second"], "each once"
 
 
 def test_models_that_learn_exchanged_labels_need_not_know_their_rows():
-    both = taught(
-        ("first", 0.951, {"gap": 0.03, "of_halves": np.ones(3)}), ("second", 0.99, {"gap": 0.03})
-    )
+    exchanged = {"gap": 0.03, "of_halves": np.ones(3)}
+    both, trained = taught(("first", 0.97, {"gap": 0.03}), ("second", 0.2, exchanged))
+    better = replace(both[1], score=0.951)
+    winner, model = _trained([better, both[0]], 0.5)
+    assert winner.name == model == "second"
+    assert trained == ["first", "second"], "only once it has won"
+    worse = replace(both[1], score=0.949)
+    assert _trained([both[0], worse], 0.5)[0].name == "first"
+
+
+def test_a_model_that_says_no_number_wins_over_none():
+    both, _ = taught(("first", np.nan, {}), ("second", 0.5, {}))
+    assert _trained(both, 0.5)[0].name == "second"
+    both, _ = taught(("first", 0.5, {}), ("second", np.nan, {}))
     assert _trained(both, 0.5)[0].name == "first"
 
 
-@pytest.mark.parametrize(
-    "second",
-    [
-        {"by_heart": 0.041},
-        {"score": 0.944},
-        {"score": 0.947, "by_heart": 0.039},
-        {"score": -np.inf, "by_heart": 1.0},
-    ],
-    ids=["tells more", "is worse", "is worse by what it tells", "nothing is known of it"],
-)
-def test_an_unlucky_model_makes_way_for_none_that_tells_more_or_is_worse(second):
-    both = taught(("first", 0.9, {}), ("second", 0.99, second), ("third", 0.99, {}))
-    assert _trained(both, 0.5)[0].name == "third"
-    assert _trained(both[:2], 0.5) == (both[0], "first")
+def test_of_lessons_that_models_of_halves_cannot_learn_the_first_is_tried():
+    """So that its own error says why."""
+    nothing = {"score": -np.inf, "by_heart": 1.0}
+    both, trained = taught(("first", 0.9, nothing), ("second", 0.99, nothing))
+    assert _trained(both, 0.5) == (both[0], "first")
+    assert trained == ["first"]
+    both, trained = taught(("first", 0.9, {}), ("second", 0.99, nothing))
+    assert _trained(both, 0.5)[0].name == "first"
+    assert trained == ["first"]
 
 
-def test_an_unlucky_model_makes_way_for_one_that_tells_more_of_what_is_free():
-    other = {"score": 0.948, "by_heart": 0.03}
-    both = taught(("first", 0.9, {"by_heart": 0.02}), ("second", 0.99, other))
-    assert _trained(both, 0.8)[0].name == "second"
+def test_models_of_all_rows_are_asked_of_the_best_few_alone():
+    names = [str(number) for number in range(9)]
+    several, trained = taught(*((name, 0.9, {}) for name in names[:-1]), (names[-1], 0.99, {}))
+    assert _trained(several, 0.5)[0].name == "0"
+    assert trained == names[:7]
+    assert _trained(several[2:], 0.5)[0].name == "8"
 
 
-def test_few_models_are_trained_instead_of_an_unlucky_one():
-    names = ["first", "second", "third", "fourth", "fifth"]
-    several = taught(*((name, 0.9, {}) for name in names[:-1]), ("fifth", 0.99, {}))
-    assert _trained(several, 0.5)[0].name == "first"
-    assert _trained([several[0], *several[2:]], 0.5)[0].name == "fifth"
-
-
-@pytest.mark.parametrize(("rows", "won"), [(100, "first"), (10_000, "second")])
-def test_what_chance_explains_is_not_unlucky(rows, won):
-    both = taught(("first", 0.94, {}), ("second", 0.99, {}), rows=rows)
-    assert _trained(both, 0.5)[0].name == won
+def test_where_models_know_classes_only_they_have_been_asked():
+    both, trained = taught(("first", 0.9, {}), ("second", 0.99, {}), classes_only=True)
+    assert _trained(both, 0.5) == (both[0], "first")
+    assert trained == ["first"]
 
 
 @pytest.fixture
@@ -175,12 +186,29 @@ def judged(monkeypatch):
 
 def test_what_models_of_halves_know_better_of_their_own_is_kept_with_a_lesson(judged):
     fitted(RandomForestClassifier(5, random_state=0))
-    one = next(each for each in judged if each.labels is each.of_halves)
+    one = next(each for each in judged if not each.is_exchanged)
     cells = one.classes.rows.classes
     pairs = _pairs(one.classes)
     known = known_of_parts(one.classes.judge, one.points, cells, one.of_halves, pairs=pairs)
     assert one.gap == known.gap > 0
-    assert one.expected == pytest.approx(one.score + _lessons.KEPT * known.gap)
+    assert one.own is None
+
+
+def test_what_wins_is_what_is_best_by_models_of_all_rows_too(judged):
+    """Said again, model by model."""
+    tree = DecisionTreeClassifier(max_depth=6, random_state=0)
+    model, rows, y = fitted(tree, guide="labels")
+    encoded, worth = model.encode(rows), {}
+    for each in judged[:7]:
+        cost = 0.5 * max(each.by_heart - each.free, 0.0)
+        classes = each.classes.rows.classes
+        of_all = each.classes.judge.trained(each.points, classes, each.labels)
+        said = of_all.predict(encoded)
+        strangers = np.mean(said == y) - each.gap
+        worth[each.name, each.classes.name] = (each.score + strangers) / 2 - cost
+    best = max(worth, key=lambda name: worth[name])
+    assert (model.representative_, model.led_by_) == best
+    assert best != (judged[0].name, judged[0].classes.name), "not what models of halves say alone"
 
 
 def test_who_refuses_to_learn_halves_may_tell_and_who_sees_points_only_tells_nothing(judged):

@@ -136,5 +136,13 @@ def test_what_is_told_beyond_what_is_free_is_taken_off_a_score(by_heart, told, f
         gap=0.1,
     )
     assert lesson.worth(by_heart) == pytest.approx(worth)
-    assert lesson.expected == pytest.approx(0.96)
-    assert replace(lesson, of_halves=np.empty((0, 0))).expected == 0.9
+    assert replace(lesson, own=0.98).worth(by_heart) == pytest.approx(worth - 0.01)
+
+
+def test_what_is_expected_is_the_mean_of_what_two_kinds_of_models_say(partitions):
+    lesson = next(lessons_of(partitions("a", "b", "c")[0], 0, scatter=False, quiet=False))
+    judged = replace(lesson, score=0.9, gap=0.1)
+    assert judged.expected == 0.9, "one kind was asked"
+    assert replace(judged, own=0.94).expected == pytest.approx(0.87)
+    assert not judged.is_exchanged
+    assert replace(judged, labels=judged.labels.copy()).is_exchanged

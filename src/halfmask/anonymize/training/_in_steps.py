@@ -48,14 +48,8 @@ UNVOTED = 0.3
 #: Where models of half the rows tell less of theirs, whether as they are or of what teaches most,
 #: nothing is done to hide them.
 QUIET = 0.1
-#: A model of all rows that scores so much less on them than it is likely to, and more than a
-#: standard error less, is unlucky.
-UNLUCKY = 0.005
-#: Instead of an unlucky one so many of the next are tried, of those that are worth at most so much
-#: less, and tell at most so much more than the unlucky one, free or not.
-INSTEAD = 3
-WORTH_LESS = 0.01
-LOUDER = 0.01
+#: Of how many of the best, by models of halves, a model of all rows is asked, too.
+ASKED_IN_FULL = BEST + EXCHANGED
 
 
 def retrain_in_steps(
@@ -131,37 +125,40 @@ def _in_order(judged: list[Lesson], by_heart: float) -> list[Lesson]:
 
 
 def _trained(lessons: list[Lesson], by_heart: float) -> tuple[Lesson, Any]:
-    """Return the first whose model of all rows isn't an unlucky one, and the model.
+    """Return the best of lessons by what models of all rows know, too, and its model.
 
-    Single trees and boosting vary with every row. A model that knows its own rows little better
-    than models of halves know others will do worse on people whom it never saw. It makes way only
-    for another that is nearly as good and tells hardly more.
+    Models of halves learn half as much as the one that is given away, and what each makes of its
+    lesson varies with every row, most of all single trees and boosting: so those of the best few
+    lessons are asked themselves. Where models know their classes alone they have been asked
+    already.
     """
-    first = lessons[0]
-    model, lucky = _of_all_rows(first)
-    if lucky:
-        return first, model
-    others = [
-        each
-        for each in lessons[1:]
-        if each.worth(by_heart) >= first.worth(by_heart) - WORTH_LESS
-        and each.by_heart <= first.by_heart + LOUDER
-    ]
-    for other in others[:INSTEAD]:
-        instead, lucky = _of_all_rows(other)
-        if lucky:
-            return other, instead
-    return first, model
+    best, model = lessons[0], None
+    if not best.classes.judge.sees_classes_only:
+        known = [each for each in lessons[:ASKED_IN_FULL] if np.isfinite(each.score)]
+        for number, lesson in enumerate(known):
+            asked, of_all = _asked_in_full(lesson)
+            if number == 0 or asked.worth(by_heart) > best.worth(by_heart):
+                best, model = asked, of_all
+    return best, model or _of_all_rows(best)
 
 
-def _of_all_rows(lesson: Lesson) -> tuple[Any, bool]:
-    """Return a model of all rows, and whether it isn't an unlucky one."""
-    judge, classes = lesson.classes.judge, lesson.classes.rows.classes
-    model = judge.trained(lesson.points, classes, lesson.labels)
-    losses = judge.losses(model, np.arange(len(classes)))
-    loss, error = float(losses.mean()), float(losses.std() / np.sqrt(len(losses)))
-    own = judge.score(loss)
-    return model, own >= lesson.expected - max(UNLUCKY, own - judge.score(loss + error))
+def _asked_in_full(lesson: Lesson) -> tuple[Lesson, Any]:
+    """Return it with what a model of all rows scores on them, and the model.
+
+    Neither where models of halves learned other labels: what they know of their own then says
+    nothing of what this one knows by heart.
+    """
+    if lesson.is_exchanged:
+        return lesson, None
+    judge, model = lesson.classes.judge, _of_all_rows(lesson)
+    losses = judge.losses(model, np.arange(len(judge.labels)))
+    own = judge.score(float(losses.mean()))
+    return replace(lesson, own=own if np.isfinite(own) else -np.inf), model
+
+
+def _of_all_rows(lesson: Lesson) -> Any:  # noqa: ANN401 # scikit-learn ships no types
+    classes = lesson.classes
+    return classes.judge.trained(lesson.points, classes.rows.classes, lesson.labels)
 
 
 def _told(lesson: Lesson, won: Lesson) -> str:

@@ -40,10 +40,6 @@ FREE = 0.03
 #: What costs nothing where nothing is done to hide rows. It is a choice: an attack on such a model
 #: of halves is right in three more of a hundred.
 FREE_OF_QUIET = 0.06
-#: A model of all rows should know them better than models of halves know others, by this share of
-#: what those know theirs better: in single trials forests kept nearly all of that, boosting three
-#: fifths to three quarters.
-KEPT = 0.6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +62,9 @@ class Lesson:
         The labels that models of halves learn when it is judged, (rows,): what is done to a half's
         labels must know nothing of the other's.
     score, by_heart, gap
-        What models know: see :class:`Known`.
+        What models of parts know: see :class:`Known`.
+    own
+        What a model of all rows scores on them, as they were; ``None`` if none was asked.
     free
         How much of what they tell costs nothing.
     """
@@ -80,6 +78,7 @@ class Lesson:
     score: float = -np.inf
     by_heart: float = 1.0
     gap: float = 0.0
+    own: float | None = None
     free: float = FREE
 
     @property
@@ -88,17 +87,23 @@ class Lesson:
         return self.points.ndim > 2
 
     @property
-    def expected(self) -> float:
-        """What a model of all rows is likely to score on them, at least.
+    def is_exchanged(self) -> bool:
+        """Whether models of all rows learn other labels than models of halves."""
+        return self.labels is not self.of_halves
 
-        Models of halves learn other labels where some are exchanged: then what they know of their
-        own says nothing of it.
+    @property
+    def expected(self) -> float:
+        """What a model of all rows is likely to score on others.
+
+        Models of halves say it of others, but of half the rows. What it scores on its own, less
+        what those know their own better, says it of that very model, but by rows that it learned.
+        Both err by chance, and the mean of both by less.
         """
-        return self.score + (KEPT * self.gap if self.labels is self.of_halves else 0.0)
+        return self.score if self.own is None else (self.score + self.own - self.gap) / 2
 
     def worth(self, by_heart: float) -> float:
-        """Return the score less what telling rows costs, beyond what is free."""
-        return self.score - by_heart * max(self.by_heart - self.free, 0.0)
+        """Return what is expected less what telling rows costs, beyond what is free."""
+        return self.expected - by_heart * max(self.by_heart - self.free, 0.0)
 
     def judged(self, pairs: Pairs, *, lighter: bool = False) -> Lesson:
         """Return it with what models know that learn one part of the rows of each pair."""

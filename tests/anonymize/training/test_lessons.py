@@ -144,5 +144,3 @@ def test_what_is_expected_is_the_mean_of_what_two_kinds_of_models_say(partitions
     judged = replace(lesson, score=0.9, gap=0.1)
     assert judged.expected == 0.9, "one kind was asked"
     assert replace(judged, own=0.94).expected == pytest.approx(0.87)
-    assert not judged.is_exchanged
-    assert replace(judged, labels=judged.labels.copy()).is_exchanged

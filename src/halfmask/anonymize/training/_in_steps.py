@@ -139,17 +139,11 @@ def _trained(lessons: list[Lesson], by_heart: float) -> tuple[Lesson, Any]:
             asked, of_all = _asked_in_full(lesson)
             if number == 0 or asked.worth(by_heart) > best.worth(by_heart):
                 best, model = asked, of_all
-    return best, model or _of_all_rows(best)
+    return best, _of_all_rows(best) if model is None else model
 
 
 def _asked_in_full(lesson: Lesson) -> tuple[Lesson, Any]:
-    """Return it with what a model of all rows scores on them, and the model.
-
-    Neither where models of halves learned other labels: what they know of their own then says
-    nothing of what this one knows by heart.
-    """
-    if lesson.is_exchanged:
-        return lesson, None
+    """Return it with what a model of all rows scores on them, and the model."""
     judge, model = lesson.classes.judge, _of_all_rows(lesson)
     losses = judge.losses(model, np.arange(len(judge.labels)))
     own = judge.score(float(losses.mean()))

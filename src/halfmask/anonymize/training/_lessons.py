@@ -87,11 +87,6 @@ class Lesson:
         return self.points.ndim > 2
 
     @property
-    def is_exchanged(self) -> bool:
-        """Whether models of all rows learn other labels than models of halves."""
-        return self.labels is not self.of_halves
-
-    @property
     def expected(self) -> float:
         """What a model of all rows is likely to score on others.
 

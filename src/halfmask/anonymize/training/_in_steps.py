@@ -74,10 +74,10 @@ def retrain_in_steps(
     Where columns that aren't recoded reach the model it knows its rows by them. Then each lesson is
     given to two models of one half of the rows each; what they score on the other half counts, less
     ``by_heart`` times what an attack that asks how sure they are tells of their own beyond three
-    hundredths. Of many rows
-    the best few are found first, by models of a fifth of them. Scores are of rows that a model
-    didn't learn; its classes and points were made of all rows and labels, which favours those led
-    by labels a little.
+    hundredths. Of many rows the best few are found first, by models of a fifth of them. Models of
+    all rows then learn the best: what they score on these, less what models of halves know theirs
+    better, counts as much as what those score. Scores are of rows that a model didn't learn; its
+    classes and points were made of all rows and labels, which favours those led by labels a little.
 
     A lone tree that is grown to the end loses more by what is scattered than it hides: where nobody
     votes, a row that goes astray is a wrong answer. For such nothing is scattered, and what tells

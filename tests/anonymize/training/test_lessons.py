@@ -99,6 +99,36 @@ def test_each_lesson_is_there_once_and_other_classes_make_another(partitions):
     ]
 
 
+def divided(lesson):
+    """Return the same points, row by row, of twice as many classes in another order."""
+    cells = lesson.classes.rows.classes
+    often = lesson.points.shape[-2]
+    now = (2 * often - 1) - (cells + often * (np.arange(len(cells)) % 2))
+    rows = replace(lesson.classes.rows, classes=now)
+    points = np.concatenate([lesson.points] * 2, axis=-2)[..., ::-1, :]
+    return replace(lesson, classes=replace(lesson.classes, rows=rows), points=points)
+
+
+def test_where_other_columns_reach_a_model_what_is_written_the_same_is_the_same_lesson(partitions):
+    classes = partitions("a", "b")[0]
+    lessons = list(lessons_of(classes, 0, scatter=False, quiet=True))
+    assert [each.is_of_several for each in lessons[:2]] == [True, False]
+    for each in lessons[:2]:
+        again = divided(each)
+        assert distinct([each, again]) == [each]
+        swapped = again.points.copy()
+        swapped[..., [0, 1], :] = swapped[..., [1, 0], :]
+        other = replace(again, points=swapped)
+        assert distinct([each, other]) == [each, other]
+    assert distinct(lessons[:2]) == lessons[:2]
+
+
+def test_where_models_know_classes_alone_other_classes_are_another_lesson(partitions):
+    lesson = next(lessons_of(partitions("a", "b", "c", "other")[0], 0, scatter=False, quiet=False))
+    again = divided(lesson)
+    assert distinct([lesson, again]) == [lesson, again]
+
+
 def test_a_lesson_is_judged_by_what_models_of_its_parts_know(partitions):
     lesson = next(lessons_of(partitions("a", "b", "c")[0], 0, scatter=False, quiet=False))
     judge, cells = lesson.classes.judge, lesson.classes.rows.classes

@@ -110,13 +110,26 @@ class Lesson:
 
 
 def distinct(lessons: Iterable[Lesson]) -> list[Lesson]:
-    """Return each lesson once: other classes with the same points are another one."""
+    """Return each lesson once: what a model would learn of it counts, row by row.
+
+    Other classes with the same points are another lesson where models know their classes alone:
+    there classes are made anew, of some of the rows, by what led them.
+    """
     found: dict[bytes, Lesson] = {}
     for lesson in lessons:
-        cells = lesson.classes.rows.classes
-        seen = cells.tobytes() + lesson.points.tobytes() + lesson.labels.tobytes()
+        judge, cells = lesson.classes.judge, lesson.classes.rows.classes
+        seen = _written(lesson.points, cells) + lesson.labels.tobytes()
+        if judge.sees_classes_only:
+            seen += cells.tobytes()
         found.setdefault(blake2b(seen).digest(), lesson)
     return list(found.values())
+
+
+def _written(points: NDArray[np.float64], classes: NDArray[np.int64]) -> bytes:
+    """Return what says of each row where it is written, whatever classes are called."""
+    side_by_side = np.concatenate(points.reshape(-1, *points.shape[-2:]), axis=1)
+    places, place = np.unique(side_by_side, axis=0, return_inverse=True)
+    return places.tobytes() + place.reshape(-1)[classes].tobytes()
 
 
 def lessons_of(classes: Classes, seed: int, *, scatter: bool, quiet: bool) -> Iterator[Lesson]:

@@ -122,40 +122,40 @@ def taught(*lessons, classes_only=False):
 )
 def test_what_a_model_of_all_rows_knows_counts_as_much_as_what_models_of_halves_know(second, won):
     both, trained = taught(("first", 0.97, {"gap": 0.03}), ("second", 0.99, second))
-    winner, model = _trained(both, 0.5)
+    winner, model = _trained(both, 0.5, asked=7)
     assert winner.name == model == won
     assert trained == ["first", "second"], "each once"
 
 
 def test_a_model_that_says_no_number_wins_over_none():
     both, _ = taught(("first", np.nan, {}), ("second", 0.5, {}))
-    assert _trained(both, 0.5)[0].name == "second"
+    assert _trained(both, 0.5, asked=7)[0].name == "second"
     both, _ = taught(("first", 0.5, {}), ("second", np.nan, {}))
-    assert _trained(both, 0.5)[0].name == "first"
+    assert _trained(both, 0.5, asked=7)[0].name == "first"
 
 
 def test_of_lessons_that_models_of_halves_cannot_learn_the_first_is_tried():
     """So that its own error says why."""
     nothing = {"score": -np.inf, "by_heart": 1.0}
     both, trained = taught(("first", 0.9, nothing), ("second", 0.99, nothing))
-    assert _trained(both, 0.5) == (both[0], "first")
+    assert _trained(both, 0.5, asked=7) == (both[0], "first")
     assert trained == ["first"]
     both, trained = taught(("first", 0.9, {}), ("second", 0.99, nothing))
-    assert _trained(both, 0.5)[0].name == "first"
+    assert _trained(both, 0.5, asked=7)[0].name == "first"
     assert trained == ["first"]
 
 
 def test_models_of_all_rows_are_asked_of_the_best_few_alone():
     names = [str(number) for number in range(9)]
     several, trained = taught(*((name, 0.9, {}) for name in names[:-1]), (names[-1], 0.99, {}))
-    assert _trained(several, 0.5)[0].name == "0"
+    assert _trained(several, 0.5, asked=7)[0].name == "0"
     assert trained == names[:7]
-    assert _trained(several[2:], 0.5)[0].name == "8"
+    assert _trained(several[2:], 0.5, asked=7)[0].name == "8"
 
 
 def test_where_models_know_classes_only_they_have_been_asked():
     both, trained = taught(("first", 0.9, {}), ("second", 0.99, {}), classes_only=True)
-    assert _trained(both, 0.5) == (both[0], "first")
+    assert _trained(both, 0.5, asked=7) == (both[0], "first")
     assert trained == ["first"]
 
 
@@ -165,9 +165,9 @@ def judged(monkeypatch):
     seen: list[Lesson] = []
     every = _in_steps._trained
 
-    def remembered(lessons, by_heart):
+    def remembered(lessons, by_heart, *, asked):
         seen.extend(lessons)
-        return every(lessons, by_heart)
+        return every(lessons, by_heart, asked=asked)
 
     monkeypatch.setattr(_in_steps, "_trained", remembered)
     return seen
@@ -456,6 +456,30 @@ def test_of_many_rows_the_likeliest_lessons_are_judged_and_the_best_is_among_the
     assert max(few.trials_.values()) > np.median([*every.trials_.values()])
 
 
+@pytest.mark.parametrize(
+    ("columns", "best"), [(["a", "b"], _in_steps.BEST_OF_ALONE), (None, _in_steps.BEST)]
+)
+def test_of_a_lone_tree_that_sees_other_columns_more_lessons_are_judged(monkeypatch, columns, best):
+    rows, y = interplay()
+    kept: list[int] = []
+
+    def likeliest(lessons, cost, *, best):
+        found = choose(lessons, cost, best=best)
+        kept.append(len(found) - (0 if columns else sum(each.is_of_several for each in found)))
+        assert len(lessons) > _in_steps.BEST_OF_ALONE
+        return found
+
+    choose = _in_steps._likeliest
+    monkeypatch.setattr(_in_steps, "MANY", 100)
+    monkeypatch.setattr(_in_steps, "_likeliest", likeliest)
+    AnonymizedEstimator(
+        DecisionTreeClassifier(random_state=0),
+        guarantees=[hm.KAnonymity(k=K)],
+        quasi_identifiers=columns,
+    ).fit(rows, y)
+    assert set(kept) == {best}
+
+
 def test_a_model_that_cannot_learn_of_few_rows_is_still_trained(monkeypatch):
     class Choosy(DecisionTreeClassifier):  # type: ignore[misc] # scikit-learn ships no types
         def fit(self, X, y):
@@ -546,8 +570,8 @@ def test_the_dearer_it_is_the_less_a_model_tells_of_its_rows(monkeypatch):
     told: dict[float, float] = {}
     every = _in_steps._trained
 
-    def remembered(lessons, cost):
-        won = every(lessons, cost)
+    def remembered(lessons, cost, *, asked):
+        won = every(lessons, cost, asked=asked)
         told[model.by_heart] = won[0].by_heart
         return won
 

@@ -19,6 +19,7 @@ from halfmask.anonymize.training._points import (
     records,
     typical,
 )
+from halfmask.anonymize.training._spread import spread
 
 SEEDS = st.integers(0, 10_000)
 
@@ -129,7 +130,31 @@ def test_medians_are_values_nearest_the_median_and_the_most_frequent_category(ro
         assert counts[point[2:].argmax()] == counts.max()
 
 
-@pytest.mark.parametrize("find", [centroids, typical, medians, boxes])
+@given(SEEDS)
+def test_medians_between_two_values_are_the_one_whose_row_comes_first(rows_of, seed):
+    rows = rows_of(seed)
+    values = np.random.default_rng(seed).integers(0, 2, size=(len(rows.classes), 1)).astype(float)
+    only = replace(rows, encoded=values, parts=(np.array([0]),))
+    for cell, point in enumerate(medians(only)[:, 0]):
+        own = values[rows.classes == cell, 0]
+        middle = np.median(own)
+        assert point == (own[0] if middle == 0.5 else middle)
+
+
+@given(SEEDS, st.sampled_from([3, 300, 70_000]))
+def test_rows_are_ordered_by_class_and_numbers_and_stay_in_order_where_these_are_equal(seed, many):
+    rng = np.random.default_rng(seed)
+    classes = rng.integers(0, many, size=200)
+    numbers = rng.integers(0, 5, size=200).astype(float)
+    nothing = np.zeros((200, 0))
+    rows = ClassRows(
+        encoded=nothing, others=nothing, classes=classes, guide=nothing, majority=classes > 0
+    )
+    expected = sorted(range(200), key=lambda row: (classes[row], numbers[row]))
+    assert rows.ordered_by(numbers).tolist() == expected
+
+
+@pytest.mark.parametrize("find", [centroids, typical, medians, boxes, spread])
 def test_points_that_are_changed_stay_as_they_were_for_others(rows_of, find):
     rows = rows_of(0)
     first = find(rows)

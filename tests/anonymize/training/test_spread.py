@@ -56,6 +56,7 @@ def test_a_quasi_identifier_that_the_model_does_not_see_is_left_alone(rows_of):
 def test_of_several_points_each_is_of_the_class_and_the_first_is_the_one(rows_of, seed, points):
     rows = rows_of(seed, n=60, n_classes=7)
     several = spread_over(rows, points, seed=seed)
+    assert np.array_equal(several[0], spread(rows_of(seed, n=60, n_classes=7)))
     assert np.array_equal(several[0], spread(rows))
     assert several.shape == (points, 7, 5)
     for cell in range(7):

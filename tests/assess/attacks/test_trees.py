@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from halfmask.assess.attacks._trees import trees_of
+from halfmask.assess.attacks._trees import Trees, trees_of
 
 CLASSES = 3
 
@@ -25,6 +25,13 @@ def learned():
     rng = np.random.default_rng(7)
     rows = rng.normal(size=(120, 4)).astype(np.float32)
     return rows, rng.integers(0, CLASSES, size=120)
+
+
+def stored(model) -> Trees:
+    """Return the trees of a model that has some."""
+    found = trees_of(model)
+    assert found is not None
+    return found
 
 
 def counted(tree, rows, labels):
@@ -39,7 +46,7 @@ def counted(tree, rows, labels):
 def test_rows_of_a_tree_count_once(learned):
     rows, labels = learned
     tree = DecisionTreeClassifier(max_depth=4, random_state=0).fit(rows, labels)
-    (found,) = trees_of(tree).class_counts
+    (found,) = stored(tree).class_counts
     np.testing.assert_allclose(found, counted(tree, rows, labels), atol=1e-9)
 
 
@@ -48,7 +55,7 @@ def test_rows_of_a_tree_count_by_their_weight(learned):
     times = np.arange(len(rows)) % 3
     tree = DecisionTreeClassifier(max_depth=4, random_state=0)
     tree.fit(rows, labels, sample_weight=times)
-    (found,) = trees_of(tree).class_counts
+    (found,) = stored(tree).class_counts
     often = np.repeat(np.arange(len(rows)), times)
     np.testing.assert_allclose(found, counted(tree, rows[often], labels[often]), atol=1e-9)
 
@@ -56,7 +63,7 @@ def test_rows_of_a_tree_count_by_their_weight(learned):
 def test_rows_of_a_forest_count_as_often_as_each_tree_drew_them(learned):
     rows, labels = learned
     forest = RandomForestClassifier(5, max_depth=4, random_state=0).fit(rows, labels)
-    found = trees_of(forest).class_counts
+    found = stored(forest).class_counts
     assert len(found) == len(forest.estimators_)
     for tree, drawn, counts in zip(
         forest.estimators_, forest.estimators_samples_, found, strict=True
@@ -69,7 +76,7 @@ def test_a_pipeline_leads_rows_to_the_leaves_of_what_its_steps_make_of_them(lear
     rows, labels = learned
     line = make_pipeline(StandardScaler(), ExtraTreesClassifier(3, random_state=0))
     line.fit(rows, labels)
-    trees = trees_of(line)
+    trees = stored(line)
     np.testing.assert_array_equal(trees.leaves(rows), line[-1].apply(line[0].transform(rows)))
     assert trees.kind == "forest"
     assert repr(trees) == "Trees(forest)"
@@ -87,7 +94,7 @@ def test_a_pipeline_leads_rows_to_the_leaves_of_what_its_steps_make_of_them(lear
 )
 def test_what_is_learned_is_told_by_what_is_stored(model, kind, learned):
     rows, labels = learned
-    trees = trees_of(model.fit(rows, labels))
+    trees = stored(model.fit(rows, labels))
     assert trees.kind == kind
     assert trees.rows_learned == len(rows)
 

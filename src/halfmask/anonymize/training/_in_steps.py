@@ -38,6 +38,9 @@ MANY = 8_000
 PARTS = 5
 ASKED = 3
 BEST = 5
+#: The same of a lone tree that sees other columns, too: it is soon trained, and one of a part of
+#: the rows says least of one of all.
+BEST_OF_ALONE = 8
 #: Where they are two kinds: how many more of several points.
 BEST_OF_SEVERAL = 2
 #: Of how many of the best the labels are exchanged, too.
@@ -48,8 +51,6 @@ UNVOTED = 0.3
 #: Where models of half the rows tell less of theirs, whether as they are or of what teaches most,
 #: nothing is done to hide them.
 QUIET = 0.1
-#: Of how many of the best, by models of halves, a model of all rows is asked, too.
-ASKED_IN_FULL = BEST + EXCHANGED
 
 
 def retrain_in_steps(
@@ -92,13 +93,14 @@ def retrain_in_steps(
     alone = all_or_nothing(judge.estimator, judge.encoded, judge.labels, seed=seed)
     voted = is_classifier(judge.estimator) and not alone
     cost = by_heart if voted else by_heart * UNVOTED
+    best = BEST_OF_ALONE if alone and not judge.sees_classes_only else BEST
 
     def found(*, hide: bool) -> list[Lesson]:
         several = (
             lessons_of(classes, seed, scatter=hide and not alone, quiet=not hide)
             for classes in tried
         )
-        found = _judged(_likeliest(distinct(chain.from_iterable(several)), cost))
+        found = _judged(_likeliest(distinct(chain.from_iterable(several)), cost, best=best))
         return _without_pretence(found, cost, seed=seed) if judge.sees_classes_only else found
 
     hide = by_heart > 0 and _tells(tried[0])
@@ -108,7 +110,7 @@ def retrain_in_steps(
         judged = found(hide=True)
     if exchange and hide:
         judged += _judged(list(_exchanged(_in_order(judged, cost)[:EXCHANGED])))
-    won, model = _trained(_in_order(judged, cost), cost)
+    won, model = _trained(_in_order(judged, cost), cost, asked=best + EXCHANGED)
     return Retrained(
         classes=won.classes,
         model=model,
@@ -124,7 +126,7 @@ def _in_order(judged: list[Lesson], by_heart: float) -> list[Lesson]:
     return sorted(judged, key=lambda each: (-each.worth(by_heart), each.by_heart))
 
 
-def _trained(lessons: list[Lesson], by_heart: float) -> tuple[Lesson, Any]:
+def _trained(lessons: list[Lesson], by_heart: float, *, asked: int) -> tuple[Lesson, Any]:
     """Return the best of lessons by what models of all rows know, too, and its model.
 
     Models of halves learn half as much as the one that is given away, and what each makes of its
@@ -134,11 +136,11 @@ def _trained(lessons: list[Lesson], by_heart: float) -> tuple[Lesson, Any]:
     """
     best, model = lessons[0], None
     if not best.classes.judge.sees_classes_only:
-        known = [each for each in lessons[:ASKED_IN_FULL] if np.isfinite(each.score)]
+        known = [each for each in lessons[:asked] if np.isfinite(each.score)]
         for number, lesson in enumerate(known):
-            asked, of_all = _asked_in_full(lesson)
-            if number == 0 or asked.worth(by_heart) > best.worth(by_heart):
-                best, model = asked, of_all
+            told, of_all = _asked_in_full(lesson)
+            if number == 0 or told.worth(by_heart) > best.worth(by_heart):
+                best, model = told, of_all
     return best, _of_all_rows(best) if model is None else model
 
 
@@ -160,23 +162,23 @@ def _told(lesson: Lesson, won: Lesson) -> str:
     return f"{lesson.name}, {lesson.classes.name}" if beside else lesson.name
 
 
-def _likeliest(lessons: list[Lesson], by_heart: float) -> list[Lesson]:
+def _likeliest(lessons: list[Lesson], by_heart: float, *, best: int) -> list[Lesson]:
     """Return the few that a model of a part of the rows learns most from; all of few rows."""
     judge = lessons[0].classes.judge
-    if len(judge.labels) < MANY or len(lessons) <= BEST:
+    if len(judge.labels) < MANY or len(lessons) <= best:
         return lessons
     found = []
     for each in lessons:
         learned, *others = parts_of(each.classes.judge, PARTS)
         asked = np.concatenate(others[:ASKED])
         found.append(each.judged([(learned, asked)], lighter=True))
-    best = _in_order(found, by_heart)
-    if not np.isfinite(best[0].score):
+    ordered = _in_order(found, by_heart)
+    if not np.isfinite(ordered[0].score):
         return lessons
     if not judge.sees_classes_only:
-        return best[:BEST]
-    several = [each for each in best if each.is_of_several]
-    return [each for each in best if not each.is_of_several][:BEST] + several[:BEST_OF_SEVERAL]
+        return ordered[:best]
+    several = [each for each in ordered if each.is_of_several]
+    return [each for each in ordered if not each.is_of_several][:best] + several[:BEST_OF_SEVERAL]
 
 
 def _without_pretence(judged: list[Lesson], by_heart: float, *, seed: int) -> list[Lesson]:

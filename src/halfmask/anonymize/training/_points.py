@@ -97,6 +97,16 @@ class ClassRows:
         return np.cumsum(self.sizes) - self.sizes
 
     @cached_property
+    def _short(self) -> NDArray[np.unsignedinteger]:
+        """The classes in as few bytes as they need: those of one or two are sorted by counting."""
+        return self.classes.astype(np.min_scalar_type(self.n_classes))
+
+    def ordered_by(self, numbers: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the places of the rows, class after class, each in the order of these numbers."""
+        order = np.argsort(numbers, kind="stable")
+        return order[np.argsort(self._short[order], kind="stable")]
+
+    @cached_property
     def known(self) -> dict[Callable[[ClassRows], NDArray[np.float64]], NDArray[np.float64]]:
         """Points that were found before, by what found them."""
         return {}
@@ -226,9 +236,12 @@ def medians(rows: ClassRows) -> NDArray[np.float64]:
         if len(columns) != 1:
             continue
         values = rows.encoded[:, columns]
-        ordered = values[np.lexsort((values[:, 0], rows.classes))]
-        medians = (ordered[middle] + ordered[other]) / 2.0
-        points[:, columns] = values[rows.nearest(medians, values, everyone)]
+        ordered = values[rows.ordered_by(values[:, 0])]
+        below, above = ordered[middle], ordered[other]
+        points[:, columns] = below
+        if not np.array_equal(below, above):
+            medians = (below + above) / 2.0
+            points[:, columns] = values[rows.nearest(medians, values, everyone)]
     return points
 
 

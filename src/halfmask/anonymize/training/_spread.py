@@ -38,8 +38,9 @@ def spread(rows: ClassRows) -> NDArray[np.float64]:
     somebody's one by one, their combination is nobody's but by chance; of a single
     quasi-identifier, or one that moves all columns, they are a row's.
     """
-    one: NDArray[np.float64] = _at_shares(rows, np.zeros((1, len(rows.parts))))[0]
-    return one
+    if spread not in rows.known:
+        rows.known[spread] = _at_shares(rows, np.zeros((1, len(rows.parts))))[0]
+    return rows.known[spread].copy()
 
 
 def spread_over(rows: ClassRows, points: int, *, seed: int) -> NDArray[np.float64]:
@@ -71,7 +72,9 @@ def spread_over(rows: ClassRows, points: int, *, seed: int) -> NDArray[np.float6
     """
     rng = np.random.default_rng([seed, points])
     drawn = np.stack([rng.permutation(points) for _ in rows.parts], axis=1)
-    return _at_shares(rows, (drawn - drawn[:1]) % points / points)
+    found = _at_shares(rows, (drawn - drawn[:1]) % points / points)
+    rows.known[spread] = found[0].copy()
+    return found
 
 
 def _at_shares(rows: ClassRows, further: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -90,7 +93,7 @@ def _at_shares(rows: ClassRows, further: NDArray[np.float64]) -> NDArray[np.floa
     points = np.repeat(centroids(rows)[None], len(further), axis=0)
     for place, columns in enumerate(rows.parts):
         values = rows.encoded[:, columns]
-        order = np.lexsort((_in_order(values, said), rows.classes))
+        order = rows.ordered_by(_in_order(values, said))
         share = (rank * SECTION + place * APART + further[:, place, None]) % 1.0
         places = order[rows.starts + (share * rows.sizes).astype(np.int64)]
         points[:, :, columns] = values[places]

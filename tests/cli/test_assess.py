@@ -74,6 +74,41 @@ def test_attacks_that_were_not_run_are_named_with_what_they_lack(home, capsys):
     assert "date-recovery: not run, for want of periods" in capsys.readouterr().out
 
 
+def test_measures_that_are_not_asked_for_are_not_judged(home, capsys):
+    assert _run(home, str(home / "sent.parquet"), "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    everything = {found["measure"] for found in told["findings"]}
+    assert told["measures"] is None
+
+    assert _run(home, str(home / "sent.parquet"), "--measure", "rows", "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    judged = {found["measure"] for found in told["findings"]}
+    assert told["measures"] == ["rows"]
+    assert judged == {each for each in everything if "rows" in each.split()} < everything
+    assert told["left_out"]
+
+    assert _run(home, str(home / "sent.parquet"), "--measure", "rows") == 0
+    shown = capsys.readouterr().out
+    for name in told["left_out"]:
+        assert f"{name.rpartition('/')[2]}: has none of the measures asked for." in shown
+
+
+def test_a_measure_that_no_attack_has_is_invalid(home, capsys):
+    assert _run(home, str(home / "sent.parquet"), "--measure", "rosw", "--json") == 0
+    (found,) = json.loads(capsys.readouterr().out)["findings"]
+    assert (found["verdict"], found["measure"]) == ("INVALID", "rosw")
+
+
+def test_a_measure_of_no_words_is_refused(home, capsys):
+    assert _run(home, str(home / "sent.parquet"), "--measure", " ") != 0
+    assert "measures" in capsys.readouterr().err
+
+
+def test_measures_of_a_frontier_are_refused(home, capsys):
+    assert _run(home, "--frontier", "ill", "--measure", "rows") == 2
+    assert "--measure" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("way", [["--vault", "v", "--codec", "mine"], ["--frontier", "ill"]])
 def test_a_period_that_would_be_left_unheard_is_refused(home, capsys, way):
     assert _run(home, *way, "--period", "7") == 2

@@ -105,6 +105,15 @@ def encoding(
             "may be given more than once.",
         ),
     ] = None,
+    measure: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--measure",
+            metavar="WORDS",
+            help="Judge by measures that have these words in their names only, such as variance; "
+            "may be given more than once.",
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, metavar="N", help="What is drawn by.")] = 0,
     out: Annotated[
         str | None, typer.Option("--out", "-o", metavar="FILE", help="Write the numbers as JSON.")
@@ -141,6 +150,11 @@ def encoding(
             "--period is for rows that left in the order of time.",
             hint="Give TABLE and ENCODED, both in that order.",
         )
+    if measure and frontier is not None:
+        raise UsageError(
+            "--measure is for one encoding, and a frontier always has the same.",
+            hint="Leave out --measure, or --frontier.",
+        )
     reading = Reading(
         format=format, delimiter=delimiter, encoding=encoding, marks=mark, leave_out=leave_out
     )
@@ -162,7 +176,7 @@ def encoding(
             target = _of_codec(reading, table, unseal_codec(opened, codec), seed)
         else:
             target = _of_files(reading, table, str(encoded), seed, tuple(period or ()))
-        report = _attacked(target, known, seed, stages)
+        report = _attacked(target, known, measure or None, seed, stages)
     return _answer(report, out, picture, as_json=as_json)
 
 
@@ -232,7 +246,9 @@ def _plain() -> Reading:
     return Reading(format=None, delimiter=None, encoding="utf-8", marks=None, leave_out=None)
 
 
-def _attacked(target: EncodingTarget, known: int, seed: int, stages: Stages) -> AttackReport:
+def _attacked(
+    target: EncodingTarget, known: int, measures: list[str] | None, seed: int, stages: Stages
+) -> AttackReport:
     from halfmask.assess.attacks import ATTACKS, attack  # noqa: PLC0415 # half a second
     from halfmask.assess.attacks.encodings import KnownPlaintext  # noqa: PLC0415 # the same
 
@@ -245,8 +261,14 @@ def _attacked(target: EncodingTarget, known: int, seed: int, stages: Stages) -> 
                 skipped.append((name, why))
             else:
                 chosen.append(each)
-    unprotected = target.unprotected()
-    report = attack(target, unprotected=unprotected, attacks=chosen, seed=seed, progress=stages)
+    report = attack(
+        target,
+        unprotected=target.unprotected(),
+        attacks=chosen,
+        measures=measures,
+        seed=seed,
+        progress=stages,
+    )
     return replace(report, skipped=tuple(skipped))
 
 
@@ -291,6 +313,10 @@ def _show_findings(report: AttackReport) -> None:
         if fewest is not None:
             said = f"{fewest:.0f} known rows" if fewest < 1e9 else "no number of rows tried"
             console().print(f"{finding.outcome.measure}: half comes back from {said}.")
+    for name in report.left_out:
+        console().print(
+            f"{name.rpartition('/')[2]}: has none of the measures asked for.", soft_wrap=True
+        )
     for name, why in report.skipped:
         console().print(f"{name.rpartition('/')[2]}: not run, for want of {why}.", soft_wrap=True)
 

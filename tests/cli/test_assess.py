@@ -98,10 +98,14 @@ def test_a_measure_that_no_attack_has_is_invalid(home, capsys):
     (found,) = json.loads(capsys.readouterr().out)["findings"]
     assert (found["verdict"], found["measure"]) == ("INVALID", "rosw")
 
+    assert _run(home, str(home / "sent.parquet"), "--measure", "rosw") == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "rosw: INVALID, it is measured by no attack that was run." in shown
+
 
 def test_a_measure_of_no_words_is_refused(home, capsys):
-    assert _run(home, str(home / "sent.parquet"), "--measure", " ") != 0
-    assert "measures" in capsys.readouterr().err
+    assert _run(home, str(home / "sent.parquet"), "--measure", " ") == 2
+    assert "--measure has no words" in capsys.readouterr().err
 
 
 def test_measures_of_a_frontier_are_refused(home, capsys):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -32,6 +33,15 @@ def test_a_tenth_is_a_tenth():
 
 def test_something_over_nothing_is_never_below():
     assert below(np.array([1]), np.array([0]), decimal(1e9)).tolist() == [False]
+
+
+@pytest.mark.parametrize("bound", [1.697940478930689e-38, 5e-324, 1e300])
+def test_nothing_is_compared_with_bounds_whose_numbers_are_huge(bound):
+    none, one = np.array([0, 0]), np.array([1, 2**61])
+    assert at_most(none, one, decimal(bound)).tolist() == [True, True]
+    assert below(none, one, decimal(bound)).tolist() == [True, True]
+    assert at_most(one, none, decimal(bound)).tolist() == [False, False]
+    assert below(none, none, decimal(bound)).tolist() == [False, False]
 
 
 def test_integers_get_room_where_64_bits_may_not_do():

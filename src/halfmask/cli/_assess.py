@@ -110,8 +110,8 @@ def encoding(
         typer.Option(
             "--measure",
             metavar="WORDS",
-            help="Judge by measures that have these words in their names only, such as variance; "
-            "may be given more than once.",
+            help="Judge by measures only that have these words, side by side, in their names, such "
+            "as variance; may be given more than once.",
         ),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, metavar="N", help="What is drawn by.")] = 0,
@@ -150,6 +150,8 @@ def encoding(
             "--period is for rows that left in the order of time.",
             hint="Give TABLE and ENCODED, both in that order.",
         )
+    if any(not each.strip() for each in measure or ()):
+        raise UsageError("--measure has no words.", hint="Give some of a measure's name.")
     if measure and frontier is not None:
         raise UsageError(
             "--measure is for one encoding, and a frontier always has the same.",
@@ -313,6 +315,9 @@ def _show_findings(report: AttackReport) -> None:
         if fewest is not None:
             said = f"{fewest:.0f} known rows" if fewest < 1e9 else "no number of rows tried"
             console().print(f"{finding.outcome.measure}: half comes back from {said}.")
+        if finding.why_invalid:
+            said = f"{finding.outcome.measure}: INVALID, it {finding.why_invalid}."
+            console().print(printable(said), soft_wrap=True)
     for name in report.left_out:
         console().print(
             f"{name.rpartition('/')[2]}: has none of the measures asked for.", soft_wrap=True

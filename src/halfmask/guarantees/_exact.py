@@ -45,9 +45,10 @@ def below(numerators: Ints, denominators: Ints, bound: Fraction) -> npt.NDArray[
 
 
 def _cross_multiplied(numerators: Ints, denominators: Ints, bound: Fraction) -> tuple[Ints, Ints]:
+    # from 1 on: the bound's own numbers are multiplied by, also where all that they meet is 0
     largest = max(
-        int(numerators.max(initial=0)) * bound.denominator,
-        int(denominators.max(initial=0)) * bound.numerator,
+        int(numerators.max(initial=1)) * bound.denominator,
+        int(denominators.max(initial=1)) * bound.numerator,
     )
     if largest >= _INT64_LIMIT:
         numerators, denominators = numerators.astype(object), denominators.astype(object)

@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 import polars as pl
 import pytest
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.ensemble import (
     GradientBoostingClassifier,
     RandomForestClassifier,
@@ -19,7 +19,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import halfmask as hm
-from halfmask._errors import ParameterError, SchemaError
+from halfmask._errors import DataError, ParameterError, SchemaError
 from halfmask.anonymize.training import AnonymizedEstimator, _in_steps, _lessons, guidance
 from halfmask.anonymize.training._encoding import as_table
 from halfmask.anonymize.training._exchanged import exchanged
@@ -157,6 +157,138 @@ def test_where_models_know_classes_only_they_have_been_asked():
     both, trained = taught(("first", 0.9, {}), ("second", 0.99, {}), classes_only=True)
     assert _trained(both, 0.5, asked=7) == (both[0], "first")
     assert trained == ["first"]
+
+
+class Limited(GradientBoostingClassifier):  # type: ignore[misc] # scikit-learn ships no types
+    """Learns so many rows, and no more."""
+
+    most = 2_000
+
+    def fit(self, X, y):
+        if len(X) > self.most:
+            raise ValueError("too many rows")
+        return super().fit(X, y)
+
+
+def test_who_cannot_learn_all_rows_several_times_learns_them_once(monkeypatch):
+    rng = np.random.default_rng(0)
+    numbers = rng.normal(size=(1_000, 5))
+    y = (2 * (numbers[:, 0] > 0) + numbers[:, 3] + rng.normal(size=1_000) > 1).astype(int)
+    rows = pl.DataFrame(numbers, schema=list("abcde"))
+
+    def trained():
+        return AnonymizedEstimator(
+            Limited(n_estimators=10, max_depth=2, random_state=0),
+            guarantees=[hm.KAnonymity(k=20)],
+            quasi_identifiers=["a", "b", "c"],
+        ).fit(rows, y)
+
+    limited = trained()
+    assert len(limited.more_points_) == 0
+    asked = [name for name in limited.trials_ if "4 points" in name]
+    assert max(limited.trials_[name] for name in asked) > 0, "models of halves could learn them"
+    monkeypatch.setattr(Limited, "most", 4_000)
+    assert len(trained().more_points_) == 3
+
+
+def test_where_none_of_several_points_can_be_learned_the_best_of_one_is(monkeypatch):
+    def refused(each):
+        if each.is_of_several:
+            raise DataError("Limited couldn't be fitted to 4 rows.")
+        return f"model of {each.name}"
+
+    monkeypatch.setattr(_in_steps, "_of_all_rows", refused)
+    lessons, _ = taught(("several", 0.9, {}), ("other", 0.9, {}), ("one", 0.9, {}))
+    points = (np.zeros((4, 1, 1)), np.zeros((4, 1, 1)), np.zeros((1, 1)))
+    lessons = [replace(each, points=of_it) for each, of_it in zip(lessons, points, strict=True)]
+    assert _trained(lessons, 0.5, asked=2) == (lessons[2], "model of one")
+    with pytest.raises(DataError, match="Limited"):
+        _trained(lessons[:2], 0.5, asked=2)
+
+
+def test_what_can_never_be_learned_in_full_is_an_error(monkeypatch):
+    def refused(each):
+        raise DataError(f"{each.name} couldn't be fitted to 4 rows.")
+
+    monkeypatch.setattr(_in_steps, "_of_all_rows", refused)
+    lessons, _ = taught(("first", 0.9, {}), ("second", 0.9, {}))
+    lessons = [replace(each, points=np.zeros((1, 1))) for each in lessons]
+    with pytest.raises(DataError, match="first couldn't"):
+        _trained(lessons, 0.5, asked=2)
+
+
+@pytest.mark.parametrize("way", ["fit", "predict"])
+@pytest.mark.parametrize("failing", [1, 3])
+def test_a_lesson_that_fails_in_full_is_passed_over(monkeypatch, way, failing):
+    rows, _ = people()
+    times: list[int] = []
+
+    class Failing(DecisionTreeClassifier):  # type: ignore[misc] # scikit-learn ships no types
+        def fit(self, X, y):
+            self.in_full_ = len(X) == len(rows)
+            if self.in_full_:
+                times.append(1)
+                if way == "fit" and before and len(times) - before[0] == failing:
+                    raise ValueError("no")
+            return super().fit(X, y)
+
+        def predict(self, X):
+            if way == "predict" and self.in_full_ and before and len(times) - before[0] == failing:
+                raise ValueError("no")
+            return super().predict(X)
+
+    def trained(lessons, cost, *, asked):
+        before.append(len(times))
+        found.append(choose(lessons, cost, asked=asked))
+        return found[-1]
+
+    found: list[Any] = []
+    before: list[int] = []
+    choose = _in_steps._trained
+    monkeypatch.setattr(_in_steps, "_trained", trained)
+    model, _, _ = fitted(Failing(random_state=0))
+    assert len(times) - before[0] == 10, "the others are asked"
+    assert model.model_ is found[0][1]
+    assert np.isfinite(found[0][0].own)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        DecisionTreeClassifier(random_state=0),
+        RandomForestClassifier(5, random_state=0),
+        DecisionTreeRegressor(random_state=0),
+    ],
+    ids=lambda each: type(each).__name__,
+)
+@pytest.mark.parametrize("others", ["none", "some"])
+def test_quasi_identifiers_that_all_have_alike_leave_nothing_to_be_recoded(estimator, others):
+    rows, y = interplay(n=300)
+    alike = rows.with_columns(a=pl.lit(1.0), b=pl.lit("x"))
+    alike = alike.select("a", "b") if others == "none" else alike
+    model = AnonymizedEstimator(
+        estimator, guarantees=[hm.KAnonymity(k=20)], quasi_identifiers=["a", "b"]
+    ).fit(alike, y)
+    assert model.points_.shape[-1] == 0
+    if others == "some":
+        assert model.score(alike, y) > clone(model).fit(alike.select("a", "b"), y).score(
+            alike.select("a", "b"), y
+        )
+
+
+def test_a_lone_tree_of_few_rows_is_asked_of_the_best_ten_and_a_forest_of_seven(monkeypatch):
+    limits: list[int] = []
+
+    def trained(lessons, cost, *, asked):
+        assert len(lessons) > asked
+        limits.append(asked)
+        return choose(lessons, cost, asked=asked)
+
+    choose = _in_steps._trained
+    monkeypatch.setattr(_in_steps, "_trained", trained)
+    fitted(DecisionTreeClassifier(random_state=0))
+    fitted(RandomForestClassifier(5, random_state=0))
+    assert limits == [10, 7]
 
 
 @pytest.fixture

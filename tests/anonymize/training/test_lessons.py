@@ -88,7 +88,9 @@ def test_each_lesson_is_there_once_and_other_classes_make_another(partitions):
         for each in partitions("a", "b", "c")[:2]
     )
     assert not np.array_equal(one.classes.rows.classes, other.classes.rows.classes)
-    again = replace(one, name="again", points=one.points.copy())
+    first = np.arange(len(one.points))[:, None] == 0
+    one = replace(one, points=np.where(first, 0.0, one.points))
+    again = replace(one, name="again", points=np.where(first, -0.0, one.points))
     moved = replace(one, points=one.points + 1e-9)
     relabelled = replace(one, labels=1 - one.labels)
     assert distinct([one, again, other, moved, relabelled, again]) == [
@@ -123,10 +125,20 @@ def test_where_other_columns_reach_a_model_what_is_written_the_same_is_the_same_
     assert distinct(lessons[:2]) == lessons[:2]
 
 
+def test_who_leave_out_other_rows_teach_other_lessons(partitions):
+    lesson = next(lessons_of(partitions("a", "b")[0], 0, scatter=False, quiet=False))
+    kept = lesson.classes.kept.copy()
+    kept[0] = not kept[0]
+    other = replace(lesson, classes=replace(lesson.classes, kept=kept))
+    assert distinct([lesson, other]) == [lesson, other]
+
+
 def test_where_models_know_classes_alone_other_classes_are_another_lesson(partitions):
     lesson = next(lessons_of(partitions("a", "b", "c", "other")[0], 0, scatter=False, quiet=False))
     again = divided(lesson)
-    assert distinct([lesson, again]) == [lesson, again]
+    rows = replace(lesson.classes.rows, classes=lesson.classes.rows.classes[::-1])
+    others = replace(lesson, classes=replace(lesson.classes, rows=rows))
+    assert distinct([lesson, again, others]) == [lesson, again, others]
 
 
 def test_a_lesson_is_judged_by_what_models_of_its_parts_know(partitions):

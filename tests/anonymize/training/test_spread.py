@@ -66,6 +66,17 @@ def test_of_several_points_each_is_of_the_class_and_the_first_is_the_one(rows_of
                 assert (own[:, part] == point[part]).all(axis=1).any()
 
 
+def test_points_that_are_remembered_stay_what_they_are_if_others_are_moved(rows_of):
+    rows = rows_of(0, n=60, n_classes=7)
+    several = spread_over(rows, 4, seed=0)
+    first = several[0].copy()
+    several += 1
+    assert np.array_equal(spread(rows), first)
+    moved = spread(rows)
+    moved += 1
+    assert np.array_equal(spread(rows), first)
+
+
 def test_in_each_column_several_points_stand_at_equal_steps_of_the_class(rows_of):
     """Of 100 rows one point is in each quarter, wherever the quarter starts."""
     classes = np.repeat(np.arange(5), 100)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import is_classifier
 
+from halfmask._errors import DataError
 from halfmask.anonymize.training._exchanged import exchanged
 from halfmask.anonymize.training._lessons import distinct, lessons_of
 from halfmask.anonymize.training._parts import (
@@ -38,8 +39,8 @@ MANY = 8_000
 PARTS = 5
 ASKED = 3
 BEST = 5
-#: The same of a lone tree that sees other columns, too: it is soon trained, and one of a part of
-#: the rows says least of one of all.
+#: The same of a classifier's lone tree, grown to the end, that sees other columns, too: it is soon
+#: trained, and one of a part of the rows says least of one of all.
 BEST_OF_ALONE = 8
 #: Where they are two kinds: how many more of several points.
 BEST_OF_SEVERAL = 2
@@ -137,17 +138,32 @@ def _trained(lessons: list[Lesson], by_heart: float, *, asked: int) -> tuple[Les
     best, model = lessons[0], None
     if not best.classes.judge.sees_classes_only:
         known = [each for each in lessons[:asked] if np.isfinite(each.score)]
-        for number, lesson in enumerate(known):
+        for lesson in known:
             told, of_all = _asked_in_full(lesson)
-            if number == 0 or told.worth(by_heart) > best.worth(by_heart):
+            if of_all is None:
+                continue
+            if model is None or told.worth(by_heart) > best.worth(by_heart):
                 best, model = told, of_all
+        if known and model is None:
+            best = next((each for each in lessons if not each.is_of_several), best)
     return best, _of_all_rows(best) if model is None else model
 
 
 def _asked_in_full(lesson: Lesson) -> tuple[Lesson, Any]:
-    """Return it with what a model of all rows scores on them, and the model."""
-    judge, model = lesson.classes.judge, _of_all_rows(lesson)
-    losses = judge.losses(model, np.arange(len(judge.labels)))
+    """Return it with what a model of all rows scores on them, and the model.
+
+    ``None`` for one that can't be trained: it may take so many rows only, and those of several
+    points are several times as many. What can't be asked is worth less than all that can.
+    """
+    judge = lesson.classes.judge
+    try:
+        model = _of_all_rows(lesson)
+    except DataError:
+        return lesson, None
+    try:
+        losses = judge.losses(model, np.arange(len(judge.labels)))
+    except DataError:
+        return replace(lesson, own=-np.inf), model
     own = judge.score(float(losses.mean()))
     return replace(lesson, own=own if np.isfinite(own) else -np.inf), model
 

@@ -11,7 +11,7 @@ import numpy as np
 from halfmask.anonymize.training._at_cuts import at_cuts
 from halfmask.anonymize.training._coarser import coarse_boxes, coarser, scattered
 from halfmask.anonymize.training._parts import Pairs, known_of_parts, with_fewer
-from halfmask.anonymize.training._points import medians, where_cut
+from halfmask.anonymize.training._points import each_point, medians, where_cut
 from halfmask.anonymize.training._representatives import REPRESENTATIVES
 from halfmask.anonymize.training._several import POINTS, several_points
 from halfmask.anonymize.training._spread import spread
@@ -118,16 +118,19 @@ def distinct(lessons: Iterable[Lesson]) -> list[Lesson]:
     found: dict[bytes, Lesson] = {}
     for lesson in lessons:
         judge, cells = lesson.classes.judge, lesson.classes.rows.classes
-        seen = _written(lesson.points, cells) + lesson.labels.tobytes()
+        points = lesson.points + 0.0  # -0 is 0
         if judge.sees_classes_only:
-            seen += cells.tobytes()
+            seen = points.tobytes() + cells.tobytes()
+        else:
+            seen = _written(points, cells) + lesson.classes.kept.tobytes()
+        seen += lesson.labels.tobytes()
         found.setdefault(blake2b(seen).digest(), lesson)
     return list(found.values())
 
 
 def _written(points: NDArray[np.float64], classes: NDArray[np.int64]) -> bytes:
     """Return what says of each row where it is written, whatever classes are called."""
-    side_by_side = np.concatenate(points.reshape(-1, *points.shape[-2:]), axis=1)
+    side_by_side = np.concatenate(each_point(points), axis=1)
     places, place = np.unique(side_by_side, axis=0, return_inverse=True)
     return places.tobytes() + place.reshape(-1)[classes].tobytes()
 

@@ -152,18 +152,17 @@ def _trained(lessons: list[Lesson], by_heart: float, *, asked: int) -> tuple[Les
 def _asked_in_full(lesson: Lesson) -> tuple[Lesson, Any]:
     """Return it with what a model of all rows scores on them, and the model.
 
-    ``None`` for one that can't be trained: it may take so many rows only, and those of several
-    points are several times as many. What can't be asked is worth less than all that can.
+    ``None`` for one that can't learn each row several times: it may take so many rows only. Of
+    one point there are no more than people, and what fails there is an error.
     """
     judge = lesson.classes.judge
     try:
         model = _of_all_rows(lesson)
     except DataError:
-        return lesson, None
-    try:
-        losses = judge.losses(model, np.arange(len(judge.labels)))
-    except DataError:
-        return replace(lesson, own=-np.inf), model
+        if lesson.is_of_several:
+            return lesson, None
+        raise
+    losses = judge.losses(model, np.arange(len(judge.labels)))
     own = judge.score(float(losses.mean()))
     return replace(lesson, own=own if np.isfinite(own) else -np.inf), model
 

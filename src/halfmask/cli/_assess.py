@@ -145,18 +145,7 @@ def encoding(
             "Say what is to be attacked, in one way.",
             hint="Give ENCODED, or --vault and --codec, or --frontier TARGET.",
         )
-    if period and encoded is None:
-        raise UsageError(
-            "--period is for rows that left in the order of time.",
-            hint="Give TABLE and ENCODED, both in that order.",
-        )
-    if any(not each.strip() for each in measure or ()):
-        raise UsageError("--measure has no words.", hint="Give some of a measure's name.")
-    if measure and frontier is not None:
-        raise UsageError(
-            "--measure is for one encoding, and a frontier always has the same.",
-            hint="Leave out --measure, or --frontier.",
-        )
+    _refuse_the_unheard(period, encoded, measure, frontier)
     reading = Reading(
         format=format, delimiter=delimiter, encoding=encoding, marks=mark, leave_out=leave_out
     )
@@ -180,6 +169,24 @@ def encoding(
             target = _of_files(reading, table, str(encoded), seed, tuple(period or ()))
         report = _attacked(target, known, measure or None, seed, stages)
     return _answer(report, out, picture, as_json=as_json)
+
+
+def _refuse_the_unheard(
+    period: list[int] | None, encoded: str | None, measure: list[str] | None, frontier: str | None
+) -> None:
+    """Refuse options that would do nothing."""
+    if period and encoded is None:
+        raise UsageError(
+            "--period is for rows that left in the order of time.",
+            hint="Give TABLE and ENCODED, both in that order.",
+        )
+    if any(not each.strip() for each in measure or ()):
+        raise UsageError("--measure has no words.", hint="Give some of a measure's name.")
+    if measure and frontier is not None:
+        raise UsageError(
+            "--measure is for one encoding, and a frontier always has the same.",
+            hint="Leave out --measure, or --frontier.",
+        )
 
 
 def _read(reading: Reading, table: str, dtypes: dict[str, pl.DataType] | None) -> pl.DataFrame:

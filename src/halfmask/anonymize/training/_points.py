@@ -27,6 +27,7 @@ __all__ = [
     "each_point",
     "medians",
     "nearest_predictions",
+    "once",
     "records",
     "repeated",
     "typical",
@@ -140,21 +141,21 @@ def repeated(values: NDArray[Any], points: NDArray[np.float64]) -> NDArray[Any]:
     return np.concatenate([values] * len(each_point(points)))
 
 
-def _once(
+def once(
     find: Callable[[ClassRows], NDArray[np.float64]],
 ) -> Callable[[ClassRows], NDArray[np.float64]]:
     """Let points be found once: most are made of others."""
 
     @wraps(find)
     def found(rows: ClassRows) -> NDArray[np.float64]:
-        if find not in rows.known:
-            rows.known[find] = find(rows)
-        return rows.known[find].copy()
+        if found not in rows.known:
+            rows.known[found] = find(rows)
+        return rows.known[found].copy()
 
     return found
 
 
-@_once
+@once
 def centroids(rows: ClassRows) -> NDArray[np.float64]:
     """Return the mean of each class; a category becomes the share of the class that has it.
 
@@ -206,7 +207,7 @@ def boxes(rows: ClassRows) -> NDArray[np.float64]:
     return points
 
 
-@_once
+@once
 def typical(rows: ClassRows) -> NDArray[np.float64]:
     """Return for each quasi-identifier by itself the class's value that is nearest its mean.
 
@@ -221,7 +222,7 @@ def typical(rows: ClassRows) -> NDArray[np.float64]:
     return points
 
 
-@_once
+@once
 def medians(rows: ClassRows) -> NDArray[np.float64]:
     """Return for each quasi-identifier by itself the class's value that is nearest its median.
 
@@ -255,7 +256,7 @@ def where_cut(
     return np.where(cut, points, _usual(rows))
 
 
-@_once
+@once
 def _usual(rows: ClassRows) -> NDArray[np.float64]:
     """Return the medians of the table."""
     return medians(replace(rows, classes=np.zeros_like(rows.classes)))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halfmask.anonymize.training._alike import alike
-from halfmask.anonymize.training._points import centroids
+from halfmask.anonymize.training._points import centroids, once
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,6 +22,7 @@ SECTION = (np.sqrt(5.0) - 1.0) / 2.0
 APART = np.sqrt(2.0) - 1.0
 
 
+@once
 def spread(rows: ClassRows) -> NDArray[np.float64]:
     """Return for each quasi-identifier by itself a value of the class, not the same place in each.
 
@@ -38,9 +39,8 @@ def spread(rows: ClassRows) -> NDArray[np.float64]:
     somebody's one by one, their combination is nobody's but by chance; of a single
     quasi-identifier, or one that moves all columns, they are a row's.
     """
-    if spread not in rows.known:
-        rows.known[spread] = _at_shares(rows, np.zeros((1, len(rows.parts))))[0]
-    return rows.known[spread].copy()
+    one: NDArray[np.float64] = _at_shares(rows, np.zeros((1, len(rows.parts))))[0]
+    return one
 
 
 def spread_over(rows: ClassRows, points: int, *, seed: int) -> NDArray[np.float64]:

@@ -1,13 +1,15 @@
-"""Guidance: what a guide says of quasi-identifiers alone, against averages by hand."""
+"""Guidance: what a guide says of quasi-identifiers alone, against averages and cases by hand."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.tree import DecisionTreeRegressor
 
 from halfmask._errors import ParameterError
-from halfmask.anonymize.training import Guidance, cross_fitted, guidance
+from halfmask.anonymize.training import Guidance, _guidance, cross_fitted, guidance
+from halfmask.anonymize.training._lenders import CASES
 
 RNG = np.random.default_rng(0)
 ROWS = RNG.normal(size=(3000, 2))
@@ -98,3 +100,56 @@ def test_it_can_be_had_of_some_rows():
 def test_it_is_the_same_each_time_and_shows_no_numbers():
     assert np.array_equal(guided("cross-fitted").alone, guided("cross-fitted").alone)
     assert repr(guided("labels")) == "Guidance(3000 rows, alone=False)"
+
+
+TREE = DecisionTreeRegressor(max_depth=6, random_state=0)
+
+
+@pytest.mark.parametrize("guide", ["cross-fitted", "fitted", lambda rows: rows @ [3.0, 2.0]])
+def test_case_by_case_it_is_asked_for_models_that_answer_in_steps(guide):
+    cases = guided(guide, estimator=TREE).cases
+    assert cases.shape == (3000, CASES)
+    assert cases.min() >= 0
+    assert cases.max() <= 1
+    # in each case what is recoded says the same, beside a row that adds its own
+    for case in cases.T:
+        assert np.corrcoef(case, ROWS[:, 0])[0, 1] > 0.9
+        assert abs(np.corrcoef(case, ROWS[:, 1])[0, 1]) < 0.1
+    assert guided(guide).cases is None, "a linear model doesn't answer in steps"
+    assert guided(guide, BOTH, estimator=TREE).cases is None, "nothing else reaches it"
+    whole = guidance(guide, TREE, ROWS, Y, recoded=FIRST, folds=3, seed=0, by_case=False)
+    assert whole.cases is None
+
+
+def test_a_row_is_asked_about_case_by_case_of_models_that_never_learned_it(monkeypatch):
+    class Remembers(DecisionTreeRegressor):  # type: ignore[misc] # scikit-learn ships no types
+        """Says 1 of what it learned and 0 of all else, by the first column."""
+
+        def fit(self, X, y):
+            self.known_ = set(X[:, 0].tolist())
+            return super().fit(X, y)
+
+        def predict(self, X):
+            return np.array([float(cell in self.known_) for cell in X[:, 0]])
+
+    monkeypatch.setattr(_guidance, "answers_in_steps", lambda *_, **__: True)
+    found = guided("cross-fitted", estimator=Remembers(random_state=0))
+    assert found.cases is not None
+    assert not found.cases.any()
+    assert not found.said.any()
+    assert guided("fitted", estimator=Remembers(random_state=0)).cases.all()
+
+
+def test_cases_stay_with_their_rows_and_their_length_is_judged():
+    made, some = guided("fitted", estimator=TREE), np.array([5, 2])
+    assert np.array_equal(made.of(some).cases, made.cases[some])
+    assert np.array_equal(guided(made, estimator=TREE).cases, made.cases)
+    with pytest.raises(ParameterError, match="3000"):
+        guided(Guidance(said=made.said, alone=made.alone, cases=made.cases[1:]))
+
+
+def test_guides_lead_together_case_by_case_too():
+    found = guided([lambda rows: rows[:, 0] > 0, "labels"], estimator=TREE)
+    assert found.cases.shape == (3000, 2 * CASES)
+    assert np.array_equal(found.cases[:, -1], found.said[:, -1])
+    assert guided(["labels", Y], estimator=TREE).cases is None

@@ -637,6 +637,7 @@ def test_exchanged_labels_are_judged_by_what_never_saw_the_other_half(monkeypatc
 
     every = _in_steps._exchanged
     monkeypatch.setattr(_in_steps, "_exchanged", remembered)
+    monkeypatch.setattr(_in_steps, "EXCHANGED", 1000)
     fitted(RandomForestClassifier(20, random_state=0))
     one = seen[0]
     cells, guide_of_all = one.classes.rows.classes, one.classes.rows.guide
@@ -677,7 +678,31 @@ def test_one_guide_of_halves_serves_all_partitions_of_the_same_rows(monkeypatch)
     assert len(seen) == 1
 
 
-def test_a_guide_that_may_have_learned_the_rows_exchanges_no_labels():
+def test_labels_are_exchanged_only_of_what_tells_and_is_not_hidden_otherwise(monkeypatch):
+    given: list[Any] = []
+    every = _in_steps._exchanged
+
+    def remembered(lessons):
+        given.extend(lessons)
+        return every(lessons)
+
+    monkeypatch.setattr(_in_steps, "_exchanged", remembered)
+    monkeypatch.setattr(_in_steps, "EXCHANGED", 1000)
+    fitted(RandomForestClassifier(20, random_state=0))
+    assert any(each.is_scattered for each in given)
+
+    def names(lessons):
+        return [each.name.removesuffix(", labels exchanged") for each in every(lessons)]
+
+    told = [replace(each, by_heart=each.free + 0.001) for each in given]
+    plain = [each.name for each in told if not each.is_scattered]
+    assert names(told) == plain
+    assert len(plain) > 5
+    assert names([replace(each, by_heart=each.free) for each in given]) == []
+
+
+def test_a_guide_that_may_have_learned_the_rows_exchanges_no_labels(monkeypatch):
+    monkeypatch.setattr(_in_steps, "EXCHANGED", 1000)
     forest = RandomForestClassifier(20, random_state=0)
     model, rows, y = fitted(forest)
     assert any("exchanged" in name for name in model.trials_)

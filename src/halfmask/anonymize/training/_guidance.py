@@ -1,4 +1,4 @@
-"""Guidance: what a guide says of each row, and of its quasi-identifiers alone."""
+"""Guidance: what a guide says of each row, and of its quasi-identifiers, on average and by case."""
 
 from __future__ import annotations
 
@@ -10,19 +10,18 @@ import numpy as np
 from halfmask.anonymize.training._as_they_are import AsTheyAre
 from halfmask.anonymize.training._fitting import fitted
 from halfmask.anonymize.training._guides import cross_fits, guide_values, is_several, predicted
+from halfmask.anonymize.training._lenders import CASES, Lenders, in_one_range
+from halfmask.anonymize.training._stepwise import answers_in_steps
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["Guidance", "guidance"]
 
-#: How many other rows lend each row their other columns.
-LENDERS = 8
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guidance:
-    """What leads the classes, in the two forms that a guide has.
+    """What leads the classes, in the forms that a guide has.
 
     Parameters
     ----------
@@ -32,6 +31,9 @@ class Guidance:
         What it says of each row's quasi-identifiers alone, (rows, outputs): the mean over other
         columns as the population has them. ``None`` where there are no other columns, or where the
         guide can't be asked: predictions that were given, labels.
+    cases
+        What it says of each row's quasi-identifiers beside the other columns of each of some rows,
+        (rows, cases times outputs), for a model that answers in steps; else ``None``.
     crossed
         Whether nothing that was asked about a row had learned from it.
     as_they_are
@@ -42,18 +44,22 @@ class Guidance:
     Classes are made of quasi-identifiers only. Where other columns move the prediction too, rows
     with the same quasi-identifiers differ in it, and a tree that is led by it spends its cuts on
     what it can't part. ``alone`` is the partial dependence (Friedman, "Greedy function
-    approximation", 2001, section 8.2) of the quasi-identifiers.
+    approximation", 2001, section 8.2) of the quasi-identifiers. What they do may depend on the
+    other columns, and cancel on average: models that answer in steps learn such things, and
+    ``cases`` has them one by one.
     """
 
     said: NDArray[np.float64]
     alone: NDArray[np.float64] | None = None
+    cases: NDArray[np.float64] | None = None
     crossed: bool = False
     as_they_are: AsTheyAre = field(default_factory=AsTheyAre, repr=False, compare=False)
 
     def of(self, places: NDArray[np.int64]) -> Guidance:
         """Return what it says of some of the rows."""
         alone = None if self.alone is None else self.alone[places]
-        return Guidance(said=self.said[places], alone=alone, crossed=self.crossed)
+        cases = None if self.cases is None else self.cases[places]
+        return Guidance(said=self.said[places], alone=alone, cases=cases, crossed=self.crossed)
 
     def __repr__(self) -> str:
         return f"Guidance({len(self.said)} rows, alone={self.alone is not None})"
@@ -68,6 +74,7 @@ def guidance(
     recoded: NDArray[np.bool_],
     folds: int,
     seed: int,
+    by_case: bool = True,
 ) -> Guidance:
     """Return a guide's guidance.
 
@@ -77,6 +84,9 @@ def guidance(
         As in :func:`guide_values`; a :class:`Guidance` is returned as it is.
     recoded
         Which columns depend on a quasi-identifier, (columns,).
+    by_case
+        Whether it is asked case by case, too, for a model that answers in steps: that costs as much
+        again as all else, and is looked at where several partitions are tried only.
 
     Raises
     ------
@@ -84,66 +94,99 @@ def guidance(
         As :func:`guide_values` does.
     """
     if isinstance(guide, Guidance):
-        said = guide_values(guide.said, estimator, rows, y, folds=folds, seed=seed)
-        alone = guide.alone
-        if alone is not None:
-            alone = guide_values(alone, estimator, rows, y, folds=folds, seed=seed)
-        return replace(guide, said=said, alone=alone)
+        return _checked(guide, estimator, rows, y)
     if is_several(guide, len(rows)):
         parts = [
-            guidance(each, estimator, rows, y, recoded=recoded, folds=folds, seed=seed)
+            guidance(
+                each,
+                estimator,
+                rows,
+                y,
+                recoded=recoded,
+                folds=folds,
+                seed=seed,
+                by_case=by_case,
+            )
             for each in guide
         ]
         return _together(parts)
-    lenders = _Lenders(rows, ~recoded, seed)
+    asked = _Asked(estimator, rows, y, Lenders(rows, ~recoded, seed), by_case=by_case)
     if isinstance(guide, str) and guide == "cross-fitted" and (~recoded).any():
-        return _crossed(estimator, rows, y, lenders, folds=folds, seed=seed)
+        return asked.crossed(folds)
     if isinstance(guide, str) and guide == "fitted":
         guide = fitted(estimator, rows, y)
     said = guide_values(guide, estimator, rows, y, folds=folds, seed=seed)
     if recoded.all() or not (hasattr(guide, "predict") or callable(guide)):
         crossed = isinstance(guide, str) and guide == "cross-fitted"
         return Guidance(said=said, crossed=crossed)
-    return Guidance(said=said, alone=lenders.mean(guide, np.arange(len(rows))))
+    return asked.of(guide, said)
 
 
-@dataclass(frozen=True, slots=True)
-class _Lenders:
-    """Rows of the population that lend their other columns."""
-
-    rows: NDArray[np.float64]
-    others: NDArray[np.bool_]
-    seed: int
-
-    def mean(self, guide: Any, places: NDArray[np.int64]) -> NDArray[np.float64]:  # noqa: ANN401
-        """Return what a guide says on average of some rows with lent columns."""
-        rng = np.random.default_rng([self.seed, len(places)])
-        sums: NDArray[np.float64] | float = 0.0
-        for _ in range(LENDERS):
-            lent = self.rows[places]
-            lenders = rng.integers(len(self.rows), size=len(places))
-            lent[:, self.others] = self.rows[lenders][:, self.others]
-            sums = sums + predicted(guide, lent)
-        return np.asarray(sums) / LENDERS
-
-
-def _crossed(
+def _checked(
+    guide: Guidance,
     estimator: Any,  # noqa: ANN401 # scikit-learn ships no types
     rows: NDArray[np.float64],
     y: NDArray[Any],
-    lenders: _Lenders,
-    *,
-    folds: int,
-    seed: int,
 ) -> Guidance:
-    said: NDArray[np.float64] | None = None
-    alone: NDArray[np.float64] | None = None
-    for model, held in cross_fits(estimator, rows, y, folds=folds, seed=seed):
-        part = predicted(model, rows[held])
-        if said is None or alone is None:
-            said, alone = np.empty((len(y), part.shape[1])), np.empty((len(y), part.shape[1]))
-        said[held], alone[held] = part, lenders.mean(model, held)
-    return Guidance(said=np.asarray(said), alone=alone, crossed=True)
+    """Return a guidance that was given, if it says something of each row."""
+
+    def values(said: NDArray[np.float64]) -> NDArray[np.float64]:
+        return guide_values(said, estimator, rows, y, folds=0, seed=0)  # nothing is drawn
+
+    return replace(
+        guide,
+        said=values(guide.said),
+        alone=None if guide.alone is None else values(guide.alone),
+        cases=None if guide.cases is None else values(guide.cases),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What guides are asked about, where there are other columns."""
+
+    estimator: Any
+    rows: NDArray[np.float64]
+    y: NDArray[Any]
+    lenders: Lenders
+    by_case: bool
+
+    def of(self, guide: Any, said: NDArray[np.float64]) -> Guidance:  # noqa: ANN401 # many kinds
+        """Return what one guide of all rows says."""
+        everyone = np.arange(len(self.rows))
+        alone = self.lenders.mean(guide, everyone)
+        cases = self.lenders.cases(guide, everyone) if self._looks_at_cases() else None
+        return Guidance(said=said, alone=alone, cases=_in_one_range(cases))
+
+    def crossed(self, folds: int) -> Guidance:
+        """Return what models say that didn't see the rows that they are asked about."""
+        places, said, alone, cases = [], [], [], []
+        fits = cross_fits(self.estimator, self.rows, self.y, folds=folds, seed=self.lenders.seed)
+        looks_at_cases = None
+        for model, held in fits:
+            places.append(held)
+            said.append(predicted(model, self.rows[held]))
+            alone.append(self.lenders.mean(model, held))
+            if looks_at_cases is None:  # what fails of the model has failed by now
+                looks_at_cases = self._looks_at_cases()
+            if looks_at_cases:
+                cases.append(self.lenders.cases(model, held))
+        order = np.argsort(np.concatenate(places))
+        return Guidance(
+            said=np.concatenate(said)[order],
+            alone=np.concatenate(alone)[order],
+            cases=_in_one_range(np.concatenate(cases)[order] if cases else None),
+            crossed=True,
+        )
+
+    def _looks_at_cases(self) -> bool:
+        return self.by_case and answers_in_steps(
+            self.estimator, self.rows, self.y, seed=self.lenders.seed
+        )
+
+
+def _in_one_range(cases: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
+    return None if cases is None else in_one_range(cases)
 
 
 def _together(parts: list[Guidance]) -> Guidance:
@@ -153,4 +196,8 @@ def _together(parts: list[Guidance]) -> Guidance:
     if all(part.alone is None for part in parts):
         return Guidance(said=said, crossed=crossed)
     alone = [part.said if part.alone is None else part.alone for part in parts]
-    return Guidance(said=said, alone=np.hstack(alone), crossed=crossed)
+    together = Guidance(said=said, alone=np.hstack(alone), crossed=crossed)
+    if all(part.cases is None for part in parts):
+        return together
+    cases = [np.tile(part.said, CASES) if part.cases is None else part.cases for part in parts]
+    return replace(together, cases=np.hstack(cases))

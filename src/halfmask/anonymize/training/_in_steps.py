@@ -234,8 +234,10 @@ def _tells(classes: Classes) -> bool:
 
 
 def _exchanged(lessons: list[Lesson]) -> Iterator[Lesson]:
-    """Yield lessons with labels exchanged within classes, where rows can be told apart in one."""
+    """Yield lessons that tell too much with labels exchanged, where classes' rows can be told."""
     for each in lessons:
+        if each.by_heart <= each.free or each.is_scattered:
+            continue  # nothing that costs anything is told, or enough is done to hide it
         judge, rows, labels = each.classes.judge, each.classes.rows, each.labels
         halves = _halves(each.classes)
         others = exchanged(labels, rows.classes, rows.guide)

@@ -32,6 +32,7 @@ PRICES = (0.03, 0.01, 0.003, 0.001)
 #: The price of groups whose other columns are scattered; how many classes share a lot, and how
 #: many lots there are at most.
 SCATTERED_PRICE = 0.01
+SCATTERED = "scattered"
 SHARING = 3
 LOTS = 40
 #: What models of a part of the rows tell up to here costs nothing. It is a choice: among a thousand
@@ -85,6 +86,11 @@ class Lesson:
     def is_of_several(self) -> bool:
         """Whether classes have several points."""
         return self.points.ndim > 2
+
+    @property
+    def is_scattered(self) -> bool:
+        """Whether values are drawn from the table, so that rows go astray."""
+        return self.recipe == SCATTERED
 
     @property
     def expected(self) -> float:
@@ -171,7 +177,7 @@ def lessons_of(classes: Classes, seed: int, *, scatter: bool, quiet: bool) -> It
         if scatter and price == SCATTERED_PRICE and rows.others.size:
             lots = min(LOTS, max(rows.n_classes // SHARING, 1))
             points = scattered(rows, groups, lots=lots, seed=seed)
-            yield lesson(f"scattered in {lots} lots", points, "scattered")
+            yield lesson(f"scattered in {lots} lots", points, SCATTERED)
 
 
 def _of_its_columns(classes: Classes) -> Iterator[tuple[str, NDArray[np.float64]]]:

@@ -83,7 +83,8 @@ def partitions(
 
     Notes
     -----
-    Where other columns reach a model that answers in steps, they are cut too: a class has at least
+    Where other columns reach a model that answers in steps, what it says of quasi-identifiers case
+    by case leads, too, to the end; and those columns are cut: a class has at least
     k rows of one point then as ever, and its point goes along with them. A method that was asked
     for is tried under each name that leads, whether it looks at what leads or not.
     """
@@ -102,6 +103,11 @@ def partitions(
         for how, each in methods.items()
         for guided_by, guide in guides.items()
     ]
+    cases = None if labels is None else guidance.cases
+    by_case = "quasi-identifiers case by case"
+    last, to_the_end = [*methods.items()][-1]
+    if cases is not None:
+        found.append(Led(name=f"led by {by_case}{last}", method=to_the_end, guide=cases))
     found += [
         Led(
             name=f"led by {guided_by}{how}, by other columns too",
@@ -113,6 +119,7 @@ def partitions(
         for guided_by, guide in parting.items()
     ]
     if labels is not None and method is None and encoding:
+        seen = guides if cases is None else guides | {by_case: cases}
         found += [
             Led(
                 name=f"led by {guided_by}, to the end, by the model's columns",
@@ -120,6 +127,6 @@ def partitions(
                 guide=guide,
                 by_encoding=True,
             )
-            for guided_by, guide in guides.items()
+            for guided_by, guide in seen.items()
         ]
     return found if several else found[:1]

@@ -9,6 +9,7 @@ from halfmask.anonymize.training._anonymizing import names_of
 from halfmask.anonymize.training._checked import checked
 from halfmask.anonymize.training._encoding import Encoding
 from halfmask.anonymize.training._guidance import Guidance, guidance
+from halfmask.anonymize.training._representatives import CHOSEN, representative_named
 
 if TYPE_CHECKING:
     import numpy as np
@@ -71,5 +72,6 @@ def prepared(
         recoded=encoding.depends_,
         folds=model.folds,
         seed=model.seed,
+        by_case=representative_named(model.representative) == CHOSEN,
     )
     return Prepared(table=table, names=names, encoding=encoding, encoded=encoded, guidance=led_by)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import halfmask as hm
 from halfmask.anonymize import Anonymizer, Guided, Hilbert
 from halfmask.anonymize.training._coarser import coarse_boxes, coarser, scattered
-from halfmask.anonymize.training._points import ClassRows
+from halfmask.anonymize.training._points import ClassRows, centroids
 
 K = 20
 
@@ -86,24 +86,39 @@ def test_boxes_stand_at_medians_of_groups_and_elsewhere_at_the_tables():
         assert there[0] == pytest.approx(np.median(of_group), abs=0.05)
 
 
+def astray(rows, groups, *, lots, seed):
+    return scattered(rows, groups, coarse_boxes(rows, groups), lots=lots, seed=seed)
+
+
 def test_scattered_values_are_those_of_classes_alike_in_a_lot_and_drawn_anew_by_seed():
     rows, partition = grown(2)
     groups = coarser(partition, rows.classes, rows.guide, price=0.1)
     assert groups is not None
-    points = scattered(rows, groups, lots=4, seed=0)
+    points = astray(rows, groups, lots=4, seed=0)
     assert np.array_equal(points[:, 0], coarse_boxes(rows, groups)[:, 0])
     assert len(np.unique(points[:, 1:], axis=0)) == 4
     assert set(points[:, 2]) <= set(rows.encoded[:, 2])
-    assert np.array_equal(points, scattered(rows, groups, lots=4, seed=0))
-    assert not np.array_equal(points, scattered(rows, groups, lots=4, seed=1))
-    assert len(np.unique(scattered(rows, groups, lots=10_000, seed=0)[:, 1])) <= rows.n_classes
+    assert np.array_equal(points, astray(rows, groups, lots=4, seed=0))
+    assert not np.array_equal(points, astray(rows, groups, lots=4, seed=1))
+    assert len(np.unique(astray(rows, groups, lots=10_000, seed=0)[:, 1])) <= rows.n_classes
+
+
+def test_what_tells_groups_apart_stays_whatever_classes_are_written_as_there():
+    rows, partition = grown(2)
+    groups = coarser(partition, rows.classes, rows.guide, price=0.1)
+    assert groups is not None
+    boxes, means = coarse_boxes(rows, groups), centroids(rows)
+    points = scattered(rows, groups, means, lots=4, seed=0)
+    assert np.array_equal(points[:, 0], means[:, 0])
+    assert not np.array_equal(points[:, 0], boxes[:, 0])
+    assert np.array_equal(points[:, 1:], scattered(rows, groups, boxes, lots=4, seed=0)[:, 1:])
 
 
 def test_scattered_values_of_columns_are_drawn_apart_so_that_nobodys_row_is_written():
     rows, partition = grown(3)
     groups = coarser(partition, rows.classes, rows.guide, price=0.1)
     assert groups is not None
-    points = scattered(rows, groups, lots=15, seed=0)[:, 1:]
+    points = astray(rows, groups, lots=15, seed=0)[:, 1:]
     people = {tuple(row) for row in rows.encoded[:, 1:].tolist()}
     assert not people & {tuple(point) for point in points.tolist()}
 
@@ -113,7 +128,10 @@ def test_classes_are_drawn_into_lots_by_the_seed_and_lots_are_as_large_as_can_be
     groups = coarser(partition, rows.classes, rows.guide, price=0.1)
     assert groups is not None
     lots = [
-        np.unique(scattered(rows, groups, lots=4, seed=seed)[:, 2], return_inverse=True)[1]
+        np.unique(
+            astray(rows, groups, lots=4, seed=seed)[:, 2],
+            return_inverse=True,
+        )[1]
         for seed in range(3)
     ]
     together = [lot[:, None] == lot for lot in lots]

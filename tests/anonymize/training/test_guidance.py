@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.tree import DecisionTreeRegressor
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from halfmask._errors import ParameterError
 from halfmask.anonymize.training import Guidance, _guidance, cross_fitted, guidance
@@ -153,3 +153,10 @@ def test_guides_lead_together_case_by_case_too():
     assert found.cases.shape == (3000, 2 * CASES)
     assert np.array_equal(found.cases[:, -1], found.said[:, -1])
     assert guided(["labels", Y], estimator=TREE).cases is None
+
+
+def test_lone_trees_that_are_grown_to_the_end_are_not_led_case_by_case():
+    labels = (RNG.normal(size=3000) < Y).astype(int)
+    grown, stopped = (DecisionTreeClassifier(max_depth=deep, random_state=0) for deep in (None, 4))
+    assert guided("cross-fitted", y=labels, estimator=grown).cases is None
+    assert guided("cross-fitted", y=labels, estimator=stopped).cases.shape == (3000, CASES)

@@ -56,8 +56,14 @@ def test_several_points_are_tried_where_nothing_hides_rows_and_scattered_ones_wh
     classes = partitions("a", "b", "c")[0]
     assert SEVERAL in names_of(classes, quiet=True)
     assert SEVERAL not in names_of(classes, quiet=False)
-    scattered = [name for name in names_of(classes, scatter=True) if "scattered" in name]
-    assert len(scattered) == 1
+    found = [*lessons_of(classes, 0, scatter=True, quiet=False)]
+    scattered = [each.name for each in found if "scattered" in each.name]
+    assert [name.partition(" lots")[2] for name in scattered] == [
+        "",
+        ", else centroids",
+        ", else spread",
+    ]
+    assert [each.name for each in found if each.is_scattered] == scattered
     assert not any("scattered" in name for name in names_of(classes, scatter=False))
     alone = partitions("a", "b", "c", "other")[0]
     assert names_of(alone, scatter=True) == names_of(alone), "no other column to scatter"

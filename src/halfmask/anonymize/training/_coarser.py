@@ -123,13 +123,17 @@ def coarse_boxes(rows: ClassRows, coarse: Coarser) -> NDArray[np.float64]:
     return where_cut(rows, medians(grouped)[coarse.group], _cut_columns(rows, coarse))
 
 
-def scattered(rows: ClassRows, coarse: Coarser, *, lots: int, seed: int) -> NDArray[np.float64]:
-    """Return coarse boxes, each column that tells no group apart drawn at random for each lot.
+def scattered(
+    rows: ClassRows, coarse: Coarser, points: NDArray[np.float64], *, lots: int, seed: int
+) -> NDArray[np.float64]:
+    """Return points whose columns that tell no group apart are drawn at random for each lot.
 
     Parameters
     ----------
     rows, coarse
         As for :func:`coarse_boxes`.
+    points
+        What classes are written as where their group was cut from others, (classes, columns).
     lots
         Into how many lots classes are drawn; those of one lot get the same values.
     seed
@@ -143,7 +147,6 @@ def scattered(rows: ClassRows, coarse: Coarser, *, lots: int, seed: int) -> NDAr
     somebody's one by one, their combination is nobody's but by chance.
     """
     rng = np.random.default_rng([seed, lots])
-    points = coarse_boxes(rows, coarse)
     lots = min(lots, len(points))
     lot = rng.permutation(len(points)) % lots
     drawn = points.copy()

@@ -11,7 +11,7 @@ from halfmask.anonymize.training._as_they_are import AsTheyAre
 from halfmask.anonymize.training._fitting import fitted
 from halfmask.anonymize.training._guides import cross_fits, guide_values, is_several, predicted
 from halfmask.anonymize.training._lenders import CASES, Lenders, in_one_range
-from halfmask.anonymize.training._stepwise import answers_in_steps
+from halfmask.anonymize.training._stepwise import all_or_nothing, answers_in_steps
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,7 +33,8 @@ class Guidance:
         guide can't be asked: predictions that were given, labels.
     cases
         What it says of each row's quasi-identifiers beside the other columns of each of some rows,
-        (rows, cases times outputs), for a model that answers in steps; else ``None``.
+        (rows, cases times outputs), for a model that answers in steps, but for a classifier's lone
+        tree that is grown to the end, which learned no more by it; else ``None``.
     crossed
         Whether nothing that was asked about a row had learned from it.
     as_they_are
@@ -85,8 +86,8 @@ def guidance(
     recoded
         Which columns depend on a quasi-identifier, (columns,).
     by_case
-        Whether it is asked case by case, too, for a model that answers in steps: that costs as much
-        again as all else, and is looked at where several partitions are tried only.
+        Whether it is asked case by case, too, if ``cases`` has a use for it: that costs as much
+        again as asking for the mean, and matters where several partitions are tried only.
 
     Raises
     ------
@@ -180,8 +181,11 @@ class _Asked:
         )
 
     def _looks_at_cases(self) -> bool:
-        return self.by_case and answers_in_steps(
-            self.estimator, self.rows, self.y, seed=self.lenders.seed
+        of_these = (self.estimator, self.rows, self.y)
+        return (
+            self.by_case
+            and answers_in_steps(*of_these, seed=self.lenders.seed)
+            and not all_or_nothing(*of_these, seed=self.lenders.seed)
         )
 
 

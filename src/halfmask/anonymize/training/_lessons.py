@@ -9,9 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from halfmask.anonymize.training._at_cuts import at_cuts
-from halfmask.anonymize.training._coarser import coarse_boxes, coarser, scattered
+from halfmask.anonymize.training._coarser import Coarser, coarse_boxes, coarser, scattered
 from halfmask.anonymize.training._parts import Pairs, known_of_parts, with_fewer
-from halfmask.anonymize.training._points import each_point, medians, where_cut
+from halfmask.anonymize.training._points import (
+    centroids,
+    each_point,
+    medians,
+    where_cut,
+)
 from halfmask.anonymize.training._representatives import REPRESENTATIVES
 from halfmask.anonymize.training._several import POINTS, several_points
 from halfmask.anonymize.training._spread import spread
@@ -22,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.anonymize.training._classes import Classes
+    from halfmask.anonymize.training._points import ClassRows
 
 __all__ = ["Lesson", "distinct", "lessons_of"]
 
@@ -90,7 +96,7 @@ class Lesson:
     @property
     def is_scattered(self) -> bool:
         """Whether values are drawn from the table, so that rows go astray."""
-        return self.recipe == SCATTERED
+        return self.recipe.startswith(SCATTERED)
 
     @property
     def expected(self) -> float:
@@ -167,17 +173,37 @@ def lessons_of(classes: Classes, seed: int, *, scatter: bool, quiet: bool) -> It
         yield lesson(name, REPRESENTATIVES[name](rows))
     if classes.led.by_others:
         return  # what other columns part isn't taken together: they reach the model anyway
-    partition = classes.anonymizer.plan_.partition
+    for name, recipe, points in _of_groups(classes, seed, scatter=scatter):
+        yield lesson(name, points, recipe)
+
+
+def _of_groups(
+    classes: Classes, seed: int, *, scatter: bool
+) -> Iterator[tuple[str, str, NDArray[np.float64]]]:
+    """Yield points of classes that are taken together, and what they are called here and always."""
+    rows, partition = classes.rows, classes.anonymizer.plan_.partition
     for price in PRICES:
         groups = coarser(partition, rows.classes, classes.guide, price=price)
         if groups is None:
             return
         points = coarse_boxes(rows, groups)
-        yield lesson(f"box of {len(groups.cut)} groups", points, f"box at {price}")
+        yield f"box of {len(groups.cut)} groups", f"box at {price}", points
         if scatter and price == SCATTERED_PRICE and rows.others.size:
-            lots = min(LOTS, max(rows.n_classes // SHARING, 1))
-            points = scattered(rows, groups, lots=lots, seed=seed)
-            yield lesson(f"scattered in {lots} lots", points, SCATTERED)
+            yield from _scattered(rows, groups, points, seed)
+
+
+def _scattered(
+    rows: ClassRows, groups: Coarser, boxes: NDArray[np.float64], seed: int
+) -> Iterator[tuple[str, str, NDArray[np.float64]]]:
+    """Yield points that rows as they were go astray of: what tells classes apart, and what else.
+
+    One point for each group tells least; centroids, or spread points, teach more of many classes.
+    """
+    lots = min(LOTS, max(rows.n_classes // SHARING, 1))
+    kept = {"": boxes, ", else centroids": centroids(rows), ", else spread": spread(rows)}
+    for name, points in kept.items():
+        found = scattered(rows, groups, points, lots=lots, seed=seed)
+        yield f"scattered in {lots} lots{name}", SCATTERED + name, found
 
 
 def _of_its_columns(classes: Classes) -> Iterator[tuple[str, NDArray[np.float64]]]:

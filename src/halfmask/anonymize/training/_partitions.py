@@ -84,9 +84,9 @@ def partitions(
     Notes
     -----
     Where other columns reach a model that answers in steps, what it says of quasi-identifiers case
-    by case leads, too, to the end; and those columns are cut: a class has at least
-    k rows of one point then as ever, and its point goes along with them. A method that was asked
-    for is tried under each name that leads, whether it looks at what leads or not.
+    by case leads, too, to the end; and those columns are cut: a class has at least k rows of one
+    point then as ever, and its point goes along with them. A method that was asked for is tried
+    under each name that leads, whether it looks at what leads or not.
     """
     end = {", wider": Guided(least_gain=WIDER)}
     guides = {"rows": guidance.said}

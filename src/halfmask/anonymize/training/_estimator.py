@@ -136,9 +136,9 @@ class AnonymizedEstimator(
         Which representative was used.
     led_by_ : str
         What led the classes: ``"led by rows"``, ``"led by labels"`` or ``"led by quasi-identifiers
-        alone"``: what a guide says on average over other columns; ``"wider"`` stands for a larger
-        ``least_gain``, ``"to the end"`` for none, ``"by other columns too"`` and ``"by the model's
-        columns"`` for what was cut.
+        alone"``: what a guide says on average over other columns, or ``"case by case"`` beside
+        those of some rows; ``"wider"`` stands for a larger ``least_gain``, ``"to the end"`` for
+        none, ``"by other columns too"`` and ``"by the model's columns"`` for what was cut.
     trials_ : dict of str to float
         The accuracy or R² of the best that were tried, on rows as they were. Where other columns
         let a model know them by heart: with models of splits on those that it didn't learn, else

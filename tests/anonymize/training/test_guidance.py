@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.neighbors import RadiusNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from halfmask._errors import ParameterError
+import halfmask as hm
+from halfmask._errors import DataError, ParameterError
 from halfmask.anonymize.training import Guidance, _guidance, cross_fitted, guidance
 from halfmask.anonymize.training._lenders import CASES
 
@@ -108,11 +110,11 @@ TREE = DecisionTreeRegressor(max_depth=6, random_state=0)
 @pytest.mark.parametrize("guide", ["cross-fitted", "fitted", lambda rows: rows @ [3.0, 2.0]])
 def test_case_by_case_it_is_asked_for_models_that_answer_in_steps(guide):
     cases = guided(guide, estimator=TREE).cases
-    assert cases.shape == (3000, CASES)
+    assert cases.shape == (3000, CASES, 1)
     assert cases.min() >= 0
     assert cases.max() <= 1
     # in each case what is recoded says the same, beside a row that adds its own
-    for case in cases.T:
+    for case in cases[:, :, 0].T:
         assert np.corrcoef(case, ROWS[:, 0])[0, 1] > 0.9
         assert abs(np.corrcoef(case, ROWS[:, 1])[0, 1]) < 0.1
     assert guided(guide).cases is None, "a linear model doesn't answer in steps"
@@ -149,14 +151,91 @@ def test_cases_stay_with_their_rows_and_their_length_is_judged():
 
 
 def test_guides_lead_together_case_by_case_too():
-    found = guided([lambda rows: rows[:, 0] > 0, "labels"], estimator=TREE)
-    assert found.cases.shape == (3000, 2 * CASES)
-    assert np.array_equal(found.cases[:, -1], found.said[:, -1])
+    found = guided([lambda rows: rows[:, 0] * 1000, "labels"], estimator=TREE)
+    assert found.cases.shape == (3000, CASES, 2)
+    asked, labels = (found.cases[:, :, output] for output in (0, 1))
+    # what can't be asked is the same in each case, and weighs as much as what can
+    assert (labels == labels[:, :1]).all()
+    assert np.corrcoef(labels[:, 0], Y)[0, 1] > 0.99
+    assert 0.5 < asked.std() / labels.std() < 2
     assert guided(["labels", Y], estimator=TREE).cases is None
+
+
+def test_a_guide_without_cases_stands_beside_others_by_what_it_says_of_quasi_identifiers_alone():
+    plain = guided("cross-fitted")
+    found = guided([plain, lambda rows: rows[:, 0]], estimator=TREE)
+    assert np.corrcoef(found.cases[:, 0, 0], plain.alone[:, 0])[0, 1] > 0.99
+    assert np.corrcoef(found.cases[:, 0, 0], plain.said[:, 0])[0, 1] < 0.9
+    assert found.cases.shape == (3000, CASES, 2)
+
+
+def test_whether_cases_are_of_use_is_asked_once_and_only_where_they_may_be(monkeypatch):
+    asked: list[int] = []
+
+    def counted(*_, **__):
+        asked.append(1)
+        return True
+
+    monkeypatch.setattr(_guidance, "answers_in_steps", counted)
+    several = ["cross-fitted", "fitted", lambda rows: rows[:, 0]]
+    assert guided(several, estimator=TREE).cases.shape == (3000, CASES, 3)
+    assert len(asked) == 1
+    without = guidance(several, TREE, ROWS, Y, recoded=FIRST, folds=3, seed=0, by_case=False)
+    assert without.cases is None
+    guided("labels", estimator=TREE)
+    guided("cross-fitted", BOTH, estimator=TREE)
+    assert len(asked) == 1
 
 
 def test_lone_trees_that_are_grown_to_the_end_are_not_led_case_by_case():
     labels = (RNG.normal(size=3000) < Y).astype(int)
     grown, stopped = (DecisionTreeClassifier(max_depth=deep, random_state=0) for deep in (None, 4))
     assert guided("cross-fitted", y=labels, estimator=grown).cases is None
-    assert guided("cross-fitted", y=labels, estimator=stopped).cases.shape == (3000, CASES)
+    assert guided("cross-fitted", y=labels, estimator=stopped).cases.shape == (3000, CASES, 1)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # it says so of each row without neighbours
+def test_a_model_that_gives_some_rows_no_share_at_all_may_lead():
+    rows = np.random.default_rng(0).normal(size=(300, 6))
+    y = (rows[:, 0] * rows[:, 4] + rows[:, 1] > 0).astype(int)
+    model = hm.AnonymizedEstimator(
+        RadiusNeighborsClassifier(2.0, outlier_label=2),
+        guarantees=[hm.KAnonymity(k=10)],
+        quasi_identifiers=[0, 1, 2],
+    ).fit(rows, y)
+    assert model.score(rows, y) > 0.4
+
+
+def test_a_guide_that_says_now_more_now_less_is_refused():
+    class DropsRareLabels(DecisionTreeClassifier):  # type: ignore[misc] # scikit-learn ships no types
+        def fit(self, X, y):
+            known, counts = np.unique(y, return_counts=True)
+            keep = np.isin(y, known[counts >= 2])
+            return super().fit(X[keep], y[keep])
+
+    labels = (ROWS[:, 0] > 0).astype(int)
+    labels[:3] = 2  # each fold's model learns two of them, but for one that may learn fewer
+    labels[3:5] = 3
+    with pytest.raises(DataError, match="outputs"):
+        guided("cross-fitted", y=labels, estimator=DropsRareLabels(max_depth=3))
+    calls: list[int] = []
+
+    def changing(rows):
+        calls.append(len(rows))
+        return np.zeros((len(rows), 1 + (len(calls) > 4)))
+
+    with pytest.raises(DataError, match="1 outputs and 2"):
+        guided(changing, estimator=TREE)
+
+
+@pytest.mark.parametrize("estimator", [TREE, LinearRegression()])
+def test_a_guide_that_says_nothing_is_refused_by_name(estimator):
+    rows = np.random.default_rng(0).normal(size=(300, 2))
+    model = hm.AnonymizedEstimator(
+        estimator,
+        guarantees=[hm.KAnonymity(k=10)],
+        quasi_identifiers=[0],
+        guide=lambda some: np.empty((len(some), 0)),
+    )
+    with pytest.raises(ParameterError, match="shape"):
+        model.fit(rows, rows[:, 0])

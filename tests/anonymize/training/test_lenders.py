@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from halfmask.anonymize.training._lenders import CASES, Lenders, in_one_range
+from halfmask.anonymize.training._lenders import CASES, Lenders, comparable_cases, together
 
 RNG = np.random.default_rng(0)
 ROWS = RNG.normal(size=(400, 3))
@@ -31,10 +31,10 @@ def of_three(rows):
 
 def test_a_case_is_one_row_that_lends_all_others_its_columns():
     found = LENDERS.cases(crossing, EVERYONE)
-    assert found.shape == (400, CASES)
+    assert found.shape == (400, CASES, 1)
     first = ROWS[:, 0]
     signs = set()
-    for case in found.T:
+    for case in found[:, :, 0].T:
         up, down = np.allclose(case, first), np.allclose(case, -first)
         assert up != down  # beside one row all go the same way
         signs.add(up)
@@ -68,27 +68,68 @@ def test_other_seeds_have_other_lenders():
 
 
 def test_of_two_shares_one_is_kept_and_of_more_all():
-    two, three = LENDERS.cases(of_two, EVERYONE), LENDERS.cases(of_three, EVERYONE)
-    assert two.shape == (400, CASES)
-    assert three.shape == (400, 3 * CASES)
-    assert np.allclose(three[:, 1::3], two / 2)
+    two = comparable_cases(LENDERS.cases(of_two, EVERYONE))
+    three = comparable_cases(LENDERS.cases(of_three, EVERYONE))
+    assert two.shape == (400, CASES, 1)
+    assert three.shape == (400, CASES, 3)
+    assert np.allclose(three[:, :, 1], two[:, :, 0] / 2)
+
+    def of_two_others(rows):
+        return np.column_stack([crossing(rows), 1 - crossing(rows) ** 2])
+
+    assert comparable_cases(LENDERS.cases(of_two_others, EVERYONE)).shape == (400, CASES, 2)
+
+    def of_shares_beside_some(rows):  # their sum is 1 in some of the cases only
+        share = np.full(len(rows), 0.25)
+        return np.column_stack([share, np.where(rows[:, 1] > 0, 0.75, 0.5)])
+
+    cases = LENDERS.cases(of_shares_beside_some, EVERYONE)
+    assert set(np.unique(cases.sum(axis=2))) == {0.75, 1.0}
+    assert comparable_cases(cases).shape == (400, CASES, 2)
 
 
-@pytest.mark.parametrize(("outputs", "cases"), [(4, 8), (8, 4), (20, 2), (100, 2)])
+@pytest.mark.parametrize(("outputs", "cases"), [(3, 8), (4, 8), (8, 4), (20, 2), (100, 2)])
 def test_guides_of_many_outputs_have_fewer_cases(outputs, cases):
     def guide(rows):
         return np.repeat(crossing(rows)[:, None], outputs, axis=1)
 
-    assert LENDERS.cases(guide, EVERYONE).shape == (400, outputs * cases)
+    assert LENDERS.cases(guide, EVERYONE).shape == (400, cases, outputs)
 
 
 def test_numbers_come_into_one_range_and_keep_what_one_case_weighs_beside_another():
     wide, narrow = np.linspace(-100, 100, 201), np.linspace(-1, 1, 201)
-    found = in_one_range(np.column_stack([wide, narrow]))
+    found = comparable_cases(np.column_stack([wide, narrow])[:, :, None])
     assert found.min() == 0
     assert found.max() == 1
     assert np.ptp(found[:, 1]) < 0.02 * np.ptp(found[:, 0])
     assert (np.diff(found, axis=0) >= 0).all()
-    shares = np.array([[0.2, 0.9], [0.4, 0.1]])
-    assert in_one_range(shares) is shares
-    assert np.array_equal(in_one_range(np.full((3, 2), 5.0)), np.zeros((3, 2)))
+    shares = np.array([[0.2, 0.9], [0.4, 0.1]])[:, :, None]
+    assert np.array_equal(comparable_cases(shares), shares)
+    assert np.array_equal(comparable_cases(np.full((3, 2, 1), 5.0)), np.zeros((3, 2, 1)))
+
+
+def test_numbers_whose_range_is_no_number_come_into_one_range():
+    huge = np.array([-1.5e308, 0.0, 1.5e308])[:, None, None]
+    assert comparable_cases(huge)[:, 0, 0] == pytest.approx([0.0, 0.5, 1.0])
+
+
+def test_each_output_has_a_range_of_its_own_and_one_outlier_does_not_make_it():
+    large = 1000 * RNG.normal(size=(400, CASES))
+    small = RNG.normal(size=(400, CASES))
+    large[0, 0] = 1e9
+    found = comparable_cases(np.stack([large, small], axis=2))
+    for output in (found[:, :, 0], found[:, :, 1]):
+        assert 0.15 < output.std() < 0.35
+
+
+def test_guides_together_have_as_many_cases_as_the_least_and_no_more_columns_than_one():
+    two = RNG.random((5, 4, 1))
+    same = RNG.random((5, 1, 2))
+    found = together([two, same])
+    assert found.shape == (5, 4, 3)
+    assert np.array_equal(found[:, :, :1], two)
+    for case in range(4):
+        assert np.array_equal(found[:, case, 1:], same[:, 0])
+    many = together([RNG.random((5, CASES, 1)), RNG.random((5, 1, 10))])
+    assert many.shape == (5, 2, 11)
+    assert together([RNG.random((5, 8, 2)), RNG.random((5, 4, 3))]).shape == (5, 4, 5)

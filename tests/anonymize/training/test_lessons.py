@@ -64,6 +64,20 @@ def test_several_points_are_tried_where_nothing_hides_rows_and_scattered_ones_wh
         ", else spread",
     ]
     assert [each.name for each in found if each.is_scattered] == scattered
+
+
+def test_scattered_values_leave_what_tells_groups_apart_as_it_is_called(partitions):
+    classes = partitions("a", "b", "c")[0]
+    found = {each.recipe: each.points for each in lessons_of(classes, 0, scatter=True, quiet=False)}
+    groups = f"box at {_lessons.SCATTERED_PRICE}"
+    for kept, ending in (
+        (groups, ""),
+        ("centroid", ", else centroids"),
+        ("spread", ", else spread"),
+    ):
+        same = (found[kept] == found["scattered" + ending]).all(axis=0)
+        assert same.any()
+        assert not same.all()
     assert not any("scattered" in name for name in names_of(classes, scatter=False))
     alone = partitions("a", "b", "c", "other")[0]
     assert names_of(alone, scatter=True) == names_of(alone), "no other column to scatter"

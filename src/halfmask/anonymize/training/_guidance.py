@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from halfmask.anonymize.training._as_they_are import AsTheyAre
 from halfmask.anonymize.training._fitting import fitted
-from halfmask.anonymize.training._guides import cross_fits, guide_values, is_several, predicted
-from halfmask.anonymize.training._lenders import CASES, Lenders, in_one_range
+from halfmask.anonymize.training._guides import (
+    as_wide_as,
+    cross_fits,
+    guide_values,
+    is_several,
+    predicted,
+)
+from halfmask.anonymize.training._lenders import Lenders, comparable_cases, together
 from halfmask.anonymize.training._stepwise import all_or_nothing, answers_in_steps
 
 if TYPE_CHECKING:
@@ -31,14 +39,15 @@ class Guidance:
         What it says of each row's quasi-identifiers alone, (rows, outputs): the mean over other
         columns as the population has them. ``None`` where there are no other columns, or where the
         guide can't be asked: predictions that were given, labels.
-    cases
-        What it says of each row's quasi-identifiers beside the other columns of each of some rows,
-        (rows, cases times outputs), for a model that answers in steps, but for a classifier's lone
-        tree that is grown to the end, which learned no more by it; else ``None``.
     crossed
         Whether nothing that was asked about a row had learned from it.
     as_they_are
         What fits that share the guidance find of rows as they are, once for all of them.
+    cases
+        What it says of each row's quasi-identifiers beside the other columns of each of some rows,
+        (rows, cases, outputs), of two shares one, and numbers brought into [0, 1]; for a model that
+        answers in steps, but for a classifier's lone tree that is grown to the end, which learned
+        no more by it; else ``None``.
 
     Notes
     -----
@@ -52,9 +61,9 @@ class Guidance:
 
     said: NDArray[np.float64]
     alone: NDArray[np.float64] | None = None
-    cases: NDArray[np.float64] | None = None
     crossed: bool = False
     as_they_are: AsTheyAre = field(default_factory=AsTheyAre, repr=False, compare=False)
+    cases: NDArray[np.float64] | None = None
 
     def of(self, places: NDArray[np.int64]) -> Guidance:
         """Return what it says of some of the rows."""
@@ -86,111 +95,98 @@ def guidance(
     recoded
         Which columns depend on a quasi-identifier, (columns,).
     by_case
-        Whether it is asked case by case, too, if ``cases`` has a use for it: that costs as much
-        again as asking for the mean, and matters where several partitions are tried only.
+        Whether it is asked case by case, too, for a model that has a use for it. That costs two
+        trainings on a thousand rows to find out, and then as much again as asking for the mean; it
+        matters where several partitions are tried only.
 
     Raises
     ------
     ParameterError, DataError
         As :func:`guide_values` does.
     """
-    if isinstance(guide, Guidance):
-        return _checked(guide, estimator, rows, y)
-    if is_several(guide, len(rows)):
-        parts = [
-            guidance(
-                each,
-                estimator,
-                rows,
-                y,
-                recoded=recoded,
-                folds=folds,
-                seed=seed,
-                by_case=by_case,
-            )
-            for each in guide
-        ]
-        return _together(parts)
-    asked = _Asked(estimator, rows, y, Lenders(rows, ~recoded, seed), by_case=by_case)
-    if isinstance(guide, str) and guide == "cross-fitted" and (~recoded).any():
-        return asked.crossed(folds)
-    if isinstance(guide, str) and guide == "fitted":
-        guide = fitted(estimator, rows, y)
-    said = guide_values(guide, estimator, rows, y, folds=folds, seed=seed)
-    if recoded.all() or not (hasattr(guide, "predict") or callable(guide)):
-        crossed = isinstance(guide, str) and guide == "cross-fitted"
-        return Guidance(said=said, crossed=crossed)
-    return asked.of(guide, said)
+    asked = _Asked(estimator, rows, y, Lenders(rows, ~recoded, seed), folds=folds, by_case=by_case)
+    return asked.guided(guide)
 
 
-def _checked(
-    guide: Guidance,
-    estimator: Any,  # noqa: ANN401 # scikit-learn ships no types
-    rows: NDArray[np.float64],
-    y: NDArray[Any],
-) -> Guidance:
-    """Return a guidance that was given, if it says something of each row."""
-
-    def values(said: NDArray[np.float64]) -> NDArray[np.float64]:
-        return guide_values(said, estimator, rows, y, folds=0, seed=0)  # nothing is drawn
-
-    return replace(
-        guide,
-        said=values(guide.said),
-        alone=None if guide.alone is None else values(guide.alone),
-        cases=None if guide.cases is None else values(guide.cases),
-    )
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots: what is found of the model is kept
 class _Asked:
-    """What guides are asked about, where there are other columns."""
+    """What guides are asked about."""
 
     estimator: Any
     rows: NDArray[np.float64]
     y: NDArray[Any]
     lenders: Lenders
+    folds: int
     by_case: bool
 
-    def of(self, guide: Any, said: NDArray[np.float64]) -> Guidance:  # noqa: ANN401 # many kinds
-        """Return what one guide of all rows says."""
+    def guided(self, guide: Any) -> Guidance:  # noqa: ANN401 # many kinds
+        """Return what a guide says, or several together."""
+        if isinstance(guide, Guidance):
+            return self._given(guide)
+        if is_several(guide, len(self.rows)):
+            return _together([self.guided(each) for each in guide])
+        others = bool(self.lenders.others.any())
+        crossed = isinstance(guide, str) and guide == "cross-fitted"
+        if crossed and others:
+            return self._crossed()
+        if isinstance(guide, str) and guide == "fitted":
+            guide = fitted(self.estimator, self.rows, self.y)
+        said = self._values(guide)
+        if not others or not (hasattr(guide, "predict") or callable(guide)):
+            return Guidance(said=said, crossed=crossed)
         everyone = np.arange(len(self.rows))
         alone = self.lenders.mean(guide, everyone)
-        cases = self.lenders.cases(guide, everyone) if self._looks_at_cases() else None
-        return Guidance(said=said, alone=alone, cases=_in_one_range(cases))
+        if not self._looks_at_cases:
+            return Guidance(said=said, alone=alone)
+        cases = comparable_cases(self.lenders.cases(guide, everyone))
+        return Guidance(said=said, alone=alone, cases=cases)
 
-    def crossed(self, folds: int) -> Guidance:
+    def _crossed(self) -> Guidance:
         """Return what models say that didn't see the rows that they are asked about."""
-        places, said, alone, cases = [], [], [], []
-        fits = cross_fits(self.estimator, self.rows, self.y, folds=folds, seed=self.lenders.seed)
-        looks_at_cases = None
-        for model, held in fits:
+        places: list[NDArray[np.int64]] = []
+        said: list[NDArray[np.float64]] = []
+        alone: list[NDArray[np.float64]] = []
+        cases: list[NDArray[np.float64]] = []
+        seed = self.lenders.seed
+        for model, held in cross_fits(
+            self.estimator, self.rows, self.y, folds=self.folds, seed=seed
+        ):
             places.append(held)
-            said.append(predicted(model, self.rows[held]))
-            alone.append(self.lenders.mean(model, held))
-            if looks_at_cases is None:  # what fails of the model has failed by now
-                looks_at_cases = self._looks_at_cases()
-            if looks_at_cases:
+            of_held = predicted(model, self.rows[held])
+            said.append(as_wide_as(said[0] if said else of_held, of_held))
+            alone.append(as_wide_as(of_held, self.lenders.mean(model, held)))
+            if self._looks_at_cases:
                 cases.append(self.lenders.cases(model, held))
         order = np.argsort(np.concatenate(places))
         return Guidance(
             said=np.concatenate(said)[order],
             alone=np.concatenate(alone)[order],
-            cases=_in_one_range(np.concatenate(cases)[order] if cases else None),
+            cases=comparable_cases(np.concatenate(cases)[order]) if cases else None,
             crossed=True,
         )
 
+    def _given(self, guide: Guidance) -> Guidance:
+        """Return a guidance that was given, if it says something of each row."""
+        cases = guide.cases
+        if cases is not None:
+            side_by_side = cases.reshape(len(cases), math.prod(cases.shape[1:]))
+            cases = self._values(side_by_side).reshape(cases.shape)
+        alone = None if guide.alone is None else self._values(guide.alone)
+        return replace(guide, said=self._values(guide.said), alone=alone, cases=cases)
+
+    def _values(self, guide: object) -> NDArray[np.float64]:
+        seed = self.lenders.seed
+        return guide_values(guide, self.estimator, self.rows, self.y, folds=self.folds, seed=seed)
+
+    @cached_property
     def _looks_at_cases(self) -> bool:
-        of_these = (self.estimator, self.rows, self.y)
+        """Whether cases are of use; asked after a guide, so that this fails of no bad model."""
+        of_these, seed = (self.estimator, self.rows, self.y), self.lenders.seed
         return (
             self.by_case
-            and answers_in_steps(*of_these, seed=self.lenders.seed)
-            and not all_or_nothing(*of_these, seed=self.lenders.seed)
+            and answers_in_steps(*of_these, seed=seed)
+            and not all_or_nothing(*of_these, seed=seed)
         )
-
-
-def _in_one_range(cases: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
-    return None if cases is None else in_one_range(cases)
 
 
 def _together(parts: list[Guidance]) -> Guidance:
@@ -200,8 +196,12 @@ def _together(parts: list[Guidance]) -> Guidance:
     if all(part.alone is None for part in parts):
         return Guidance(said=said, crossed=crossed)
     alone = [part.said if part.alone is None else part.alone for part in parts]
-    together = Guidance(said=said, alone=np.hstack(alone), crossed=crossed)
-    if all(part.cases is None for part in parts):
-        return together
-    cases = [np.tile(part.said, CASES) if part.cases is None else part.cases for part in parts]
-    return replace(together, cases=np.hstack(cases))
+    cases = None
+    if any(part.cases is not None for part in parts):
+        cases = together(
+            [
+                comparable_cases(of_rows[:, None, :]) if part.cases is None else part.cases
+                for part, of_rows in zip(parts, alone, strict=True)
+            ]
+        )
+    return Guidance(said=said, alone=np.hstack(alone), cases=cases, crossed=crossed)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GuideKind",
+    "as_wide_as",
     "comparable",
     "cross_fits",
     "cross_fitted",
@@ -166,7 +167,7 @@ def cross_fitted(
         said = predicted(model, taken(rows, held))
         if found is None:
             found = np.empty((len(y), said.shape[1]))
-        found[held] = said
+        found[held] = as_wide_as(found, said)
     if found is None:
         raise DataError("There are no rows to cross-fit a guide on.")
     return found
@@ -218,6 +219,23 @@ def predicted(guide: Any, rows: Rows) -> NDArray[np.float64]:  # noqa: ANN401
     with foreign(f"The guide failed on {len(rows)} rows", hint=hint):
         said = _said(guide, rows)
     return _checked(said, len(rows))
+
+
+def as_wide_as(before: NDArray[np.float64], said: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what is said of rows, if it has as many outputs as what was said before.
+
+    Raises
+    ------
+    DataError
+        If it hasn't: a model that lacks a label of others, a callable of no fixed width.
+    """
+    if said.shape[1] != before.shape[1]:
+        raise DataError(
+            "A guide must say as much of some rows as of others. "
+            f"Got {before.shape[1]} outputs and {said.shape[1]}.",
+            hint="A model that drops rare labels does this: drop them, or have more of their rows.",
+        )
+    return said
 
 
 def _said(guide: Any, rows: Rows) -> NDArray[Any]:  # noqa: ANN401

@@ -44,7 +44,7 @@ BEST = 5
 BEST_OF_ALONE = 8
 #: Where they are two kinds: how many more of several points.
 BEST_OF_SEVERAL = 2
-#: Of how many of the best the labels are exchanged, too.
+#: Of how many of the best the labels may be exchanged, too.
 EXCHANGED = 2
 #: What tells rows costs this share where nobody votes, as in a lone tree, which loses more by what
 #: hides; and of numbers, of which no attack here measures what is told.
@@ -80,6 +80,8 @@ def retrain_in_steps(
     all rows then learn the best: what they score on these, less what models of halves know theirs
     better, counts as much as what those score. Scores are of rows that a model didn't learn; its
     classes and points were made of all rows and labels, which favours those led by labels a little.
+
+    Labels are exchanged in those of the best two that tell more than is free and aren't scattered.
 
     A lone tree that is grown to the end loses more by what is scattered than it hides: where nobody
     votes, a row that goes astray is a wrong answer. For such nothing is scattered, and what tells
@@ -237,7 +239,7 @@ def _exchanged(lessons: list[Lesson]) -> Iterator[Lesson]:
     """Yield lessons that tell too much with labels exchanged, where classes' rows can be told."""
     for each in lessons:
         if each.by_heart <= each.free or each.is_scattered:
-            continue  # nothing that costs anything is told, or enough is done to hide it
+            continue  # what is told costs nothing; or exchanging hid nothing more, at a price
         judge, rows, labels = each.classes.judge, each.classes.rows, each.labels
         halves = _halves(each.classes)
         others = exchanged(labels, rows.classes, rows.guide)

@@ -11,12 +11,7 @@ import numpy as np
 from halfmask.anonymize.training._at_cuts import at_cuts
 from halfmask.anonymize.training._coarser import Coarser, coarse_boxes, coarser, scattered
 from halfmask.anonymize.training._parts import Pairs, known_of_parts, with_fewer
-from halfmask.anonymize.training._points import (
-    centroids,
-    each_point,
-    medians,
-    where_cut,
-)
+from halfmask.anonymize.training._points import centroids, each_point, medians, where_cut
 from halfmask.anonymize.training._representatives import REPRESENTATIVES
 from halfmask.anonymize.training._several import POINTS, several_points
 from halfmask.anonymize.training._spread import spread
@@ -38,9 +33,10 @@ PRICES = (0.03, 0.01, 0.003, 0.001)
 #: The price of groups whose other columns are scattered; how many classes share a lot, and how
 #: many lots there are at most.
 SCATTERED_PRICE = 0.01
-SCATTERED = "scattered"
 SHARING = 3
 LOTS = 40
+#: How the recipes of scattered values begin.
+SCATTERED = "scattered"
 #: What models of a part of the rows tell up to here costs nothing. It is a choice: among a thousand
 #: people so little isn't told from chance, among ten thousand it is.
 FREE = 0.03

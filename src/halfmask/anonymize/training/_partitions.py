@@ -103,11 +103,11 @@ def partitions(
         for how, each in methods.items()
         for guided_by, guide in guides.items()
     ]
-    cases = None if labels is None else guidance.cases
-    by_case = "quasi-identifiers case by case"
-    last, to_the_end = [*methods.items()][-1]
-    if cases is not None:
-        found.append(Led(name=f"led by {by_case}{last}", method=to_the_end, guide=cases))
+    by_case = _by_case(guidance) if labels is not None else {}
+    how, each = [*methods.items()][-1]
+    found += [
+        Led(name=f"led by {name}{how}", method=each, guide=guide) for name, guide in by_case.items()
+    ]
     found += [
         Led(
             name=f"led by {guided_by}{how}, by other columns too",
@@ -119,7 +119,6 @@ def partitions(
         for guided_by, guide in parting.items()
     ]
     if labels is not None and method is None and encoding:
-        seen = guides if cases is None else guides | {by_case: cases}
         found += [
             Led(
                 name=f"led by {guided_by}, to the end, by the model's columns",
@@ -127,6 +126,14 @@ def partitions(
                 guide=guide,
                 by_encoding=True,
             )
-            for guided_by, guide in seen.items()
+            for guided_by, guide in (guides | by_case).items()
         ]
     return found if several else found[:1]
+
+
+def _by_case(guidance: Guidance) -> dict[str, NDArray[np.float64]]:
+    """Return what is said case by case as a guide, (rows, cases times outputs), if it is known."""
+    cases = guidance.cases
+    return (
+        {} if cases is None else {"quasi-identifiers case by case": cases.reshape(len(cases), -1)}
+    )

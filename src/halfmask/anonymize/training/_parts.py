@@ -225,5 +225,7 @@ def guides_of_parts(judge: Judge, parts: list[NDArray[np.int64]]) -> NDArray[np.
             return None
         if found is None:
             found = np.empty((len(judge.labels), said.shape[1]))
+        if said.shape[1] != found.shape[1]:  # a model may drop a label that is rare in one part
+            return None
         found[places] = said
     return found

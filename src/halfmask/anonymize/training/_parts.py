@@ -13,7 +13,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from halfmask.anonymize.training._fitting import asking
-from halfmask.anonymize.training._guides import cross_fitted
+from halfmask.anonymize.training._guides import as_wide_as, cross_fitted
 from halfmask.anonymize.training._points import repeated
 
 if TYPE_CHECKING:
@@ -219,13 +219,11 @@ def guides_of_parts(judge: Judge, parts: list[NDArray[np.int64]]) -> NDArray[np.
             return None
         try:
             said = cross_fitted(judge.estimator, rows, labels, folds=FOLDS, seed=judge.seed)
+            if found is None:
+                found = np.empty((len(judge.labels), said.shape[1]))
+            found[places] = as_wide_as(found, said)
         except MemoryError:
             raise
         except Exception:  # noqa: BLE001 # a model of others, which may want more rows of a label
             return None
-        if found is None:
-            found = np.empty((len(judge.labels), said.shape[1]))
-        if said.shape[1] != found.shape[1]:  # a model may drop a label that is rare in one part
-            return None
-        found[places] = said
     return found

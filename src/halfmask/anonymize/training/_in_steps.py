@@ -12,7 +12,7 @@ from sklearn.base import is_classifier
 
 from halfmask._errors import DataError
 from halfmask.anonymize.training._exchanged import exchanged
-from halfmask.anonymize.training._lessons import distinct, lessons_of
+from halfmask.anonymize.training._lessons import CLOSED, distinct, lessons_of
 from halfmask.anonymize.training._parts import (
     Pairs,
     guides_of_parts,
@@ -39,9 +39,9 @@ MANY = 8_000
 PARTS = 5
 ASKED = 3
 BEST = 5
-#: The same of a classifier's lone tree, grown to the end, that sees other columns, too: it is soon
-#: trained, and one of a part of the rows says least of one of all.
-BEST_OF_ALONE = 8
+#: The same of a classifier's lone tree, grown to the end, that sees other columns, too, and where
+#: rows are hidden: lessons differ more there, and models of a part of the rows say less of them.
+BEST_OF_MORE = 8
 #: Where they are two kinds: how many more of several points.
 BEST_OF_SEVERAL = 2
 #: Of how many of the best the labels may be exchanged, too.
@@ -65,7 +65,7 @@ def retrain_in_steps(
         The partitions.
     by_heart
         What is taken off a score for each point by which learned rows are told from others, but
-        the first three.
+        the first three and a half.
     exchange
         Whether labels may be exchanged by what the guide says: it must not have learned the rows.
     seed
@@ -75,11 +75,13 @@ def retrain_in_steps(
     -----
     Where columns that aren't recoded reach the model it knows its rows by them. Then each lesson is
     given to two models of one half of the rows each; what they score on the other half counts, less
-    ``by_heart`` times what an attack that asks how sure they are tells of their own beyond three
-    hundredths. Of many rows the best few are found first, by models of a fifth of them. Models of
-    all rows then learn the best: what they score on these, less what models of halves know theirs
-    better, counts as much as what those score. Scores are of rows that a model didn't learn; its
-    classes and points were made of all rows and labels, which favours those led by labels a little.
+    ``by_heart`` times what an attack that asks how sure they are tells of their own beyond .035. Of
+    many rows the best few are found first, by models of a fifth of them. Models of all rows then
+    learn the best: what they score on these, less what models of halves know theirs better, counts
+    as much as what those score. Of forests that are hidden a fifth of what models of halves know
+    theirs better is added: with twice the rows it is less. Scores are of rows that a model didn't
+    learn; its classes and points were made of all rows and labels, which favours those led by
+    labels a little.
 
     Labels are exchanged in those of the best two that tell more than is free and aren't scattered.
 
@@ -87,7 +89,7 @@ def retrain_in_steps(
     votes, a row that goes astray is a wrong answer. For such nothing is scattered, and what tells
     its rows costs three tenths; so it does of regressors. Where models of halves tell less than a
     tenth both of rows as they are and of what teaches most, as boosting mostly does, nothing is
-    scattered or exchanged, twice as much costs nothing, and classes of several points are tried:
+    scattered or exchanged, up to .06 costs nothing, and classes of several points are tried:
     models that know rows by other columns would know them better for having learned them several
     times. Where all columns are recoded models are judged by the rows that they learned, and
     several points have to teach more of strangers, too.
@@ -96,11 +98,14 @@ def retrain_in_steps(
     alone = all_or_nothing(judge.estimator, judge.encoded, judge.labels, seed=seed)
     voted = is_classifier(judge.estimator) and not alone
     cost = by_heart if voted else by_heart * UNVOTED
-    best = BEST_OF_ALONE if alone and not judge.sees_classes_only else BEST
+
+    def most(*, hide: bool) -> int:
+        return BEST_OF_MORE if hide or (alone and not judge.sees_classes_only) else BEST
 
     def found(*, hide: bool) -> list[Lesson]:
+        best, closed = most(hide=hide), CLOSED if hide and voted else 0.0
         several = (
-            lessons_of(classes, seed, scatter=hide and not alone, quiet=not hide)
+            lessons_of(classes, seed, scatter=hide and not alone, quiet=not hide, closed=closed)
             for classes in tried
         )
         found = _judged(_likeliest(distinct(chain.from_iterable(several)), cost, best=best))
@@ -113,7 +118,7 @@ def retrain_in_steps(
         judged = found(hide=True)
     if exchange and hide:
         judged += _judged(list(_exchanged(_in_order(judged, cost)[:EXCHANGED])))
-    won, model = _trained(_in_order(judged, cost), cost, asked=best + EXCHANGED)
+    won, model = _trained(_in_order(judged, cost), cost, asked=most(hide=hide) + EXCHANGED)
     return Retrained(
         classes=won.classes,
         model=model,

@@ -293,7 +293,7 @@ def test_suppressed_rows_take_no_part():
 
 
 def test_another_model_of_the_rows_and_labels_is_the_model():
-    rows, y = people()
+    rows, y = people(500)
     forest = RandomForestClassifier(5, random_state=0)
     model = AnonymizedEstimator(forest, guarantees=K, quasi_identifiers=["job"], by_heart=1.0)
     written, labels = model.fit_protect(rows, y)

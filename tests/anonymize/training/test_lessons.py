@@ -224,8 +224,3 @@ def test_a_part_of_what_models_of_halves_know_better_is_expected_to_be_made_good
 ):
     found = replace(told(score=0.9, gap=0.1), own=own, closed=closed)
     assert found.expected == pytest.approx(expected)
-
-
-def test_a_lesson_that_no_model_could_be_judged_by_is_worth_nothing():
-    found = told(score=-np.inf, by_heart=1.0, closed=0.2)
-    assert found.expected == found.worth(0.5) == -np.inf

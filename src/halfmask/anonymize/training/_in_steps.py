@@ -65,7 +65,7 @@ def retrain_in_steps(
         The partitions.
     by_heart
         What is taken off a score for each point by which learned rows are told from others, but
-        the first three and a half.
+        the first three.
     exchange
         Whether labels may be exchanged by what the guide says: it must not have learned the rows.
     seed
@@ -75,10 +75,10 @@ def retrain_in_steps(
     -----
     Where columns that aren't recoded reach the model it knows its rows by them. Then each lesson is
     given to two models of one half of the rows each; what they score on the other half counts, less
-    ``by_heart`` times what an attack that asks how sure they are tells of their own beyond .035. Of
+    ``by_heart`` times what an attack that asks how sure they are tells of their own beyond .03. Of
     many rows the best few are found first, by models of a fifth of them. Models of all rows then
     learn the best: what they score on these, less what models of halves know theirs better, counts
-    as much as what those score. Of forests that are hidden a fifth of what models of halves know
+    as much as what those score. Of ensembles that are hidden a fifth of what models of halves know
     theirs better is added: with twice the rows it is less. Scores are of rows that a model didn't
     learn; its classes and points were made of all rows and labels, which favours those led by
     labels a little.
@@ -89,7 +89,7 @@ def retrain_in_steps(
     votes, a row that goes astray is a wrong answer. For such nothing is scattered, and what tells
     its rows costs three tenths; so it does of regressors. Where models of halves tell less than a
     tenth both of rows as they are and of what teaches most, as boosting mostly does, nothing is
-    scattered or exchanged, up to .06 costs nothing, and classes of several points are tried:
+    scattered or exchanged, twice as much costs nothing, and classes of several points are tried:
     models that know rows by other columns would know them better for having learned them several
     times. Where all columns are recoded models are judged by the rows that they learned, and
     several points have to teach more of strangers, too.
@@ -99,11 +99,11 @@ def retrain_in_steps(
     voted = is_classifier(judge.estimator) and not alone
     cost = by_heart if voted else by_heart * UNVOTED
 
-    def most(*, hide: bool) -> int:
+    def judged_most(*, hide: bool) -> int:
         return BEST_OF_MORE if hide or (alone and not judge.sees_classes_only) else BEST
 
     def found(*, hide: bool) -> list[Lesson]:
-        best, closed = most(hide=hide), CLOSED if hide and voted else 0.0
+        best, closed = judged_most(hide=hide), CLOSED if hide and voted else 0.0
         several = (
             lessons_of(classes, seed, scatter=hide and not alone, quiet=not hide, closed=closed)
             for classes in tried
@@ -118,7 +118,7 @@ def retrain_in_steps(
         judged = found(hide=True)
     if exchange and hide:
         judged += _judged(list(_exchanged(_in_order(judged, cost)[:EXCHANGED])))
-    won, model = _trained(_in_order(judged, cost), cost, asked=most(hide=hide) + EXCHANGED)
+    won, model = _trained(_in_order(judged, cost), cost, asked=judged_most(hide=hide) + EXCHANGED)
     return Retrained(
         classes=won.classes,
         model=model,

@@ -12,7 +12,7 @@ from sklearn.base import is_classifier
 
 from halfmask._errors import DataError
 from halfmask.anonymize.training._exchanged import exchanged
-from halfmask.anonymize.training._lessons import CLOSED, distinct, lessons_of
+from halfmask.anonymize.training._lessons import distinct, lessons_of
 from halfmask.anonymize.training._parts import (
     Pairs,
     guides_of_parts,
@@ -75,13 +75,11 @@ def retrain_in_steps(
     -----
     Where columns that aren't recoded reach the model it knows its rows by them. Then each lesson is
     given to two models of one half of the rows each; what they score on the other half counts, less
-    ``by_heart`` times what an attack that asks how sure they are tells of their own beyond .03. Of
-    many rows the best few are found first, by models of a fifth of them. Models of all rows then
-    learn the best: what they score on these, less what models of halves know theirs better, counts
-    as much as what those score. Of ensembles that are hidden a fifth of what models of halves know
-    theirs better is added: with twice the rows it is less. Scores are of rows that a model didn't
-    learn; its classes and points were made of all rows and labels, which favours those led by
-    labels a little.
+    ``by_heart`` times what an attack that asks how sure they are tells of their own beyond three
+    hundredths. Of many rows the best few are found first, by models of a fifth of them. Models of
+    all rows then learn the best: what they score on these, less what models of halves know theirs
+    better, counts as much as what those score. Scores are of rows that a model didn't learn; its
+    classes and points were made of all rows and labels, which favours those led by labels a little.
 
     Labels are exchanged in those of the best two that tell more than is free and aren't scattered.
 
@@ -103,9 +101,9 @@ def retrain_in_steps(
         return BEST_OF_MORE if hide or (alone and not judge.sees_classes_only) else BEST
 
     def found(*, hide: bool) -> list[Lesson]:
-        best, closed = judged_most(hide=hide), CLOSED if hide and voted else 0.0
+        best = judged_most(hide=hide)
         several = (
-            lessons_of(classes, seed, scatter=hide and not alone, quiet=not hide, closed=closed)
+            lessons_of(classes, seed, scatter=hide and not alone, quiet=not hide)
             for classes in tried
         )
         found = _judged(_likeliest(distinct(chain.from_iterable(several)), cost, best=best))

@@ -43,10 +43,6 @@ FREE = 0.03
 #: What costs nothing where nothing is done to hide rows. It is a choice: an attack on such a model
 #: of halves is right in three more of a hundred.
 FREE_OF_QUIET = 0.06
-#: What a model of half the rows knows its own better is less of one of all rows, and this share of
-#: it is won on others: found with forests, on seeds 5 to 9 of Adult and the loans. Without it
-#: lessons that hide much seem better than they are: who learns much of other columns gains by rows.
-CLOSED = 0.2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,8 +70,6 @@ class Lesson:
         What a model of all rows scores on them, as they were; ``None`` if none was asked.
     free
         How much of what they tell costs nothing.
-    closed
-        What share of ``gap`` a model of all rows is likely to make good.
     """
 
     name: str
@@ -89,7 +83,6 @@ class Lesson:
     gap: float = 0.0
     own: float | None = None
     free: float = FREE
-    closed: float = 0.0
 
     @property
     def is_of_several(self) -> bool:
@@ -107,11 +100,9 @@ class Lesson:
 
         Models of halves say it of others, but of half the rows. What it scores on its own, less
         what those know their own better, says it of that very model, but by rows that it learned.
-        Both err by chance, and the mean of both by less; and a part of what those know better is
-        made good with twice the rows.
+        Both err by chance, and the mean of both by less.
         """
-        known = self.score if self.own is None else (self.score + self.own - self.gap) / 2
-        return known + self.closed * self.gap
+        return self.score if self.own is None else (self.score + self.own - self.gap) / 2
 
     def worth(self, by_heart: float) -> float:
         """Return what is expected less what telling rows costs, beyond what is free."""
@@ -152,9 +143,7 @@ def _written(points: NDArray[np.float64], classes: NDArray[np.int64]) -> bytes:
     return places.tobytes() + place.reshape(-1)[classes].tobytes()
 
 
-def lessons_of(
-    classes: Classes, seed: int, *, scatter: bool, quiet: bool, closed: float = 0.0
-) -> Iterator[Lesson]:
+def lessons_of(classes: Classes, seed: int, *, scatter: bool, quiet: bool) -> Iterator[Lesson]:
     """Yield what is tried of a partition."""
     rows, labels = classes.rows, classes.judge.labels
 
@@ -167,7 +156,6 @@ def lessons_of(
             labels=labels,
             of_halves=labels,
             free=FREE_OF_QUIET if quiet else FREE,
-            closed=closed,
         )
 
     several = several_points(classes, seed=seed) if quiet else None

@@ -172,22 +172,8 @@ def test_a_lesson_is_judged_by_what_models_of_its_parts_know(partitions):
     assert not np.isfinite(lesson.score), "before nothing is known"
 
 
-def told(**known: Any) -> Lesson:
-    """Return a lesson of nothing, of which models know what is said."""
-    nothing, nobody = np.empty((0, 0)), cast("Any", None)
-    return Lesson(
-        name="",
-        recipe="",
-        classes=nobody,
-        points=nothing,
-        labels=nothing,
-        of_halves=nothing,
-        **known,
-    )
-
-
 @pytest.mark.parametrize(
-    ("by_heart", "heart", "free", "worth"),
+    ("by_heart", "told", "free", "worth"),
     [
         (1.0, 0.13, 0.03, 0.8),
         (0.5, 0.13, 0.03, 0.85),
@@ -197,8 +183,20 @@ def told(**known: Any) -> Lesson:
         (0.0, 1.0, 0.03, 0.9),
     ],
 )
-def test_what_is_told_beyond_what_is_free_is_taken_off_a_score(by_heart, heart, free, worth):
-    lesson = told(score=0.9, by_heart=heart, free=free, gap=0.1)
+def test_what_is_told_beyond_what_is_free_is_taken_off_a_score(by_heart, told, free, worth):
+    nothing, nobody = np.empty((0, 0)), cast("Any", None)
+    lesson = Lesson(
+        name="",
+        recipe="",
+        classes=nobody,
+        points=nothing,
+        labels=nothing,
+        of_halves=nothing,
+        score=0.9,
+        by_heart=told,
+        free=free,
+        gap=0.1,
+    )
     assert lesson.worth(by_heart) == pytest.approx(worth)
     assert replace(lesson, own=0.98).worth(by_heart) == pytest.approx(worth - 0.01)
 
@@ -208,19 +206,3 @@ def test_what_is_expected_is_the_mean_of_what_two_kinds_of_models_say(partitions
     judged = replace(lesson, score=0.9, gap=0.1)
     assert judged.expected == 0.9, "one kind was asked"
     assert replace(judged, own=0.94).expected == pytest.approx(0.87)
-
-
-@pytest.mark.parametrize(
-    ("own", "closed", "expected"),
-    [
-        (None, 0.0, 0.9),
-        (None, 0.2, 0.92),  # a fifth of a gap of a tenth
-        (0.96, 0.0, 0.88),
-        (0.96, 0.2, 0.9),
-    ],
-)
-def test_a_part_of_what_models_of_halves_know_better_is_expected_to_be_made_good(
-    own, closed, expected
-):
-    found = replace(told(score=0.9, gap=0.1), own=own, closed=closed)
-    assert found.expected == pytest.approx(expected)

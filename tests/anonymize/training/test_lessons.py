@@ -62,7 +62,7 @@ def test_several_points_are_tried_where_nothing_hides_rows_and_scattered_ones_wh
         "",
         ", else centroids",
         ", else spread",
-    ]
+    ] * len(_lessons.LOTS)
     assert [each.name for each in found if each.is_scattered] == scattered
 
 
@@ -75,12 +75,37 @@ def test_scattered_values_leave_what_tells_groups_apart_as_it_is_called(partitio
         ("centroid", ", else centroids"),
         ("spread", ", else spread"),
     ):
-        same = (found[kept] == found["scattered" + ending]).all(axis=0)
-        assert same.any()
-        assert not same.all()
+        for sharing in _lessons.LOTS:
+            same = (found[kept] == found[f"scattered by {sharing}{ending}"]).all(axis=0)
+            assert same.any()
+            assert not same.all()
     assert not any("scattered" in name for name in names_of(classes, scatter=False))
     alone = partitions("a", "b", "c", "other")[0]
     assert names_of(alone, scatter=True) == names_of(alone), "no other column to scatter"
+
+
+def test_lots_are_of_three_classes_of_eight_and_of_two_and_no_more_than_so_many(
+    partitions, monkeypatch
+):
+    classes = partitions("a", "b", "c")[0]
+    n = classes.rows.n_classes
+    assert n >= 16, "each way shares otherwise"
+
+    def lots():
+        """Count, for each recipe, the values of a column that tells no group apart."""
+        return {
+            each.recipe: len(np.unique(each.points[:, -1]))
+            for each in lessons_of(classes, 0, scatter=True, quiet=False)
+            if each.is_scattered and "," not in each.recipe
+        }
+
+    assert lots() == {f"scattered by {sharing}": n // sharing for sharing in (3, 8, 2)}
+    names = [name for name in names_of(classes, scatter=True) if name.startswith("scattered in ")]
+    assert {int(name.split()[2]) for name in names} == {n // 3, n // 8, n // 2}
+    monkeypatch.setattr(_lessons, "LOTS", dict.fromkeys(_lessons.LOTS, 2))
+    assert set(lots().values()) == {2}
+    monkeypatch.setattr(_lessons, "LOTS", {10 * n: 40})
+    assert set(lots().values()) == {1}, "a lot of all, where more share one than there are"
 
 
 def test_lessons_know_whether_classes_have_several_points(partitions):

@@ -30,11 +30,11 @@ __all__ = ["Lesson", "distinct", "lessons_of"]
 TRIED = ("median", "spread", "box", "typical", "centroid")
 #: What a group of classes must take away of the guide's spread, to be told from others.
 PRICES = (0.03, 0.01, 0.003, 0.001)
-#: The price of groups whose other columns are scattered; how many classes share a lot, and how
-#: many lots there are at most.
+#: The price of groups whose other columns are scattered.
 SCATTERED_PRICE = 0.01
-SHARING = 3
-LOTS = 40
+#: How many classes share a lot, and how many lots there are at most. Of few lots more is learned,
+#: and more is told, than of many; and one draw of the same lots teaches more than another.
+LOTS = {3: 40, 8: 15, 2: 60}
 #: How the recipes of scattered values begin.
 SCATTERED = "scattered"
 #: What models of a part of the rows tell up to here costs nothing. It is a choice: among a thousand
@@ -195,11 +195,12 @@ def _scattered(
 
     One point for each group tells least; centroids, or spread points, teach more of many classes.
     """
-    lots = min(LOTS, max(rows.n_classes // SHARING, 1))
     kept = {"": boxes, ", else centroids": centroids(rows), ", else spread": spread(rows)}
-    for name, points in kept.items():
-        found = scattered(rows, groups, points, lots=lots, seed=seed)
-        yield f"scattered in {lots} lots{name}", SCATTERED + name, found
+    for sharing, most in LOTS.items():
+        lots = min(most, max(rows.n_classes // sharing, 1))
+        for name, points in kept.items():
+            found = scattered(rows, groups, points, lots=lots, seed=seed)
+            yield f"scattered in {lots} lots{name}", f"{SCATTERED} by {sharing}{name}", found
 
 
 def _of_its_columns(classes: Classes) -> Iterator[tuple[str, NDArray[np.float64]]]:

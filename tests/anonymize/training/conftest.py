@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 
 from halfmask.anonymize.training import AnonymizedEstimator, _estimator
 from halfmask.anonymize.training._in_steps import retrain_in_steps
@@ -41,6 +42,22 @@ def rows_of() -> Callable[..., ClassRows]:
         )
 
     return rows_of
+
+
+@pytest.fixture(scope="session")
+def drops_rare_labels() -> Callable[[int], type[Any]]:
+    """A tree that doesn't learn labels of fewer rows than so many."""
+
+    def drops_rare_labels(least: int) -> type[Any]:
+        class DropsRareLabels(DecisionTreeClassifier):  # type: ignore[misc] # scikit-learn ships no types
+            def fit(self, X: Any, y: Any) -> Any:
+                known, counts = np.unique(y, return_counts=True)
+                keep = np.isin(y, known[counts >= least])
+                return super().fit(X[keep], y[keep])
+
+        return DropsRareLabels
+
+    return drops_rare_labels
 
 
 @pytest.fixture

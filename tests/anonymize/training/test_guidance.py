@@ -206,18 +206,12 @@ def test_a_model_that_gives_some_rows_no_share_at_all_may_lead():
     assert model.score(rows, y) > 0.4
 
 
-def test_a_guide_that_says_now_more_now_less_is_refused():
-    class DropsRareLabels(DecisionTreeClassifier):  # type: ignore[misc] # scikit-learn ships no types
-        def fit(self, X, y):
-            known, counts = np.unique(y, return_counts=True)
-            keep = np.isin(y, known[counts >= 2])
-            return super().fit(X[keep], y[keep])
-
+def test_a_guide_that_says_now_more_now_less_is_refused(drops_rare_labels):
     labels = (ROWS[:, 0] > 0).astype(int)
     labels[:3] = 2  # each fold's model learns two of them, but for one that may learn fewer
     labels[3:5] = 3
     with pytest.raises(DataError, match="outputs"):
-        guided("cross-fitted", y=labels, estimator=DropsRareLabels(max_depth=3))
+        guided("cross-fitted", y=labels, estimator=drops_rare_labels(2)(max_depth=3))
     calls: list[int] = []
 
     def changing(rows):

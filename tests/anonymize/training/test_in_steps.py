@@ -319,7 +319,7 @@ def test_what_models_of_halves_know_better_of_their_own_is_kept_with_a_lesson(ju
 @pytest.mark.parametrize("guide", ["labels", "cross-fitted"])
 def test_what_wins_is_what_is_best_by_models_of_all_rows_too(judged, guide):
     """Said again, model by model."""
-    tree = DecisionTreeClassifier(max_depth=5, random_state=0)
+    tree = DecisionTreeClassifier(max_depth=7, random_state=0)
     model, rows, y = fitted(tree, guide=guide)
     encoded, worth = model.encode(rows), {}
     for each in judged[:10]:

@@ -89,7 +89,7 @@ def test_lots_are_of_three_classes_of_eight_and_of_two_and_no_more_than_so_many(
 ):
     classes = partitions("a", "b", "c")[0]
     n = classes.rows.n_classes
-    assert n >= 16, "each way shares otherwise"
+    assert n >= 16, "two lots of eight at least"
 
     def lots():
         """Count, for each recipe, the values of a column that tells no group apart."""
@@ -102,10 +102,11 @@ def test_lots_are_of_three_classes_of_eight_and_of_two_and_no_more_than_so_many(
     assert lots() == {f"scattered by {sharing}": n // sharing for sharing in (3, 8, 2)}
     names = [name for name in names_of(classes, scatter=True) if name.startswith("scattered in ")]
     assert {int(name.split()[2]) for name in names} == {n // 3, n // 8, n // 2}
-    monkeypatch.setattr(_lessons, "LOTS", dict.fromkeys(_lessons.LOTS, 2))
-    assert set(lots().values()) == {2}
-    monkeypatch.setattr(_lessons, "LOTS", {10 * n: 40})
-    assert set(lots().values()) == {1}, "a lot of all, where more share one than there are"
+    assert [sharing * most for sharing, most in _lessons.LOTS.items()] == [120] * 3
+    monkeypatch.setattr(_lessons, "LOTS", {3: 4, 8: 2, 2: 5})
+    assert [*lots().values()] == [4, 2, 5]
+    monkeypatch.setattr(_lessons, "LOTS", {n // 2: 40, n // 2 + 1: 40})
+    assert lots() == {f"scattered by {n // 2}": 2}, "nothing goes astray in one lot of all"
 
 
 def test_lessons_know_whether_classes_have_several_points(partitions):

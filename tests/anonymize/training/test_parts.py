@@ -285,20 +285,15 @@ def test_a_part_that_lacks_a_label_or_has_one_row_of_it_has_no_guide():
     assert guides_of_parts(of, [everyone[:200], everyone[200:]]) is None
 
 
-def test_parts_of_which_models_say_more_or_less_have_no_guide():
-    class DropsRareLabels(DecisionTreeClassifier):  # type: ignore[misc] # scikit-learn ships no types
-        def fit(self, X, y):
-            known, counts = np.unique(y, return_counts=True)
-            keep = np.isin(y, known[counts >= 3])
-            return super().fit(X[keep], y[keep])
-
+def test_parts_of_which_models_say_more_or_less_have_no_guide(drops_rare_labels):
+    tree = drops_rare_labels(3)()
     everyone = np.arange(len(LABELS))
     parts = [everyone[:200], everyone[200:]]
     several = (ROWS[:, 0] > 0).astype(int)
     several[:6] = several[200:206] = 2  # four of them for each model
-    assert guides_of_parts(judge(DropsRareLabels(), labels=several), parts) is not None
+    assert guides_of_parts(judge(tree, labels=several), parts) is not None
     several[203:206] = 0  # two, which are dropped
-    assert guides_of_parts(judge(DropsRareLabels(), labels=several), parts) is None
+    assert guides_of_parts(judge(tree, labels=several), parts) is None
 
 
 def test_numbers_are_no_labels_and_have_a_guide():

@@ -151,8 +151,8 @@ def scattered(
     lot = rng.permutation(len(points)) % lots
     drawn = points.copy()
     for columns in rows.parts:
-        values = rows.encoded[:, columns]
-        drawn[:, columns] = values[rng.integers(len(values), size=lots)][lot]
+        values = rows.encoded[rng.integers(len(rows.encoded), size=lots)]
+        drawn[:, columns] = values[:, columns][lot]
     return np.where(_cut_columns(rows, coarse), points, drawn)
 
 

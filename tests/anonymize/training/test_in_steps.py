@@ -323,7 +323,7 @@ def test_what_wins_is_what_is_best_by_models_of_all_rows_too(judged, guide):
     model, rows, y = fitted(tree, guide=guide)
     encoded, worth = model.encode(rows), {}
     for each in judged[:10]:
-        cost = 0.5 * max(each.by_heart - 0.03, 0.0)
+        cost = 0.5 * max(each.by_label - 0.0475, 0.0)
         classes = each.classes.rows.classes
         of_all = each.classes.judge.trained(each.points, classes, each.labels)
         strangers = np.mean(of_all.predict(encoded) == y) - each.gap
@@ -371,7 +371,7 @@ def test_a_model_that_tells_only_once_its_rows_are_recoded_is_hidden(monkeypatch
     assert not _tells(judged[0].classes)
     assert asked == {False, True}
     assert any("exchanged" in name for name in model.trials_)
-    assert {each.free for each in judged} == {0.03}
+    assert {each.free for each in judged} == {0.0475}
 
 
 def test_where_a_model_tells_little_of_rows_as_they_are_nothing_is_done_to_hide_them():
@@ -391,6 +391,14 @@ def test_what_tells_little_costs_from_six_hundredths_on(judged):
     judged.clear()
     fitted(DecisionTreeClassifier(random_state=0))
     assert {each.free for each in judged} == {0.03}
+    judged.clear()
+    fitted(RandomForestClassifier(5, random_state=0))
+    assert {each.free for each in judged} == {0.0475}, "of who votes by a threshold for each label"
+    assert all(each.told == each.by_label for each in judged)
+    judged.clear()
+    fitted(RandomForestRegressor(5, random_state=0))
+    assert {each.free for each in judged} == {0.03}
+    assert all(each.told == each.by_heart for each in judged)
     told = [replace(lesson(*each), free=0.06) for each in [("a", 0.9, 0.06), ("b", 0.91, 0.081)]]
     assert [each.worth(1.0) for each in told] == pytest.approx([0.9, 0.889])
 
@@ -700,11 +708,11 @@ def test_labels_are_exchanged_only_of_what_tells_and_is_not_hidden_otherwise(mon
     def names(lessons):
         return [each.name.removesuffix(", labels exchanged") for each in every(lessons)]
 
-    told = [replace(each, by_heart=each.free + 0.001) for each in given]
+    told = [replace(each, by_label=each.free + 0.001) for each in given]
     plain = [each.name for each in told if not each.is_scattered]
     assert names(told) == plain
     assert len(plain) > 5
-    assert names([replace(each, by_heart=each.free) for each in given]) == []
+    assert names([replace(each, by_label=each.free) for each in given]) == []
 
 
 def test_a_guide_that_may_have_learned_the_rows_exchanges_no_labels(monkeypatch):

@@ -194,7 +194,8 @@ def test_a_lesson_is_judged_by_what_models_of_its_parts_know(partitions):
     pairs = [halves, halves[::-1]]
     known = known_of_parts(judge, lesson.points, cells, lesson.of_halves, pairs=pairs)
     judged = lesson.judged(pairs)
-    assert (judged.score, judged.by_heart, judged.gap) == (known.score, known.by_heart, known.gap)
+    assert (judged.score, judged.gap) == (known.score, known.gap)
+    assert (judged.by_heart, judged.by_label) == (known.by_heart, known.by_label)
     assert not np.isfinite(lesson.score), "before nothing is known"
 
 
@@ -225,6 +226,22 @@ def test_what_is_told_beyond_what_is_free_is_taken_off_a_score(by_heart, told, f
     )
     assert lesson.worth(by_heart) == pytest.approx(worth)
     assert replace(lesson, own=0.98).worth(by_heart) == pytest.approx(worth - 0.01)
+    by_label = replace(lesson, by_heart=1.0 - told, by_label=told, each_label=True)
+    assert by_label.worth(by_heart) == pytest.approx(worth)
+
+
+def test_what_is_free_is_more_with_a_threshold_for_each_label_and_most_where_nothing_is_hidden(
+    partitions,
+):
+    classes = partitions("a", "b", "c")[0]
+
+    def free(**how):
+        found = [*lessons_of(classes, 0, scatter=False, **how)]
+        return {each.free for each in found}, {each.each_label for each in found}
+
+    assert free(quiet=False) == ({0.03}, {False})
+    assert free(quiet=False, each_label=True) == ({0.0475}, {True})
+    assert free(quiet=True) == ({0.06}, {False})
 
 
 def test_what_is_expected_is_the_mean_of_what_two_kinds_of_models_say(partitions):

@@ -22,6 +22,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import halfmask as hm
 from halfmask.anonymize.training._parts import (
+    _told,
+    _told_by_label,
     guides_of_parts,
     known_as_they_are,
     known_of_parts,
@@ -131,13 +133,55 @@ def test_by_heart_is_the_best_threshold_of_an_attack():
         for places, into in ((own, learned), (other, others)):
             said = model.predict_proba(ROWS[places])
             into += [1 - said[row, LABELS[place]] for row, place in enumerate(places)]
-    learned.sort()
-    others.sort()
-    best = max(
-        bisect_right(learned, cut) / 400 - bisect_right(others, cut) / 400
+    assert known(forest).by_heart == pytest.approx(best_threshold(learned, others), abs=0.006)
+
+
+def best_threshold(learned, others):
+    learned, others = sorted(learned), sorted(others)
+    return max(
+        bisect_right(learned, cut) / len(learned) - bisect_right(others, cut) / len(others)
         for cut in [*learned, *others]
     )
-    assert known(forest).by_heart == pytest.approx(best, abs=0.006)
+
+
+def test_by_label_is_the_best_threshold_for_each_label():
+    of = judge(DecisionTreeClassifier(max_depth=4, random_state=0))
+    learned: dict[int, list[float]] = {0: [], 1: []}
+    others: dict[int, list[float]] = {0: [], 1: []}
+    first, second = halves(of)
+    for own, other in ((first, second), (second, first)):
+        written = ROWS[own].copy()
+        written[:, 0] = POINTS[CLASSES[own], 0]
+        model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(written, LABELS[own])
+        for places, into in ((own, learned), (other, others)):
+            said = model.predict_proba(ROWS[places])
+            for row, place in enumerate(places):
+                into[LABELS[place]].append(1 - said[row, LABELS[place]])
+    told = sum(
+        len(learned[label]) / 400 * best_threshold(learned[label], others[label])
+        for label in learned
+    )
+    found = known(of.estimator)
+    assert found.by_label == pytest.approx(told, abs=1e-9)
+    assert found.by_label > found.by_heart
+
+
+def test_who_loses_more_of_one_label_is_told_by_a_threshold_for_each():
+    labels = np.arange(100) < 50
+    learned, others = np.where(labels, 0.8, 0.1), np.where(labels, 0.9, 0.2)
+    assert _told(learned, others) == pytest.approx(0.5), "one threshold tells one label's"
+    assert _told_by_label(learned, others, labels, labels) == pytest.approx(1.0)
+    rare = np.arange(100) < 10
+    others = np.where(rare, 0.9, 0.1)
+    learned = np.where(rare, 0.8, 0.1)
+    assert _told_by_label(learned, others, rare, rare) == pytest.approx(0.1), "by its share"
+    assert _told_by_label(learned[:10], others[10:], rare[:10], rare[10:]) == 0, "none to compare"
+
+
+def test_numbers_have_no_label_to_tell_them_by():
+    numbers = np.random.default_rng(0).normal(size=400)
+    found = known(DecisionTreeRegressor(random_state=0), labels=numbers)
+    assert found.by_label == found.by_heart > 0.1
 
 
 def test_who_learns_by_heart_tells_more_than_who_does_not():
@@ -199,7 +243,7 @@ def test_a_model_that_cannot_learn_a_part_knows_nothing():
             return super().fit(X, y)
 
     found = known(Choosy())
-    assert (found.score, found.by_heart, found.gap) == (-np.inf, 1, 0)
+    assert (found.score, found.by_heart, found.by_label, found.gap) == (-np.inf, 1, 1, 0)
 
 
 def test_a_model_is_judged_by_the_labels_that_it_gives():
@@ -253,7 +297,7 @@ def test_what_gives_no_numbers_for_rows_that_it_learned_is_not_known():
             return np.where(X[:, 1] == self.learned_, np.nan, super().predict(X))
 
     found = known(Coy(random_state=0), labels=ROWS[:, 0])
-    assert (found.score, found.by_heart, found.gap) == (-np.inf, 1, 0)
+    assert (found.score, found.by_heart, found.by_label, found.gap) == (-np.inf, 1, 1, 0)
 
 
 def guide_of(of, *parts):

@@ -76,10 +76,11 @@ def retrain_in_steps(
     Where columns that aren't recoded reach the model it knows its rows by them. Then each lesson is
     given to two models of one half of the rows each; what they score on the other half counts, less
     ``by_heart`` times what an attack that asks how sure they are tells of their own beyond three
-    hundredths. Of many rows the best few are found first, by models of a fifth of them. Models of
-    all rows then learn the best: what they score on these, less what models of halves know theirs
-    better, counts as much as what those score. Scores are of rows that a model didn't learn; its
-    classes and points were made of all rows and labels, which favours those led by labels a little.
+    hundredths; of those who vote about labels, by a threshold for each, beyond .0475. Of many rows
+    the best few are found first, by models of a fifth of them. Models of all rows then learn the
+    best: what they score on these, less what models of halves know theirs better, counts as much as
+    what those score. Scores are of rows that a model didn't learn; its classes and points were made
+    of all rows and labels, which favours those led by labels a little.
 
     Labels are exchanged in those of the best two that tell more than is free and aren't scattered.
 
@@ -103,7 +104,13 @@ def retrain_in_steps(
     def found(*, hide: bool) -> list[Lesson]:
         best = judged_most(hide=hide)
         several = (
-            lessons_of(classes, seed, scatter=hide and not alone, quiet=not hide)
+            lessons_of(
+                classes,
+                seed,
+                scatter=hide and not alone,
+                quiet=not hide,
+                each_label=hide and voted,
+            )
             for classes in tried
         )
         found = _judged(_likeliest(distinct(chain.from_iterable(several)), cost, best=best))
@@ -129,7 +136,7 @@ def retrain_in_steps(
 
 def _in_order(judged: list[Lesson], by_heart: float) -> list[Lesson]:
     """Return the best first, by scores less what telling rows costs; of equals who tell least."""
-    return sorted(judged, key=lambda each: (-each.worth(by_heart), each.by_heart))
+    return sorted(judged, key=lambda each: (-each.worth(by_heart), each.told))
 
 
 def _trained(lessons: list[Lesson], by_heart: float, *, asked: int) -> tuple[Lesson, Any]:
@@ -241,7 +248,7 @@ def _tells(classes: Classes) -> bool:
 def _exchanged(lessons: list[Lesson]) -> Iterator[Lesson]:
     """Yield lessons that tell too much with labels exchanged, where classes' rows can be told."""
     for each in lessons:
-        if each.by_heart <= each.free or each.is_scattered:
+        if each.told <= each.free or each.is_scattered:
             continue  # what is told costs nothing; or exchanging hid nothing more, at a price
         judge, rows, labels = each.classes.judge, each.classes.rows, each.labels
         halves = _halves(each.classes)

@@ -42,6 +42,8 @@ SCATTERED = "scattered"
 #: What models of a part of the rows tell up to here costs nothing. It is a choice: among a thousand
 #: people so little isn't told from chance, among ten thousand it is.
 FREE = 0.03
+#: The same of what thresholds for each label tell, which is more, by chance as well.
+FREE_BY_LABEL = 0.0475
 #: What costs nothing where nothing is done to hide rows. It is a choice: an attack on such a model
 #: of halves is right in three more of a hundred.
 FREE_OF_QUIET = 0.06
@@ -66,10 +68,12 @@ class Lesson:
     of_halves
         The labels that models of halves learn when it is judged, (rows,): what is done to a half's
         labels must know nothing of the other's.
-    score, by_heart, gap
+    score, by_heart, by_label, gap
         What models of parts know: see :class:`Known`.
     own
         What a model of all rows scores on them, as they were; ``None`` if none was asked.
+    each_label
+        Whether what thresholds for each label tell counts, rather than what one tells.
     free
         How much of what they tell costs nothing.
     """
@@ -82,8 +86,10 @@ class Lesson:
     of_halves: NDArray[Any] = field(repr=False)
     score: float = -np.inf
     by_heart: float = 1.0
+    by_label: float = 1.0
     gap: float = 0.0
     own: float | None = None
+    each_label: bool = False
     free: float = FREE
 
     @property
@@ -106,9 +112,14 @@ class Lesson:
         """
         return self.score if self.own is None else (self.score + self.own - self.gap) / 2
 
+    @property
+    def told(self) -> float:
+        """How well rows that models of parts learned are told from others, as it counts."""
+        return self.by_label if self.each_label else self.by_heart
+
     def worth(self, by_heart: float) -> float:
         """Return what is expected less what telling rows costs, beyond what is free."""
-        return self.expected - by_heart * max(self.by_heart - self.free, 0.0)
+        return self.expected - by_heart * max(self.told - self.free, 0.0)
 
     def judged(self, pairs: Pairs, *, lighter: bool = False) -> Lesson:
         """Return it with what models know that learn one part of the rows of each pair."""
@@ -116,7 +127,13 @@ class Lesson:
         if lighter:
             judge = replace(judge, estimator=with_fewer(judge.estimator))
         known = known_of_parts(judge, self.points, classes, self.of_halves, pairs=pairs)
-        return replace(self, score=known.score, by_heart=known.by_heart, gap=known.gap)
+        return replace(
+            self,
+            score=known.score,
+            by_heart=known.by_heart,
+            by_label=known.by_label,
+            gap=known.gap,
+        )
 
 
 def distinct(lessons: Iterable[Lesson]) -> list[Lesson]:
@@ -145,9 +162,12 @@ def _written(points: NDArray[np.float64], classes: NDArray[np.int64]) -> bytes:
     return places.tobytes() + place.reshape(-1)[classes].tobytes()
 
 
-def lessons_of(classes: Classes, seed: int, *, scatter: bool, quiet: bool) -> Iterator[Lesson]:
+def lessons_of(
+    classes: Classes, seed: int, *, scatter: bool, quiet: bool, each_label: bool = False
+) -> Iterator[Lesson]:
     """Yield what is tried of a partition."""
     rows, labels = classes.rows, classes.judge.labels
+    free = FREE_BY_LABEL if each_label else FREE
 
     def lesson(name: str, points: NDArray[np.float64], recipe: str = "") -> Lesson:
         return Lesson(
@@ -157,7 +177,8 @@ def lessons_of(classes: Classes, seed: int, *, scatter: bool, quiet: bool) -> It
             points=points,
             labels=labels,
             of_halves=labels,
-            free=FREE_OF_QUIET if quiet else FREE,
+            each_label=each_label,
+            free=FREE_OF_QUIET if quiet else free,
         )
 
     several = several_points(classes, seed=seed) if quiet else None

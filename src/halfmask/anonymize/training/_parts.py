@@ -59,6 +59,9 @@ class Known:
     by_heart
         How well learned rows are told from others by how well they are known, 0 to 1: the true
         less the false positives of the best threshold. 0 where rows of a class can't be told apart.
+    by_label
+        The same with a threshold for each label, each by its share of the rows: whoever attacks
+        knows labels, and rows of rare ones are known otherwise. Of numbers as ``by_heart``.
     gap
         How much better the models know the rows that they learned, as they were, in accuracy or
         R²; 0 where that isn't known.
@@ -66,11 +69,12 @@ class Known:
 
     score: float
     by_heart: float
+    by_label: float
     gap: float
 
 
 #: Of a model that can't learn a part nothing is known: that is worse than anything that is.
-UNKNOWN = Known(score=-np.inf, by_heart=1.0, gap=0.0)
+UNKNOWN = Known(score=-np.inf, by_heart=1.0, by_label=1.0, gap=0.0)
 
 
 def parts_of(judge: Judge, parts: int) -> list[NDArray[np.int64]]:
@@ -136,7 +140,8 @@ def known_of_parts(
     -----
     What is told of rows is measured by the attack of Yeom et al., "Privacy risk in machine
     learning" (2018), with its best threshold, which is the one-sided distance of Kolmogorov and
-    Smirnov between what learned rows and others lose.
+    Smirnov between what learned rows and others lose; and with one for each label (Song and Mittal,
+    "Systematic evaluation of privacy risks of machine learning models", 2021, section 4.1).
 
     Of a model that can't learn a part it is ``UNKNOWN``.
     """
@@ -161,15 +166,39 @@ def known_of_parts(
     if not np.isfinite(score):
         return UNKNOWN
     if not learned:
-        return Known(score=score, by_heart=0.0, gap=0.0)
+        return Known(score=score, by_heart=0.0, by_label=0.0, gap=0.0)
+    ours, theirs = np.concatenate(learned), np.concatenate(others)
+    told = _told(ours, theirs)
+    by_label = told
+    if is_classifier(judge.estimator):
+        labelled = (np.concatenate([judge.labels[pair[side]] for pair in pairs]) for side in (0, 1))
+        by_label = _told_by_label(ours, theirs, *labelled)
+    gap = judge.score(float(np.concatenate(known).mean())) - score
+    if not np.isfinite([told, by_label, gap]).all():
+        return UNKNOWN
+    return Known(score=score, by_heart=told, by_label=by_label, gap=gap)
+
+
+def _told(learned: NDArray[np.float64], others: NDArray[np.float64]) -> float:
+    """Return how well the best threshold of a loss tells learned rows from others, 0 to 1."""
     from scipy.stats import ks_2samp  # noqa: PLC0415 # scipy loads late
 
-    apart = ks_2samp(
-        np.concatenate(learned), np.concatenate(others), alternative="greater", method="asymp"
-    )
-    gap = judge.score(float(np.concatenate(known).mean())) - score
-    told = float(apart.statistic)
-    return Known(score=score, by_heart=told, gap=gap) if np.isfinite([told, gap]).all() else UNKNOWN
+    return float(ks_2samp(learned, others, alternative="greater", method="asymp").statistic)
+
+
+def _told_by_label(
+    learned: NDArray[np.float64],
+    others: NDArray[np.float64],
+    labels: NDArray[Any],
+    other_labels: NDArray[Any],
+) -> float:
+    """Return the same with a threshold for each label that both have, by their shares of rows."""
+    told = 0.0
+    for label in np.unique(labels):
+        of, of_others = labels == label, other_labels == label
+        if of_others.any():
+            told += float(of.mean()) * _told(learned[of], others[of_others])
+    return told
 
 
 def known_as_they_are(judge: Judge, *, pairs: Pairs) -> Known:

@@ -25,7 +25,7 @@ from halfmask.anonymize.training._encoding import as_table
 from halfmask.anonymize.training._exchanged import exchanged
 from halfmask.anonymize.training._in_steps import _in_order, _pairs, _tells, _trained
 from halfmask.anonymize.training._lessons import Lesson, lessons_of
-from halfmask.anonymize.training._parts import guides_of_parts, known_of_parts, parts_of
+from halfmask.anonymize.training._parts import Known, guides_of_parts, known_of_parts, parts_of
 
 K = 60
 
@@ -391,6 +391,7 @@ def test_what_tells_little_costs_from_six_hundredths_on(judged):
     judged.clear()
     fitted(DecisionTreeClassifier(random_state=0))
     assert {each.free for each in judged} == {0.03}
+    assert not any(each.each_label for each in judged)
     judged.clear()
     fitted(RandomForestClassifier(5, random_state=0))
     assert {each.free for each in judged} == {0.0475}, "of who votes by a threshold for each label"
@@ -398,7 +399,7 @@ def test_what_tells_little_costs_from_six_hundredths_on(judged):
     judged.clear()
     fitted(RandomForestRegressor(5, random_state=0))
     assert {each.free for each in judged} == {0.03}
-    assert all(each.told == each.by_heart for each in judged)
+    assert not any(each.each_label for each in judged)
     told = [replace(lesson(*each), free=0.06) for each in [("a", 0.9, 0.06), ("b", 0.91, 0.081)]]
     assert [each.worth(1.0) for each in told] == pytest.approx([0.9, 0.889])
 
@@ -451,6 +452,31 @@ def lesson(name, score, by_heart):
 def test_what_is_known_by_heart_is_taken_off_a_score(by_heart, lessons, order):
     found = _in_order([lesson(*each) for each in lessons], by_heart)
     assert "".join(each.name for each in found) == order
+
+
+def test_of_equals_the_one_that_tells_least_by_what_counts_comes_first():
+    loud, quiet = (
+        replace(lesson(name, 0.9, by_heart), by_label=by_label, each_label=True, free=0.05)
+        for name, by_heart, by_label in (("loud", 0.01, 0.04), ("quiet", 0.02, 0.03))
+    )
+    assert _in_order([loud, quiet], 0.5) == [quiet, loud]
+    assert _in_order([replace(each, each_label=False) for each in (quiet, loud)], 0.5)[0].name == (
+        "loud"
+    )
+
+
+@pytest.mark.parametrize(
+    ("by_heart", "by_label", "tells"), [(0.09, 0.2, False), (0.11, 0.05, True)]
+)
+def test_one_threshold_decides_whether_rows_are_hidden(
+    monkeypatch, judged, by_heart, by_label, tells
+):
+    known = Known(score=0.9, by_heart=by_heart, by_label=by_label, gap=0.0)
+    monkeypatch.setattr(_in_steps, "known_as_they_are", lambda *_, **__: known)
+    forest = RandomForestClassifier(20, max_depth=1, random_state=0)
+    model, _, _ = fitted(forest)
+    assert _tells(judged[0].classes) == tells
+    assert any("scattered" in name for name in model.trials_) == tells
 
 
 def test_where_only_accuracy_counts_nothing_is_scattered():

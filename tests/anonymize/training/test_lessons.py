@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from halfmask.anonymize.training import _lessons
 from halfmask.anonymize.training._lessons import Lesson, distinct, lessons_of
-from halfmask.anonymize.training._parts import known_of_parts, parts_of
+from halfmask.anonymize.training._parts import known_of_parts, more_by_chance, parts_of
 
 K = 20
 SEVERAL = "spread over 4 points"
@@ -242,6 +242,12 @@ def test_what_is_free_is_more_with_a_threshold_for_each_label_and_most_where_not
     assert free(quiet=False) == ({0.03}, {False})
     assert free(quiet=False, each_label=True) == ({0.0475}, {True})
     assert free(quiet=True) == ({0.06}, {False})
+    of_ten = replace(classes, judge=replace(classes.judge, labels=np.arange(600) % 10))
+    found = {
+        each.free for each in lessons_of(of_ten, 0, scatter=False, quiet=False, each_label=True)
+    }
+    assert found == {0.0475 + more_by_chance(of_ten.judge.labels)}
+    assert min(found) > 0.06
 
 
 def test_what_is_expected_is_the_mean_of_what_two_kinds_of_models_say(partitions):

@@ -27,6 +27,7 @@ from halfmask.anonymize.training._parts import (
     guides_of_parts,
     known_as_they_are,
     known_of_parts,
+    more_by_chance,
     parts_of,
     with_fewer,
 )
@@ -144,7 +145,10 @@ def best_threshold(learned, others):
     )
 
 
-def test_by_label_is_the_best_threshold_for_each_label():
+def test_by_label_is_the_best_threshold_for_each_true_label():
+    """Whatever labels were learned: some are exchanged, and whoever attacks knows the true ones."""
+    given = LABELS.copy()
+    given[:60] = 1 - given[:60]
     of = judge(DecisionTreeClassifier(max_depth=4, random_state=0))
     learned: dict[int, list[float]] = {0: [], 1: []}
     others: dict[int, list[float]] = {0: [], 1: []}
@@ -152,7 +156,7 @@ def test_by_label_is_the_best_threshold_for_each_label():
     for own, other in ((first, second), (second, first)):
         written = ROWS[own].copy()
         written[:, 0] = POINTS[CLASSES[own], 0]
-        model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(written, LABELS[own])
+        model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(written, given[own])
         for places, into in ((own, learned), (other, others)):
             said = model.predict_proba(ROWS[places])
             for row, place in enumerate(places):
@@ -161,9 +165,20 @@ def test_by_label_is_the_best_threshold_for_each_label():
         len(learned[label]) / 400 * best_threshold(learned[label], others[label])
         for label in learned
     )
-    found = known(of.estimator)
+    pairs = [(first, second), (second, first)]
+    found = known_of_parts(of, POINTS, CLASSES, given, pairs=pairs)
     assert found.by_label == pytest.approx(told, abs=1e-9)
     assert found.by_label > found.by_heart
+
+
+def test_who_learns_all_whom_it_is_asked_about_adds_nothing_to_what_is_told():
+    of = judge(DecisionTreeClassifier(max_depth=4, random_state=0))
+    everyone, (first, second) = np.arange(400), halves(of)
+    pairs = [(first, second), (second, first)]
+    alone = known_of_parts(of, POINTS, CLASSES, LABELS, pairs=pairs)
+    beside = known_of_parts(of, POINTS, CLASSES, LABELS, pairs=[(everyone, everyone), *pairs])
+    assert (beside.by_heart, beside.by_label) == (alone.by_heart, alone.by_label)
+    assert beside.score > alone.score
 
 
 def test_who_loses_more_of_one_label_is_told_by_a_threshold_for_each():
@@ -176,6 +191,21 @@ def test_who_loses_more_of_one_label_is_told_by_a_threshold_for_each():
     learned = np.where(rare, 0.8, 0.1)
     assert _told_by_label(learned, others, rare, rare) == pytest.approx(0.1), "by its share"
     assert _told_by_label(learned[:10], others[10:], rare[:10], rare[10:]) == 0, "none to compare"
+
+
+def test_chance_tells_more_by_thresholds_for_more_labels():
+    """By what losses that know nothing tell, on average, of rows that nobody learned."""
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(10), [400, 150, 100, 100, 50, 50, 50, 50, 30, 20])
+    told = []
+    for _ in range(100):
+        learned, others = rng.random((2, 1000))
+        each = _told_by_label(learned, others, labels, labels)
+        told.append(each - _told_by_label(learned, others, labels > 0, labels > 0))
+    assert more_by_chance(labels) == pytest.approx(np.mean(told), rel=0.15)
+    assert more_by_chance(labels) > 0.03
+    assert more_by_chance(np.array(["no"] * 70 + ["yes"] * 930)) == 0, "of two labels no more"
+    assert more_by_chance(np.zeros(50)) == 0
 
 
 def test_numbers_have_no_label_to_tell_them_by():

@@ -96,12 +96,13 @@ class AnonymizedEstimator(
     by_heart
         With models of splits and ``"chosen"``: what is taken off a score, 0 to 1, for each point by
         which an attack tells learned rows from others: true positives less false ones, at the best
-        threshold for each label, above .0475, which is free. Three tenths of that, by one threshold
+        threshold for each label, above .0475, which is free (of more than two labels what chance
+        tells more by so many thresholds is free, too). Three tenths of that, by one threshold
         and above .03, for classifiers that are sure of nearly every row, as a lone tree that is
         grown to the end is: they lose more by what hides; and for regressors, of which no attack
         measures what they tell. With 0 only accuracy counts. Where models of half the rows tell
         less than a tenth of theirs by one threshold, as they are and recoded, nothing is scattered
-        or exchanged, either, and .06 is free.
+        or exchanged, either, and by one threshold .06 is free.
     encoder
         Makes numbers of rows, as the model sees them; ``None``: numbers to mean 0 and deviation 1,
         a column for each category. What it learns (means, deviations, names of categories) is

@@ -64,8 +64,8 @@ def retrain_in_steps(
     tried
         The partitions.
     by_heart
-        What is taken off a score for each point by which learned rows are told from others, but
-        the first three.
+        What is taken off a score for each point by which learned rows are told from others, beyond
+        what is free.
     exchange
         Whether labels may be exchanged by what the guide says: it must not have learned the rows.
     seed
@@ -88,7 +88,7 @@ def retrain_in_steps(
     votes, a row that goes astray is a wrong answer. For such nothing is scattered, and what tells
     its rows costs three tenths; so it does of regressors. Where models of halves tell less than a
     tenth both of rows as they are and of what teaches most, as boosting mostly does, nothing is
-    scattered or exchanged, twice as much costs nothing, and classes of several points are tried:
+    scattered or exchanged, .06 by one threshold is free, and classes of several points are tried:
     models that know rows by other columns would know them better for having learned them several
     times. Where all columns are recoded models are judged by the rows that they learned, and
     several points have to teach more of strangers, too.

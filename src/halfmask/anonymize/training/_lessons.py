@@ -10,7 +10,7 @@ import numpy as np
 
 from halfmask.anonymize.training._at_cuts import at_cuts
 from halfmask.anonymize.training._coarser import Coarser, coarse_boxes, coarser, scattered
-from halfmask.anonymize.training._parts import Pairs, known_of_parts, with_fewer
+from halfmask.anonymize.training._parts import Pairs, known_of_parts, more_by_chance, with_fewer
 from halfmask.anonymize.training._points import centroids, each_point, medians, where_cut
 from halfmask.anonymize.training._representatives import REPRESENTATIVES
 from halfmask.anonymize.training._several import POINTS, several_points
@@ -32,17 +32,16 @@ TRIED = ("median", "spread", "box", "typical", "centroid")
 PRICES = (0.03, 0.01, 0.003, 0.001)
 #: The price of groups whose other columns are scattered.
 SCATTERED_PRICE = 0.01
-#: How many classes share a lot, and how many lots there are at most, which is how many there are of
-#: 120 classes and more. Of few lots more is learned, and more is told, than of many, and chance
-#: makes as much of a difference, so that three draws are three chances, too. Of equals the first
-#: wins.
+#: How many classes share a lot, and how many lots there are at most (reached at 120 classes). Few
+#: lots teach more, and tell more, than many; draws differ by as much, so that three are also three
+#: chances. Of lessons of equal worth the first wins.
 LOTS = {3: 40, 8: 15, 2: 60}
 #: How the recipes of scattered values begin.
 SCATTERED = "scattered"
-#: What models of a part of the rows tell up to here costs nothing. It is a choice: among a thousand
-#: people so little isn't told from chance, among ten thousand it is.
+#: What one threshold tells up to here, of models of a part of the rows, costs nothing. It is a
+#: choice: among a thousand people so little isn't told from chance, among ten thousand it is.
 FREE = 0.03
-#: The same of what thresholds for each label tell, which is more, by chance as well.
+#: The same of a threshold for each of two labels, which tells more, by chance as well.
 FREE_BY_LABEL = 0.0475
 #: What costs nothing where nothing is done to hide rows. It is a choice: an attack on such a model
 #: of halves is right in three more of a hundred.
@@ -167,7 +166,7 @@ def lessons_of(
 ) -> Iterator[Lesson]:
     """Yield what is tried of a partition."""
     rows, labels = classes.rows, classes.judge.labels
-    free = FREE_BY_LABEL if each_label else FREE
+    free = FREE_BY_LABEL + more_by_chance(labels) if each_label else FREE
 
     def lesson(name: str, points: NDArray[np.float64], recipe: str = "") -> Lesson:
         return Lesson(

@@ -30,6 +30,7 @@ __all__ = [
     "known_as_they_are",
     "known_of_parts",
     "label_counts",
+    "more_by_chance",
     "parts_of",
     "with_fewer",
 ]
@@ -61,7 +62,8 @@ class Known:
         less the false positives of the best threshold. 0 where rows of a class can't be told apart.
     by_label
         The same with a threshold for each label, each by its share of the rows: whoever attacks
-        knows labels, and rows of rare ones are known otherwise. Of numbers as ``by_heart``.
+        knows labels, and rows of rare ones are known otherwise. A label that the others lack tells
+        nothing. Of numbers as ``by_heart``.
     gap
         How much better the models know the rows that they learned, as they were, in accuracy or
         R²; 0 where that isn't known.
@@ -146,6 +148,7 @@ def known_of_parts(
     Of a model that can't learn a part it is ``UNKNOWN``.
     """
     losses, known, learned, others = [], [], [], []
+    labelled: list[Sequence[NDArray[Any]]] = []
     for own, other in pairs:
         written = judge.part(points, classes, own)
         hidden = judge.sees_classes_only or np.array_equal(own, other)  # then none can be told
@@ -162,6 +165,7 @@ def known_of_parts(
             known.append(own_wrong)
             learned.append(own_unsure)
             others.append(unsure)
+            labelled.append((judge.labels[own], judge.labels[other]))
     score = judge.score(float(np.concatenate(losses).mean()))
     if not np.isfinite(score):
         return UNKNOWN
@@ -171,8 +175,8 @@ def known_of_parts(
     told = _told(ours, theirs)
     by_label = told
     if is_classifier(judge.estimator):
-        labelled = (np.concatenate([judge.labels[pair[side]] for pair in pairs]) for side in (0, 1))
-        by_label = _told_by_label(ours, theirs, *labelled)
+        of_ours, of_theirs = (np.concatenate(side) for side in zip(*labelled, strict=True))
+        by_label = _told_by_label(ours, theirs, of_ours, of_theirs)
     gap = judge.score(float(np.concatenate(known).mean())) - score
     if not np.isfinite([told, by_label, gap]).all():
         return UNKNOWN
@@ -199,6 +203,23 @@ def _told_by_label(
         if of_others.any():
             told += float(of.mean()) * _told(learned[of], others[of_others])
     return told
+
+
+def more_by_chance(labels: NDArray[Any]) -> float:
+    """Return how much more chance tells by a threshold for each label than by two.
+
+    The two are one for the commonest label and one for all others: of two labels it is 0.
+
+    Notes
+    -----
+    Of as many learned rows as others, n, the one-sided distance of Kolmogorov and Smirnov is
+    √(π/8)·√(2/n) on average where nothing is told: √(nm/(n + m)) times it has the limit of Smirnov
+    (1944), P(D > x) = exp(-2x²).
+    """
+    counts = np.sort(label_counts(labels))[::-1]
+    both = np.array([counts[0], len(labels) - counts[0]])
+    by_each, by_two = (float(np.sqrt(of).sum()) for of in (counts, both))
+    return float(np.sqrt(np.pi / 4)) / len(labels) * (by_each - by_two)
 
 
 def known_as_they_are(judge: Judge, *, pairs: Pairs) -> Known:

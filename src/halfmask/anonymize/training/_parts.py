@@ -143,7 +143,8 @@ def known_of_parts(
     What is told of rows is measured by the attack of Yeom et al., "Privacy risk in machine
     learning" (2018), with its best threshold, which is the one-sided distance of Kolmogorov and
     Smirnov between what learned rows and others lose; and with one for each label (Song and Mittal,
-    "Systematic evaluation of privacy risks of machine learning models", 2021, section 4.1).
+    "Systematic evaluation of privacy risks of machine learning models", 2021, whose thresholds are
+    of classes, too).
 
     Of a model that can't learn a part it is ``UNKNOWN``.
     """

@@ -39,6 +39,7 @@ LABELS = (ROWS[:, 0] + 0.5 * RNG.normal(size=400) > 0).astype(int)
 CLASSES = np.argsort(np.argsort(ROWS[:, 0])) // 40
 POINTS = np.array([[ROWS[each == CLASSES, 0].mean()] for each in range(10)])
 FIRST = np.array([True, False, False])
+TREE = DecisionTreeClassifier(random_state=0)
 
 
 def judge(estimator, depends=FIRST, labels=LABELS):
@@ -82,18 +83,18 @@ def test_a_label_of_too_few_rows_is_in_some_parts():
     assert [len(part) for part in each] == [200, 200]
 
 
-def trees_of_halves():
-    """Yield the rows that a tree learned, those that it didn't, and the tree."""
-    first, second = halves(judge(DecisionTreeClassifier(random_state=0)))
+def models_of_halves(estimator=TREE, labels=LABELS):
+    """Yield the rows that a model learned, those that it didn't, and the model."""
+    first, second = halves(judge(estimator))
     for own, other in ((first, second), (second, first)):
         written = ROWS[own].copy()
         written[:, 0] = POINTS[CLASSES[own], 0]
-        yield own, other, DecisionTreeClassifier(random_state=0).fit(written, LABELS[own])
+        yield own, other, clone(estimator).fit(written, labels[own])
 
 
 def test_the_score_is_of_rows_that_were_not_learned():
     right = sum(
-        (tree.predict(ROWS[other]) == LABELS[other]).sum() for _, other, tree in trees_of_halves()
+        (tree.predict(ROWS[other]) == LABELS[other]).sum() for _, other, tree in models_of_halves()
     )
     assert known(DecisionTreeClassifier(random_state=0)).score == pytest.approx(right / 400)
 
@@ -102,7 +103,7 @@ def test_the_gap_is_how_much_better_learned_rows_are_known():
     right = sum(
         (tree.predict(ROWS[own]) == LABELS[own]).sum()
         - (tree.predict(ROWS[other]) == LABELS[other]).sum()
-        for own, other, tree in trees_of_halves()
+        for own, other, tree in models_of_halves()
     )
     found = known(DecisionTreeClassifier(random_state=0))
     assert found.gap == pytest.approx(right / 400)
@@ -123,14 +124,9 @@ def test_rows_as_they_are_are_learned_as_they_are():
 
 def test_by_heart_is_the_best_threshold_of_an_attack():
     forest = RandomForestClassifier(10, random_state=0)
-    of = judge(forest)
-    first, second = halves(of)
     learned: list[float] = []
     others: list[float] = []
-    for own, other in ((first, second), (second, first)):
-        written = ROWS[own].copy()
-        written[:, 0] = POINTS[CLASSES[own], 0]
-        model = RandomForestClassifier(10, random_state=0).fit(written, LABELS[own])
+    for own, other, model in models_of_halves(forest):
         for places, into in ((own, learned), (other, others)):
             said = model.predict_proba(ROWS[places])
             into += [1 - said[row, LABELS[place]] for row, place in enumerate(places)]
@@ -149,14 +145,10 @@ def test_by_label_is_the_best_threshold_for_each_true_label():
     """Whatever labels were learned: some are exchanged, and whoever attacks knows the true ones."""
     given = LABELS.copy()
     given[:60] = 1 - given[:60]
-    of = judge(DecisionTreeClassifier(max_depth=4, random_state=0))
+    tree = DecisionTreeClassifier(max_depth=4, random_state=0)
     learned: dict[int, list[float]] = {0: [], 1: []}
     others: dict[int, list[float]] = {0: [], 1: []}
-    first, second = halves(of)
-    for own, other in ((first, second), (second, first)):
-        written = ROWS[own].copy()
-        written[:, 0] = POINTS[CLASSES[own], 0]
-        model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(written, given[own])
+    for own, other, model in models_of_halves(tree, given):
         for places, into in ((own, learned), (other, others)):
             said = model.predict_proba(ROWS[places])
             for row, place in enumerate(places):
@@ -165,8 +157,9 @@ def test_by_label_is_the_best_threshold_for_each_true_label():
         len(learned[label]) / 400 * best_threshold(learned[label], others[label])
         for label in learned
     )
-    pairs = [(first, second), (second, first)]
-    found = known_of_parts(of, POINTS, CLASSES, given, pairs=pairs)
+    both = halves(judge(tree))
+    pairs = [both, both[::-1]]
+    found = known_of_parts(judge(tree), POINTS, CLASSES, given, pairs=pairs)
     assert found.by_label == pytest.approx(told, abs=1e-9)
     assert found.by_label > found.by_heart
 

@@ -396,3 +396,115 @@ def test_following_goes_on_where_it_was_through_a_rotation(tmp_path):
     third.thread.join(30)
 
     assert "lines may be lost" in str(third.failed)
+
+
+def numbered(first, last):
+    return b"".join(b'{"event": %04d}\n' % n for n in range(first, last))
+
+
+@pytest.mark.parametrize("more", [0, 1, 300], ids=["same-size", "larger", "much-larger"])
+def test_a_file_emptied_and_refilled_at_once_is_read_from_its_beginning(tmp_path, more):
+    """Between two looks nothing shows that it was shorter: its inode and length are as before."""
+    path = tmp_path / "log"
+    before, after = numbered(0, 400), numbered(1000, 1400 + more)
+    path.write_bytes(before)
+    follower = Follower(path)
+    follower.until(before)
+    path.write_bytes(after)  # truncates, and keeps the inode
+    follower.until(before + after)
+
+    found = follower.done()
+    assert follower.source.counts() == {"rotations": 0, "truncations": 1}
+    assert [chunk.first_line for chunk in found][-1] == 1
+
+
+def test_a_refill_within_an_unfinished_line_is_noticed(tmp_path):
+    """What was read of a line that has no end yet belongs to the old file."""
+    path = tmp_path / "log"
+    path.write_bytes(LINES[0] + b'{"half')
+    follower = Follower(path)
+    follower.until(LINES[0])
+    path.write_bytes(LINES[0] + b'{"other": "and longer than before"}\n')
+    follower.until(LINES[0] * 2 + b'{"other": "and longer than before"}\n')
+    follower.done()
+
+
+def test_what_a_copy_has_more_is_read_before_the_emptied_file(tmp_path):
+    """logrotate's copytruncate: lines that came between the last look and the copy aren't lost."""
+    path = tmp_path / "app.log"
+    path.write_bytes(numbered(0, 50))
+    follower = Follower(path)
+    follower.until(numbered(0, 50))
+    (tmp_path / "app.log.1").write_bytes(numbered(0, 60))
+    (tmp_path / "app.log.2").write_bytes(numbered(500, 570))
+    path.write_bytes(numbered(60, 200))
+    follower.until(numbered(0, 200))
+    follower.done()
+
+
+@pytest.mark.parametrize("refill", [b"", numbered(60, 70), numbered(60, 300)])
+def test_going_on_after_copytruncate_reads_the_copy_first(tmp_path, refill):
+    path = tmp_path / "app.log"
+    path.write_bytes(numbered(0, 50))
+    first = Follower(path)
+    first.until(numbered(0, 50))
+    position = json.loads(json.dumps(first.done()[-1].position))
+    (tmp_path / "app.log.1").write_bytes(numbered(0, 60))
+    path.write_bytes(refill)
+
+    second = Follower(path, position)
+    second.until(numbered(50, 60) + refill)
+    second.done()
+
+
+@pytest.mark.parametrize("refill", [b"", numbered(60, 70), numbered(60, 110), numbered(60, 300)])
+def test_going_on_is_refused_where_a_file_was_refilled_and_no_copy_is_left(tmp_path, refill):
+    """Of the same inode, whatever its length is."""
+    path = tmp_path / "app.log"
+    path.write_bytes(numbered(0, 50))
+    first = Follower(path)
+    first.until(numbered(0, 50))
+    position = json.loads(json.dumps(first.done()[-1].position))
+    path.write_bytes(refill)
+
+    second = Follower(path, position)
+    second.thread.join(30)
+    assert "lines may be lost" in str(second.failed)
+
+
+@pytest.mark.parametrize("between", ["log.1", "log.1.gz"])
+def test_going_on_is_refused_after_several_rotations(tmp_path, between):
+    """The file between would be skipped without a word."""
+    path = tmp_path / "log"
+    path.write_bytes(LINES[0])
+    first = Follower(path)
+    first.until(LINES[0])
+    position = json.loads(json.dumps(first.done()[-1].position))
+    path.rename(tmp_path / "log.2")
+    (tmp_path / between).write_bytes(LINES[1])
+    os.utime(tmp_path / "log.2", (1, 1))
+    path.write_bytes(LINES[2])
+
+    second = Follower(path, position)
+    second.thread.join(30)
+    assert "several times" in str(second.failed)
+    (tmp_path / between).unlink()
+    third = Follower(path, position)
+    third.until(LINES[2])
+    third.done()
+
+
+def test_a_position_of_an_earlier_version_goes_on(tmp_path):
+    """It has the last line's hash alone."""
+    path = tmp_path / "log"
+    path.write_bytes(LINES[0] + LINES[1])
+    first = Follower(path)
+    first.until(LINES[0] + LINES[1])
+    position = dict(first.done()[-1].position)
+    del position["head"]
+    with path.open("ab") as file:
+        file.write(LINES[2])
+
+    second = Follower(path, position)
+    second.until(LINES[2])
+    second.done()

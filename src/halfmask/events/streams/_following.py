@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Generator, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from halfmask._errors import DataError
 from halfmask.events._limits import Limits
-from halfmask.events.streams._cutting import Cutter, begin_at
+from halfmask.events.streams._cutting import Cutter
 from halfmask.events.streams._files import BLOCK_BYTES
-from halfmask.events.streams._readers import Descriptor
+from halfmask.events.streams._landmark import Landmark
+from halfmask.events.streams._readers import reading
 
 if TYPE_CHECKING:
     import threading
@@ -37,13 +40,17 @@ class FollowedFile:
 
     **Guarantees** - A line is worked on once it has its end; until then it waits. Where another
     file takes the name (rotation), the old one is read to its end first; its last line counts even
-    without an end. Where the file becomes shorter (truncation), it is read from its beginning.
+    without an end. Where the bytes that were read aren't in the file any more (truncation), it is
+    read from its beginning, whatever its length is now. If the folder has a copy of what was there
+    (copytruncate), the rest of the copy is read first.
 
-    **Edge cases** - If it was rotated while nobody followed, the old file is looked for in the same
-    folder, whatever its name; if it is gone, or was compressed, going on is refused, since lines
-    may be lost. What is written between the last look and a truncation is lost, and so is what an
-    appending program wrote to the file before it noticed a rotation that came right after we did:
-    rotate by renaming. Line numbers begin anew in each file.
+    **Edge cases** - If it was rotated or truncated while nobody followed, the old file or its copy
+    is looked for in the same folder; if it is gone, or was compressed, or there were several
+    rotations, going on is refused, since lines may be lost. What is written between the last look
+    and a truncation is lost if no copy was made. So is what a program appends to the file before it
+    notices a rotation that came right after we did: rotate by renaming. A file that begins again
+    with the same 4,096 bytes, and has the same ones before the place, is taken for the same file.
+    Line numbers begin anew in each file.
     """
 
     endless = True
@@ -94,28 +101,53 @@ class FollowedFile:
         self, descriptor: int, position: Position | None, number: int, stop: threading.Event
     ) -> Generator[Chunk, None, int | None]:
         """Yield the lines of one file; return the next one, opened, or None when stopped."""
-        reader = Descriptor(descriptor)
-        begin_at(reader, position)
         cutter = self._cutter(descriptor, position, number)
+        seen = Landmark() if position is None else Landmark.found(descriptor, position)
+        if seen is None:
+            raise _lost()
+        cut = _Cut(cutter=cutter, seen=seen, place=seen)
         while not stop.is_set():
-            if data := reader.read(self._block_bytes):
-                yield from cutter.feed(data)
+            data = self._read(descriptor, cut.seen)
+            if data is None:
+                return (yield from self._truncated(descriptor, cut))
+            if data:
+                yield from cut.feed(data)
                 continue
-            at = os.lseek(descriptor, 0, os.SEEK_CUR)
-            if os.fstat(descriptor).st_size < at:
-                self._truncations += 1
-                os.lseek(descriptor, 0, os.SEEK_SET)
-                return os.dup(descriptor)
             following = self._successor(descriptor)
             if following is not None:
                 # What came between our last look and the rotation.
-                while data := reader.read(self._block_bytes):
-                    yield from cutter.feed(data)
-                yield from cutter.end()
+                yield from self._rest(descriptor, cut)
                 self._rotations += 1
                 return following
             stop.wait(self._poll_seconds)
         return None
+
+    def _read(self, descriptor: int, seen: Landmark) -> bytes | None:
+        """Return what comes next; None if what was read isn't there any more."""
+        with reading():
+            data = os.pread(descriptor, self._block_bytes, seen.offset)
+        # Looked at after the reading: so the bytes are of the same file as those before them.
+        return data if seen.is_in(descriptor) else None
+
+    def _rest(self, descriptor: int, cut: _Cut) -> Iterator[Chunk]:
+        while data := self._read(descriptor, cut.seen):
+            yield from cut.feed(data)
+        yield from cut.cutter.end()
+
+    def _truncated(self, descriptor: int, cut: _Cut) -> Generator[Chunk, None, int]:
+        """Yield what a copy has of the lines that were not read; return the file, to begin anew."""
+        self._truncations += 1
+        for path in self._rotated():
+            copy = _open(path)
+            if copy is None:
+                continue
+            try:
+                if cut.seen.is_in(copy):
+                    yield from self._rest(copy, cut)
+                    break
+            finally:
+                os.close(copy)
+        return os.dup(descriptor)
 
     def _cutter(self, descriptor: int, position: Position | None, number: int) -> Cutter:
         found = os.fstat(descriptor)
@@ -141,26 +173,94 @@ class FollowedFile:
         """Return the file to begin with, opened; None if it isn't there yet."""
         if position is None:
             return _open(self._path)
-        for path in (self._path, *self._others()):
+        files = (self._path, *self._others())
+        same = [path for path in files if _is_same(path, position)]
+        for path in (*same, self._path, *self._rotated()):
             descriptor = _open(path)
             if descriptor is None:
                 continue
-            found = os.fstat(descriptor)
-            same = found.st_ino == position["inode"] and found.st_dev == position["device"]
-            if same and found.st_size >= int(position["offset"]):
+            if Landmark.found(descriptor, position) is not None:
+                self._check_next(path, os.fstat(descriptor).st_mtime_ns)
                 return descriptor
             os.close(descriptor)
-        raise DataError(
-            "The followed file was rotated or truncated while nobody followed, and the rest of the "
-            "old one isn't in its folder: lines may be lost.",
-            hint="Put the old file back beside it, or begin anew: --afresh.",
-        )
+        raise _lost()
+
+    def _check_next(self, path: Path, changed: int) -> None:
+        """Refuse to go on where files are between the one that was read and the one of the name."""
+        if path == self._path:
+            return
+        for other in self._rotated(packed=True):
+            if other == path or other.stat().st_mtime_ns <= changed:
+                continue
+            raise DataError(
+                "The followed file was rotated several times while nobody followed: lines of the "
+                "files between would be lost.",
+                hint="Append those files to the one that was read, in their order, and remove "
+                "them. Or begin anew: --afresh.",
+            )
+
+    def _rotated(self, *, packed: bool = False) -> list[Path]:
+        """Return the files that were the followed one or are its copy, by their names.
+
+        These are the file's name and numbers or a date: ``log.1``, ``log-20240131``,
+        ``log-1.jsonl``.
+        """
+        whole, stem, ending = map(re.escape, (self._path.name, self._path.stem, self._path.suffix))
+        numbered = rf"({whole}[-._]\d[-._\dT:]*|{stem}[-._]\d[-._\dT:]*{ending})"
+        form = re.compile(numbered + (r"(\.(gz|zst|bz2|xz|lz4|Z))?" if packed else ""))
+        return [path for path in self._others() if form.fullmatch(path.name)]
 
     def _others(self) -> list[Path]:
         try:
-            return sorted(path for path in self._path.parent.iterdir() if path.is_file())
+            found = sorted(path for path in self._path.parent.iterdir() if path.is_file())
         except OSError:
             return []
+        return [path for path in found if path.name != self._path.name]
+
+
+@dataclass(slots=True, kw_only=True)
+class _Cut:
+    """Cuts what is read into lines, and knows the bytes before both places.
+
+    Parameters
+    ----------
+    cutter
+        Cuts.
+    seen
+        Where the next bytes are read.
+    place
+        Where the next line begins.
+    """
+
+    cutter: Cutter
+    seen: Landmark
+    place: Landmark
+
+    def feed(self, data: bytes) -> Iterator[Chunk]:
+        self.seen = self.seen.after(data)
+        for chunk in self.cutter.feed(data):
+            self.place = (
+                replace(self.place, offset=int(chunk.position["offset"]), tail=b"")
+                if chunk.oversized
+                else self.place.after(chunk.view)
+            )
+            yield replace(chunk, position={**chunk.position, **self.place.told()})
+
+
+def _is_same(path: Path, position: Position) -> bool:
+    try:
+        found = path.stat()
+    except OSError:
+        return False
+    return bool(found.st_ino == position["inode"] and found.st_dev == position["device"])
+
+
+def _lost() -> DataError:
+    return DataError(
+        "The followed file was rotated or truncated while nobody followed, and the rest of the "
+        "old one isn't in its folder: lines may be lost.",
+        hint="Put the old file back beside it, or begin anew: --afresh.",
+    )
 
 
 def _open(path: Path) -> int | None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-__all__ = ["Bytes", "Descriptor", "Filling", "Reader", "reader_of", "skip"]
+__all__ = ["Bytes", "Descriptor", "Filling", "Reader", "reader_of", "reading", "skip"]
 
 #: No event begins with these, so that nobody has to say how an input is compressed.
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
@@ -69,12 +69,12 @@ class Descriptor:
 
     def read(self, size: int) -> bytes:
         """Return what is there, or wait for it."""
-        with _reading():
+        with reading():
             return os.read(self._descriptor, size) if self._waited() else b""
 
     def read_into(self, view: memoryview) -> int:
         """Write all that is there by now, or wait for something."""
-        with _reading():
+        with reading():
             if not self._waited():
                 return 0
             size = found = os.readv(self._descriptor, [view])
@@ -229,7 +229,7 @@ def reader_of(raw: Filling, *, rewound: Callable[[], Reader] | None = None) -> t
 
 
 @contextmanager
-def _reading() -> Iterator[None]:
+def reading() -> Iterator[None]:
     try:
         yield
     except OSError as error:

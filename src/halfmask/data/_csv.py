@@ -11,6 +11,7 @@ import polars as pl
 from halfmask._errors import DataError
 from halfmask.data._casts import cast_declared, check_declared
 from halfmask.data._columns import same_columns
+from halfmask.data._csv_batches import CsvBatches
 from halfmask.data._date_formats import in_iso
 from halfmask.data._dialect import Dialect, sniff
 from halfmask.data._frames import check_names, settle
@@ -131,7 +132,8 @@ class _Part:
             check_utf8=False,  # the stream has checked
         )
         try:
-            yield from arrow_csv.open_csv(pa.PythonFile(stream, mode="r"), read, parse, convert)
+            with CsvBatches(stream, read, parse, convert) as batches:
+                yield from batches
         except pa.ArrowInvalid:
             if not ragged:
                 raise

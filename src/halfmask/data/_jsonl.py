@@ -135,7 +135,7 @@ def _parse(block: bytes, types: dict[str, pa.DataType], *, unexpected: str, what
 
     try:
         return arrow_json.read_json(
-            pa.BufferReader(block),
+            pa.BufferReader(_owned(block)),
             arrow_json.ReadOptions(use_threads=False, block_size=len(block) + 1),
             arrow_json.ParseOptions(
                 explicit_schema=pa.schema(types), unexpected_field_behavior=unexpected
@@ -149,6 +149,18 @@ def _parse(block: bytes, types: dict[str, pa.DataType], *, unexpected: str, what
         f"{what} has a line that is no JSON object, or one with a key twice.",
         hint="Write one object a line: JSON lines are no array.",
     )
+
+
+def _owned(block: bytes) -> pa.Buffer:
+    """Copy bytes into Arrow's memory, which its threads free without asking the interpreter.
+
+    A thread of Arrow's that frees an object of Python's while the process ends aborts it.
+    """
+    import pyarrow as pa  # noqa: PLC0415 - heavy, and only files of this format need it
+
+    buffer = pa.allocate_buffer(len(block))
+    pa.FixedSizeBufferWriter(buffer).write(block)
+    return buffer
 
 
 def _joint(name: str, before: pa.DataType, after: pa.DataType) -> pa.DataType:

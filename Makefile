@@ -3,10 +3,13 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# The same order and the same random numbers in each run: `make fuzz` is for new ones.
+PYTEST := $(BIN)/pytest -n 2 --dist worksteal --randomly-seed=20261125 $(PYTEST_FLAGS)
+MINUTES ?= 60
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types contracts unit format bench bench-quick docs schema lock clean
+.PHONY: help demo test test-all lint types contracts unit slow fuzz format bench bench-quick docs schema lock clean
 
 help: ## List what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
@@ -15,7 +18,9 @@ demo: $(VENV)/.runtime ## Protect Adult and say where the release and its report
 	@mkdir -p out
 	$(BIN)/halfmask protect examples/adult/adult.csv examples/adult/policy.toml out/adult --overwrite
 
-test: $(VENV)/.development lint types contracts unit ## Install what tests need, then lint, types, contracts, tests
+test: $(VENV)/.development lint types contracts unit ## Install what tests need, then lint, types, contracts, tests: 5 minutes
+
+test-all: test slow ## The same, then the slow tests, as CI runs it: 20 minutes
 
 lint: $(VENV)/.development ## Check style and format
 	$(BIN)/ruff check
@@ -27,8 +32,16 @@ types: $(VENV)/.development ## Check types, strictly
 contracts: $(VENV)/.development ## Check that imports only point upwards in the house
 	$(BIN)/lint-imports --no-cache
 
-unit: $(VENV)/.development ## Run the tests and the examples in the docstrings
-	$(BIN)/pytest -n 2 --dist worksteal
+unit: $(VENV)/.development ## Run the quick tests and the examples in the docstrings
+	$(PYTEST) -m "not slow"
+
+slow: $(VENV)/.development ## Run the slow tests: real data, crashes, whole examples
+	$(PYTEST) -m slow
+
+fuzz: $(VENV)/.development ## Run the property tests with new random inputs for MINUTES=60, until one fails
+	@end=$$(( $$(date +%s) + 60 * $(MINUTES) )); while [ $$(date +%s) -lt $$end ]; do \
+	  $(BIN)/pytest -q -n 2 --dist worksteal -m hypothesis --hypothesis-profile=fuzz --no-summary || exit 1; \
+	done
 
 format: $(VENV)/.development ## Mend what can be mended of style and format
 	$(BIN)/ruff check --fix

@@ -8,7 +8,9 @@ import hypothesis
 import pytest
 
 # How long an example takes says how busy the machine is, and nothing of the code.
-hypothesis.settings.register_profile("halfmask", deadline=None)
+# `make test` tries the same examples each time; `make fuzz` tries new ones.
+hypothesis.settings.register_profile("halfmask", deadline=None, derandomize=True, database=None)
+hypothesis.settings.register_profile("fuzz", deadline=None, max_examples=300, print_blob=True)
 hypothesis.settings.load_profile("halfmask")
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"

@@ -32,13 +32,12 @@ _STAGE = {
     "values-left-out": "values were left out by that",
     "cells-written": "cells were written",
     "cells-held": "cells were held back, which are of too few",
-    "late": "events came after their window was closed",
     "unread-numbers": "values of measures aren't numbers",
-    "no-time": "events have no time that can be read, and were left out; see time and zone of "
-    "[stream]",
 }
 
 
+#: In other words already, or as a warning.
+_SAID = {"events", "late", "no-time"}
 #: The input stays as it was, unless it came through a pipe or topic.
 _AGAIN = (
     "What is meant by the policy is hardly this: mend it, and run again with --afresh --overwrite."
@@ -68,9 +67,7 @@ def show_run(summary: RunSummary, policy: EventPolicy, err: Console) -> None:
             f"No event had the path of rule {said}. halfmask events describe lists all paths.",
             soft_wrap=True,
         )
-    for sentence in summary.warnings():
-        err.print(f"\nWarning: {sentence}", style="bold yellow", soft_wrap=True)
-        err.print(_AGAIN, soft_wrap=True)
+    _show_warnings(summary, err)
     if summary.clock_went_back:
         err.print(
             f"{summary.clock_went_back:,} events are earlier than the one before.", soft_wrap=True
@@ -80,8 +77,15 @@ def show_run(summary: RunSummary, policy: EventPolicy, err: Console) -> None:
     for name, count in summary.stage.items():
         if count and name in _STAGE:
             err.print(f"{count:,} {_STAGE[name]}.", soft_wrap=True)
-        elif count and name != "events":
+        elif count and name not in _SAID:
             err.print(f"{name}: {count:,}", soft_wrap=True)
+
+
+def _show_warnings(summary: RunSummary, err: Console) -> None:
+    for sentence in summary.warnings():
+        err.print(f"\nWarning: {sentence}", style="bold yellow", soft_wrap=True)
+    if summary.wrote_nothing:
+        err.print(_AGAIN, soft_wrap=True)
 
 
 def show_written(out: str, written: Reports | None, err: Console) -> None:

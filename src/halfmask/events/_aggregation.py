@@ -16,11 +16,15 @@ from halfmask.events._gathering import ALL, Gathering
 from halfmask.events._values import Kind
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from halfmask.events._block import Block
     from halfmask.events._cells import Key
     from halfmask.events._clock import Closing, Pane
+    from halfmask.events._limits import Limits
     from halfmask.events._policy import EventPolicy
     from halfmask.events._transforming import Changed
+    from halfmask.events.streams import Chunk
 
 __all__ = ["Aggregation"]
 
@@ -66,6 +70,10 @@ class Aggregation:
         ]
         self._counts: Counter[str] = Counter()
         self._events = 0
+
+    def look_ahead(self, chunks: Iterable[Chunk], limits: Limits) -> None:
+        """Count the events of each window before they come, so that none is late."""
+        self._clock.look_ahead(chunks, limits)
 
     def take(self, changed: Changed, block: Block) -> bytes:
         """Take a block in, and return the lines of the windows that are over."""
@@ -132,7 +140,7 @@ class Aggregation:
     def renew(self) -> None:
         """Count anew, for the next input; times that were met stay met."""
         self._counts.clear()
-        self._clock.dropped.clear()
+        self._clock.renew()
 
     def summary(self) -> dict[str, int]:
         """Return counts: events in cells, late ones, cells that were written and held back."""

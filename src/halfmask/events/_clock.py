@@ -11,15 +11,21 @@ import numpy as np
 from halfmask._errors import DataError
 from halfmask.events._context import Context, Scene
 from halfmask.events._durations import Duration
+from halfmask.events._foreseen import Foreseen
 from halfmask.events._grid import Grid
 from halfmask.events._times import read_times
 from halfmask.events._zones import EARLIEST, Zone
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
     from halfmask.events._block import Block
+    from halfmask.events._limits import Limits
     from halfmask.events._policy import EventPolicy
+    from halfmask.events._times import Times
+    from halfmask.events.streams import Chunk
 
 __all__ = ["Closing", "EventClock", "Pane", "Placed", "pane_of"]
 
@@ -85,6 +91,8 @@ class EventClock:
     up to it alone, not on where blocks end. An event never comes to a pane that was whole. Nothing
     depends on the clock of a machine.
 
+    After `look_ahead` no event is late, and each pane is whole with the last event of its window.
+
     **Edge cases.** A time that goes back is behind the latest, and the watermark stays. One time
     far ahead moves it for good, and what follows is late and counted; unless the median of several
     is taken, which only follows where most of them go. Windows of a stream without events stay
@@ -105,7 +113,25 @@ class EventClock:
         self._recent = np.zeros(0, np.int64)
         self._latest = EARLIEST
         self._open: set[Pane] = set()
+        self._foreseen: Foreseen | None = None
         self.dropped: Counter[str] = Counter()
+
+    def look_ahead(self, chunks: Iterable[Chunk], limits: Limits | None = None) -> None:
+        """Count the events of each window of an input that has an end, before they are placed.
+
+        Parameters
+        ----------
+        chunks
+            All of the input.
+        limits
+            Beyond what a line is refused.
+        """
+
+        def windows(block: Block) -> NDArray[np.int64]:
+            times = self._times(block, 0)
+            return self._grid.keys(times.utc[times.fits])
+
+        self._foreseen = Foreseen.of(chunks, self._path, windows, limits=limits)
 
     def place(self, block: Block, wanted: NDArray[np.bool_], *, first_event: int) -> Placed:
         """Place the events of a block that are wanted.
@@ -119,12 +145,11 @@ class EventClock:
         first_event
             The number in the stream of the block's first event.
         """
-        scene = Scene(read=block.values, events=block.n_events, first_event=first_event)
-        context = Context(scene=scene, path=self._path)
-        values = block.values(self._path)
-        times = read_times(values, context, zone=self._zone, unit=self._unit)
+        times = self._times(block, first_event)
         self.dropped["no-time"] += int(np.count_nonzero(wanted & ~times.fits))
         used = np.flatnonzero(wanted & times.fits)
+        if self._foreseen is not None:
+            return self._foretold(self._foreseen, times, used)
         number = np.full(block.n_events, -1, np.int64)
         if not len(used):
             return Placed(panes=(), number=number, closings=())
@@ -137,6 +162,38 @@ class EventClock:
         met = tuple(panes[each] for each in range(len(panes)))
         self._open |= set(met)
         return Placed(panes=met, number=number, closings=self._closings(marks, used))
+
+    def _times(self, block: Block, first_event: int) -> Times:
+        scene = Scene(read=block.values, events=block.n_events, first_event=first_event)
+        context = Context(scene=scene, path=self._path)
+        values = block.values(self._path)
+        return read_times(values, context, zone=self._zone, unit=self._unit)
+
+    def _foretold(self, foreseen: Foreseen, times: Times, used: NDArray[np.int64]) -> Placed:
+        """Place events whose windows close with their last event."""
+        number = np.full(len(times.fits), -1, np.int64)
+        events = np.flatnonzero(times.fits)
+        if not len(events):
+            return Placed(panes=(), number=number, closings=())
+        self._latest = max(self._latest, int(times.utc[events].max()))
+        windows = self._grid.keys(times.utc[events])
+        met, of = np.unique(windows[np.isin(events, used)], return_inverse=True)
+        number[used] = of
+        panes = self._whole_panes(met)
+        self._open |= set(panes)
+        whole = foreseen.over(windows, events)
+        over = self._whole_panes(np.array([window for window, _ in whole], np.int64))
+        closings = tuple(
+            Closing(at=at, pane=pane)
+            for pane, (_, at) in zip(over, whole, strict=True)
+            if pane in self._open
+        )
+        self._open -= set(over)
+        return Placed(panes=tuple(panes), number=number, closings=closings)
+
+    def _whole_panes(self, windows: NDArray[np.int64]) -> list[Pane]:
+        ends = self._grid.ends(windows).tolist() if len(windows) else []
+        return [(end, window, None) for end, window in zip(ends, windows.tolist(), strict=True)]
 
     def _medians(self, utc: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return for each time the median of the last ones; the earliest time before there are."""
@@ -159,9 +216,7 @@ class EventClock:
         ends = self._grid.ends(windows)
         late = ends[which] <= marks
         of = np.where(late, -1, which)
-        panes: list[Pane] = [
-            (end, window, None) for end, window in zip(ends.tolist(), windows.tolist(), strict=True)
-        ]
+        panes = self._whole_panes(windows)
         if not late.any():
             return panes, of
         if self._updates:
@@ -188,6 +243,11 @@ class EventClock:
         ]
         return tuple(sorted(found, key=lambda closing: closing.order))
 
+    def renew(self) -> None:
+        """Count anew for the next input, whose windows nobody has looked at yet."""
+        self.dropped.clear()
+        self._foreseen = None
+
     def finish(self, *, events: int) -> tuple[Closing, ...]:
         """Return the panes that were still open, in order: the stream is at its end.
 
@@ -211,6 +271,7 @@ class EventClock:
             "recent": self._recent.tolist(),
             "open": sorted(self._open, key=lambda pane: Closing(at=0, pane=pane).order),
             "dropped": dict(sorted(self.dropped.items())),
+            "foreseen": None if self._foreseen is None else self._foreseen.state(),
         }
 
     def restore(self, state: Any) -> None:  # noqa: ANN401 # what JSON held
@@ -226,6 +287,8 @@ class EventClock:
             self._recent = np.array(state["recent"], np.int64)
             self._open = {pane_of(told) for told in state["open"]}
             self.dropped = Counter(state["dropped"])
+            left = state.get("foreseen")  # states of earlier versions have none
+            self._foreseen = None if left is None else Foreseen((int(w), int(n)) for w, n in left)
         except (KeyError, TypeError, ValueError):
             raise DataError("The state of a stream's windows is damaged.") from None
 

@@ -23,15 +23,17 @@ from halfmask.events._shape import OutputShape
 from halfmask.events._writing import write_block
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
 
     from halfmask.events._block import Block
     from halfmask.events._clock import Pane
+    from halfmask.events._limits import Limits
     from halfmask.events._policy import EventPolicy
     from halfmask.events._transforming import Changed
+    from halfmask.events.streams import Chunk
 
 __all__ = ["Holding"]
 
@@ -98,6 +100,10 @@ class Holding:
         self._least: list[int | None] = [None] * len(policy.guarantees)
         self._lines: list[int] = []
         self._events = 0
+
+    def look_ahead(self, chunks: Iterable[Chunk], limits: Limits) -> None:
+        """Count the events of each window before they come, so that none is late."""
+        self._clock.look_ahead(chunks, limits)
 
     def take(self, changed: Changed, block: Block) -> bytes:
         """Take a block in, and return the events of the windows and parts that are whole."""
@@ -229,7 +235,7 @@ class Holding:
     def renew(self) -> None:
         """Count and claim anew, for the next input; times that were met stay met."""
         self._counts.clear()
-        self._clock.dropped.clear()
+        self._clock.renew()
         self._lines.clear()
         self._least = [None] * len(self._policy.guarantees)
 

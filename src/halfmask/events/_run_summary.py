@@ -66,11 +66,28 @@ class RunSummary:
     blank: bool = False
 
     def warnings(self) -> tuple[str, ...]:
-        """Return sentences that say that nothing was written, and why; none where something was.
+        """Return what is hardly meant, in sentences: nothing was written, events are lost.
 
-        A run that wrote nothing did what its policy says, so it is no error; but hardly what its
-        owner meant.
+        Such a run did what its policy says, so it is no error.
         """
+        return (*self._empty(), *self._lost())
+
+    def _lost(self) -> tuple[str, ...]:
+        """Say of events that the output lacks though no rule and no guarantee wants that."""
+        told = {
+            "late": "came after their window was closed, and are missing in the output.",
+            "no-time": "have no time that can be read, and are missing in the output. See time and "
+            "zone of [stream] in the policy.",
+        }
+        counts = {name: self.stage.get(name, 0) for name in told}
+        return tuple(f"{count:,} events {told[name]}" for name, count in counts.items() if count)
+
+    @property
+    def wrote_nothing(self) -> bool:
+        """Whether the run is whole, and no value of an event was written."""
+        return bool(self._empty())
+
+    def _empty(self) -> tuple[str, ...]:
         if not self.complete:
             return ()
         lines = self.passed

@@ -20,6 +20,8 @@ from halfmask.events._working_ahead import Steps, WorkingAhead
 from halfmask.events.streams._places import not_ours
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from halfmask._progress import Progress
     from halfmask.events._block import Block
     from halfmask.events._checkpoint import CheckpointStore, Status
@@ -138,6 +140,7 @@ class Running:
         )
         try:
             self._begin(found, ahead)
+            self._look_ahead()
             done = self._work(ahead)
         finally:
             ahead.close()
@@ -145,6 +148,32 @@ class Running:
             if self.letters is not None:
                 self.letters.close()
         return self._summary(complete=done)
+
+    def _look_ahead(self) -> None:
+        """Let the stage see a whole input that has an end, so that it can wait for what is late."""
+        again = None if self.stage.is_straight or self._position else self.source.reread()
+        if again is None:
+            return
+
+        def chunks() -> Iterator[Chunk]:
+            for chunk in again.chunks(None, self.stop):
+                self.progress("looking at times", again.share(chunk.position))
+                yield chunk
+
+        self.stage.look_ahead(chunks(), self.transform.limits)
+
+    def _check_late(self) -> None:
+        """Refuse an output that lacks events since they came late, where that wasn't asked for."""
+        window = self.transform.policy.window
+        late = self.stage.summary().get("late", 0)
+        if not late or window is None or "late" in window.model_fields_set:
+            return
+        raise DataError(
+            f"{late:,} of {self.transform.tally.events - self._base.events:,} events came after "
+            "their window was closed, and would be missing in the output.",
+            hint="Give the input as a file: it is put in order first. Or write lateness, or late, "
+            "in [window] of the policy.",
+        )
 
     def _restore(self, found: Checkpoint) -> None:
         try:
@@ -318,6 +347,7 @@ class Running:
         if self._is_lasting:
             # Whoever finds the output named and the run not complete knows it again by this.
             self._save("running", self._position, state)
+        self._check_late()
         self.sink.write(self.stage.finish())
         self.sink.finish()
         self._save("complete", self._position, state)

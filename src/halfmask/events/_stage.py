@@ -7,8 +7,12 @@ from typing import TYPE_CHECKING, Protocol
 from halfmask._errors import DataError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from halfmask.events._block import Block
+    from halfmask.events._limits import Limits
     from halfmask.events._transforming import Changed
+    from halfmask.events.streams import Chunk
 
 __all__ = ["Stage", "Straight"]
 
@@ -30,6 +34,20 @@ class Stage(Protocol):
 
         Then it is asked by several threads at once, in any order, and the memory of a block is used
         again once its lines are written.
+        """
+        ...
+
+    def look_ahead(self, chunks: Iterable[Chunk], limits: Limits) -> None:
+        """Look at a whole input that has an end, before its blocks are taken.
+
+        Not called where lines come once alone, such as those of a pipe; nor for a straight stage.
+
+        Parameters
+        ----------
+        chunks
+            All of the input; each is to be released.
+        limits
+            Beyond what a line is refused.
         """
         ...
 
@@ -84,6 +102,9 @@ class Straight:
     """Writes what comes: the stage of a run that has no other."""
 
     is_straight = True
+
+    def look_ahead(self, chunks: Iterable[Chunk], limits: Limits) -> None:
+        """Do nothing: nothing waits for what comes later."""
 
     def take(self, changed: Changed, block: Block) -> bytes | memoryview:  # noqa: ARG002 # a Stage's
         """Return all lines of the block that the rules let out."""

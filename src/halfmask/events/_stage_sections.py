@@ -33,13 +33,15 @@ class WindowSection(Section):
         Whose clock the windows are of.
     lateness
         How far behind the latest time that was met an event may be. A window closes when the
-        latest time is so far beyond its end.
+        latest time is so far beyond its end. Files and folders need none: their windows close with
+        their last event.
     median
         The latest time is the latest median of the times of so many events that follow each other,
         an odd number; 1: of each event. With it a few wrong times far ahead don't close windows.
     late
         What becomes of events whose window is closed: ``drop`` them, or ``update``: they leave as
-        a group of their own, which must fulfil what is promised by itself.
+        a group of their own, which must fulfil what is promised by itself. A pipe that lost events
+        so is an error, unless this is written.
     unit
         What numbers count since 1970; without it events whose time is a number have none.
     most

@@ -134,6 +134,10 @@ class Watched:
         finally:
             _close(chunks)
 
+    def reread(self) -> Source | None:
+        """Return what the source is read again by; nobody watches it."""
+        return self._source.reread()
+
     def share(self, position: Position) -> float | None:
         """Return which share of the input is before a position."""
         return self._source.share(position)

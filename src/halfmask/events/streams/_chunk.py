@@ -95,6 +95,10 @@ class Source(Protocol):
         """
         ...
 
+    def reread(self) -> Source | None:
+        """Return a source of the same lines, to look at them beforehand; None if they come once."""
+        ...
+
     def share(self, position: Position) -> float | None:
         """Return which share of the input is before a position; None if nobody knows."""
         ...

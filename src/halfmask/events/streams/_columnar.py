@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from halfmask._errors import DataError, SchemaError
 from halfmask.events.streams._chunk import Chunk
@@ -80,6 +80,10 @@ class ColumnarFile:
             )
             if stop.is_set():
                 return
+
+    def reread(self) -> Self:
+        """Return the file itself."""
+        return self
 
     def share(self, position: Position) -> float | None:
         """Return which share of the rows is before a position."""

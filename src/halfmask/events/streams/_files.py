@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from halfmask._errors import DataError
 from halfmask.events._limits import Limits
@@ -107,6 +107,10 @@ class FileSource:
                     return
                 yield chunk
 
+    def reread(self) -> Self | None:
+        """Return the file itself; None if it is a pipe."""
+        return self if self._path.is_file() else None
+
     def share(self, position: Position) -> float | None:
         """Return which share of a plain file is before a position."""
         if self._compressed or not self._size:
@@ -203,6 +207,10 @@ class FolderSource:
             )
         return len(names) - 1
 
+    def reread(self) -> Self:
+        """Return the folder itself."""
+        return self
+
     def share(self, position: Position) -> float | None:
         """Return which share of the files is before a position."""
         return (len(position["names"]) - 1) / max(len(self._files), 1)
@@ -254,6 +262,9 @@ class PipeSource:
         yield from cutter.whole(reader)
         if not stop.is_set():  # else the rest of the last line may yet come
             yield from cutter.end()
+
+    def reread(self) -> None:
+        """Return None: a pipe can't be wound back."""
 
     def share(self, position: Position) -> float | None:  # noqa: ARG002 # a Source's
         """Return None: nobody knows how much will come."""

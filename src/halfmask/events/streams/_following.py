@@ -86,6 +86,9 @@ class FollowedFile:
             descriptor, position = again, None
             number += 1
 
+    def reread(self) -> None:
+        """Return None: it has no end."""
+
     def share(self, position: Position) -> float | None:  # noqa: ARG002 # a Source's
         """Return None: it has no end."""
         return None

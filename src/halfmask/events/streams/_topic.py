@@ -165,6 +165,9 @@ class TopicSource:
                 )
                 line += len(values)
 
+    def reread(self) -> None:
+        """Return None: it has no end."""
+
     def share(self, position: Position) -> float | None:  # noqa: ARG002 # a Source's
         """Return None: messages may come while we read."""
         return None

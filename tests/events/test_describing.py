@@ -161,6 +161,11 @@ def test_times_are_coarsened_to_where_there_is_company(zone):
     assert rule["every"] == "1 month"
     assert ("zoneless" in rule) == (zone == "")
     assert described(dense).zone_lacking == (zone == "")
+    # Days and hours of the place where it happened, and hours of several places with their zone.
+    own = {"zone": "own", "write": "offset"} if zone == "+02:00" else {"zone": "UTC"}
+    assert described(dense)["time"].rule.items() >= own.items()
+    assert rule["zone"] == own["zone"]
+    assert "write" not in rule
 
 
 @pytest.mark.parametrize(

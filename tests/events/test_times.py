@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
 
 import hypothesis.strategies as st
@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 
 from events.running import one, run  # type: ignore[import-not-found] # beside, not in a package
+from halfmask import PolicyError
 from halfmask.events import SecretTable
 from halfmask.events._zones import Zone
 
@@ -196,3 +197,73 @@ def test_two_fields_of_an_entity_are_shifted_alike():
     [found], _ = run(rules, [{"who": 7, **dict.fromkeys("abc", "2014-09-04T00:00:00Z")}])
 
     assert found["a"] == found["b"] != found["c"]
+
+
+#: Of a night in Berlin, New York and Kathmandu, and a text that doesn't say where.
+NIGHT = [
+    "2024-03-01T00:30:00+01:00",
+    "2024-03-01T00:30:00-0500",
+    "20240301T0030+0545",
+    "2024-03-01 00:30:00Z",
+    "2024-03-01T00:30",
+    "2024-02-29T23:59:59.5+01",
+]
+
+
+def test_a_day_is_that_of_the_clock_that_a_text_was_written_by():
+    """In UTC the first one, of half past midnight, is of the day before."""
+    found, failures = one(
+        {"do": "coarsen-time", "every": "1 day", "zone": "own", "write": "date"}, NIGHT
+    )
+    assert found == ["2024-03-01"] * 5 + ["2024-02-29"]
+    assert not failures
+    in_utc, _ = one(
+        {"do": "coarsen-time", "every": "1 day", "zone": "UTC", "write": "date"}, NIGHT[:1]
+    )
+    assert in_utc == ["2024-02-29"]
+
+
+def test_hours_of_own_clocks_are_written_with_their_offsets():
+    """Texts that don't say theirs have none to write, unless the policy says whose they are."""
+    rule = {"do": "coarsen-time", "every": "1 hour", "zone": "own", "write": "offset"}
+    found, failures = one(rule, NIGHT)
+    assert found == [
+        "2024-03-01T00:00:00+01:00",
+        "2024-03-01T00:00:00-05:00",
+        "2024-03-01T00:00:00+05:45",
+        "2024-03-01T00:00:00Z",
+        ...,
+        "2024-02-29T23:00:00+01:00",
+    ]
+    assert failures == {"no-zone": 1}
+    found, failures = one(rule | {"zoneless": "Asia/Tokyo"}, NIGHT)
+    assert found[4] == "2024-03-01T00:00:00+09:00"
+    assert not failures
+
+
+def test_own_clocks_go_through_several_actions_and_shifts():
+    shift = {"do": "shift", "within": "1 day", "by": "who", "zone": "own"}
+    day = {"do": "coarsen-time", "every": "1 day", "zone": "own"}
+    events = [{"v": NIGHT[0], "who": "a"}, {"v": "2024-03-01T12:30:00Z", "who": "a"}]
+    (first, second), _ = run([{"path": "v", **shift, "then": [day]}], events)
+    assert first == second
+    assert first["v"].endswith("T00:00:00")
+
+
+@settings(max_examples=100)
+@given(st.lists(TIMES, min_size=1, max_size=8), st.integers(-23 * 60, 23 * 60))
+def test_own_clocks_are_those_of_datetime(times, minutes):
+    zone = timezone(timedelta(minutes=minutes))
+    texts = [it.astimezone(zone).isoformat() for it in times]
+    day = {"do": "coarsen-time", "every": "1 day", "zone": "own", "write": "offset"}
+    found, _ = one(day, texts)
+    told = [it.astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0) for it in times]
+    assert [datetime.fromisoformat(it) for it in found] == told
+    assert [it[:10] for it in found] == [text[:10] for text in texts]
+
+
+@pytest.mark.parametrize("do", ["coarsen-time", "shift"])
+def test_own_clocks_arent_written_as_numbers(do):
+    rule = {"do": do, "every": "1 day"} if do == "coarsen-time" else {"do": do, "within": "9 days"}
+    with pytest.raises(PolicyError, match="own"):
+        one({**rule, "zone": "own", "write": "seconds"}, NIGHT)

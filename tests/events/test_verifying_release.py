@@ -690,3 +690,14 @@ def test_the_next_run_of_a_stream_claims_its_own_lines(tmp_path, vault, policy):
         assert {"events-written", "events"} & summary.stage.keys()
         assert 24 in summary.stage.values()
         assert verify_release(tmp_path / f"out{month}.jsonl").sentences() == ()
+
+
+def test_own_clocks_verify_and_what_is_off_their_grid_is_caught():
+    """An hour of Kathmandu is none of UTC; it is one of the clock that is written."""
+    form = {"do": "coarsen-time", "every": "1 hour", "zone": "own", "write": "offset"}
+    assert has_form("2024-03-01T00:00:00+05:45", form)
+    assert not has_form("2024-03-01T00:30:00+05:45", form)
+    assert not has_form("2024-03-01T00:00:00", form)
+    day = {"do": "coarsen-time", "every": "1 day", "zone": "own", "write": "local"}
+    assert has_form("2024-03-01T00:00:00", day)
+    assert not has_form("2024-02-29T23:00:00", day)

@@ -14,9 +14,11 @@ from halfmask._errors import ParameterError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["DAY", "EARLIEST", "LATEST", "Zone", "ZoneText"]
+__all__ = ["DAY", "EARLIEST", "LATEST", "OWN", "ClockText", "Zone", "ZoneText"]
 
 DAY = 86_400_000_000
+#: In place of a zone: the clock that each text was written by.
+OWN = "own"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _STEP = timedelta(microseconds=1)
 #: Times from 0001-01-03 to 9999-12-29 have a clock in every zone.
@@ -124,4 +126,9 @@ def _checked(text: str) -> str:
     return text
 
 
+def _checked_clock(text: str) -> str:
+    return text if text == OWN else _checked(text)
+
+
+ClockText: TypeAlias = Annotated[str, Field(strict=True), AfterValidator(_checked_clock)]
 ZoneText: TypeAlias = Annotated[str, Field(strict=True), AfterValidator(_checked)]

@@ -12,9 +12,9 @@ from halfmask.events._draws import event_draws
 from halfmask.events._durations import Duration, DurationText
 from halfmask.events._grid import cell_of, origin_of
 from halfmask.events._levels import merged, only
-from halfmask.events._times import Form, Unit, read_times, write_clock
+from halfmask.events._times import Clock, Form, Unit
 from halfmask.events._values import Values
-from halfmask.events._zones import DAY, EARLIEST, LATEST, Zone, ZoneText
+from halfmask.events._zones import DAY, EARLIEST, LATEST, OWN, ClockText, ZoneText
 from halfmask.events.actions._action import Action
 from halfmask.events.actions._once_each import OnceEach
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from halfmask.events._context import Applier, Context
     from halfmask.events.actions._action import Supplies
 
-__all__ = ["CoarsenTime"]
+__all__ = ["CoarsenTime", "check_clock"]
 
 #: Those that a compiled loop writes.
 _FORMS: dict[Form, int] = {"date": 0, "local": 1, "offset": 2}
@@ -37,7 +37,8 @@ class CoarsenTime(Action):
         The grid: such as ``1 minute``, ``15 minutes``, ``1 day``, ``1 week`` (from Monday on),
         ``1 month``, ``1 year``. Days and what is longer begin at midnight of the zone's clock.
     zone
-        Whose clock the grid and what is written are of.
+        Whose clock the grid and what is written are of. ``own``: the clock that each text was
+        written by, so that days are those of the place where it happened.
     to
         ``down``, ``nearest`` or ``up``: which point of the grid is written.
     jitter
@@ -71,7 +72,7 @@ class CoarsenTime(Action):
 
     do: Literal["coarsen-time"] = "coarsen-time"
     every: DurationText
-    zone: ZoneText
+    zone: ClockText
     to: Literal["down", "nearest", "up"] = "down"
     jitter: DurationText | None = None
     zoneless: ZoneText | None = None
@@ -90,6 +91,7 @@ class CoarsenTime(Action):
                 raise PolicyError("'jitter' must be a duration above 0, and at most 'every'.")
             if self.to != "down":
                 raise PolicyError("'jitter' goes with to = 'down': it is within the cell.")
+        check_clock(self.zone, self.write)
 
     @property
     def weaknesses(self) -> tuple[str, ...]:
@@ -104,28 +106,36 @@ class CoarsenTime(Action):
         return coarsener.evenly() or OnceEach(coarsener)
 
 
+def check_clock(zone: str, write: Form) -> None:
+    """Refuse to write the own clock of texts as a number, which doesn't say it."""
+    if zone == OWN and write in {"seconds", "milliseconds"}:
+        raise PolicyError(
+            "zone = 'own' can't be written as seconds or milliseconds: they are those of UTC.",
+            hint="Name a zone, or write local, offset or date.",
+        )
+
+
 class _Coarsener:
-    __slots__ = ("_action", "_form", "_grid", "_jitter", "_key", "_zone", "_zoneless")
+    __slots__ = ("_action", "_clock", "_form", "_grid", "_jitter", "_key")
 
     def __init__(self, action: CoarsenTime, supplies: Supplies) -> None:
         self._action = action
         self._grid = Duration.parse(action.every)
         self._jitter = None if action.jitter is None else Duration.parse(action.jitter).micros
         self._key = supplies.keys.words("jitter", supplies.path)
-        self._zone = Zone(action.zone)
-        zoneless = action.zoneless or supplies.zone
-        self._zoneless = None if zoneless is None else Zone(zoneless)
         self._form: Form = action.write if supplies.is_last else "offset"
+        zoneless = action.zoneless or supplies.zone
+        self._clock = Clock(action.zone, zoneless=zoneless, form=self._form)
 
     def evenly(self) -> _Even | None:
         """Return what does the same by one compiled loop; None if it can't."""
-        ahead = self._zone.even
-        behind = 0 if self._zoneless is None else self._zoneless.even
+        ahead, zoneless = self._clock.even, self._clock.zoneless
+        behind = 0 if zoneless is None else zoneless.even
         if ahead is None or behind is None or self._grid.months or self._form not in _FORMS:
             return None
         return _Even(
             others=OnceEach(self),
-            zoneless=self._zoneless is not None,
+            zoneless=zoneless is not None,
             behind=behind,
             ahead=ahead,
             every=self._grid.micros,
@@ -135,8 +145,8 @@ class _Coarsener:
         )
 
     def apply(self, values: Values, context: Context) -> Values:
-        times = read_times(values, context, zone=self._zoneless, unit=self._action.unit)
-        clock = np.where(times.fits, times.utc + self._zone.ahead(times.utc), 0)
+        times, ahead = self._clock.read(values, context, self._action.unit)
+        clock = np.where(times.fits, times.utc + ahead, 0)
         start, stop = cell_of(clock, self._grid)
         if self._jitter is not None:
             points = -(-(stop - start) // self._jitter)
@@ -147,7 +157,7 @@ class _Coarsener:
             start = np.where(clock > start, stop, start)
         elif self._action.to == "nearest":
             start = np.where(clock - start >= stop - clock, stop, start)
-        return write_clock(times, start, context, zone=self._zone, form=self._form)
+        return self._clock.write(times, start, ahead, context)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

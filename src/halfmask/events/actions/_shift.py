@@ -10,10 +10,11 @@ from halfmask._errors import PolicyError
 from halfmask.events._draws import EntityDraws, steps
 from halfmask.events._durations import Duration, DurationText
 from halfmask.events._sections import Text
-from halfmask.events._times import Form, Unit, read_times, write_clock
+from halfmask.events._times import Clock, Form, Unit
 from halfmask.events._words import lookup_word
-from halfmask.events._zones import Zone, ZoneText
+from halfmask.events._zones import ClockText, ZoneText
 from halfmask.events.actions._action import Action
+from halfmask.events.actions._coarsen_time import check_clock
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,7 +42,8 @@ class Shift(Action):
     by
         The path of the entity; by default that of ``[stream]``.
     zone
-        Whose clock is shifted and written: a day is a day of that clock, 25 hours or not.
+        Whose clock is shifted and written: a day is a day of that clock, 25 hours or not;
+        ``own``: of each text the clock that it was written by.
     domain
         Fields of one domain are shifted alike for an entity; by default those with the same entity.
     zoneless, unit, write
@@ -71,7 +73,7 @@ class Shift(Action):
     step: DurationText = "1 day"
     table: Text | None = None
     by: Text | None = None
-    zone: ZoneText
+    zone: ClockText
     domain: Text | None = None
     zoneless: ZoneText | None = None
     unit: Unit | None = None
@@ -81,6 +83,7 @@ class Shift(Action):
         """Check that it is told in one way how to shift."""
         if (self.within is None) == (self.table is None):
             raise PolicyError("shift must have either 'within' or 'table'.")
+        check_clock(self.zone, self.write)
         step = Duration.parse(self.step)
         if step.months or step.micros <= 0:
             raise PolicyError("'step' must be a duration above 0, without months.")
@@ -116,7 +119,7 @@ class Shift(Action):
 
 class _Shifter:
     __slots__ = (
-        "_action", "_draws", "_entity", "_form", "_step", "_table", "_window", "_zone", "_zoneless",
+        "_action", "_clock", "_draws", "_entity", "_step", "_table", "_window",
     )  # fmt: skip
 
     def __init__(self, action: Shift, supplies: Supplies) -> None:
@@ -128,17 +131,17 @@ class _Shifter:
         self._window = window // self._step
         table = action.table
         self._table = None if table is None else supplies.table(table, "shift").entries()
-        self._zone = Zone(action.zone)
-        zoneless = action.zoneless or supplies.zone
-        self._zoneless = None if zoneless is None else Zone(zoneless)
-        self._form: Form = action.write if supplies.is_last else "offset"
+        self._clock = Clock(
+            action.zone,
+            zoneless=action.zoneless or supplies.zone,
+            form=action.write if supplies.is_last else "offset",
+        )
 
     def apply(self, values: Values, context: Context) -> Values:
-        times = read_times(values, context, zone=self._zoneless, unit=self._action.unit)
+        times, ahead = self._clock.read(values, context, self._action.unit)
         shift, known = self._shifts(values, context, times.fits)
         times.fits[:] &= known
-        clock = times.utc + self._zone.ahead(times.utc) + shift
-        return write_clock(times, clock, context, zone=self._zone, form=self._form)
+        return self._clock.write(times, times.utc + ahead + shift, ahead, context)
 
     def _shifts(
         self, values: Values, context: Context, fits: NDArray[np.bool_]

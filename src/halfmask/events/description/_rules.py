@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from halfmask.events._paths import Step
-from halfmask.events.description._times import grid_of, zoneless
+from halfmask.events._zones import OWN
+from halfmask.events.description._times import grid_of, has_own_clocks, zoneless
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,6 +28,8 @@ LEAST_ENTITIES: Final = 5
 MOST_KEPT: Final = 50
 #: A field with which so many more events are unique helps to single out.
 GAIN: Final = 0.05
+#: Times of day of several clocks can only be compared with their offsets.
+_WITHIN_A_DAY: Final = {"1 hour"}
 #: More names than this aren't followed in one block of a run.
 MOST_NAMES: Final = 1_000
 
@@ -148,7 +151,15 @@ def _time(facts: FieldFacts, verdict: Verdict, scenery: Scenery) -> Suggestion:
     rule: dict[str, Any] = {"do": "coarsen-time", "every": every, "zone": "UTC"}
     if verdict.unit is not None:
         rule |= {"unit": verdict.unit, "write": verdict.unit}
-    elif zoneless(facts):
+        return Suggestion(rule=rule, reason=reason)
+    if has_own_clocks(facts):
+        rule["zone"] = OWN
+        reason += " Its texts say how far they are from UTC: cells are those of their own clocks."
+        if every in _WITHIN_A_DAY:
+            rule["write"] = "offset"
+    else:
+        reason += " It is written by the clock of UTC."
+    if zoneless(facts):
         rule["zoneless"] = "UTC"
         reason += " Its texts don't say their zone: write which it is in place of UTC."
     return Suggestion(rule=rule, reason=reason)

@@ -9,9 +9,9 @@ import numpy as np
 from halfmask.events._context import Context, Scene
 from halfmask.events._durations import Duration
 from halfmask.events._grid import cell_of
-from halfmask.events._times import read_times
+from halfmask.events._times import Clock, read_times
 from halfmask.events._values import Level, Values
-from halfmask.events._zones import Zone
+from halfmask.events._zones import OWN, Zone
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,18 +19,29 @@ if TYPE_CHECKING:
     from halfmask.events._times import Unit
     from halfmask.events.description._facts import FieldFacts
 
-__all__ = ["GRIDS", "company_in_time", "grid_of", "zoneless"]
+__all__ = ["GRIDS", "company_in_time", "grid_of", "has_own_clocks", "zoneless"]
 
 #: From the finest on.
 GRIDS: Final = ("1 hour", "1 day", "1 week", "1 month")
 #: In a cell of so many others, nearly all events have company.
 LEAST: Final = 10
 NEARLY_ALL: Final = 0.95
+_OWN_CLOCKS: Final = Clock(OWN, zoneless="UTC", form="local")
 
 
 def zoneless(facts: FieldFacts) -> bool:
     """Return whether times as text lack their zone."""
     return facts.profile.date_format is not None and "no-zone" in _failures(facts, None, None)
+
+
+def has_own_clocks(facts: FieldFacts) -> bool:
+    """Return whether times as text say that their clock isn't that of UTC."""
+    if facts.profile.date_format is None:
+        return False
+    some = facts.series.unique()
+    values = Values.of(Level.of_events(some.len()), some.to_list())
+    _, ahead = _OWN_CLOCKS.read(values, _context(some.len()), None)
+    return bool(ahead.any())
 
 
 def grid_of(
@@ -66,10 +77,10 @@ def company_in_time(
 ) -> float:
     """Return the share of events whose cell has events of enough others."""
     values = Values.of(Level.of_events(facts.series.len()), facts.series.to_list())
-    times = read_times(values, _context(len(who)), zone=Zone("UTC"), unit=unit)
+    times, ahead = _OWN_CLOCKS.read(values, _context(len(who)), unit)
     if not times.fits.any():
         return 0.0
-    cells = cell_of(times.utc[times.fits], Duration.parse(grid))[0]
+    cells = cell_of((times.utc + ahead)[times.fits], Duration.parse(grid))[0]
     whose = who[times.fits]
     codes = np.unique(cells, return_inverse=True)[1]
     known = whose >= 0

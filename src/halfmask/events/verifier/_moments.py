@@ -28,6 +28,8 @@ _TEXT: Final = re.compile(
 _EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 # a clock's, of any zone
 #: 1970-01-05 was a Monday.
 _MONDAY: Final = 4 * _DAY
+#: Clocks that skip no time: what a text says of itself is taken as it is.
+_UNSKIPPED: Final = {"UTC", "own"}
 #: By how much a clock is put on: a time that it skips is written as one beside it.
 _SKIPPED: Final = (0, _HOUR, -_HOUR, _HOUR // 2, -_HOUR // 2)
 
@@ -49,7 +51,7 @@ def is_moment(value: object, form: Mapping[str, Any]) -> bool:
         return False
     if "every" not in form or (form["write"] == "date" and not _of_days(form)):
         return True
-    skips = form["write"] == "offset" and form["zone"] != "UTC"
+    skips = form["write"] == "offset" and form["zone"] not in _UNSKIPPED
     return any(_on_grid(micros + by, form) for by in (_SKIPPED if skips else (0,)))
 
 

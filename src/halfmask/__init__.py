@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from halfmask._errors import (
         ColumnNotFoundError,
+        ColumnWarning,
         DataError,
         DivergenceError,
         GuaranteeNotMetError,
@@ -72,6 +73,7 @@ _ROOMS = {
     "Centroid": "anonymize",
     "Codec": "encode",
     "ColumnNotFoundError": "_errors",
+    "ColumnWarning": "_errors",
     "DataError": "_errors",
     "DistinctLDiversity": "guarantees",
     "DivergenceError": "_errors",
@@ -129,6 +131,7 @@ __all__ = [
     "Centroid",
     "Codec",
     "ColumnNotFoundError",
+    "ColumnWarning",
     "DataError",
     "DistinctLDiversity",
     "DivergenceError",

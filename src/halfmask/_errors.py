@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ColumnNotFoundError",
+    "ColumnWarning",
     "DataError",
     "DivergenceError",
     "GuaranteeNotMetError",
@@ -215,3 +216,7 @@ class MissingDependencyError(HalfmaskError):
     """An extra that isn't installed."""
 
     code = "missing-dependency"
+
+
+class ColumnWarning(UserWarning):
+    """Cells of a column that aren't what the others are, by their number; never a cell's value."""

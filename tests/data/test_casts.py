@@ -6,7 +6,8 @@ import polars as pl
 import pytest
 
 from halfmask._errors import ColumnNotFoundError, SchemaError
-from halfmask.data._casts import cast_declared, check_declared, mark_missing
+from halfmask.data._casts import Coerced, as_declared, check_declared, mark_missing
+from halfmask.data._declarations import Declaration
 
 
 def test_marked_texts_are_missing_and_numbers_are_not():
@@ -28,7 +29,8 @@ def test_without_markers_nothing_changes(markers):
 def test_a_declared_type_is_taken_by_every_cell():
     frame = pl.DataFrame({"a": ["007", None], "b": [1.0, 2.0], "c": ["x", "y"]})
 
-    found = cast_declared(frame, {"a": pl.Int64(), "b": pl.Int64(), "gone": pl.Int64()})
+    said = Declaration(dtype=pl.Int64())
+    found = as_declared(frame, {"a": said, "b": said, "gone": said}, Coerced(()))
 
     assert found.schema == {"a": pl.Int64(), "b": pl.Int64(), "c": pl.String()}
     assert found["a"].to_list() == [7, None]
@@ -47,7 +49,7 @@ def test_a_cell_that_does_not_fit_is_counted_and_not_named(cells, dtype, lost):
     frame = pl.DataFrame({"age": cells})
 
     with pytest.raises(SchemaError, match=f"'age' is declared to be .* and {lost} of") as error:
-        cast_declared(frame, {"age": dtype})
+        as_declared(frame, {"age": Declaration(dtype=dtype)}, Coerced(()))
     assert "CANARY" not in str(error.value)
 
 

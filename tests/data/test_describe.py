@@ -116,7 +116,7 @@ def test_kinds_follow_types_and_values():
         "when as text": "datetime",
         "band": "ordinal",
         "interval": "ordinal",
-        "decimal comma": "categorical",
+        "decimal comma": "numeric",
         "colour": "categorical",
         "lat": "geo",
         "spot": "geo",

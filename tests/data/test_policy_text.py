@@ -120,6 +120,6 @@ def test_how_dates_are_written_stands_under_input():
 
     assert policy["input"] == {
         "date_formats": {"birth_date": "%d.%m.%Y"},
-        "dtypes": {"seen": "datetime"},
+        "dtypes": {"seen": "datetime_utc"},
     }
     assert policy["columns"]["birth_date"]["kind"] == "datetime"

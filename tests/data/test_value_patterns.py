@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halfmask.data._value_patterns import PATTERNS, date_format, iban, luhn, pattern_shares
+from halfmask.data._value_patterns import PATTERNS, iban, luhn, pattern_shares
 
 FITS = {
     "email": ("a@b.org", "first.last+tag@mail.example.com"),
@@ -63,24 +63,3 @@ def test_no_single_changed_digit_keeps_an_iban(position, change):
 
     assert iban(good)
     assert not iban("DE" + "".join(digits))
-
-
-@pytest.mark.parametrize(
-    ("texts", "expected"),
-    [
-        (["2020-01-31", "1999-12-01"], "%Y-%m-%d"),
-        (["2020-01-31T10:00:00", "1999-12-01 23:59:59"], "ISO 8601"),
-        (["2020-01-31T10:00:00Z"], "ISO 8601"),
-        (["2020-01-31 10:00"], "%Y-%m-%d %H:%M"),
-        (["3/29/1982", "12/1/2000"], "%m/%d/%Y"),
-        (["29/3/1982", "1/12/2000"], "%d/%m/%Y"),
-        (["29.03.1982"], "%d.%m.%Y"),
-        (["31-Jan-2020"], "%d-%b-%Y"),
-        (["2020-13-01"], None),
-        (["1234", "5678"], None),
-        (["2020-01-31", "a", "b"], None),
-        ([], None),
-    ],
-)
-def test_the_format_of_dates_in_text(texts, expected):
-    assert date_format(pl.Series(texts, dtype=pl.String)) == expected

@@ -12,8 +12,9 @@ from typing import Annotated
 import typer
 
 from halfmask import __version__
+from halfmask._errors import ColumnWarning
 from halfmask.cli._assess import assess
-from halfmask.cli._console import say_failure, use_careful_streams
+from halfmask.cli._console import console, printable, say_failure, use_careful_streams
 from halfmask.cli._decode import decode
 from halfmask.cli._describe import describe
 from halfmask.cli._encode import encode
@@ -125,9 +126,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _hushed() -> Iterator[None]:
     """Keep libraries from saying things of their own: what they say may quote a cell."""
     last_resort, logging.lastResort = logging.lastResort, None
+    said: set[str] = set()
+
+    def say(message: Warning | str, *_: object, **__: object) -> None:
+        # A table that is opened twice is warned of once.
+        if str(message) not in said:
+            said.add(str(message))
+            text = f"Warning: {printable(str(message))}"
+            console(stderr=True).print(text, style="yellow", soft_wrap=True)
+
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
+            warnings.filterwarnings("always", category=ColumnWarning)
+            warnings.showwarning = say
             yield
     finally:
         logging.lastResort = last_resort

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -20,11 +20,6 @@ from halfmask.cli._options import (  # noqa: TC001 - typer reads annotations
 )
 from halfmask.cli._progress import Stages, compilation_announced
 from halfmask.cli._summary import as_dict, show_summary
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from halfmask.release import Policy
 
 __all__ = ["protect"]
 
@@ -84,7 +79,6 @@ def protect(
     from halfmask.release import Policy, protect_to  # noqa: PLC0415 - half a second, or more
 
     wanted = Policy.from_toml(_read_text()) if policy == "-" else Policy.load(policy)
-    people = None if population is None else _read_people(population, wanted)
     err = console(stderr=True)
     with compilation_announced(err), Stages(err, verbose=verbose) as stages:
         release = protect_to(
@@ -93,7 +87,7 @@ def protect(
             out,
             overwrite=overwrite,
             key=key,
-            population=people,
+            population=population,
             progress=stages,
         )
     if as_json:
@@ -132,9 +126,3 @@ def _read_text() -> str:
         return sys.stdin.buffer.read().decode("utf-8-sig")
     except UnicodeDecodeError:
         raise ParameterError("The policy on standard input isn't in UTF-8.") from None
-
-
-def _read_people(where: str, policy: Policy) -> pl.DataFrame:
-    from halfmask.data import open_table  # noqa: PLC0415 - polars takes half a second
-
-    return open_table(where, options=policy.read_options()).read()

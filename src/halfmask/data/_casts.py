@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
+from collections import Counter
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from halfmask._errors import ColumnNotFoundError, SchemaError
-from halfmask.data._text_types import typed
+from halfmask._errors import ColumnNotFoundError, ColumnWarning, SchemaError
+from halfmask.data._value_patterns import PATTERNS
 
-__all__ = ["cast_declared", "check_declared", "mark_missing"]
+if TYPE_CHECKING:
+    from halfmask.data._declarations import Declaration
+
+__all__ = ["Coerced", "as_declared", "check_declared", "mark_missing"]
 
 
 def mark_missing(frame: pl.DataFrame, markers: tuple[str, ...] | None) -> pl.DataFrame:
@@ -21,42 +27,93 @@ def mark_missing(frame: pl.DataFrame, markers: tuple[str, ...] | None) -> pl.Dat
     return frame.with_columns(pl.when(~marked).then(pl.col(texts)).name.keep())
 
 
-def check_declared(dtypes: Iterable[str], columns: Iterable[str]) -> None:
-    """Raise unless each column that a type is declared for is in the table."""
+def check_declared(declared: Iterable[str], columns: Iterable[str]) -> None:
+    """Raise unless each column that something is declared for is in the table."""
     there = list(columns)
-    absent = sorted(set(dtypes) - set(there))
+    absent = sorted(set(declared) - set(there))
     if absent:
         raise ColumnNotFoundError.of(absent, there, where="the table")
 
 
-def cast_declared(frame: pl.DataFrame, dtypes: Mapping[str, pl.DataType]) -> pl.DataFrame:
-    """Return the frame with the declared types; no cell is lost on the way.
+class Coerced:
+    """How many cells of each column didn't fit what is said of it, and became missing.
+
+    Parameters
+    ----------
+    columns
+        The columns whose cells may; in others a cell that doesn't fit is an error.
+    """
+
+    def __init__(self, columns: Iterable[str]) -> None:
+        self._cells: dict[str, Counter[str]] = {name: Counter() for name in columns}
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._cells
+
+    def add(self, before: pl.Series, after: pl.Series) -> None:
+        """Count the cells that held something, and those that are missing now."""
+        lost = before.filter(before.is_not_null() & after.is_null())
+        marks = 0
+        if lost.dtype == pl.String:
+            marks = int(lost.str.contains(PATTERNS["missing"].regex).sum())
+        self._cells[before.name].update(
+            of=len(before) - before.null_count(), lost=len(lost), marks=marks
+        )
+
+    def warn(self) -> None:
+        """Say of each column how many cells are missing now."""
+        for name, cells in self._cells.items():
+            marks = f" ({cells['marks']:,} are markers such as NA)" if cells["marks"] else ""
+            if cells["lost"]:
+                warnings.warn(
+                    f"Column {name!r}: {cells['lost']:,} of {cells['of']:,} cells don't fit its "
+                    f"declaration{marks}. They are missing now, because coerce lists the column.",
+                    ColumnWarning,
+                    stacklevel=4,
+                )
+
+
+def as_declared(
+    frame: pl.DataFrame, declared: Mapping[str, Declaration], coerced: Coerced
+) -> pl.DataFrame:
+    """Return the frame with the declared columns read as they are said to be.
+
+    Parameters
+    ----------
+    frame
+        Some rows, of any of the columns.
+    declared
+        What is said of columns.
+    coerced
+        The columns in which a cell that doesn't fit becomes missing, and is counted.
 
     Raises
     ------
     SchemaError
-        If a cell isn't of its column's declared type, with the number of such cells.
+        If a cell of another column doesn't fit, with the number of such cells.
     """
-    wanted = {n: t for n, t in dtypes.items() if n in frame.columns and frame.schema[n] != t}
-    if not wanted:
-        return frame
-    texts = [name for name in wanted if frame.schema[name] == pl.String]
-    others = [name for name in wanted if frame.schema[name] != pl.String]
-    cast = frame.with_columns(typed(frame.select(texts), wanted)[0].get_columns())
-    cast = cast.with_columns(pl.col(name).cast(wanted[name], strict=False) for name in others)
-    for name in wanted:
-        _check(frame.get_column(name), cast.get_column(name))
-    return cast
+    read = []
+    for name in frame.columns:
+        if name in declared:
+            before = frame.get_column(name)
+            after = declared[name].read(before)
+            lost = after.null_count() - before.null_count()
+            if name in coerced:
+                coerced.add(before, after)
+            elif lost:
+                raise _misfit(name, declared[name], lost, len(before))
+            read.append(after)
+    return frame.with_columns(read) if read else frame
 
 
-def _check(before: pl.Series, after: pl.Series) -> None:
-    lost = after.null_count() - before.null_count()
-    if not lost and before.dtype.is_numeric() and after.dtype.is_integer():
-        # A cast to integers cuts decimals off without a word.
-        lost = int((after.cast(before.dtype) != before).sum() or 0)
-    if lost:
-        raise SchemaError(
-            f"Column {before.name!r} is declared to be {after.dtype}, and {lost} of "
-            f"{len(before)} cells looked at are not.",
-            hint="Declare it as string, or name the texts that mean missing.",
-        )
+def _misfit(name: str, declared: Declaration, lost: int, of: int) -> SchemaError:
+    hint = (
+        "Correct these cells, name the texts that mean missing, or list the column under coerce: "
+        "they are missing then."
+    )
+    if declared.fitted:
+        hint = "Correct these cells, name the texts that mean missing, or fit to a table like this."
+    return SchemaError(
+        f"Column {name!r} {declared.says()}, and {lost} of {of} cells looked at don't fit.",
+        hint=hint,
+    )

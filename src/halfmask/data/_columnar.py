@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import polars as pl
 
 from halfmask._errors import DataError
-from halfmask.data._casts import cast_declared, check_declared, mark_missing
+from halfmask.data._casts import Coerced, as_declared, check_declared, mark_missing
 from halfmask.data._columns import joint_dtypes, same_columns
-from halfmask.data._date_formats import in_iso
 from halfmask.data._frames import check_names, settle, settled_dtype
 from halfmask.data._reading import reading
 
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["ColumnarReader"]
 
 Kind = Literal["parquet", "arrow", "arrows"]
+_COUNTED_ROWS = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,8 @@ class ColumnarReader:
     def __init__(self, places: Sequence[tuple[Place, Kind]], options: ReadOptions) -> None:
         self._places = places
         self._options = options
-        self._declared = options.typed()
+        self._declared = options.declarations()
+        self._coerced = Coerced(options.coerce)
         facts = []
         for place, kind in places:
             with reading(place.what, kind):
@@ -55,14 +56,19 @@ class ColumnarReader:
         joint = facts[0].dtypes
         for (place, _), fact in zip(places[1:], facts[1:], strict=True):
             same_columns(tuple(fact.dtypes), tuple(joint), what=place.what)
-            joint = joint_dtypes(fact.dtypes, joint, declared=self._declared, what=place.what)
+            joint = joint_dtypes(fact.dtypes, joint, declared=options.typed(), what=place.what)
         self.columns = tuple(joint)
         check_declared(self._declared, self.columns)
         self.n_rows = sum(fact.n_rows for fact in facts)
         settled = {name: settled_dtype(dtype, name) for name, dtype in joint.items()}
-        self.dtypes = settled | self._declared
+        self.dtypes = settled | options.typed()
         self._settled = settled
         self._rows = [fact.n_rows for fact in facts]
+        if options.coerce:
+            # They are counted before anybody relies on a cell.
+            for _ in self.frames(list(dict.fromkeys(options.coerce)), _COUNTED_ROWS):
+                pass
+            self._coerced.warn()
 
     def frames(self, columns: Sequence[str], n_rows: int) -> Iterator[pl.DataFrame]:
         """Yield the rows, of the given columns, in frames of at most ``n_rows`` rows."""
@@ -76,8 +82,7 @@ class ColumnarReader:
         empty = [n for n in frame.columns if frame[n].null_count() == frame.height]
         frame = frame.with_columns(pl.col(n).cast(self._settled[n]) for n in empty)
         frame = mark_missing(frame, self._options.missing)
-        frame = in_iso(frame, self._options.date_formats)
-        return settle(cast_declared(frame, self._declared)) if self._declared else frame
+        return settle(as_declared(frame, self._declared, self._coerced))
 
 
 def _parquet_facts(place: Place) -> _Facts:

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from halfmask._errors import DataError
-from halfmask.data._casts import cast_declared, check_declared
+from halfmask.data._casts import Coerced, as_declared, check_declared
 from halfmask.data._columns import same_columns
 from halfmask.data._csv_batches import CsvBatches
-from halfmask.data._date_formats import in_iso
 from halfmask.data._dialect import Dialect, sniff
 from halfmask.data._frames import check_names, settle
 from halfmask.data._reading import reading
@@ -53,17 +52,18 @@ class CsvReader:
         self.columns = self._parts[0].columns
         for part in self._parts[1:]:
             same_columns(part.columns, self.columns, what=part.place.what)
-        declared = options.typed()
+        declared = options.declarations()
         check_declared(declared, self.columns)
-        judge = TextJudge()
+        judge, coerced = TextJudge(), Coerced(options.coerce)
         self.n_rows = 0
         for part in self._parts:
             for texts in part.texts(self.columns):
                 judge.see(texts.select(pl.exclude(list(declared))))
-                cast_declared(texts, declared)
+                as_declared(texts, declared, coerced)
                 self.n_rows += texts.height
-        self._declared = declared
-        found = judge.dtypes() | declared
+        coerced.warn()
+        self._declared, self._coerced = declared, Coerced(options.coerce)
+        found = judge.dtypes() | options.typed()
         self.dtypes = {name: found.get(name, pl.String()) for name in self.columns}
 
     def frames(self, columns: Sequence[str], n_rows: int) -> Iterator[pl.DataFrame]:
@@ -71,10 +71,12 @@ class CsvReader:
         del n_rows  # blocks of a fixed number of bytes bound the memory
         for part in self._parts:
             for texts in part.texts(columns):
-                frame, misfits = typed(texts, self.dtypes)
-                if set(misfits) - set(self._declared):
+                free = [name for name in texts.columns if name not in self._declared]
+                frame, misfits = typed(texts.select(free), self.dtypes)
+                if misfits:
                     raise DataError(f"{part.place.what} has changed while it was read.")
-                yield settle(cast_declared(frame, self._declared))
+                said = as_declared(texts, self._declared, self._coerced)
+                yield settle(said.with_columns(frame.get_columns()))
 
 
 class _Part:
@@ -84,7 +86,6 @@ class _Part:
         self.place = place
         self._encoding = options.encoding
         self._header = options.header
-        self._date_formats = options.date_formats
         self._missing = [""] if options.missing is None else list(options.missing)
         with reading(place.what, "CSV"), TextStream(place, encoding=options.encoding) as stream:
             sample = stream.read(_SAMPLE).decode("utf-8", errors="ignore").lstrip("\r\n")
@@ -101,7 +102,7 @@ class _Part:
                 texts = pl.DataFrame(batch.slice(rows_to_skip)).rename(names).select(columns)
                 rows_to_skip = max(0, rows_to_skip - batch.num_rows)
                 if texts.height:
-                    yield in_iso(texts, self._date_formats)
+                    yield texts
 
     def _stream(self) -> _Ended:
         last = self._dialect.delimiter.join([_END] * len(self.columns))

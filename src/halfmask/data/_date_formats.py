@@ -1,79 +1,204 @@
-"""Dates that are written as people write them, turned to ISO 8601, which every reader knows."""
+"""Dates and times as people write them, read by a format and by nothing that only looks like it."""
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+import re
+from functools import lru_cache
 
 import polars as pl
 
-from halfmask._errors import ParameterError, SchemaError
+from halfmask._errors import ParameterError
 
-__all__ = ["check_date_format", "dtype_of_format", "in_iso"]
+__all__ = ["ISO", "check_date_format", "dtype_of_format", "read_dates"]
 
+#: ISO 8601 in any of its usual spellings; with a zone or without, as the column's type says.
+ISO = "ISO 8601"
+_DAY = r"[1-9]\d{3}-\d{2}-\d{2}"
+# Microseconds are kept: a seventh digit must be a zero.
+_CLOCK = r"(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:[.,]\d{1,6}0*)?)?"
+_OFFSET = r"(?:[Zz]|[+-]\d{2}(?::?\d{2})?)"
 # A time in all its digits, so that what a format doesn't hold shows.
 _KNOWN = dt.datetime(2001, 10, 23, 14, 35, 42)  # noqa: DTZ001 - tables hold local times
-_TIMES = ("%H", "%I", "%k", "%l", "%T", "%R", "%X", "%r")
+_KNOWN_UTC = _KNOWN.replace(tzinfo=dt.UTC)
+_WHOLE = {
+    "%T": "%H:%M:%S", "%X": "%H:%M:%S", "%R": "%H:%M", "%r": "%I:%M:%S %p", "%F": "%Y-%m-%d",
+    "%D": "%m/%d/%y", "%x": "%m/%d/%y", "%h": "%b", "%P": "%p", "%c": "%a %b %e %H:%M:%S %Y",
+    "%:z": "%z", "%#z": "%z",
+}  # fmt: skip
+_DIGITS = {
+    "%d": r"\d{1,2}", "%m": r"\d{1,2}", "%H": r"\d{1,2}", "%I": r"\d{1,2}", "%M": r"[0-5]?\d",
+    "%S": r"[0-5]?\d", "%Y": r"[1-9]\d{3}", "%y": r"\d{2}", "%j": r"\d{1,3}",
+}  # fmt: skip
+_OTHERS = {
+    "%e": r" ?\d{1,2}", "%k": r" ?\d{1,2}", "%l": r" ?\d{1,2}", "%b": r"\p{L}+", "%B": r"\p{L}+",
+    "%a": r"\p{L}+", "%A": r"\p{L}+", "%p": r"(?i:[ap]m)", "%.f": r"(?:\.\d{1,6}0*)?",
+    "%z": r"(?:[+-]\d{2}:?\d{2}|Z)", "%%": "%",
+}  # fmt: skip
+_PARTS = re.compile(r"%[.:#]?[A-Za-z%]|[^%]+|%")
+_HOURS = ("%H", "%I", "%k", "%l")
 
 
 def dtype_of_format(format_: str) -> pl.DataType:
-    """Return the type of what a format spells: a point in time if it has hours, else a date.
+    """Return the type of what a format spells: a date, a time of day, or one in UTC with a zone.
 
     Examples
     --------
     >>> dtype_of_format("%d.%m.%Y"), dtype_of_format("%d.%m.%Y %H:%M")
     (Date, Datetime(time_unit='us', time_zone=None))
+    >>> dtype_of_format("%d/%b/%Y:%H:%M:%S %z")
+    Datetime(time_unit='us', time_zone='UTC')
     """
-    return pl.Datetime("us") if any(part in format_ for part in _TIMES) else pl.Date()
+    parts = _parts(format_)
+    if "%z" in parts:
+        return pl.Datetime("us", "UTC")
+    return pl.Datetime("us") if any(part in _HOURS for part in parts) else pl.Date()
 
 
-def check_date_format(column: str, format_: object) -> None:
-    """Raise unless the format spells whole dates: day, month and year.
+def check_date_format(column: str, format_: object, first_year: object = None) -> None:
+    """Raise unless the format spells whole dates, and says the century of two-digit years.
 
     Raises
     ------
     ParameterError
-        If a date that is written by the format isn't the same when it is read.
+        If a date that is written by the format isn't the same when it is read, or two digits of a
+        year are all that is there and nobody says which hundred years they are of.
     """
-    try:
-        written = pl.Series([_KNOWN]).dt.strftime(str(format_))
-        day = _read(written, str(format_)).dt.date()
-        whole = day.to_list() == [_KNOWN.date()]
-    except pl.exceptions.PolarsError:
-        whole = False
-    if not isinstance(format_, str) or not whole:
+    if not isinstance(format_, str) or not _is_whole(format_):
         raise ParameterError(
             f"The date format of column {column!r} must spell a day, a month and a year.",
             hint='Write %d for the day, %m for the month, %Y for the year, such as "%d.%m.%Y".',
         )
+    short = "%y" in _parts(format_)
+    if short and first_year is None:
+        raise ParameterError(
+            f"The date format of column {column!r} has years of two digits, which have no century.",
+            hint=f"Say the first of the hundred years they are of: first_years = {{ {column} = "
+            f"{dt.datetime.now(tz=dt.UTC).year - 99} }}, or --first-year on the command line.",
+        )
+    if first_year is not None and not (
+        short and type(first_year) is int and 1000 <= first_year <= 9900
+    ):
+        raise ParameterError(
+            f"The first year of column {column!r} must be a year from 1000 to 9900, and its date "
+            "format must have %y.",
+            hint="Years of four digits, %Y, need none.",
+        )
 
 
-def in_iso(frame: pl.DataFrame, formats: Mapping[str, str]) -> pl.DataFrame:
-    """Return the frame with texts of these columns rewritten by ISO 8601; others stay.
+def read_dates(
+    texts: pl.Series, format_: str, dtype: pl.DataType, *, first_year: int | None = None
+) -> pl.Series:
+    """Return the dates or times that texts spell by a format; null where one doesn't.
+
+    Parameters
+    ----------
+    texts
+        The texts; blanks around them don't matter.
+    format_
+        A format of ``strftime``, or `ISO`.
+    dtype
+        For `ISO`, whether dates, times without a zone, or times with a zone are read. For a format,
+        what `dtype_of_format` says.
+    first_year
+        The first of the hundred years that two-digit years are of.
+    """
+    texts = texts.str.strip_chars()
+    if format_ == ISO:
+        return _read_iso(texts, dtype)
+    strict, reading = _strict(format_)
+    texts = texts.set(~texts.str.contains(strict), None)
+    if first_year is not None:
+        texts = _with_centuries(texts, format_, first_year)
+        reading = reading.replace("%y", "%Y")
+    if dtype == pl.Date:
+        return texts.str.to_date(reading, strict=False)
+    return texts.str.to_datetime(reading, time_unit="us", strict=False)
+
+
+def _read_iso(texts: pl.Series, dtype: pl.DataType) -> pl.Series:
+    if dtype == pl.Date:
+        whole = texts.set(~texts.str.contains(f"^{_DAY}$"), None)
+        return whole.str.to_date("%Y-%m-%d", strict=False)
+    zoned = isinstance(dtype, pl.Datetime) and dtype.time_zone is not None
+    pattern = f"^{_DAY}[Tt ]{_CLOCK}{_OFFSET if zoned else ''}$"
+    fits = texts.set(~texts.str.contains(pattern), None)
+    # In one spelling: seconds, a point, an offset with a colon.
+    fits = fits.str.replace("[Tt]", " ").str.replace(",", ".", literal=True)
+    fits = fits.str.replace(r" (\d\d:\d\d)([^:]|$)", " ${1}:00${2}") if not zoned else fits
+    if not zoned:
+        return fits.str.to_datetime("%Y-%m-%d %H:%M:%S%.f", time_unit="us", strict=False)
+    fits = fits.str.replace(r" (\d\d:\d\d)(Z|z|[+-])", " ${1}:00${2}")
+    fits = fits.str.replace("[Zz]$", "+00:00").str.replace(r"([+-]\d\d)$", "${1}:00")
+    return fits.str.to_datetime("%Y-%m-%d %H:%M:%S%.f%z", time_unit="us", strict=False)
+
+
+def _is_whole(format_: str) -> bool:
+    try:
+        dtype = dtype_of_format(format_)
+        _strict(format_)
+        known = _KNOWN_UTC if isinstance(dtype, pl.Datetime) and dtype.time_zone else _KNOWN
+        written = pl.Series([known]).dt.strftime(_spelled(format_))
+        first_year = _KNOWN.year - 50 if "%y" in _parts(format_) else None
+        day = read_dates(written, format_, dtype, first_year=first_year).dt.date()
+    except (pl.exceptions.PolarsError, ParameterError, ValueError):
+        return False
+    return day.to_list() == [_KNOWN.date()]
+
+
+def _spelled(format_: str) -> str:
+    return "".join(_parts(format_))
+
+
+def _parts(format_: str) -> list[str]:
+    """Return a format's directives and the texts between them, composed ones taken apart."""
+    return [
+        each
+        for part in _PARTS.findall(format_)
+        for each in (_PARTS.findall(_WHOLE[part]) if part in _WHOLE else [part])
+    ]
+
+
+@lru_cache(maxsize=256)
+def _strict(format_: str) -> tuple[str, str]:
+    """Return what a text must match that the format spells, and the format that polars reads.
+
+    polars reads ``31.12.48`` by ``%Y`` as the year 48, and a missing zero as part of the next
+    number. A pattern says how many digits there are.
 
     Raises
     ------
-    SchemaError
-        If a text isn't written by its column's format, with the number of such cells.
+    ParameterError
+        If a directive isn't known.
     """
-    texts = [name for name in formats if frame.schema.get(name) == pl.String]
-    return frame.with_columns(_iso(frame.get_column(name), formats[name]) for name in texts)
+    return f"^{''.join(_patterns(format_))}$", _spelled(format_).replace("%z", "%#z")
 
 
-def _iso(texts: pl.Series, format_: str) -> pl.Series:
-    read = _read(texts, format_)
-    lost = read.null_count() - texts.null_count()
-    if lost:
-        raise SchemaError(
-            f"Column {texts.name!r} is said to hold dates of the form {format_}, and {lost} of "
-            f"{len(texts)} cells looked at are not.",
-            hint="Correct the form under date_formats, or name the texts that mean missing.",
-        )
-    is_date = dtype_of_format(format_) == pl.Date
-    return read.dt.strftime("%Y-%m-%d" if is_date else "%Y-%m-%d %H:%M:%S%.6f")
+def _patterns(format_: str) -> list[str]:
+    parts = _parts(format_)
+    patterns = []
+    for place, part in enumerate(parts):
+        beside = {*parts[max(0, place - 1) : place], *parts[place + 1 : place + 2]}
+        if part in _DIGITS:
+            digits = _DIGITS[part]
+            # Numbers that nothing parts have all their digits.
+            packed = digits.replace("{1,", "{").replace("?", "")
+            patterns.append(packed if beside & set(_DIGITS) else digits)
+        elif part in _OTHERS:
+            patterns.append(_OTHERS[part])
+        elif part.startswith("%"):
+            raise ParameterError(f"{part} isn't known in a date format.")
+        else:
+            patterns.append(re.sub(r"(?:\\ )+", r"\\s+", re.escape(part)))
+    return patterns
 
 
-def _read(texts: pl.Series, format_: str) -> pl.Series:
-    if dtype_of_format(format_) == pl.Date:
-        return texts.str.to_date(format_, strict=False)
-    return texts.str.to_datetime(format_, time_unit="us", strict=False)
+def _with_centuries(texts: pl.Series, format_: str, first_year: int) -> pl.Series:
+    """Return the texts with years of four digits, in the hundred years from the first one."""
+    patterns, place = _patterns(format_), _parts(format_).index("%y")
+    before, after = "".join(patterns[:place]), "".join(patterns[place + 1 :])
+    cut = rf"^({before})(\d{{2}})({after})$"
+    century, first = divmod(first_year, 100)
+    early = texts.str.extract(cut, 2).cast(pl.Int64) < first
+    late = texts.str.replace(cut, f"${{1}}{century}${{2}}${{3}}")
+    return texts.str.replace(cut, f"${{1}}{century + 1}${{2}}${{3}}").zip_with(early, late)

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from halfmask._errors import DataError, SchemaError
-from halfmask.data._casts import cast_declared, check_declared, mark_missing
+from halfmask.data._casts import Coerced, as_declared, check_declared, mark_missing
 from halfmask.data._columns import same_columns
-from halfmask.data._date_formats import in_iso
 from halfmask.data._frames import check_names, settle
 from halfmask.data._reading import reading
 from halfmask.data._text import BLOCK, TextStream
@@ -45,7 +44,8 @@ class JsonLinesReader:
     def __init__(self, places: Sequence[Place], options: ReadOptions) -> None:
         self._places = places
         self._options = options
-        self._declared = options.typed()
+        self._declared = options.declarations()
+        self._coerced = Coerced(options.coerce)
         self._types: dict[str, pa.DataType] = {}
         self._judge = TextJudge(TIMES)
         self.n_rows = 0
@@ -55,6 +55,7 @@ class JsonLinesReader:
         self.columns = tuple(self._types)
         check_names(self.columns)
         check_declared(self._declared, self.columns)
+        self._coerced.warn()
         self.dtypes = self._found()
 
     def frames(self, columns: Sequence[str], n_rows: int) -> Iterator[pl.DataFrame]:
@@ -82,11 +83,11 @@ class JsonLinesReader:
         read, misfits = typed(frame.select(moments), self.dtypes)
         if misfits:
             raise DataError(f"{what} has changed while it was read.")
-        return settle(cast_declared(frame.with_columns(read.get_columns()), self._declared))
+        frame = frame.with_columns(read.get_columns())
+        return settle(as_declared(frame, self._declared, Coerced(self._options.coerce)))
 
     def _marked(self, table: pa.Table) -> pl.DataFrame:
-        frame = mark_missing(settle(pl.DataFrame(table)), self._options.missing)
-        return in_iso(frame, self._options.date_formats)
+        return mark_missing(settle(pl.DataFrame(table)), self._options.missing)
 
     def _survey(self, place: Place) -> list[str]:
         """Learn the keys and types of one file; returns its keys."""
@@ -116,8 +117,9 @@ class JsonLinesReader:
         if not table.num_columns:
             return
         frame = self._marked(table)
-        cast_declared(frame, self._declared)
-        self._judge.see(frame.select(pl.col(pl.String)))
+        as_declared(frame, self._declared, self._coerced)
+        free = [name for name in frame.columns if name not in self._declared]
+        self._judge.see(frame.select(free).select(pl.col(pl.String)))
 
     def _found(self) -> dict[str, pl.DataType]:
         import pyarrow as pa  # noqa: PLC0415 - heavy, and only files of this format need it
@@ -126,7 +128,7 @@ class JsonLinesReader:
         found = {n: plain.get(t, pl.String()) for n, t in self._types.items()}
         moments = self._judge.dtypes()
         texts = {n: moments[n] for n, t in found.items() if t == pl.String and n in moments}
-        return found | texts | self._declared
+        return found | texts | self._options.typed()
 
 
 def _parse(block: bytes, types: dict[str, pa.DataType], *, unexpected: str, what: str) -> pa.Table:

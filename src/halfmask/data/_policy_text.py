@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 
 import tomlkit
 
-from halfmask.data._value_patterns import ISO
-
 if TYPE_CHECKING:
     from halfmask.data._describe import Description
     from halfmask.data._proposal import Proposal
@@ -45,8 +43,15 @@ How the table is read. Markers of missing values are often "?", "NA" or "-999": 
 values, they count as a category of their own.
 [input]
 missing = ["", "?", "NA"]"""
-DATES = """\
-How these columns spell their dates. See that day and month aren't swapped."""
+DECLARED = """\
+How these columns write numbers, dates and times. The release holds plain numbers and ISO dates.
+Check that day and month, or decimals and thousands, aren't swapped."""
+CENTURIES = """\
+first_years: a year of two digits is one of the hundred years that start here. Write a later year
+for columns with dates in the future, such as dates of expiry."""
+COERCED = """\
+coerce: cells of these columns that aren't written like the others become missing. The comment of
+the column says how many."""
 GUARANTEES = """\
 What the release promises. It is counted on the file that was written; if it doesn't hold, there
 is no release. These numbers are yours to decide:
@@ -84,7 +89,7 @@ def policy_text(description: Description) -> str:
         _comment(HEAD),
         "halfmask = 1",
         _comment(INPUT),
-        *_dates(description),
+        *_declared(description),
         _comment("\n".join(_findings(description))),
         *(_section(proposal) for proposal in description.proposals),
         _comment(GUARANTEES),
@@ -118,19 +123,32 @@ def _findings(description: Description) -> Iterator[str]:
         yield f"  {found.share_unique:6.1%}  {names}"
 
 
-def _dates(description: Description) -> Iterator[str]:
-    """Yield a section that says how to read the columns whose texts are dates, if there are any."""
-    said = {it.name: it.date_format for it in description.proposals if it.date_format}
-    formats = {name: each for name, each in said.items() if each != ISO}
-    types = {name: "datetime" for name, each in said.items() if each == ISO}
+def _declared(description: Description) -> Iterator[str]:
+    """Yield a section that says how to read texts that are numbers, dates or times, if any are."""
+    forms = {it.name: it.form for it in description.proposals if it.form is not None}
+    tables: dict[str, dict[str, str | int | None]] = {
+        "date_formats": {name: it.date_format for name, it in forms.items() if it.date_format},
+        "first_years": {name: it.first_year for name, it in forms.items() if it.first_year},
+        "number_formats": {
+            name: it.number_format for name, it in forms.items() if it.number_format
+        },
+        "dtypes": {
+            name: it.dtype for name, it in forms.items() if not (it.date_format or it.number_format)
+        },
+    }
     lines = []
-    for key, table in (("date_formats", formats), ("dtypes", types)):
+    for key, table in tables.items():
         if table:
             inline = tomlkit.inline_table()
             inline.update(table)
             lines.append(f"{key} = {inline.as_string()}")
+    coerced = [it.name for it in description.proposals if it.coerced]
+    if coerced:
+        lines.append(f"coerce = {tomlkit.item(coerced).as_string()}")
     if lines:
-        yield "\n".join((_comment(DATES), "[input]", *lines))
+        comment = DECLARED + ("\n" + CENTURIES if tables["first_years"] else "")
+        comment += "\n" + COERCED if coerced else ""
+        yield "\n".join((_comment(comment), "[input]", *lines))
 
 
 def _section(proposal: Proposal) -> str:

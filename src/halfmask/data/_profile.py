@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
+from halfmask.data._date_formats import ISO
 from halfmask.data._hierarchy import leaf_text
-from halfmask.data._value_patterns import PATTERNS, date_format, pattern_shares
+from halfmask.data._text_forms import TextForm, form_of, form_of_digits
+from halfmask.data._value_patterns import pattern_shares
 
 __all__ = ["ColumnProfile", "profile_of"]
 
@@ -40,8 +42,6 @@ class ColumnProfile:
         Rows whose value no other row has, as a share of all rows.
     share_largest
         The share of the most frequent value.
-    share_numbers
-        The share of different values that read as numbers; 1 for a column of numbers.
     low, high
         The range of numbers, ``None`` for others.
     mean_length, mean_words
@@ -54,8 +54,8 @@ class ColumnProfile:
         The share of different values that are ranges such as ``[70-80)``, which have an order.
     patterns
         The share of different values that have each form of `PATTERNS`.
-    date_format
-        The format by which text reads as dates, if one does.
+    form
+        How its texts are written where most are numbers, dates or times.
     """
 
     name: str
@@ -65,7 +65,6 @@ class ColumnProfile:
     distinct: int
     share_unique: float
     share_largest: float
-    share_numbers: float = 0.0
     # Two values of the column: not for any text.
     low: float | None = field(default=None, repr=False)
     high: float | None = field(default=None, repr=False)
@@ -75,7 +74,20 @@ class ColumnProfile:
     whole_numbers: bool = False
     ranges: float = 0.0
     patterns: dict[str, float] = field(default_factory=dict)
-    date_format: str | None = None
+    form: TextForm | None = None
+
+    @property
+    def date_format(self) -> str | None:
+        """The format by which nearly all texts are dates or times, or ``None``."""
+        form = self.form
+        if form is None or form.is_number or not form.holds:
+            return None
+        return form.date_format or ISO
+
+    @property
+    def is_number_text(self) -> bool:
+        """Whether nearly all texts are numbers."""
+        return self.form is not None and self.form.is_number and self.form.holds
 
     @property
     def filled(self) -> int:
@@ -98,7 +110,7 @@ def profile_of(values: pl.Series) -> ColumnProfile:
         return ColumnProfile(**counted, **_numbers(values, different))  # type: ignore[arg-type] # by name
     if values.dtype.is_temporal() or values.dtype == pl.Boolean or different.is_empty():
         return ColumnProfile(**counted)  # type: ignore[arg-type] # by name
-    return ColumnProfile(**counted, **_texts(different.cast(pl.String)))  # type: ignore[arg-type] # by name
+    return ColumnProfile(**counted, **_texts(values.cast(pl.String), different.cast(pl.String)))  # type: ignore[arg-type] # by name
 
 
 def _some(different: pl.Series) -> pl.Series:
@@ -129,25 +141,22 @@ def _numbers(values: pl.Series, different: pl.Series) -> dict[str, object]:
     text = leaf_text(_some(different))
     long = high is not None and high >= LONG_NUMBER  # type: ignore[operator] # a float's maximum
     return {
-        "share_numbers": 1.0,
         "low": low,
         "high": high,
         "whole_numbers": bool((finite == finite.floor()).all()),
         "mean_length": _mean(text.str.len_chars()) if text.len() else 0.0,
         "patterns": pattern_shares(text) if long else {},
+        "form": form_of_digits(values),
     }
 
 
-def _texts(different: pl.Series) -> dict[str, object]:
+def _texts(texts: pl.Series, different: pl.Series) -> dict[str, object]:
     some = _some(different)
-    numbers = different.cast(pl.Float64, strict=False)
-    numbers = numbers.set(~numbers.is_finite().fill_null(value=False), None)
-    # Among all: a single text that is none makes a column of numbers one of texts.
-    others = different.filter(numbers.is_null())
-    markers = others.str.contains(PATTERNS["missing"].regex).sum()
-    known, numbers = different.len() - markers, numbers.drop_nulls()
+    form = form_of(texts)
+    numbers = pl.Series([], dtype=pl.Float64)
+    if form is not None and form.is_number and form.holds:
+        numbers = form.read(different).drop_nulls().cast(pl.Float64)
     return {
-        "share_numbers": numbers.len() / known if known else 0.0,
         "low": numbers.min(),
         "high": numbers.max(),
         "whole_numbers": bool(numbers.len()) and bool((numbers == numbers.floor()).all()),
@@ -156,7 +165,7 @@ def _texts(different: pl.Series) -> dict[str, object]:
         "leading_zeros": _mean(some.str.contains(r"^0\d+$")),
         "ranges": _mean(some.str.contains(RANGE)),
         "patterns": pattern_shares(some),
-        "date_format": date_format(some),
+        "form": form,
     }
 
 

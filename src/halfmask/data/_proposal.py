@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from halfmask.data._profile import ColumnProfile
+    from halfmask.data._text_forms import TextForm
 
 __all__ = ["Proposal", "propose_by_gain", "propose_by_itself"]
 
@@ -32,6 +33,8 @@ FREE_CHARACTERS = 40
 REMARK_WORDS = 3
 # Whole numbers of so many digits that are all different are more often codes than measures.
 CODE_DIGITS = 6
+# Of so many cells that are numbers or dates something is said, though not enough are.
+NEARLY = 0.8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,15 +52,20 @@ class Proposal:
     certain
         Whether name or values say clearly what the column is. Where they don't, the proposal is
         on the careful side, and a person has to look.
-    date_format
-        How its texts spell dates, if they do.
+    form
+        How its texts are written, where they are to be read as numbers, dates or times.
     """
 
     column: Column
     reasons: tuple[str, ...]
     evidence: Mapping[str, float] = field(repr=False)
     certain: bool
-    date_format: str | None = None
+    form: TextForm | None = None
+
+    @property
+    def coerced(self) -> bool:
+        """Whether cells are to become missing since they aren't written as the others are."""
+        return self.form is not None and self.form.unread > 0
 
     @property
     def name(self) -> str:
@@ -124,13 +132,18 @@ def propose_by_gain(profile: ColumnProfile, gain: float) -> Proposal:
 
 
 def _proposal(profile: ColumnProfile, verdict: _Verdict, kind: Kind, why: str) -> Proposal:
+    form = None if verdict.role == "identifier" else _declared(profile, kind)
+    if form is not None and form.others and verdict.role != "quasi_identifier":
+        # What stays must not lose a cell that nobody looked at.
+        why = f"{why} It stays text, so that it keeps the others."
+        form, kind = None, "categorical"
     reasons = [verdict.reason, why]
     if verdict.role in {"quasi_identifier", "sensitive"} and _nearly_unique(profile):
         reasons.append(
             f"Nearly every row has a value of its own ({profile.distinct:,} in "
             f"{profile.filled:,}): unless it is generalized it works like an identifier."
         )
-    if profile.patterns.get("missing"):
+    if profile.patterns.get("missing") and form is None:
         reasons.append(
             "Some values look like markers of missing values; name them under [input], missing."
         )
@@ -143,6 +156,7 @@ def _proposal(profile: ColumnProfile, verdict: _Verdict, kind: Kind, why: str) -
         "uniqueness": profile.uniqueness,
         "share_unique": profile.share_unique,
         "share_largest": profile.share_largest,
+        **({} if form is None else {"cells_not_read": form.unread}),
         **{f"looks_like_{name}": share for name, share in profile.patterns.items()},
     }
     return Proposal(
@@ -150,8 +164,14 @@ def _proposal(profile: ColumnProfile, verdict: _Verdict, kind: Kind, why: str) -
         reasons=tuple(reasons),
         evidence=MappingProxyType(evidence),
         certain=verdict.certain,
-        date_format=None if verdict.role == "identifier" else profile.date_format,
+        form=form,
     )
+
+
+def _declared(profile: ColumnProfile, kind: Kind) -> TextForm | None:
+    """Return how the texts of a column of numbers or dates are to be read."""
+    wanted = {"datetime": profile.date_format is not None, "numeric": profile.is_number_text}
+    return profile.form if wanted.get(kind, False) else None
 
 
 def _by_filling(profile: ColumnProfile, hint: NameHint | None) -> _Verdict | None:
@@ -285,13 +305,15 @@ def _kind(profile: ColumnProfile, hint: NameHint | None) -> tuple[Kind, str]:
     is_code = hint is not None and not strong and hint.topic.role == "identifier"
     is_pair = profile.patterns.get("coordinates", 0.0) >= PATTERNS["coordinates"].least
     numeric, distinct = profile.dtype.is_numeric(), profile.distinct
-    is_number_text = profile.share_numbers == 1.0 and not profile.leading_zeros and distinct > 2
+    form = profile.form
+    counted = "" if form is None else f" {form.counted()}".rstrip()
+    spelled = "" if form is None else form.spelling
     cases: tuple[tuple[bool, Kind, str], ...] = (
         (profile.dtype.is_temporal(), "datetime", "Its type is one of dates or times."),
         (
             profile.date_format is not None,
             "datetime",
-            f"Its values are dates stored as text ({profile.date_format}).",
+            f"Its values are dates stored as text ({profile.date_format}).{counted}{_also(form)}",
         ),
         (is_geo, "geo", "Its values are places: codes or coordinates."),
         (is_pair, "geo", "Its values are pairs of coordinates."),
@@ -303,13 +325,33 @@ def _kind(profile: ColumnProfile, hint: NameHint | None) -> tuple[Kind, str]:
         ),
         (numeric, "numeric", "Its values are numbers."),
         (_is_free_text(profile), "text", "Its values are free text."),
-        (is_number_text, "numeric", "Its values are numbers stored as text."),
+        (
+            profile.is_number_text and distinct > 2,
+            "numeric",
+            f"Its values are numbers stored as text ({spelled}).{counted}{_also(form)}",
+        ),
         (profile.ranges >= 0.8, "ordinal", "Its values are ranges, which have an order."),
         (
             is_named_text and distinct > FEW_VALUES,
             "text",
             f"It has {distinct:,} different texts.",
         ),
-        (True, "categorical", f"It has {_values(distinct)} without a clear order."),
+        (
+            True,
+            "categorical",
+            f"It has {_values(distinct)} without a clear order.{_nearly(form)}",
+        ),
     )
     return next((kind, why) for fits, kind, why in cases if fits)
+
+
+def _also(form: TextForm | None) -> str:
+    return f" They could be of the form {form.also}, too." if form is not None and form.also else ""
+
+
+def _nearly(form: TextForm | None) -> str:
+    """Say of a column of categories how many of its cells are numbers or dates."""
+    if form is None or form.share < NEARLY or form.holds:
+        return ""
+    what = "numbers" if form.is_number else "dates or times"
+    return f" Most look like {what} ({form.spelling}). {form.counted()}"

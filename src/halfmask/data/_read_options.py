@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 import polars as pl
 
 from halfmask._errors import ParameterError
 from halfmask.data._date_formats import check_date_format, dtype_of_format
+from halfmask.data._declarations import Declaration
+from halfmask.data._number_formats import check_number_format
 
 __all__ = ["ReadOptions"]
 
@@ -20,6 +23,7 @@ _WORDS: dict[str, pl.DataType] = {
     "boolean": pl.Boolean(),
     "date": pl.Date(),
     "datetime": pl.Datetime("us"),
+    "datetime_utc": pl.Datetime("us", "UTC"),
 }
 
 
@@ -46,11 +50,24 @@ class ReadOptions:
         ``column_1``, ``column_2``, ...
     dtypes
         Types of columns by name: a polars type, or one of ``"string"``, ``"integer"``,
-        ``"float"``, ``"boolean"``, ``"date"``, ``"datetime"``. A cell that doesn't fit is an error.
+        ``"float"``, ``"boolean"``, ``"date"``, ``"datetime"`` (without a zone), ``"datetime_utc"``
+        (each with a zone or offset). A cell that doesn't fit is an error.
     date_formats
         How columns of text spell their dates, by name, in the letters of ``strftime``: such as
         ``"%d.%m.%Y"``, or ``"%m/%d/%Y %H:%M"``. A cell that doesn't fit is an error. ISO 8601
         needs none.
+    first_years
+        By name, for a date format with ``%y``: the first of the hundred years that years of two
+        digits are of. From 1930, ``48`` is 1948 and ``29`` is 2029.
+    number_formats
+        How columns of text spell their numbers, by name: write 1234.5 as the column does, such as
+        ``"1.234,5"``, ``"1234,5%"`` or ``"1,234.5 EUR"``. Signs and units are dropped: ``10%`` is
+        the number 10. A cell that doesn't fit is an error.
+    coerce
+        Columns whose cells that don't fit become missing; a `ColumnWarning` counts them.
+    fitted
+        Types that columns had in an earlier table. They are read as ``dtypes`` are, but cells must
+        be written as such cells are, and errors speak of the fit.
 
     Raises
     ------
@@ -70,6 +87,10 @@ class ReadOptions:
     header: bool = True
     dtypes: Mapping[str, pl.DataType | type[pl.DataType] | str] = field(default_factory=dict)
     date_formats: Mapping[str, str] = field(default_factory=dict)
+    first_years: Mapping[str, int] = field(default_factory=dict)
+    number_formats: Mapping[str, str] = field(default_factory=dict)
+    coerce: Sequence[str] = ()
+    fitted: Mapping[str, pl.DataType] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.delimiter is not None:
@@ -93,14 +114,62 @@ class ReadOptions:
             object.__setattr__(self, "missing", tuple(self.missing))
         typed = {name: _dtype(name, dtype) for name, dtype in (self.dtypes or {}).items()}
         object.__setattr__(self, "dtypes", typed)
-        for name, format_ in self.date_formats.items():
-            check_date_format(name, format_)
-        object.__setattr__(self, "date_formats", dict(self.date_formats))
+        self._check_formats()
+        self._check_coerced()
+
+    def _check_formats(self) -> None:
+        for name in (*self.date_formats, *self.first_years):
+            check_date_format(name, self.date_formats.get(name), self.first_years.get(name))
+        for name, format_ in self.number_formats.items():
+            check_number_format(name, format_)
+            if name in self.date_formats:
+                raise ParameterError(f"Column {name!r} has a date format and a number format.")
+        for formats in ("date_formats", "first_years", "number_formats", "fitted"):
+            object.__setattr__(self, formats, dict(getattr(self, formats)))
+
+    def _check_coerced(self) -> None:
+        if isinstance(self.coerce, str):
+            raise ParameterError(
+                "The 'coerce' parameter of ReadOptions must be a tuple of names. Got one text.",
+                hint='Write coerce=("age",).',
+            )
+        object.__setattr__(self, "coerce", tuple(self.coerce))
+        free = [name for name in self.coerce if name not in self.declarations()]
+        if free:
+            raise ParameterError(
+                f"Nothing is declared for the column {free[0]!r} that is listed under coerce.",
+                hint="Declare its type under dtypes, or how its dates or numbers are written.",
+            )
 
     def typed(self) -> dict[str, pl.DataType]:
-        """Return the declared types as polars has them; a date format declares one, too."""
+        """Return the declared types as polars has them; a format declares one, too."""
+        return {name: each.dtype for name, each in self.declarations().items()}
+
+    def declarations(self) -> dict[str, Declaration]:
+        """Return what is said of each column, what a fit saw included."""
         of_dates = {name: dtype_of_format(each) for name, each in self.date_formats.items()}
-        return of_dates | {name: _dtype(name, dtype) for name, dtype in self.dtypes.items()}
+        of_numbers = dict.fromkeys(self.number_formats, pl.Float64())
+        said: dict[str, pl.DataType] = of_dates | of_numbers
+        said |= {name: _dtype(name, dtype) for name, dtype in self.dtypes.items()}
+        return {
+            name: Declaration(
+                dtype=dtype,
+                date_format=self.date_formats.get(name),
+                first_year=self.first_years.get(name),
+                number_format=self.number_formats.get(name),
+                fitted=name not in said,
+            )
+            for name, dtype in {**self.fitted, **said}.items()
+        }
+
+    def of(self, columns: Container[str]) -> Self:
+        """Return the options of a table that has only some of the columns."""
+        kept: dict[str, Any] = {
+            each: {name: said for name, said in getattr(self, each).items() if name in columns}
+            for each in ("dtypes", "date_formats", "first_years", "number_formats", "fitted")
+        }
+        coerce = tuple(name for name in self.coerce if name in columns)
+        return replace(self, coerce=coerce, **kept)
 
 
 def _one_character(name: str, value: object) -> None:

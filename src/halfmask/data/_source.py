@@ -10,8 +10,7 @@ import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, DataError, ParameterError, SchemaError
 from halfmask._validation import integer_at_least, one_of
-from halfmask.data._casts import cast_declared, check_declared, mark_missing
-from halfmask.data._date_formats import in_iso
+from halfmask.data._casts import Coerced, as_declared, check_declared, mark_missing
 from halfmask.data._formats import (
     FORMATS,
     TEXT_FORMATS,
@@ -206,9 +205,10 @@ class _FrameReader:
 
     def __init__(self, frame: object, options: ReadOptions) -> None:
         table = mark_missing(to_polars(frame), options.missing)
-        check_declared(options.typed(), table.columns)
-        table = in_iso(table, options.date_formats)
-        self._frame = settle(cast_declared(table, options.typed()))
+        declared, coerced = options.declarations(), Coerced(options.coerce)
+        check_declared(declared, table.columns)
+        self._frame = settle(as_declared(table, declared, coerced))
+        coerced.warn()
         self.columns = tuple(self._frame.columns)
         self.dtypes = dict(self._frame.schema)
         self.n_rows = self._frame.height

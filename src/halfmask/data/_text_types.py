@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 import polars as pl
 
-__all__ = ["TextJudge", "typed"]
+__all__ = ["LONG_INTEGER", "TextJudge", "typed", "written_as"]
 
 TextType: TypeAlias = Literal["integer", "float", "boolean", "date", "datetime", "instant"]
 
@@ -26,7 +26,7 @@ TIMES: tuple[TextType, ...] = ("date", "datetime", "instant")
 # must have at most 15 digits, which a float keeps.
 _FLOAT = r"^-?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
 _FLOAT_WORD = r"^[+-]?(?:nan|NaN|NAN|inf|Inf|INF|infinity|Infinity)$"
-_LONG_INTEGER = r"^-?[0-9]{16,}$"
+LONG_INTEGER = r"^[+-]?[0-9]{16,}$"
 _SHORT = 10**15
 _TIME = r"[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?"
 _DATETIME = rf"^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}[T ]{_TIME}$"
@@ -101,6 +101,21 @@ def typed(texts: pl.DataFrame, dtypes: Mapping[str, pl.DataType]) -> tuple[pl.Da
     return values, misfits
 
 
+def written_as(texts: pl.Series, dtype: pl.DataType) -> pl.Series:
+    """Return which texts are written as values of a type that was found in texts are.
+
+    Examples
+    --------
+    >>> written_as(pl.Series(["7", "007", "+7", None]), pl.Int64()).to_list()
+    [True, False, False, None]
+    """
+    if dtype.is_integer():
+        return texts.cast(dtype, strict=False).cast(pl.String) == texts
+    if dtype.is_float():
+        return _written_as_float(texts)
+    return texts.is_not_null()
+
+
 def _read(name: str, dtype: pl.DataType) -> pl.Expr:
     text = pl.col(name)
     if dtype == pl.Boolean:
@@ -130,10 +145,14 @@ def _any_long(numbers: pl.Series) -> bool:
 
 
 def _is_float(values: pl.Series) -> bool:
-    written = values.str.contains(_FLOAT) & ~values.str.contains(_LONG_INTEGER)
-    if not written.all() and not (written | values.str.contains(_FLOAT_WORD)).all():
-        return False
-    return values.cast(pl.Float64, strict=False).null_count() == 0
+    return bool(_written_as_float(values).all()) and (
+        values.cast(pl.Float64, strict=False).null_count() == 0
+    )
+
+
+def _written_as_float(values: pl.Series) -> pl.Series:
+    written = values.str.contains(_FLOAT) & ~values.str.contains(LONG_INTEGER)
+    return written if written.all() else written | values.str.contains(_FLOAT_WORD)
 
 
 def _is_boolean(values: pl.Series) -> bool:

@@ -1,4 +1,4 @@
-"""Forms that values have, counted: e-mail addresses, card numbers, dates, coordinates."""
+"""Forms that values have, counted: e-mail addresses, card numbers, coordinates."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-__all__ = ["DATE_FORMATS", "ISO", "PATTERNS", "Pattern", "date_format", "pattern_shares"]
+__all__ = ["PATTERNS", "Pattern", "pattern_shares"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,26 +134,6 @@ PATTERNS = {
         least=1.1,
     ),
 }
-ISO = "ISO 8601"
-# Text that these formats read whole; the first that reads nearly all is the column's.
-DATE_FORMATS = (
-    ("%Y-%m-%d", r"^\d{4}-\d{2}-\d{2}$"),
-    ("%Y-%m-%d %H:%M", r"^\d{4}-\d{2}-\d{2} \d{2}:\d{2}$"),
-    ("%Y-%m-%dT%H:%M", r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}$"),
-    ("%Y-%m-%d %H:%M:%S%.f", r"^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}(\.\d+)?$"),
-    ("%Y-%m-%dT%H:%M:%S%.f", r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?$"),
-    ("%m/%d/%Y", r"^\d{1,2}/\d{1,2}/\d{4}$"),
-    ("%d/%m/%Y", r"^\d{1,2}/\d{1,2}/\d{4}$"),
-    ("%d.%m.%Y", r"^\d{1,2}\.\d{1,2}\.\d{4}$"),
-    ("%d-%m-%Y", r"^\d{1,2}-\d{1,2}-\d{4}$"),
-    ("%Y/%m/%d", r"^\d{4}/\d{1,2}/\d{1,2}$"),
-    ("%m/%d/%Y %H:%M", r"^\d{1,2}/\d{1,2}/\d{4} \d{1,2}:\d{2}$"),
-    ("%d/%m/%Y %H:%M", r"^\d{1,2}/\d{1,2}/\d{4} \d{1,2}:\d{2}$"),
-    ("%d.%m.%Y %H:%M", r"^\d{1,2}\.\d{1,2}\.\d{4} \d{1,2}:\d{2}$"),
-    ("%d-%b-%Y", r"^\d{1,2}-[A-Za-z]{3}-\d{4}$"),
-    # Points in time of several spellings, with a zone perhaps, all of which readers know.
-    (ISO, r"^\d{4}-\d{2}-\d{2}([T ]\d{2}:.*)?$"),
-)
 
 
 def pattern_shares(texts: pl.Series) -> dict[str, float]:
@@ -167,16 +147,3 @@ def pattern_shares(texts: pl.Series) -> dict[str, float]:
         if n:
             shares[name] = n / texts.len()
     return shares
-
-
-def date_format(texts: pl.Series) -> str | None:
-    """Return the format by which at least 95 % of the texts are dates, or ``None``."""
-    for format_, regex in DATE_FORMATS:
-        fits = texts.filter(texts.str.contains(regex))
-        if fits.len() < max(0.95 * texts.len(), 1):
-            continue
-        days = fits.str.slice(0, 10) if format_ == ISO else fits
-        spelled = "%Y-%m-%d" if format_ == ISO else format_
-        if days.str.to_datetime(spelled, strict=False).is_not_null().all():
-            return format_
-    return None

@@ -278,6 +278,9 @@ class Policy(Section):
             header=said.header,
             dtypes=said.dtypes,
             date_formats=said.date_formats,
+            first_years=said.first_years,
+            number_formats=said.number_formats,
+            coerce=said.coerce,
         )
 
     @property

@@ -60,11 +60,21 @@ class InputSection(Section):
     header: StrictBool = Field(
         default=True, description="Whether the first row of a CSV file holds names."
     )
-    dtypes: dict[str, Literal["string", "integer", "float", "boolean", "date", "datetime"]] = Field(
-        default_factory=dict, description="Types of columns, by name."
-    )
+    dtypes: dict[
+        str,
+        Literal["string", "integer", "float", "boolean", "date", "datetime", "datetime_utc"],
+    ] = Field(default_factory=dict, description="Types of columns, by name.")
     date_formats: dict[str, StrictStr] = Field(
         default_factory=dict, description="How columns of text spell dates, such as %d.%m.%Y."
+    )
+    first_years: dict[str, Whole] = Field(
+        default_factory=dict, description="First of the hundred years of %y, by column."
+    )
+    number_formats: dict[str, StrictStr] = Field(
+        default_factory=dict, description="How columns of text write the number 1234.5."
+    )
+    coerce: Names = Field(
+        default=(), description="Columns whose cells that don't fit become missing."
     )
 
 

@@ -253,12 +253,10 @@ def _people(population: object, policy: Policy, schema: Schema) -> pl.DataFrame:
     """Read the population as the table is read: what means missing there means missing here."""
     options = policy.read_options()
     wanted = schema.quasi_identifiers
-    declared = {name: dtype for name, dtype in options.dtypes.items() if name in wanted}
-    formats = {name: each for name, each in options.date_formats.items() if name in wanted}
     source = (
         population
         if isinstance(population, Source)
-        else open_table(population, options=replace(options, dtypes=declared, date_formats=formats))
+        else open_table(population, options=options.of(wanted))
     )
     absent = [name for name in schema.quasi_identifiers if name not in source.columns]
     if absent:

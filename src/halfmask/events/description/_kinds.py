@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from halfmask.data._column_words import ID_WORDS
-from halfmask.data._value_patterns import ISO, PATTERNS
+from halfmask.data._date_formats import ISO
+from halfmask.data._value_patterns import PATTERNS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

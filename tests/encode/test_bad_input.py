@@ -100,7 +100,7 @@ def test_columns_may_come_in_another_order_and_may_not_change(table, secret, lea
         codec.encode(table.drop("age"))
     more = table.with_columns(canary=pl.lit("secret"))
     assert "not fitted to these columns: 'canary'" in _raised(lambda: codec.encode(more))
-    retyped = table.with_columns(pl.col("age").cast(pl.Float64))
+    retyped = table.with_columns(pl.col("age") / 2)
     assert "'age' held Int64 at the fit and holds Float64 now" in _raised(
         lambda: codec.encode(retyped)
     )
@@ -110,7 +110,7 @@ def test_a_retyped_target_is_refused(table, secret):
     rows = table.drop_nulls()
     for name in ("town", "income"):
         codec = Codec(learner="trees", secret=secret).fit(rows, target=name)
-        retyped = rows.with_columns(pl.Series(name, range(rows.height), dtype=pl.Int16))
+        retyped = rows.with_columns(pl.Series(name, [True] * rows.height))
 
         assert f"{name!r} held" in _raised(lambda codec=codec, rows=retyped: codec.encode(rows))
 

@@ -52,10 +52,11 @@ def _rows(n, seed):
     x[:, 1] += 0.8 * x[:, 0]
     x[:, 2] = np.exp(x[:, 2])
     x[:, 3] = rng.integers(0, 50, n)
+    x = x.round(9)  # decimals come back from a matrix, however near zero they are
     hidden = x[:, 0] + 2 * np.sin(x[:, 1]) - 0.5 * x[:, 2] + x[:, 3] / 25 + rng.normal(size=n) / 2
     frame = pl.DataFrame({f"x{i}": x[:, i] for i in range(6)}).cast({"x3": pl.Int64})
     classes = np.array(["low", "middle", "high"])[np.digitize(hidden, [-1, 1])]
-    return frame, pl.Series("class", classes), pl.Series("number", 1000 * hidden)
+    return frame, pl.Series("class", classes), pl.Series("number", (1000 * hidden).round(9))
 
 
 TRAIN, CLASSES, NUMBERS = _rows(800, 1)

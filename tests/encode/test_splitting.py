@@ -17,7 +17,7 @@ def _zipf(n=6000, seed=0):
     rng = np.random.default_rng(seed)
     share = 1 / np.arange(1, 13)
     place = rng.choice(12, n, p=share / share.sum())
-    company = rng.normal(size=(12, 3))[place] + rng.normal(size=(n, 3))
+    company = (rng.normal(size=(12, 3))[place] + rng.normal(size=(n, 3))).round(9)
     letters = np.array(list("abcdefghijkl"))[place]
     return pl.DataFrame({"letter": letters}).with_columns(
         pl.Series(f"x{i}", company[:, i]) for i in range(3)

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from halfmask.assess.attacks import AttackReport, EncodingTarget
     from halfmask.assess.attacks.encodings import Frontier
+    from halfmask.encode import Plan
 
 __all__ = ["assess"]
 
@@ -189,10 +190,10 @@ def _refuse_the_unheard(
         )
 
 
-def _read(reading: Reading, table: str, dtypes: dict[str, pl.DataType] | None) -> pl.DataFrame:
+def _read(reading: Reading, table: str, plan: Plan | None) -> pl.DataFrame:
     import polars as pl  # noqa: PLC0415 # half a second
 
-    return pl.concat(list(reading.open(table, dtypes=dtypes).batches()))
+    return pl.concat(list(reading.open(table, plan=plan).batches()))
 
 
 def _halves(
@@ -221,11 +222,7 @@ def _of_codec(reading: Reading, table: str, codec: object, seed: int) -> Encodin
 
     if not isinstance(codec, Codec):
         raise UsageError("That codec is none of tables.")
-    plan = codec.plan_
-    dtypes = dict(zip(plan.names, plan.dtypes, strict=True))
-    if plan.target is not None:
-        dtypes[plan.target.name] = plan.target.dtype
-    rows = _read(reading, table, dtypes)
+    rows = _read(reading, table, codec.plan_)
     mine, others = _halves(rows.height, seed, in_order=False)
     return EncodingTarget.of_codec(codec, rows[mine], population=rows[others])
 

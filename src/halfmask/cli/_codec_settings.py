@@ -13,6 +13,7 @@ __all__ = [
     "MinSiblingRowsOption",
     "MissingOption",
     "OutOfRangeOption",
+    "PrecisionOption",
     "RowsOption",
     "SplitOption",
     "StrengthOption",
@@ -61,6 +62,13 @@ UnseenOption = Annotated[
 OutOfRangeOption = Annotated[
     Literal["extrapolate", "error"],
     typer.Option("--out-of-range", help="What a number beyond those of the fit is."),
+]
+PrecisionOption = Annotated[
+    Literal["cell", "column"],
+    typer.Option(
+        "--precision",
+        help="Floats come back to 1e-12 of each cell, or of their column's largest magnitude.",
+    ),
 ]
 RowsOption = Annotated[
     Literal["keyed", "kept"],

@@ -14,6 +14,7 @@ from halfmask.cli._codec_settings import (  # noqa: TC001 # typer reads annotati
     MinSiblingRowsOption,
     MissingOption,
     OutOfRangeOption,
+    PrecisionOption,
     RowsOption,
     SplitOption,
     StrengthOption,
@@ -57,8 +58,6 @@ from halfmask.cli._vault_lock import (  # noqa: TC001 # as above
 )
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from halfmask.encode import Codec, EncodedFormat
 
 __all__ = ["encode"]
@@ -96,6 +95,7 @@ def fit(
     missing: MissingOption = "visible",
     unseen: UnseenOption = "error",
     out_of_range: OutOfRangeOption = "extrapolate",
+    precision: PrecisionOption = "cell",
     rows: RowsOption = "keyed",
     strength: StrengthOption = 0.0,
     by: ByOption = None,
@@ -127,6 +127,7 @@ def fit(
         missing=missing,
         unseen=unseen,
         out_of_range=out_of_range,
+        precision=precision,
         rows=rows,
         strength=strength,
         by=by,
@@ -200,7 +201,7 @@ def apply(
     )
     err = console(stderr=True)
     with compilation_announced(err), Stages(err, verbose=verbose) as stages:
-        source = reading.open(table, dtypes=_dtypes(fitted))
+        source = reading.open(table, plan=fitted.plan_)
         done = encode_file(
             fitted,
             source,
@@ -233,12 +234,6 @@ def _out_format(out: str, said: EncodedFormat | None) -> EncodedFormat:
             hint="Let it end in .parquet, .csv or .arrow, or give --out-format.",
         )
     return found
-
-
-def _dtypes(codec: Codec) -> dict[str, pl.DataType]:
-    plan = codec.plan_
-    found = dict(zip(plan.names, plan.dtypes, strict=True))
-    return found if plan.target is None else {**found, plan.target.name: plan.target.dtype}
 
 
 def _codes(codec: Codec) -> list[str]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from halfmask.data import ReadOptions, Schema, Source
+    from halfmask.encode import Plan
     from halfmask.hashing import TableReading
 
 __all__ = [
@@ -60,8 +61,6 @@ LeaveOutOption = Annotated[
         help="A column that is not encoded; may be given more than once.",
     ),
 ]
-# Their cells have no types of their own: they are read as those of the fit were.
-TEXT_FORMATS = {"csv", "tsv", "jsonl"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,13 +73,12 @@ class Reading:
     marks: Sequence[str] | None
     leave_out: Sequence[str] | None
 
-    def open(self, table: str, *, dtypes: Mapping[str, pl.DataType] | None = None) -> Source:
-        """Open a table; the cells of a text file become what ``dtypes`` says of its columns."""
+    def open(self, table: str, *, plan: Plan | None = None) -> Source:
+        """Open a table; the cells of a text file become what they were for a codec's plan."""
         source = self._open(table, {})
-        if dtypes and source.format in TEXT_FORMATS:
-            known = {name: dtype for name, dtype in dtypes.items() if name in source.columns}
-            # Standard input was read to its end.
-            source = source if table == "-" else self._open(table, known)
+        if plan is not None and table != "-":  # standard input was read to its end
+            declared = plan.to_declare(source.dtypes, format=source.format)
+            source = self._open(table, declared) if declared else source
         return source.without(self.leave_out) if self.leave_out else source
 
     def options(self, dtypes: Mapping[str, pl.DataType] | None = None) -> ReadOptions:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from halfmask.encode._plan import Plan
     from halfmask.encode._profile import Claim, Learner, Weakness
     from halfmask.encode._roles import Task
-    from halfmask.encode._settings import Missing, OutOfRange, Rows, Unseen
+    from halfmask.encode._settings import Missing, OutOfRange, Precision, Rows, Unseen
 
 __all__ = ["Codec"]
 
@@ -73,12 +73,15 @@ class Codec:
         Whether frequent categories are split into several codes of about equal frequency.
     min_sibling_rows
         How many fitted rows each of those codes has at least.
+    precision
+        ``"cell"``: each float comes back to 1e-12 of itself, or is refused. ``"column"``: to 1e-12
+        of the largest magnitude of its column, so small values lose digits. Ranks are exact.
 
     Guarantees
     ----------
-    ``decode(encode(rows))`` gives back integers, truth values, dates, times, decimals and
-    categories bit-equal, and floats to 1e-12 of their column's largest magnitude (bit-equal for
-    trees); what could not come back is refused when it is encoded, or, for trees' values that were
+    ``decode(encode(rows))`` gives back integers, truth values, dates, times, decimals, 32-bit
+    floats, whole numbers and categories equal, and other floats to 1e-12 of themselves (equal for
+    trees). What could not come back is refused when it is encoded, or, for trees' values that were
     not there at the fit, when it is decoded. No name, category or text of the table is in what
     leaves. Nothing else is promised: this is an encoding, and k known rows undo it as
     :attr:`weaknesses` says.
@@ -114,6 +117,7 @@ class Codec:
     by: str | None = None
     split: bool = False
     min_sibling_rows: int = 30
+    precision: Precision = "cell"
     _fitted: Plan | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -128,6 +132,7 @@ class Codec:
             by=self.by or "",
             split=self.split,
             min_sibling_rows=self.min_sibling_rows,
+            precision=self.precision,
         )
 
     def fit(

@@ -36,7 +36,6 @@ __all__ = [
 ]
 
 EncodedFormat: TypeAlias = Literal["parquet", "csv", "arrow"]
-_TEXTS = {"csv", "tsv", "jsonl"}
 _FORMATS: tuple[EncodedFormat, ...] = ("parquet", "csv", "arrow")
 
 
@@ -250,7 +249,7 @@ def decode_file(
 
     Edge cases
     ----------
-    Features come in the fitted order, the target behind them. Texts are written as they are: a
+    Columns come in the fitted order. Texts are written as they are: a
     decoded CSV file may hold what a spreadsheet runs as a formula. Where rows were taken out and
     ``rows`` isn't given, each row is decoded right, and the last batch's are in another order.
     """
@@ -349,17 +348,11 @@ def _opened_as_fitted(table: object, options: ReadOptions | None, plan: Plan) ->
     A file of texts says no types: a column of whole numbers may have had decimals at the fit.
     """
     source = _opened(table, options)
-    if isinstance(table, Source) or source.format not in _TEXTS:
+    if isinstance(table, Source):
         return source
-    fitted = dict(zip(plan.names, plan.dtypes, strict=True))
-    if plan.target is not None:
-        fitted[plan.target.name] = plan.target.dtype
     options = options or ReadOptions()
-    other = {
-        name: fitted[name]
-        for name, dtype in source.dtypes.items()
-        if fitted.get(name, dtype) != dtype and name not in options.typed()
-    }
+    other = plan.to_declare(source.dtypes, format=source.format)
+    other = {name: dtype for name, dtype in other.items() if name not in options.typed()}
     if not other:
         return source
     return _opened(table, replace(options, dtypes={**options.dtypes, **other}))

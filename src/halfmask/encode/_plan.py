@@ -18,6 +18,7 @@ from halfmask._random import keyed_order
 from halfmask._validation import integer_at_least
 from halfmask.encode._codes import Codes
 from halfmask.encode._direction import Direction, score_without
+from halfmask.encode._retyping import as_fitted, types_to_declare
 from halfmask.engines import map_in_order
 
 if TYPE_CHECKING:
@@ -57,6 +58,8 @@ class Plan:
         How the target is encoded; ``None`` where there is none.
     row_key
         What orders the rows of a batch; empty where they keep their order.
+    home
+        All columns in the table's order, the target among them; empty in plans of 0.1.
 
     Guarantees
     ----------
@@ -74,6 +77,7 @@ class Plan:
     direction: Direction | None
     target: Codes | NumberTarget | None
     row_key: bytes
+    home: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"Plan(learner={self.settings.learner!r}, {len(self.names)} features)"
@@ -101,7 +105,7 @@ class Plan:
 
     def encoded(self, batch: pl.DataFrame, *, threads: bool = True) -> pl.DataFrame:
         """Return the encoded rows in the batch's own order."""
-        self.check(batch)
+        batch = self.checked(batch)
         places = self._places(batch)
         scores = self._scores(batch, places)
         columns = _each(self.ranks, lambda it: it.encode(batch[it.name]), threads=threads)
@@ -119,7 +123,7 @@ class Plan:
 
     def plain(self, batch: pl.DataFrame) -> pl.DataFrame:
         """Return the features without any key, in the order of the encoded columns."""
-        self.check(batch)
+        batch = self.checked(batch)
         columns = {ranks.token: batch[ranks.name] for ranks in self.ranks}
         for codes in self.codes:
             places = pl.Series(codes.name, codes.places(batch[codes.name]))
@@ -142,7 +146,7 @@ class Plan:
         if self.target.name not in batch.columns:
             raise ColumnNotFoundError.of([self.target.name], batch.columns, where="the table")
         split = isinstance(self.target, Codes) and self.target.is_split
-        self.check(batch, features=split)
+        batch = self.checked(batch, features=split)
         column = batch[self.target.name]
         if not isinstance(self.target, Codes):
             return self.target.encode(column)
@@ -177,7 +181,7 @@ class Plan:
         table = pl.DataFrame(decoded).select(self.names)
         if self.target is not None and self.target.token in encoded.columns:
             table = table.with_columns(self.target.decode(encoded[self.target.token]))
-        return table
+        return table.select(name for name in self.home or table.columns if name in table.columns)
 
     def order(self, n_rows: int, number: int) -> NDArray[np.int64] | None:
         """Return the order in which rows leave; ``None`` where they keep theirs.
@@ -192,8 +196,8 @@ class Plan:
             raise ParameterError("The 'batch' parameter of Codec has more than 64 bits.")
         return keyed_order(n_rows, key=self.row_key, stream=number) if self.row_key else None
 
-    def check(self, batch: pl.DataFrame, *, features: bool = True) -> None:
-        """Raise unless the batch has the fitted columns, of the fitted types.
+    def checked(self, batch: pl.DataFrame, *, features: bool = True) -> pl.DataFrame:
+        """Return the batch with the fitted types; see `as_fitted`.
 
         Parameters
         ----------
@@ -201,6 +205,11 @@ class Plan:
             The rows.
         features
             Whether they must have all features.
+
+        Raises
+        ------
+        ColumnNotFoundError, SchemaError
+            If it lacks a column or has other ones, or a value is none of its column's fitted type.
         """
         missing = [name for name in self.names if features and name not in batch.columns]
         if missing:
@@ -212,15 +221,27 @@ class Plan:
                 f"The codec was not fitted to these columns: {', '.join(map(repr, more))}.",
                 hint="Leave them out, or fit a codec to them.",
             )
-        dtypes = dict(zip(self.names, self.dtypes, strict=True))
-        if self.target is not None and self.target.name in batch.columns:
-            dtypes[self.target.name] = self.target.dtype
-        for name, dtype in dtypes.items():
-            if batch.schema.get(name, dtype) != dtype:
-                raise SchemaError(
-                    f"Column {name!r} held {dtype} at the fit and holds {batch.schema[name]} now.",
-                    hint="Read it with the type that it had.",
-                )
+        other = [
+            as_fitted(batch[name], dtype)
+            for name, dtype in self.schema.items()
+            if batch.schema.get(name, dtype) != dtype
+        ]
+        return batch.with_columns(other) if other else batch
+
+    def to_declare(
+        self,
+        found: Mapping[str, pl.DataType],
+        *,
+        format: str | None,  # noqa: A002 # the word for it
+    ) -> dict[str, pl.DataType]:
+        """Return the types to read a file's columns with so that none loses what it was."""
+        return types_to_declare(found, self.schema, format=format)
+
+    @property
+    def schema(self) -> dict[str, pl.DataType]:
+        """The fitted columns and their types, the target's among them."""
+        schema = dict(zip(self.names, self.dtypes, strict=True))
+        return schema if self.target is None else {**schema, self.target.name: self.target.dtype}
 
     def _check_encoded(self, encoded: pl.DataFrame) -> None:
         absent = [name for name in self.tokens if name not in encoded.columns]

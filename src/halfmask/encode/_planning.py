@@ -19,8 +19,9 @@ from halfmask.encode._mix import Affine, Mix
 from halfmask.encode._plan import Plan
 from halfmask.encode._profile import PROFILES
 from halfmask.encode._ranks import Ranks
-from halfmask.encode._scaling import Scaling
+from halfmask.encode._scaling import NOT_BACK, RELATIVE, Scaling
 from halfmask.encode._splitting import split
+from halfmask.encode._summary import MOST_DIGITS
 from halfmask.encode._target import NumberTarget
 from halfmask.encode._ticks import to_ticks
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from halfmask.encode._roles import Roles
     from halfmask.encode._settings import Settings
-    from halfmask.encode._summary import ColumnSummary, Summary
+    from halfmask.encode._summary import ColumnSummary, Moments, Summary
     from halfmask.encode._ticks import Numbers
     from halfmask.vault import Secret
 
@@ -39,6 +40,9 @@ __all__ = ["Planning"]
 _FINE = 2**40
 # A step that 64 bits have no room for; such columns are refused when they are encoded.
 _COARSE = 2**62
+# Half of a 32-bit float's last bit, and a grain that standard units of 64 bits don't resolve.
+_NARROW = 2.0**-25
+_FINEST = 2.0**-58
 
 
 class Planning:
@@ -83,6 +87,7 @@ class Planning:
             direction=direction,
             target=target,
             row_key=self._key("rows") if settings.rows == "keyed" else b"",
+            home=tuple(roles.dtypes),
         )
 
     @property
@@ -198,6 +203,7 @@ class Planning:
         moments = column.moments
         if moments is None:  # planning asks for moments of every column that is mixed
             raise DataError(f"Column {name!r} was not measured.")
+        self._check_grain(column, moments, name)
         unit, center = 0, moments.mean
         if not column.dtype.is_float():
             fine = moments.high - moments.low <= _FINE or moments.unit >= _COARSE
@@ -213,14 +219,29 @@ class Planning:
             center=center,
             scale=float(scale),
             unit=unit,
-            digits=moments.digits if moments.digits <= 9 else -1,
+            digits=moments.digits if moments.digits <= MOST_DIGITS else -1,
             low=moments.low,
             high=moments.high,
             missing_at=float(missing_at) if hidden else 0.0,
             hidden=hidden,
             nullable=column.nulls > 0,
             out_of_range=self.settings.out_of_range,
+            precision=self.settings.precision,
         )
+
+    def _check_grain(self, column: ColumnSummary, moments: Moments, name: str) -> None:
+        """Refuse floats at the fit that no batch could be encoded with."""
+        if not column.dtype.is_float() or self.settings.precision == "column":
+            return
+        relative = RELATIVE if column.dtype == pl.Float64 else _NARROW
+        step = 0.0 if moments.digits > MOST_DIGITS else 0.5 * 10.0**-moments.digits
+        grain = max(relative * moments.least, step)
+        if grain < _FINEST * max(moments.deviation, abs(moments.mean)):
+            raise SchemaError(
+                f"Column {name!r} has floats too small, or of too many decimals, to come back "
+                "beside its largest ones.",
+                hint=NOT_BACK,
+            )
 
     def _target(self, scores: dict[str, NDArray[np.float64]] | None) -> Codes | NumberTarget | None:
         name = self.roles.target

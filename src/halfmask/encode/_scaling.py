@@ -18,8 +18,13 @@ if TYPE_CHECKING:
 
 __all__ = ["RELATIVE", "Scaling"]
 
-#: How far a float may come back from where it was, relative to its column's largest magnitude.
+#: How far a float may come back from where it was, relative to itself.
 RELATIVE = 1e-12
+#: What to do with a column whose cells would not come back.
+NOT_BACK = (
+    "Round the column to fewer decimals, leave it out, or make the codec with "
+    'precision="column", which returns small floats beside large ones only roughly.'
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,11 +50,15 @@ class Scaling:
         Whether missing cells are hidden, and whether any was there at the fit.
     out_of_range
         ``"error"`` or ``"extrapolate"`` for values outside of the fitted range.
+    precision
+        ``"cell"``: a float comes back to `RELATIVE` of itself. ``"column"``: of the column's
+        largest magnitude.
 
     Guarantees
     ----------
-    Integers, dates and decimals come back bit-equal, and floats to `RELATIVE` times the column's
-    largest magnitude: `check` proves it for each batch that leaves, or refuses it.
+    Integers, dates, decimals, 32-bit floats and whole numbers up to 2**53 come back equal, other
+    floats to `RELATIVE`: `check` proves it for each batch that leaves, or refuses it. Zero comes
+    back without a sign.
     """
 
     name: str
@@ -64,6 +73,7 @@ class Scaling:
     hidden: bool
     nullable: bool
     out_of_range: str
+    precision: str = "cell"
 
     def standard(self, column: pl.Series) -> NDArray[np.float64]:
         """Return the column in standard units, missing cells in their place.
@@ -128,10 +138,15 @@ class Scaling:
         if self.unit:
             self._refuse(kernel.count_wrong_steps(ticks, present, restored, there))
         else:
-            wrong = kernel.count_wrong_floats(
-                ticks, present, restored, there, self._magnitude, RELATIVE
+            least, relative = 0.0, RELATIVE
+            if self.precision == "column":
+                least = self._magnitude
+            elif self.dtype == pl.Float32:
+                restored = read_only(restored.astype(np.float32).astype(np.float64))
+                relative = 0.0
+            self._refuse(
+                kernel.count_wrong_floats(ticks, present, restored, there, relative, least)
             )
-            self._refuse(wrong)
 
     def values(self, standard: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return numbers in standard units as numbers of the column, unrounded: predictions."""
@@ -160,7 +175,7 @@ class Scaling:
         power = 10.0**self.digits if self.digits >= 0 else 0.0
         kernel.floats_back(
             standard, said, self.hidden, float(self.center), self.scale, self.missing_at,
-            power, 0.1 * RELATIVE * self._magnitude, values, present,
+            power, self._magnitude, values, present,
         )  # fmt: skip
         return values, present
 
@@ -186,5 +201,5 @@ class Scaling:
         if wrong:
             raise SchemaError(
                 f"Column {self.name!r} has {wrong} cells {why}.",
-                hint='Round the column, leave it out, or use learner="trees", which ranks values.',
+                hint=NOT_BACK,
             )

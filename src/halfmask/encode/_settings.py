@@ -9,12 +9,13 @@ from halfmask._errors import ParameterError
 from halfmask._validation import integer_at_least, number_between, one_of
 from halfmask.encode._profile import LEARNERS, PROFILES, Learner
 
-__all__ = ["Missing", "OutOfRange", "Rows", "Settings", "Unseen"]
+__all__ = ["Missing", "OutOfRange", "Precision", "Rows", "Settings", "Unseen"]
 
 Missing: TypeAlias = Literal["visible", "hidden"]
 Unseen: TypeAlias = Literal["error", "reserve"]
 OutOfRange: TypeAlias = Literal["error", "extrapolate"]
 Rows: TypeAlias = Literal["keyed", "kept"]
+Precision: TypeAlias = Literal["cell", "column"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +32,7 @@ class Settings:
     by: str
     split: bool
     min_sibling_rows: int
+    precision: Precision = "cell"  # plans of 0.1 don't say it
 
     def __post_init__(self) -> None:
         one_of(LEARNERS, owner="Codec", learner=self.learner)
@@ -38,6 +40,7 @@ class Settings:
         one_of(("error", "reserve"), owner="Codec", unseen=self.unseen)
         one_of(("error", "extrapolate"), owner="Codec", out_of_range=self.out_of_range)
         one_of(("keyed", "kept"), owner="Codec", rows=self.rows)
+        one_of(("cell", "column"), owner="Codec", precision=self.precision)
         number_between(0, 4, owner="Codec", strength=self.strength)
         integer_at_least(1, owner="Codec", min_sibling_rows=self.min_sibling_rows)
         if not self.name:

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from halfmask.encode._roles import Roles
     from halfmask.encode._settings import Settings
 
-__all__ = ["ColumnSummary", "Moments", "Summary", "total"]
+__all__ = ["MOST_DIGITS", "ColumnSummary", "Moments", "Summary", "total"]
 
 # Decimals that are looked for in floats; a float with more is taken as it is.
-_MOST_DIGITS = 9
+MOST_DIGITS = 15
 _ROUGH = 99
 _FEW = 1_000
 # Rows that are kept to find where split categories part.
@@ -38,7 +38,8 @@ class Moments:
 
     Added by Chan, Golub and LeVeque's pairwise rule (1979). ``unit`` is the greatest common
     divisor of the distances between ticks (0 for floats and constants), ``digits`` the decimals
-    that floats need, 99 for more than nine.
+    that floats need, 99 for more than fifteen. ``least`` is the smallest magnitude of floats that
+    aren't zero.
     """
 
     n: int
@@ -48,6 +49,7 @@ class Moments:
     squares: float
     unit: int
     digits: int
+    least: float = math.inf
 
     @classmethod
     def of(cls, column: pl.Series) -> Moments:
@@ -73,6 +75,7 @@ class Moments:
             squares=float(((values - mean) ** 2).sum()),
             unit=0 if floats else _step(ticks.astype(np.int64), low),
             digits=_digits(values) if floats else 0,
+            least=float(np.abs(values[values != 0]).min(initial=np.inf)) if floats else math.inf,
         )
 
     def __add__(self, other: Moments) -> Moments:
@@ -89,6 +92,7 @@ class Moments:
             squares=self.squares + other.squares + apart**2 * self.n * other.n / n,
             unit=0 if floats else math.gcd(self.unit, other.unit, int(self.low - other.low)),
             digits=max(self.digits, other.digits),
+            least=min(self.least, other.least),
         )
 
     @property
@@ -219,6 +223,10 @@ def smallest(rows: pl.DataFrame) -> pl.DataFrame:
 
 def _counted(values: pl.DataFrame, weight: str | None) -> pl.DataFrame:
     count = pl.len() if weight is None else pl.col(weight).sum()
+    if values.schema["value"].is_float():
+        zero = pl.lit(0, dtype=values.schema["value"])
+        is_zero = pl.col("value") == 0  # minus zero is, too
+        values = values.with_columns(value=pl.when(is_zero).then(zero).otherwise("value"))
     counted = values.drop_nulls("value").group_by("value").agg(count.cast(pl.Int64).alias("count"))
     return counted.sort("value")
 
@@ -235,7 +243,7 @@ def _digits(values: NDArray[np.float64]) -> int:
     for some in (values[:_FEW], values):
         fits = (
             digits
-            for digits in range(fewest, _MOST_DIGITS + 1)
+            for digits in range(fewest, MOST_DIGITS + 1)
             if np.array_equal(np.round(some, digits), some)
         )
         fewest = next(fits, _ROUGH)

@@ -31,7 +31,8 @@ def to_ticks(column: pl.Series) -> tuple[Numbers, NDArray[np.bool_]]:
     """Return each cell as a number that has its order, and which cells hold a value.
 
     Integers, truth values, dates, times and decimals become integers: the count of the type's
-    smallest steps. Floats stay. A missing cell is 0. Neither array may be written to.
+    smallest steps. Floats stay; minus zero is zero. A missing cell is 0. Neither array may be
+    written to.
 
     Raises
     ------
@@ -40,7 +41,7 @@ def to_ticks(column: pl.Series) -> tuple[Numbers, NDArray[np.bool_]]:
     """
     present = read_only(column.is_not_null().to_numpy())
     if column.dtype.is_float():
-        values = column.cast(pl.Float64).fill_null(0.0).to_numpy()
+        values = column.cast(pl.Float64).fill_null(0.0).to_numpy() + 0.0
         if not np.isfinite(values).all():
             raise SchemaError(
                 f"Column {column.name!r} has {int((~np.isfinite(values)).sum())} infinite cells; "

@@ -30,6 +30,12 @@ __all__ = [
 MOST_STEPS = 2.0**46
 # How near to the place of missing cells a number is one: in standard units, and in steps.
 _SAME = 1e-10
+#: How near to a decimal a float is that decimal, relative to its column's largest magnitude.
+NEAR = 1e-13
+#: How near it is, in the column's last decimal, whatever the other columns of its row are.
+OFF_GRID = 1e-6
+#: Up to here every whole number is a float.
+MOST_WHOLE = 2.0**53
 _SAME_STEP = 0.25
 
 
@@ -139,7 +145,7 @@ def floats_back(
     scale: float,
     missing_at: float,
     power: float,
-    near: float,
+    magnitude: float,
     values: NDArray[np.float64],
     present: NDArray[np.bool_],
 ) -> None:
@@ -151,8 +157,13 @@ def floats_back(
         As of `steps_back`.
     power
         Ten to the decimals of the column; 0 where they aren't known.
-    near
-        How far the decimals may be to be taken.
+    magnitude
+        The column's largest distance from zero.
+
+    Notes
+    -----
+    A value that rounding errors can't tell from a decimal of the column is that decimal. Where
+    decimals aren't known, only whole numbers and zero are restored so. Zero has no sign.
     """
     for i in range(len(standard)):
         if len(missing):
@@ -162,11 +173,13 @@ def floats_back(
         values[i] = 0
         if present[i]:
             value = standard[i] * scale + center
-            if power > 0:
-                rounded = np.rint(value * power) / power
-                if abs(rounded - value) <= near:
-                    value = rounded
-            values[i] = value
+            near = NEAR * max(magnitude, abs(value))
+            room = max(near, OFF_GRID / power) if power > 0 else NEAR * abs(value)
+            rounded = np.rint(value * max(power, 1.0)) / max(power, 1.0)
+            if abs(rounded - value) <= room:
+                value = rounded
+            # Adding zero takes the sign of minus zero.
+            values[i] = 0.0 if abs(value) <= near else value + 0.0
 
 
 @lean
@@ -189,13 +202,18 @@ def count_wrong_floats(
     present: NDArray[np.bool_],
     back: Numbers,
     back_present: NDArray[np.bool_],
-    magnitude: float,
     relative: float,
+    least: float,
 ) -> int:
-    """Return how many cells didn't come back near enough to where they were."""
+    """Return how many cells didn't come back: to ``relative`` of themselves or of ``least``.
+
+    Where ``least`` is zero, whole numbers have to come back exactly.
+    """
     wrong = 0
     for i in range(len(values)):
-        room = relative * max(magnitude, abs(values[i]))
+        size = abs(values[i])
+        whole = least == 0 and size <= MOST_WHOLE and size == np.rint(size)
+        room = 0.0 if whole else relative * max(size, least)
         near = abs(back[i] - values[i]) <= room
         wrong += present[i] != back_present[i] or (present[i] and not near)
     return wrong

@@ -247,7 +247,7 @@ def _profiles(seed: int) -> list[Codec]:
         {"learner": "linear"},
         *({"learner": "networks", "strength": strength} for strength in (0.0, 0.5, 1.0, 2.0, 4.0)),
     ]
-    return [Codec(secret=secret, unseen="reserve", **each) for each in wanted]
+    return [Codec(secret=secret, unseen="reserve", precision="column", **each) for each in wanted]
 
 
 def _named(codec: Codec) -> str:

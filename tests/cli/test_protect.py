@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 
 import polars as pl
 import pytest
@@ -189,3 +190,33 @@ def test_a_policy_that_is_absent(run, desk):
     assert answer.status == 1
     assert "policy" in answer.err
     assert "CANARY" not in answer.err
+
+
+def test_warns_of_columns_that_single_people_out(run, desk):
+    """The worst stands in one line, and with --strict it is an error that leaves no release."""
+    desk.policy.write_text(
+        desk.policy.read_text().replace('role = "quasi_identifier"', 'role = "insensitive"', 1)
+    )
+    rows = [row.split(",") for row in desk.table.read_text().splitlines()[1:]]
+    unique = sum(n == 1 for n in Counter((row[1], row[3]) for row in rows).values()) / 80
+
+    answer = run(*desk.protect())
+    assert answer.status == 0, answer.err
+    assert f"Warning: {100 * unique:.4g} % of the rows are unique on age and illness" in answer.out
+    assert "Hint: Round age" in answer.out
+
+    (warning,) = run(*desk.protect("--overwrite", "--json")).json["warnings"]
+    before = (desk.out / "manifest.json").read_bytes()
+    strict = run(*desk.protect("--overwrite", "--strict", "--json"))
+    assert (strict.status, strict.json["code"]) == (1, "guarantee-not-met")
+    assert strict.json["error"] == warning
+    assert before == (desk.out / "manifest.json").read_bytes()
+
+
+def test_strict_passes_where_no_unchanged_column_singles_out(run, desk):
+    """Each illness is that of 16 people: more than k, so nothing is warned of."""
+    answer = run(*desk.protect("--strict"))
+
+    assert answer.status == 0, answer.err
+    assert "Warning" not in answer.out
+    assert "Risk for an attacker who knows 2 quasi-identifiers and no other column" in answer.out

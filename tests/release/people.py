@@ -263,7 +263,17 @@ def check(table, wanted, out, promises, *, order=None, ranges=True, **options):
         assert (len(groups), n_out) == (evidence.classes, evidence.rows)
         assert min(map(len, groups)) == evidence.smallest_class
         keeps_promise(said, evidence.achieved)
+    columns = release.risk.columns
+    assert columns.exact
+    for risk in columns.sets:
+        assert (risk.unique, risk.under_k) == rare(found, risk.columns, columns.k), risk.columns
     return release, found
+
+
+def rare(frame: pl.DataFrame, names: Sequence[str], k: int) -> tuple[int, int]:
+    """Return how many rows are unique on columns, and how many fewer than k rows have alike."""
+    sizes = [len(group) for group in classes(frame, names)]
+    return sizes.count(1), sum(size for size in sizes if size < k)
 
 
 def keeps_promise(said, level):

@@ -64,6 +64,13 @@ def protect(
             "are drawn and forgotten.",
         ),
     ] = None,
+    strict: Annotated[
+        bool,
+        typer.Option(
+            "--strict",
+            help="Fail where columns that are released unchanged put rows into classes under k.",
+        ),
+    ] = False,
     as_json: JsonOption = False,
     verbose: VerboseOption = False,
     debug: DebugOption = False,  # noqa: ARG001 - main looks for it
@@ -88,6 +95,7 @@ def protect(
             overwrite=overwrite,
             key=key,
             population=population,
+            strict=strict,
             progress=stages,
         )
     if as_json:

@@ -12,12 +12,14 @@ from halfmask.cli._console import listing, printable
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from halfmask.assess.risk import ReleasedColumnsRisk
     from halfmask.assess.utility import ModelUtility
     from halfmask.release import Manifest, Release, Verification
 
 __all__ = ["as_dict", "show_summary"]
 
 REPORT = "report.html"
+WARNED = "dark_orange"
 
 
 def as_dict(release: Release, out: str) -> dict[str, object]:
@@ -31,6 +33,7 @@ def as_dict(release: Release, out: str) -> dict[str, object]:
         "verification": verification.to_dict(),
         "risk": stated["risk"],
         "utility": stated["utility"],
+        "warnings": [] if release.risk.columns.warning is None else [release.risk.columns.warning],
         "weaknesses": stated["weaknesses"],
     }
 
@@ -61,7 +64,11 @@ def show_summary(release: Release, out: str, screen: Console, *, verbose: bool) 
 
 def _show_risk(release: Release, screen: Console) -> None:
     before, after = release.risk.before, release.risk.after
-    screen.print("\nThe risk of who knows a person's quasi-identifiers", style="bold")
+    n = len(release.prepared.plan.quasi_identifiers)
+    screen.print(
+        f"\nRisk for an attacker who knows {_some(n, 'quasi-identifier')} and no other column",
+        style="bold",
+    )
     table = listing("", "before", "after", right=("before", "after"))
     rows = [
         ("finds the right row, at worst", "highest"),
@@ -77,6 +84,32 @@ def _show_risk(release: Release, screen: Console) -> None:
         shares = [each.highest.value for each in (before.journalist, after.journalist)]
         table.add_row("at worst, among the population", *map(percent, shares))
     screen.print(table)
+    _show_columns(release.risk.columns, screen)
+
+
+def _show_columns(risk: ReleasedColumnsRisk, screen: Console) -> None:
+    """Show what is known of people by columns that are in no class, and warn of the worst."""
+    screen.print("\nRisk for an attacker who knows other columns", style="bold")
+    under = f"in classes under k = {risk.k}"
+    table = listing("", "unique rows", under, right=("unique rows", under))
+    rows = [(f"all {_some(len(risk.every.columns), 'released column')}", risk.every)]
+    if risk.unchanged is not None:
+        n = len(risk.unchanged.columns)
+        rows.append((f"the {_some(n, 'column')} released unchanged", risk.unchanged))
+    if risk.worst is not None and risk.worst != risk.unchanged:
+        rows.append((", ".join(risk.worst.columns), risk.worst))
+    for words, each in rows:
+        table.add_row(printable(words), percent(each.share_unique), percent(each.share_under_k))
+    screen.print(table)
+    if not risk.exact:
+        screen.print("Estimated on a random part of the classes.")
+    if risk.warning is not None:
+        screen.print(f"Warning: {printable(risk.warning)}", style=WARNED, soft_wrap=True)
+        screen.print(f"Hint: {printable(risk.advice or '')}", soft_wrap=True)
+
+
+def _some(n: int, what: str) -> str:
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"
 
 
 def _show_accuracy(release: Release, screen: Console) -> None:

@@ -10,7 +10,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from halfmask.anonymize import MOST_MEMBERS, Ranges
-from halfmask.assess.risk import Reidentification, classes_risk, table_risk
+from halfmask.assess.risk import (
+    Reidentification,
+    ReleasedColumnsRisk,
+    classes_risk,
+    table_risk,
+)
 from halfmask.assess.utility import (
     CellExtents,
     ClassSizeUtility,
@@ -50,7 +55,10 @@ KEY_LIMIT = 1 << 62
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseRisk:
-    """What who knows quasi-identifiers finds again, in the raw table and in the release.
+    """Risk of re-identification, in the raw table and in the release.
+
+    ``before`` and ``after`` are for an attacker who knows the quasi-identifiers of a person and no
+    other column; ``columns`` is for one who knows columns that are released unchanged.
 
     Attributes
     ----------
@@ -58,6 +66,8 @@ class ReleaseRisk:
         Counted on the rows of the table, and of the release.
     before_sizes, after_sizes
         The sizes of the classes of both.
+    columns
+        What who knows other columns finds in the release: they are in no class.
     population_rows
         How many rows the population has, where one was given.
     """
@@ -66,6 +76,7 @@ class ReleaseRisk:
     after: Reidentification
     before_sizes: NDArray[np.int64]
     after_sizes: NDArray[np.int64]
+    columns: ReleasedColumnsRisk
     population_rows: int | None = None
 
     def __repr__(self) -> str:
@@ -74,7 +85,11 @@ class ReleaseRisk:
 
     def to_dict(self) -> dict[str, object]:
         """Return the numbers as JSON."""
-        return {"before": self.before.to_dict(), "after": self.after.to_dict()}
+        return {
+            "before": self.before.to_dict(),
+            "after": self.after.to_dict(),
+            "released_columns": self.columns.to_dict(),
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,6 +152,7 @@ def evaluate_risk(
     plan: Plan,
     extents: CellExtents,
     class_of_cell: NDArray[np.int64],
+    columns: ReleasedColumnsRisk,
     population: pl.DataFrame | None,
 ) -> ReleaseRisk:
     """Count risks before and after.
@@ -151,6 +167,8 @@ def evaluate_risk(
         Where the population's rows would fall, and what the cells cover.
     class_of_cell
         The released class of each cell: cells that are written alike are one.
+    columns
+        The risk over columns that are released unchanged.
     population
         The people that the table was drawn from, with the same quasi-identifiers.
     """
@@ -172,6 +190,7 @@ def evaluate_risk(
         after=after,
         before_sizes=raw.sizes,
         after_sizes=released.sizes,
+        columns=columns,
         population_rows=None if population is None else population.height,
     )
 

@@ -40,6 +40,11 @@ from halfmask.release._learning import LEARNING_ROWS, learn
 from halfmask.release._policy import Policy
 from halfmask.release._prepared import Prepared
 from halfmask.release._release import Release
+from halfmask.release._released_columns import (
+    SEARCH_ROWS,
+    check_strict,
+    released_columns_risk,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,6 +62,7 @@ def protect(
     *,
     key: bytes | None = None,
     population: object = None,
+    strict: bool = False,
     progress: Progress | None = None,
 ) -> Release:
     """Protect a table by a policy.
@@ -74,6 +80,8 @@ def protect(
     population
         The people that the table was drawn from, with the same quasi-identifiers, given and read
         as ``table`` is: the report then says what who looks rows up among them finds.
+    strict
+        Whether to raise where columns that are released unchanged put a row into a class under k.
     progress
         Called with what is being done and how far it is.
 
@@ -89,7 +97,8 @@ def protect(
     ParameterError
         If the policy is none: a path, say.
     GuaranteeNotMetError
-        If the guarantees can't be met: nothing is returned.
+        If the guarantees can't be met, or if ``strict`` and unchanged columns single rows out:
+        nothing is returned.
 
     Notes
     -----
@@ -112,7 +121,7 @@ def protect(
     schema.check(source.columns)
     people = None if population is None else _people(population, policy, schema)
     protection = _protection(policy, schema)
-    summary, sample = _summarized(source, protection, told)
+    summary, sample, searched = _summarized(source, protection, told)
     _check_cuts(policy, summary)
     told("growing classes")
     fit = _fit(source, protection, summary, told)
@@ -130,6 +139,9 @@ def protect(
         key=key if key is not None else fresh_key(),
     )
     told("measuring risk and utility")
+    columns = released_columns_risk(prepared, released, class_of_cell, sample=searched)
+    if strict:
+        check_strict(columns)
     label = next((name for name in schema.label if name not in schema.quasi_identifiers), None)
     model = _learn(sample, protection, prepared, label)
     return Release(
@@ -141,6 +153,7 @@ def protect(
             plan=fit.plan,
             extents=extents,
             class_of_cell=class_of_cell,
+            columns=columns,
             population=people,
         ),
         utility=evaluate_utility(
@@ -165,6 +178,7 @@ def protect_to(
     overwrite: bool = False,
     key: bytes | None = None,
     population: object = None,
+    strict: bool = False,
     progress: Progress | None = None,
 ) -> Release:
     """Protect a table and write the release, verified on disk, or nothing.
@@ -172,7 +186,9 @@ def protect_to(
     The same as ``protect(...).write(out)``; a table that doesn't fit in memory is read and written
     in batches. See :func:`protect` and :meth:`Release.write`.
     """
-    release = protect(table, policy, key=key, population=population, progress=progress)
+    release = protect(
+        table, policy, key=key, population=population, strict=strict, progress=progress
+    )
     return release.write(out, overwrite=overwrite, progress=progress)
 
 
@@ -231,22 +247,27 @@ def _counted(source: Source, protection: Protection, fitted: Fitted, told: Progr
 
 def _summarized(
     source: Source, protection: Protection, told: Progress
-) -> tuple[Summary, pl.DataFrame]:
-    """Fold the table into a summary, and draw rows for the comparison of models."""
+) -> tuple[Summary, pl.DataFrame, pl.DataFrame]:
+    """Fold the table into a summary, and draw rows to compare models and to search columns."""
     sampled = source.n_rows > MAX_ROWS
-    share = min(1.0, LEARNING_ROWS / source.n_rows) if protection.schema.label else 0.0
+    learned = min(1.0, LEARNING_ROWS / source.n_rows) if protection.schema.label else 0.0
+    searched = min(1.0, SEARCH_ROWS / source.n_rows)
+    leaving = [name for name in source.columns if name not in protection.schema.identifiers]
 
-    def summarize(numbered: tuple[int, pl.DataFrame]) -> tuple[Summary, pl.DataFrame]:
+    def summarize(
+        numbered: tuple[int, pl.DataFrame],
+    ) -> tuple[Summary, pl.DataFrame, pl.DataFrame]:
         number, batch = numbered
         draw = np.random.default_rng(number).random(batch.height)  # carries no promise
-        return protection.summarize(batch, sampled=sampled), batch.filter(pl.Series(draw < share))
+        drawn = [batch.filter(pl.Series(draw < share)) for share in (learned, searched)]
+        return protection.summarize(batch, sampled=sampled), drawn[0], drawn[1]
 
-    leaving = [name for name in source.columns if name not in protection.schema.identifiers]
-    parts: list[tuple[Summary, pl.DataFrame]] = []
+    parts: list[tuple[Summary, pl.DataFrame, pl.DataFrame]] = []
     for part in map_in_order(enumerate(source.batches(columns=leaving)), summarize):
         parts.append(part)
-        told("reading", sum(each.n_read for each, _ in parts) / source.n_rows)
-    return Summary.sum(each for each, _ in parts), pl.concat([drawn for _, drawn in parts])
+        told("reading", sum(each.n_read for each, *_ in parts) / source.n_rows)
+    summaries, *drawn = zip(*parts, strict=True)
+    return Summary.sum(summaries), pl.concat(drawn[0]), pl.concat(drawn[1])
 
 
 def _people(population: object, policy: Policy, schema: Schema) -> pl.DataFrame:

@@ -8,7 +8,8 @@ Start with :func:`table_risk` (a table, and the population it was drawn from whe
 - :class:`ProsecutorRisk`: someone knows that a person is in the table;
 - :class:`JournalistRisk`: someone looks rows up in the population;
 - :class:`MarketerRisk`: someone links every row;
-- :class:`ClassSizes`: the distribution that all these come from.
+- :class:`ClassSizes`: the distribution that all these come from;
+- :class:`ReleasedColumnsRisk`: someone knows columns that are released unchanged.
 
 Missing cells are read in both ways, as a value of their own and as a wildcard that may be any
 value; a gate uses the worse (:attr:`TableRisk.worse`). Nothing here is estimated: what a table
@@ -20,6 +21,12 @@ from __future__ import annotations
 from halfmask.assess._risk import Risk
 from halfmask.assess.risk._alike import Alike
 from halfmask.assess.risk._class_sizes import ClassSizes, SizeBin, class_sizes
+from halfmask.assess.risk._column_counts import ColumnSetCounter, worst_sets
+from halfmask.assess.risk._column_sets import (
+    ColumnSetRisk,
+    ReleasedColumnsRisk,
+    singling_out_sentence,
+)
 from halfmask.assess.risk._journalist import JournalistRisk, journalist_risk
 from halfmask.assess.risk._marketer import MarketerRisk, marketer_risk
 from halfmask.assess.risk._matching import equal_rows, matching_rows
@@ -37,10 +44,13 @@ __all__ = [
     "THRESHOLDS",
     "Alike",
     "ClassSizes",
+    "ColumnSetCounter",
+    "ColumnSetRisk",
     "JournalistRisk",
     "MarketerRisk",
     "ProsecutorRisk",
     "Reidentification",
+    "ReleasedColumnsRisk",
     "Risk",
     "SampleUniqueness",
     "ShareAbove",
@@ -54,5 +64,7 @@ __all__ = [
     "matching_rows",
     "prosecutor_risk",
     "sample_uniqueness",
+    "singling_out_sentence",
     "table_risk",
+    "worst_sets",
 ]

@@ -2,7 +2,24 @@
 
 from __future__ import annotations
 
-__all__ = ["percent", "rows_said"]
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["listed", "percent", "rows_said"]
+
+
+def listed(names: Sequence[str]) -> str:
+    """List names as a sentence does.
+
+    Examples
+    --------
+    >>> listed(["age"]), listed(["age", "sex"]), listed(["age", "sex", "pay"])
+    ('age', 'age and sex', 'age, sex and pay')
+    """
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def percent(share: float) -> str:

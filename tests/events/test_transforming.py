@@ -298,7 +298,7 @@ def test_states_of_others_are_refused():
     transform = transform_of([rule])
     transform.apply(b'{"v":"x"}')
     state = transform.state()
-    damaged = [b"", b"{}", b"[]", state[:-3], state.replace(b'"version":2', b'"version":3')]
+    damaged = [b"", b"{}", b"[]", state[:-3], state.replace(b'"version":3', b'"version":4')]
 
     for wrong in (transform_of([rule], secret=Secret.fresh()), transform_of([rule], release="x")):
         with pytest.raises(KeyMismatchError):

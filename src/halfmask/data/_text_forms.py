@@ -18,6 +18,7 @@ import polars as pl
 from halfmask._errors import ColumnWarning
 from halfmask.data._date_formats import dtype_of_format
 from halfmask.data._declarations import Declaration
+from halfmask.data._text_types import written_as
 from halfmask.data._value_patterns import PATTERNS
 
 __all__ = ["TextForm", "form_of", "form_of_digits", "watched"]
@@ -141,6 +142,8 @@ class _Tally:
         self._marks = self._seen = 0
         # Cells that two forms read, and not as the same value.
         self._apart: Counter[tuple[_Form, _Form]] = Counter()
+        #: Whether each text is a number just as a reader would have made one of it.
+        self.plain = True
 
     @property
     def alive(self) -> bool:
@@ -157,6 +160,8 @@ class _Tally:
         self._seen += int(counts.sum())
         if not len(different):
             return
+        if self.plain:
+            self.plain = bool(written_as(different, pl.Float64()).all())
         if self._alive is None:
             step = max(1, len(different) // _LOOKED_AT)
             some = different.gather_every(step)

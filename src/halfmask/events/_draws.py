@@ -13,6 +13,7 @@ import numpy as np
 
 from halfmask.events._levels import ordinals
 from halfmask.events._values import Kind
+from halfmask.events._words import identity
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -58,7 +59,7 @@ class EntityDraws:
     def _one(self, token: tuple[Kind, bytes]) -> int:
         known = self._known.get(token)
         if known is None:
-            data = bytes([token[0]]) + token[1]
+            data = bytes([Kind.STRING]) + identity(*token)
             digest = hashlib.blake2b(data, key=self._key, digest_size=8).digest()
             known = self._known[token] = int.from_bytes(digest, "little")
         return known

@@ -13,6 +13,7 @@ from halfmask.events._levels import absent, merged, only
 from halfmask.events._paths import Path
 from halfmask.events._values import Kind
 from halfmask.events.actions._sequence import SequenceApplier
+from halfmask.events.actions._token import TokenApplier
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from halfmask.events.actions import Supplies
 
 __all__ = ["PathRules", "RuleAt", "matching"]
+
+#: What knows something of earlier blocks.
+_KNOWING = (SequenceApplier, TokenApplier)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -68,14 +72,15 @@ class RuleAt:
 
     def state(self) -> list[Any]:
         """Return what its actions know, as JSON can hold it."""
-        return [it.state() if isinstance(it, SequenceApplier) else None for it in self.appliers]
+        return [it.state() if isinstance(it, _KNOWING) else None for it in self.appliers]
 
     def restore(self, state: Any) -> None:  # noqa: ANN401 # what JSON held
         """Go on from what `state` returned."""
         if not isinstance(state, list) or len(state) != len(self.appliers):
             raise DataError("The state of a transform is damaged.")
         for applier, told in zip(self.appliers, state, strict=True):
-            if isinstance(applier, SequenceApplier):
+            # Tokens tell nothing where all values were texts.
+            if isinstance(applier, SequenceApplier) or (told and isinstance(applier, _KNOWING)):
                 applier.restore(told)
 
 

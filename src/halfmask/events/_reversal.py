@@ -22,7 +22,7 @@ from halfmask.events._paths import Path
 from halfmask.events._shape import OutputShape
 from halfmask.events._transforming import Transform
 from halfmask.events._values import Kind, Values, read_text, written_text
-from halfmask.events._words import scalar_token
+from halfmask.events._words import SeenKinds, scalar_token
 from halfmask.events._writing import write_block
 from halfmask.events.actions import Recode, Sequence, Token
 from halfmask.events.actions._token import reveal_token
@@ -108,7 +108,9 @@ def reverse_events(
 
     **Edge cases.** Hashes, noise, shifts, rounded and coarse values can't be turned back, nor can
     numbers of sequences within an event, a session or a tenant. A recoded value comes back as a
-    number if it looks like one. Fields whose names stars found are left out.
+    number if it looks like one. So does a token or number of a field that had texts and numbers,
+    since it is the same for ``1042`` and ``"1042"``; ``1042.0`` comes back as ``1042``.
+    Fields whose names stars found are left out.
     """
     if policy.aggregates:
         raise ParameterError("Aggregates can't be turned back: no event was released.")
@@ -199,33 +201,41 @@ class _Undoing:
         """Return what undoes a rule; None if nothing does."""
         action = rule.steps[0]
         if isinstance(action, Token):
-            return self._of_tokens(action.domain or rule.path)
+            return self._of_tokens(action.domain or rule.path, rule.place.place)
         if isinstance(action, Sequence) and action.scope == "stream":
             return self._of_numbers(rule.place.place)
         if isinstance(action, Recode):
             return self._of_table(action)
         return None
 
-    def _of_tokens(self, domain: str) -> _Undo:
+    def _of_tokens(self, domain: str, place: str) -> _Undo:
+        told = self._state.get(place)
+        seen = SeenKinds()
+        seen.restore(told[0][0] if told else None)
+
         def undo(kind: Kind, token: bytes) -> JsonToken | None:
             if kind != Kind.STRING:
                 return None
             try:
-                return reveal_token(read_text(token), keys=self._keys, domain=domain)
+                was, word = reveal_token(read_text(token), keys=self._keys, domain=domain)
             except IntegrityError:
                 return None
+            return seen.turned(word) if was is Kind.STRING else (was, word)
 
         return undo
 
     def _of_numbers(self, place: str) -> _Undo:
         told = self._state.get(place)
-        words = told[0][0][0][1] if told and told[0][0] else []
+        _, words, *more = told[0][0][0] if told and told[0][0] else ("", [])
+        seen = SeenKinds()
+        seen.restore(more[0] if more else None)
 
         def undo(kind: Kind, token: bytes) -> JsonToken | None:
             if kind != Kind.INTEGER or not 1 <= int(token[:20]) <= len(words):
                 return None
             word = words[int(token) - 1]
-            return Kind(int(word[0])), word[1:].encode()
+            was, token = Kind(int(word[0])), word[1:].encode()
+            return seen.turned(token) if was is Kind.STRING else (was, token)
 
         return undo
 
@@ -251,7 +261,7 @@ def _state_of(
     if found is None:
         return {}
     transform = Transform(policy, secret=vault.secret("events", create=False), tables=tables)
-    transform.restore(found.transform)  # raises where it is another policy's
+    transform.restore(found.transform, earlier=True)  # raises where it is another policy's
     rules: dict[str, Any] = json.loads(found.transform)["rules"]
     return rules
 

@@ -10,6 +10,7 @@ from pydantic import Field
 from halfmask._errors import PolicyError
 from halfmask.events._sections import Text, Whole
 from halfmask.events._values import Kind
+from halfmask.events._words import identity
 from halfmask.events.actions._action import Action
 from halfmask.events.actions._memo import Memo
 
@@ -46,7 +47,7 @@ class Hash(Action):
 
     **Edge cases.** It doesn't hide which values are equal, how often each occurs, or with which
     others; who knows how frequent values are recognises the frequent ones. The holder of the key
-    finds values by trying them. The number 12 and the text "12" differ, and so do 1 and 1.0.
+    finds values by trying them. The number 12, 12.0 and the text "12" are the same value.
 
     Sources: BLAKE2 (RFC 7693), keyed mode.
 
@@ -81,7 +82,9 @@ class Hash(Action):
         digits, is_number = -(-bits // 4), self.form == "number"
 
         def hashed(kind: Kind, token: bytes) -> Token:
-            digest = hashlib.blake2b(bytes([kind]) + token, key=key, digest_size=_DIGEST_BYTES)
+            digest = hashlib.blake2b(
+                bytes([Kind.STRING]) + identity(kind, token), key=key, digest_size=_DIGEST_BYTES
+            )
             number = int.from_bytes(digest.digest(), "big") >> shift
             if is_number:
                 return Kind.INTEGER, b"%d" % number

@@ -12,6 +12,7 @@ from halfmask.events._known_tokens import KnownTokens
 from halfmask.events._quantities import with_nulls
 from halfmask.events._sections import Whole
 from halfmask.events._values import SEED, Kind, Level, Values
+from halfmask.events._words import SeenKinds, as_words
 from halfmask.events.actions._action import Action
 
 if TYPE_CHECKING:
@@ -48,9 +49,10 @@ class Sequence(Action):
 
     **Edge cases.** Within the scope it doesn't hide equality, how often a value occurs, nor the
     order of first appearance: who knows who came first knows number 1, and the largest number
-    tells how many there were. A value without the session or tenant that it needs is dropped and
-    counted as ``no-scope``. NULL isn't numbered. The numbers that were given are the transform's
-    state, which holds the values: it belongs in the vault.
+    tells how many there were. The number 12, 12.0 and the text "12" are the same value. A value
+    without the session or tenant that it needs is dropped and counted as ``no-scope``. NULL isn't
+    numbered. The numbers that were given are the transform's state, which holds the values: it
+    belongs in the vault.
 
     Examples
     --------
@@ -90,7 +92,7 @@ class SequenceApplier:
         How many scopes are remembered.
     """
 
-    __slots__ = ("_known", "_most", "_numbers", "_scope", "_within_event")
+    __slots__ = ("_known", "_most", "_numbers", "_scope", "_seen", "_within_event")
 
     def __init__(self, *, scope: str | None, within_event: bool, most: int) -> None:
         self._scope = scope
@@ -98,6 +100,7 @@ class SequenceApplier:
         self._most = most
         #: Of each scope, the one seen longest ago first: the number of each value.
         self._numbers: dict[str, dict[str, int]] = {}
+        self._seen = SeenKinds()
         #: Of the one sequence over the stream; None before it is begun.
         self._known: KnownTokens | None = None
 
@@ -112,16 +115,18 @@ class SequenceApplier:
             return _within_events(values, context)
         level = values.level
         fits = context.scalars(values, *_SCALARS)
+        words = as_words(values)
         if self._scope is None:
             if self._known is None:
                 self._known = KnownTokens()
-            numbers = self._known.numbered(values).astype(np.int64) + 1
+            self._seen.see(values)
+            numbers = self._known.numbered(words).astype(np.int64) + 1
         else:
-            scopes = context.values(self._scope, level)
+            scopes = as_words(context.values(self._scope, level))
             named = (scopes.kinds > int(Kind.NULL)) & (scopes.kinds < int(Kind.OBJECT))
             context.fail("no-scope", level, fits & ~named)
             fits = fits & named
-            codes, tokens = values.distinct()
+            codes, tokens = words.distinct()
             numbers = self._over_scopes(np.where(fits, codes, np.int32(-1)), tokens, scopes)
         return with_nulls(Values.from_integers(level, numbers, fits, room=context.room), values)
 
@@ -161,7 +166,7 @@ class SequenceApplier:
     def state(self) -> list[Any]:
         """Return what was numbered, as JSON can hold it; secret."""
         if self._known is not None:
-            return [[_STREAM, self._known.words()]]
+            return [[_STREAM, self._known.words(), self._seen.state()]]
         return [[scope, list(known)] for scope, known in self._numbers.items()]
 
     def restore(self, state: Any) -> None:  # noqa: ANN401 # what JSON held
@@ -173,8 +178,9 @@ class SequenceApplier:
             If it is no such thing.
         """
         try:
-            found = {str(scope): [str(word) for word in words] for scope, words in state}
+            found = {str(scope): [str(word) for word in words] for scope, words, *_ in state}
             self._known = None
+            self._seen.restore(state[0][2] if self._scope is None and found else None)
             if self._scope is None and found:
                 self._known = _known(found.pop(_STREAM))
             self._numbers = {
@@ -214,8 +220,9 @@ def _within_events(values: Values, context: Context) -> Values:
     size = 2 << most.bit_length()
     out, kinds = room.array((len(str(most)) + 1) * count, np.uint8), room.array(count, np.uint8)
     begins, ends = room.array(count, np.int64), room.array(count, np.int64)
+    words = as_words(values)
     others = number_within(
-        values.data, values.kinds, values.starts, values.stops, groups, SEED,
+        words.data, words.kinds, words.starts, words.stops, groups, SEED,
         np.empty(size, np.int32), np.full(size, -1), np.empty(size, np.uint64),
         np.empty(size, np.int64), np.empty(size, np.int64), out, kinds, begins, ends,
     )  # fmt: skip

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from halfmask._errors import IntegrityError
 from halfmask.events._sections import Text
 from halfmask.events._values import Kind
+from halfmask.events._words import SeenKinds, identity
 from halfmask.events.actions._action import Action
 from halfmask.events.actions._memo import Memo
 
 if TYPE_CHECKING:
-    from halfmask.events._context import Applier
+    from halfmask.events._context import Context
     from halfmask.events._keys import EventKeys
+    from halfmask.events._values import Values
     from halfmask.events._words import Token as JsonToken
     from halfmask.events.actions._action import Supplies
 
-__all__ = ["Token", "reveal_token"]
+__all__ = ["Token", "TokenApplier", "reveal_token"]
 
 _KEY_BYTES = 64
 _BLOCK = 16
@@ -39,7 +41,7 @@ class Token(Action):
 
     **Edge cases.** It doesn't hide which values are equal, how often each occurs, with which others
     and in which order; who knows how frequent values are recognises the frequent ones. The number
-    12 and the text "12" differ, and so do 1 and 1.0.
+    12, 12.0 and the text "12" are the same value: they have one token.
 
     Sources: AES-SIV (RFC 5297), deterministic, with a key of 512 bits; padded as in ISO/IEC 7816-4.
 
@@ -57,22 +59,54 @@ class Token(Action):
         """What equal tokens and their lengths tell."""
         return ("equality-leaking", "frequency-leaking", "length-leaking")
 
-    def prepared(self, supplies: Supplies) -> Applier:
+    def prepared(self, supplies: Supplies) -> TokenApplier:
         """Return the maker of tokens."""
         from cryptography.hazmat.primitives.ciphers.aead import AESSIV  # noqa: PLC0415 # 30 ms
 
         cipher = AESSIV(_key(supplies.keys, self.domain or supplies.domain))
 
         def made(kind: Kind, token: bytes) -> JsonToken:
-            plain = bytes([kind]) + token + b"\x80"
+            plain = bytes([Kind.STRING]) + identity(kind, token) + b"\x80"
             sealed = cipher.encrypt(plain.ljust(-(-len(plain) // _BLOCK) * _BLOCK, b"\0"), None)
             return Kind.STRING, base64.urlsafe_b64encode(sealed).rstrip(b"=")
 
-        return Memo(made)
+        return TokenApplier(Memo(made))
+
+
+class TokenApplier:
+    """Writes tokens, and knows of what kinds of values.
+
+    Parameters
+    ----------
+    memo
+        Writes them.
+    """
+
+    __slots__ = ("_memo", "_seen")
+    is_local = True
+
+    def __init__(self, memo: Memo) -> None:
+        self._memo = memo
+        self._seen = SeenKinds()
+
+    def apply(self, values: Values, context: Context) -> Values:
+        """Return the token of each value."""
+        self._seen.see(values)
+        return self._memo.apply(values, context)
+
+    def state(self) -> list[int] | None:
+        """Return of what kinds values were, as JSON can hold it."""
+        return self._seen.state()
+
+    def restore(self, state: Any) -> None:  # noqa: ANN401 # what JSON held
+        """Go on from what `state` returned."""
+        self._seen.restore(state)
 
 
 def reveal_token(token: str, *, keys: EventKeys, domain: str) -> JsonToken:
     """Return the value that a token stands for, as a kind and the bytes of a JSON token.
+
+    Numbers come back as texts of the same word, since a token is the same for both.
 
     Parameters
     ----------

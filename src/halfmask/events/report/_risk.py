@@ -9,6 +9,9 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from halfmask.events._values import Kind
+from halfmask.events._words import lookup_word, scalar_token
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
@@ -17,6 +20,8 @@ __all__ = ["ReleasedRisk", "RiskCounts"]
 MOST_EVENTS: Final = 200_000
 MOST_TRACES: Final = 1_000
 KNOWN: Final = (1, 2, 4, 8)
+#: No field is called so: names of fields are text without such characters in them.
+_NUMBER: Final = "\0number"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,14 +102,14 @@ class RiskCounts:
         self._lines[_digest(line)] += 1
         if self._owner is None:
             return
-        event = json.loads(line)
-        owner = _at(event, self._owner)
+        event = json.loads(line, parse_float=_written)
+        owner = _word(_at(event, self._owner))
         if owner is None:
             return
         for steps in self._hidden:
             _remove(event, steps)
         point = json.dumps(event, sort_keys=True).encode()
-        self._owners[_digest(point)].add(json.dumps(owner))
+        self._owners[_digest(point)].add(owner)
 
     def counted(self) -> ReleasedRisk:
         """Return what was counted."""
@@ -135,6 +140,19 @@ class RiskCounts:
                 seen = [self._owners[point] for point in drawn]
                 alone += len(set.intersection(*seen)) == 1
             yield points, len(some), alone / len(some)
+
+
+def _written(text: str) -> dict[str, str]:
+    """Return a number with its digits as they were written: a float merges long ones."""
+    return {_NUMBER: text}
+
+
+def _word(owner: object) -> str | None:
+    """Return what the same owners have in common, however they are written."""
+    if isinstance(owner, dict) and _NUMBER in owner:
+        return lookup_word(Kind.NUMBER, owner[_NUMBER].encode())
+    token = scalar_token(owner)
+    return None if token is None else lookup_word(*token)
 
 
 def _drawn(trace: set[bytes], salt: bytes, points: int) -> list[bytes]:

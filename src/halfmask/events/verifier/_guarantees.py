@@ -8,6 +8,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal
 
 from halfmask.events.verifier._promised import promise_of
+from halfmask.events.verifier._reading import Number, same_text
 from halfmask.events.verifier._verdict import Check
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["GuaranteeRecount"]
 
 _NOTHING = None
+_ABSENT = object()
 
 
 class GuaranteeRecount:
@@ -58,8 +60,8 @@ class GuaranteeRecount:
             unit = self._unit(number, event)
             shown.setdefault(unit, set()).update(_points(event, self._claim["fields"]))
             if self._counted == "entities":
-                entity = _at(event, self._claim["entity"])
-                if entity is not _NOTHING and entity != "null":
+                entity = _who(event, self._claim["entity"])
+                if entity is not None:
                     owner.setdefault(unit, entity)
         owners: dict[Hashable, set[Hashable]] = defaultdict(set)
         for unit, points in shown.items():
@@ -74,9 +76,9 @@ class GuaranteeRecount:
 
     def _unit(self, number: int, event: dict[str, Any]) -> Hashable:
         steps = self._claim["session"]
-        session = _NOTHING if steps is None else _at(event, steps)
+        session = None if steps is None else _who(event, steps)
         # An event without a session is one of its own.
-        return number if session is _NOTHING or session == "null" else session
+        return number if session is None else session
 
     def _keys(self, points: set[Hashable]) -> Iterable[Hashable]:
         """Return what there must be k of: all that is shown, or each set of few values."""
@@ -121,8 +123,21 @@ def _inner(outer: object, step: str) -> list[Any]:
 
 def _at(value: Any, steps: Sequence[str]) -> str | None:  # noqa: ANN401 # what JSON held
     """Return what stands somewhere, as JSON; `_NOTHING` where nothing does."""
+    found = _value(value, steps)
+    if found is _ABSENT:
+        return _NOTHING
+    return json.dumps(found)
+
+
+def _who(event: dict[str, Any], steps: Sequence[str]) -> str | None:
+    """Return the text that the same entities or sessions have in common; None where none is."""
+    found = _value(event, steps)
+    return same_text(Number(found[1]) if isinstance(found, tuple) else found)
+
+
+def _value(value: Any, steps: Sequence[str]) -> Any:  # noqa: ANN401 # what JSON held
     for step in steps:
         if not isinstance(value, dict) or step not in value:
-            return _NOTHING
+            return _ABSENT
         value = value[step]
-    return json.dumps(value)
+    return value

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,9 +17,12 @@ from halfmask._errors import VerificationError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Number", "event_of", "hashed", "is_table", "lines_of"]
+__all__ = ["Number", "event_of", "hashed", "is_table", "lines_of", "same_text"]
 
 _PIECE: Final = 1 << 20
+_PARTS: Final = re.compile(r"(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?")
+#: Numbers of more digits before or behind the point aren't written out.
+_FAR: Final = 400
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _TABLES: Final = (".parquet", ".arrow")
 
@@ -27,6 +31,34 @@ class Number(str):
     """A number as it is written; a text is a plain `str`."""
 
     __slots__ = ()
+
+
+def same_text(value: object) -> str | None:
+    """Return the text that all values have in common that are the same; None for no scalar.
+
+    A number is the same as each other way to write it, and as the text of its plain decimal digits.
+
+    Examples
+    --------
+    >>> same_text(Number("10.420e2")), same_text("1042"), same_text(Number("-0.0")), same_text(True)
+    ('1042', '1042', '0', 'true')
+    """
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if not isinstance(value, Number):
+        return value if isinstance(value, str) else None
+    sign, whole, fraction, exponent = _PARTS.fullmatch(value).groups("")  # type: ignore[union-attr] # a number
+    digits = (whole + fraction).lstrip("0")
+    point = len(digits) - len(fraction) + int(exponent or 0)
+    digits = digits.rstrip("0")
+    if not digits:
+        return "0"
+    if not -_FAR < point <= _FAR:
+        return f"{sign}{digits}e{point - len(digits)}"
+    if point <= 0:
+        return f"{sign}0.{'0' * -point}{digits}"
+    rest = digits[point:]
+    return f"{sign}{digits[:point].ljust(point, '0')}" + (f".{rest}" if rest else "")
 
 
 def is_table(path: Path) -> bool:

@@ -1,0 +1,204 @@
+"""One rule of which values are the same: for pseudonyms, draws, guarantees, counts and verifier."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from typing import Any
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given, settings
+
+from events.running import SECRET, run, transform_of  # type: ignore[import-not-found] # beside, not in a package
+from halfmask.events import EventPolicy, Kind, Transform, reverse_events, run_events, stage_of
+from halfmask.events._words import lookup_word
+from halfmask.events.report import claims_of
+from halfmask.events.report._risk import RiskCounts
+from halfmask.events.streams import open_sink, open_source
+from halfmask.events.verifier import verify_events
+from halfmask.events.verifier._reading import Number, same_text
+from halfmask.vault import KeyFile, Vault
+
+#: One customer, as services write it; and others that only look like it.
+SAME = ["1042", '"1042"', "1042.0", "1.042e3", "104200E-2", '"\\u0031042"']
+OTHERS = ['"1042.0"', '"01042"', '" 1042"', '"1.042e3"', "1042.5", "-1042"]
+ZEROS = ["0", "-0", "-0.0", "0e9", '"0"']
+FAR = ["1" + "0" * 450, "1e450", "10.0e449", '"1e450"']
+
+
+def made(rules, texts, *, cuts=1, **more):
+    """Return what rules write at `v` for events that have these JSON texts at `v`."""
+    transform = transform_of(rules, **more)
+    lines = [f'{{"v":{text},"n":5,"t":"2024-03-01"}}\n'.encode() for text in texts]
+    step = -(-len(lines) // cuts)
+    parts = [b"".join(lines[i : i + step]) for i in range(0, len(lines), step)]
+    return [json.loads(line) for part in parts for line in transform.apply(part).splitlines()]
+
+
+PSEUDONYMS: dict[str, dict[str, Any]] = {
+    "token": {"do": "token"},
+    "hash": {"do": "hash"},
+    "number": {"do": "hash", "form": "number", "bits": 53},
+    "stream": {"do": "sequence", "scope": "stream"},
+}
+
+
+@pytest.mark.parametrize("cuts", [1, 3])
+@pytest.mark.parametrize("do", PSEUDONYMS)
+def test_one_customer_has_one_pseudonym(do, cuts):
+    """However a number is written, and whether it is a text; other texts are others."""
+    for same in (SAME, ZEROS, ["true", '"true"']):
+        found = made([{"path": "v", **PSEUDONYMS[do]}], same + OTHERS, cuts=cuts)
+        words = [event["v"] for event in found]
+        assert len(set(words[: len(same)])) == 1
+        assert len(set(words)) == 1 + len(OTHERS)
+    far = made([{"path": "v", **PSEUDONYMS[do]}], FAR)
+    assert len({event["v"] for event in far}) == 1
+
+
+@pytest.mark.parametrize("scope", ["session", "tenant", "event"])
+def test_numbers_begin_anew_for_the_same_scopes(scope):
+    """Session 1042 and session "1042" are one; within an event, elements are the same, too."""
+    texts = "".join(f'{{"s":{text},"v":["a",{text}]}}\n' for text in SAME)
+    stream = {} if scope == "event" else {scope: "s"}
+    rules = [{"path": "v[]", "do": "sequence", "scope": scope}]
+    lines = transform_of(rules, stream=stream).apply(texts.encode()).splitlines()
+    assert set(lines) == {b'{"v":[1,2]}'}
+    inner = transform_of([{"path": "v[]", "do": "sequence", "scope": "event"}])
+    assert inner.apply(f'{{"v":[{",".join(SAME)}]}}'.encode()) == b'{"v":[1,1,1,1,1,1]}\n'
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {"path": "n", "do": "noise", "how": "add", "law": "gaussian", "scale": 9.0,
+         "per": "entity", "decimals": 9},
+        {"path": "t", "do": "shift", "within": "3000 days", "zone": "UTC", "zoneless": "UTC"},
+    ],
+)  # fmt: skip
+def test_an_entity_has_one_draw(rule):
+    found = made([rule], SAME + OTHERS, stream={"entity": "v"})
+    drawn = [event[rule["path"]] for event in found]
+    assert len(set(drawn[: len(SAME)])) == 1
+    assert len(set(drawn)) == 1 + len(OTHERS)
+
+
+def test_texts_are_compared_by_code_points():
+    """An escape is its letter. Composed and decomposed letters are two texts, as are cases."""
+    texts = ['"caf\\u00e9"', '"café"', '"cafe\\u0301"', '"CAFÉ"']
+    found = [event["v"] for event in made([{"path": "v", "do": "token"}], texts)]
+    assert found[0] == found[1]
+    assert len(set(found)) == 3
+
+
+GUARDED = """
+halfmask-events = 1
+release = "r"
+[stream]
+time = "t"
+entity = "v"
+zone = "UTC"
+[[rule]]
+path = "v"
+do = "keep"
+[[rule]]
+path = "n"
+do = "keep"
+[window]
+every = "1 day"
+zone = "UTC"
+[[guarantee]]
+kind = "distinct"
+paths = ["n"]
+k = 2
+fails = "field"
+"""
+
+
+@pytest.mark.parametrize(("texts", "kept"), [(SAME, False), (["1042", "1043"], True)])
+def test_guarantees_and_the_verifier_count_the_same_entities(texts, kept):
+    policy = EventPolicy.from_toml(GUARDED)
+    transform, stage = Transform(policy, secret=SECRET), stage_of(policy)
+    lines = b"".join(f'{{"v":{it},"n":5,"t":"2024-03-01"}}\n'.encode() for it in texts)
+    block = transform.scan(lines)
+    out = bytes(stage.take(transform.change(block), block)) + stage.finish()
+    assert [("n" in json.loads(line)) for line in out.splitlines()] == [kept] * len(texts)
+
+    # The verifier sees what a run shows that counted otherwise.
+    claims = claims_of(stage) or {}
+    shown = [f'{{"v":{it},"n":5}}'.encode() for it in texts]
+    assert verify_events(shown, {**claims, "panes": [len(texts)]}).holds == kept
+
+
+NUMBERS = st.one_of(
+    st.integers().map(str),
+    st.decimals(allow_nan=False, allow_infinity=False).map(str),
+    st.builds("{}.{}e{}".format, st.integers(), st.text("0123456789", min_size=1, max_size=9),
+              st.integers(-900, 900)),
+)  # fmt: skip
+
+
+@settings(max_examples=300)
+@given(NUMBERS, NUMBERS)
+def test_verifier_and_run_agree_on_numbers(one, other):
+    """Two ways to find the word of a number, held against each other and against decimals."""
+    words = []
+    for text in (one, other):
+        whole = text.lstrip("-").isdigit()
+        word = lookup_word(Kind.INTEGER if whole else Kind.NUMBER, text.encode())
+        assert word == same_text(Number(text))
+        assert word is not None
+        assert Decimal(word) == Decimal(text)
+        words.append(word)
+    assert (words[0] == words[1]) == (Decimal(one) == Decimal(other))
+
+
+KINDS = {
+    "numbers": (["1042", "7", "9007199254740993", "2.50"], [1042, 7, 9007199254740993, 2.5]),
+    "texts": (['"1042"', '"007"', '"x"', '"1e3"'], ["1042", "007", "x", "1e3"]),
+    "both": (['"1042"', "1042.0", '"007"', '"-0"'], [1042, 1042, "007", "-0"]),
+    "booleans": (["true", '"x"'], [True, "x"]),
+}
+
+
+@pytest.mark.parametrize("do", ["token", "sequence"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_pseudonyms_come_back_as_what_they_were(tmp_path, kind, do):
+    """Where a field had numbers and texts, what is written as a number comes back as one."""
+    texts, expected = KINDS[kind]
+    scope = 'scope = "stream"\n' if do == "sequence" else ""
+    policy = EventPolicy.from_toml(
+        f'halfmask-events = 1\nrelease = "r"\n[[rule]]\npath = "v"\ndo = "{do}"\n{scope}'
+    )
+    vault = Vault.create(tmp_path / "vault", lock=KeyFile.create(tmp_path / "key"))
+    given_, out, back = tmp_path / "in", tmp_path / "out", tmp_path / "back"
+    given_.write_text("".join(f'{{"v":{it}}}\n' for it in texts))
+    run_events(policy, open_source(given_), open_sink(out), vault=vault)
+    reverse_events(policy, open_source(out), open_sink(back), vault=vault)
+
+    found = [json.loads(line)["v"] for line in back.read_text().splitlines()]
+    assert found == expected
+    assert [type(it) for it in found] == [type(it) for it in expected]
+
+
+def test_the_report_counts_one_customer_once():
+    counts = RiskCounts(entity=(".v",), session=None)
+    for at, text in enumerate([*SAME, "7"]):
+        counts.add(f'{{"v":{text},"n":{at}}}'.encode())
+    assert counts.counted().traces == 2
+
+
+def test_long_decimals_are_not_merged_in_the_report():
+    """Beyond 53 bits floats would be equal, and events no longer unique."""
+    counts = RiskCounts(entity=(".v",), session=None)
+    for at, text in enumerate(["9007199254740993.0", "9007199254740992.0"]):
+        counts.add(f'{{"v":{at},"n":{text}}}'.encode())
+    assert counts.counted().known[0] == (1, 2, 1.0)
+
+
+def test_conditions_tell_numbers_from_texts():
+    """They ask for what stands there; TOML has both."""
+    rules = [{"path": "v", "do": "keep", "when": {"path": "v", "is": 1042}}]
+    found, _ = run(rules, [{"v": 1042.0}, {"v": "1042"}])
+    assert found == [{"v": 1042.0}, {}]

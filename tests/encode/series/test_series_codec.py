@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
-from decimal import Decimal
 
-import hypothesis.strategies as st
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
 
 from halfmask import DataError, HalfmaskError, KeyMismatchError, ParameterError, SchemaError
 from halfmask.encode import Event, SeriesCodec, SeriesState
@@ -26,49 +23,6 @@ def daily(n=200, seed=0):
     return pl.DataFrame({"day": days, "sold": rng.poisson(level)})
 
 
-@given(data=st.data())
-@settings(max_examples=30)
-def test_any_series_comes_back(data):
-    """Integers and decimals come back bit-equal, floats to 1e-12, holes and gaps as they were."""
-    n = data.draw(st.integers(1, 60))
-    kind = data.draw(st.sampled_from(["int", "cents", "float", "decimal"]))
-    size = data.draw(st.sampled_from([1, 1e3, 1e9]))
-    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
-    kept = (
-        np.sort(rng.choice(2 * n, n, replace=False)) if data.draw(st.booleans()) else np.arange(n)
-    )
-    values = rng.normal(0, size, n) if data.draw(st.booleans()) else np.full(n, size)
-    column = {
-        "int": lambda: pl.Series(np.rint(values).astype(np.int64)),
-        "cents": lambda: pl.Series(np.round(values, 2)),
-        "float": lambda: pl.Series(values),
-        "decimal": lambda: pl.Series(
-            [Decimal(round(v * 100)).scaleb(-2) for v in values], dtype=pl.Decimal(18, 2)
-        ),
-    }[kind]()
-    holes = rng.random(n) < data.draw(st.sampled_from([0.0, 0.3]))
-    holes[0] = False
-    column = column.set(pl.Series(holes), None)
-    table = pl.DataFrame({"t": kept, "y": column})
-    codec = SeriesCodec(
-        time="t",
-        every=1,
-        secret=SECRET,
-        missing=data.draw(st.sampled_from(["hidden", "visible"])),
-        blinding=data.draw(st.sampled_from([0.0, 0.5])),
-    ).fit(table)
-
-    back = codec.decode(codec.encode(table))
-
-    assert back["t"].equals(table["t"])
-    assert (back["y"].is_null() == table["y"].is_null()).all()
-    if kind == "float":
-        true, found = (it["y"].drop_nulls().to_numpy() for it in (table, back))
-        assert np.abs(found - true).max() <= 1e-12 * np.abs(true).max()
-    else:
-        assert back["y"].equals(table["y"])
-
-
 @pytest.mark.parametrize("kind", ["integers", "floats"])
 def test_no_error_adds_up_over_a_million_steps(kind):
     """The last of a million steps of a random walk comes back as the first does."""
@@ -81,8 +35,7 @@ def test_no_error_adds_up_over_a_million_steps(kind):
     encoded = codec.encode(table)
     back = codec.decode(encoded)["y"].to_numpy()
 
-    limit = 0 if kind == "integers" else 1e-12 * np.abs(values[:20_000]).max()
-    assert np.abs(back - values).max() <= limit
+    assert np.array_equal(back, values)
 
 
 def test_rows_go_on_where_the_state_is():
@@ -289,7 +242,6 @@ def test_level_scale_and_sign_tell_nothing():
         (lambda t: t.with_columns(pl.lit(1).alias("more")), "'more'"),
         (lambda t: t.drop("sold"), "not in the table"),
         (lambda t: t.with_columns(pl.col("sold").cast(pl.Float64)), "held Int64"),
-        (lambda t: t.with_columns(pl.lit(2**60).alias("sold")), "would not come back"),
         (lambda t: t.with_columns(pl.col("day").dt.offset_by("-1y")), "before their state"),
         (lambda t: t.with_columns(pl.col("day").dt.offset_by("9y")), "gap"),
         (lambda t: t.with_columns(pl.lit(None, dtype=pl.Date).alias("day")), "missing"),

@@ -10,6 +10,7 @@ import numpy as np
 from halfmask.encode.series._channel import Channel, powered
 from halfmask.encode.series._filter import Filter, candidates, fits
 from halfmask.encode.series._least_squares import Regression
+from halfmask.encode.series._memory import carried, past_of, rest_of
 from halfmask.encode.series._scores import Scores
 from halfmask.encode.series._whiteness import ljung_box, tested_lags
 
@@ -32,6 +33,8 @@ _MAD = 1.4826
 _MOST_SEALED = 0.01
 # A longer filter is tried below this p-value: what is sealed later and other lags need room.
 _WHITE_ENOUGH = 0.25
+# Where 0 lies further away than so many steps, a logarithm hardly bends, and loses steps.
+_FAR_ZERO = 2.0**44
 # Series of fewer values than this have a level and a spread, and nothing else.
 _FEW = 40
 
@@ -105,8 +108,9 @@ class _Stages:
         turned = powered((self._it.steps - center) / scale, power)
         level = self._level(turned)
         width, wide = self._width(turned - calendar.along(level))
-        v = self._filled((turned - calendar.along(level)) / wide)
-        past = self._past(v)
+        past, v = past_of(
+            (turned - calendar.along(level)) / wide, self._it.present, rows, self._sets
+        )
         mirror = _mirror(past, v)
         missed = v - past.along(np.concatenate([mirror, v]))[len(mirror) :]
         spread, rho = self._width(missed)
@@ -143,15 +147,15 @@ class _Stages:
 
     def _bend(self) -> tuple[float, float, float]:
         """Choose power, scale and centre, by a rough model's likelihood (Box and Cox 1964)."""
-        rows, middle = self._rows, self._it.grain.center
+        rows, grain = self._rows, self._it.grain
         steps = self._it.steps[rows]
         spread = float(np.std(steps)) or 1.0
-        low = max(1.0, 0.05 * float(np.median(np.abs(steps))))
-        choices = {power: (power, low, 0.0) for power in _POWERS}
-        choices[1.0] = (1.0, spread, middle)
+        low = max(1.0 * grain.spacing, 0.05 * float(np.median(np.abs(steps - grain.zero))))
+        choices = {power: (power, low, grain.zero) for power in _POWERS}
+        choices[1.0] = (1.0, spread, grain.center)
         if self._power is not None:
             return choices[self._power]
-        if len(rows) < _FEW:
+        if len(rows) < _FEW or abs(grain.zero) > _FAR_ZERO:
             return choices[1.0]
         return max(choices.values(), key=lambda choice: self._likelihood(*choice))
 
@@ -160,7 +164,8 @@ class _Stages:
         turned = powered(y, power)
         rest = turned - self._calendar.along(self._level(turned))
         _, wide = self._width(rest)
-        best = min(fits(self._filled(rest / wide), self._rows, [(1, 2, 3)]), key=lambda f: f.aicc)
+        known = carried(rest / wide, self._it.present)
+        best = min(fits(known, self._rows, [(1, 2, 3)]), key=lambda fit: fit.aicc)
         slope = (power - 1) * np.log1p(np.abs(y)) - np.log(scale)
         return -best.aicc / 2 + float(np.sum((slope - np.log(wide))[self._rows]))
 
@@ -193,18 +198,15 @@ class _Stages:
         weights[0] = value
         return weights
 
-    def _filled(self, series: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Draw a line through what is missing: the past must be there to look back at."""
-        line: NDArray[np.float64] = np.interp(np.arange(self._n), self._rows, series[self._rows])
-        return np.where(self._it.present, series, line)
-
-    def _past(self, v: NDArray[np.float64]) -> Filter:
-        found = fits(v, self._rows, self._sets) + fits(v, self._rows, self._sets, differenced=True)
-        return min(found, key=lambda fit: fit.aicc).filter if found else Filter.none()
-
     def _best(self, series: NDArray[np.float64]) -> Filter:
         found = fits(series, self._rows, self._sets, constant=False)
-        return min(found, key=lambda fit: fit.aicc).filter if found else Filter.none()
+        best = min(found, key=lambda fit: fit.aicc).filter if found else Filter.none()
+        return best if self._helps(best, series) else Filter.none()
+
+    def _helps(self, past: Filter, series: NDArray[np.float64]) -> bool:
+        """Return whether a filter misses less than none does, over gaps too."""
+        missed = rest_of(past, series, self._it.present)[self._rows]
+        return bool(np.mean(missed**2) <= np.mean(series[self._rows] ** 2))
 
     def _sizes(
         self, missed: NDArray[np.float64], rho: NDArray[np.float64]
@@ -224,14 +226,16 @@ class _Stages:
         ladder = [fit.filter for fit in found[:1]] or [Filter.none()]
         longer = [fit.filter for fit in found if len(fit.filter.lags) > len(ladder[0].lags)]
         ladder += sorted(longer, key=lambda it: len(it.lags))
+        ladder = [it for it in ladder if self._helps(it, g)] or [Filter.none()]
         tested = []
         for polish in ladder:
-            rest = np.where(self._it.present, g - polish.along(g), np.nan)
+            rest = rest_of(polish, g, self._it.present)
+            rest = np.where(self._it.present, rest, np.nan)
             tested.append((polish, ljung_box(rest, lags)))
             if all(p > _WHITE_ENOUGH for _, p in tested[-1][1]):
                 break
         best, whiteness = max(tested, key=lambda one: min((p for _, p in one[1]), default=1.0))
-        rest = (g - best.along(g))[self._rows]
+        rest = rest_of(best, g, self._it.present)[self._rows]
         tau = float(np.std(rest)) if len(rest) > 1 else 1.0
         return best, max(tau, 1e-6), whiteness
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halfmask._errors import DataError, SchemaError
+from halfmask.encode.series._grain import LIMITS
 from halfmask.encode.series._noise import PAD
 
 if TYPE_CHECKING:
@@ -18,13 +19,22 @@ if TYPE_CHECKING:
     from halfmask.encode.series._clock import Clock
     from halfmask.encode.series._noise import Noise
 
-__all__ = ["Lane"]
+__all__ = ["Lane", "Sent"]
 
 # What a padded step holds where its value is missing; values are centred at the middle.
 _MISSING = PAD - 1
 _MIDDLE = PAD // 2
 # How near to a keyed number a cell is one: the normal quantile's rounding, with room.
 _SAME = 1e-12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sent:
+    """What leaves of a column: a number for each step, the rests of cells, and the walk."""
+
+    values: NDArray[np.float64]
+    rest: NDArray[np.int64]
+    walked: Walked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +66,7 @@ class Lane:
         rows: NDArray[np.int64],
         positions: NDArray[np.int64],
         history: NDArray[np.float64],
-    ) -> tuple[NDArray[np.float64], Walked]:
+    ) -> Sent:
         """Return what leaves for each step, and how it came about.
 
         Parameters
@@ -75,20 +85,25 @@ class Lane:
         SchemaError
             If a cell would not come back.
         """
-        steps, present = self._on_grid(column, rows)
-        walked = self._sent(steps, present, positions, history)
-        sent = self._dressed(walked, steps, present, positions, rows >= 0)
-        back, back_present, back_there, _ = self.take(sent, positions, history)
-        wrong = (present & (back != steps)) | (present != back_present)
-        if self.hidden:
-            wrong |= back_there != (rows >= 0)
-        if wrong.any():
-            raise SchemaError(
-                f"Column {column.name!r} has {int(wrong.sum())} cells that would not come back "
-                "exactly.",
-                hint="Round the column, or fit the codec to rows of such sizes.",
-            )
-        return sent, walked
+        failed = 0
+        for limit in LIMITS:
+            steps, rest, present = self._on_grid(column, rows, limit)
+            walked = self._sent(steps, present, positions, history)
+            sent = self._dressed(walked, steps, present, positions, rows >= 0)
+            back, back_present, back_there, _ = self.take(sent, positions, history)
+            wrong = (present & (back != steps)) | (present != back_present)
+            if self.hidden:
+                wrong |= back_there != (rows >= 0)
+            if not self.channel.grain.carries:
+                # Version 0.1 had no rests, and nothing that says where one is.
+                wrong |= (rest != 0) & (steps % self.channel.grain.spacing == 0)
+            if not wrong.any():
+                return Sent(values=sent, rest=rest, walked=walked)
+            failed = failed or int(wrong.sum())
+        raise SchemaError(
+            f"Column {column.name!r} has {failed} cells that would not come back exactly.",
+            hint="Round the column, or fit the codec to rows of such sizes.",
+        )
 
     def take(
         self,
@@ -130,9 +145,8 @@ class Lane:
         positions: NDArray[np.int64],
         history: NDArray[np.float64],
     ) -> Walked:
-        """Go along rows that are known, and send nothing."""
-        steps, present = self._on_grid(column, rows)
-        return self._sent(steps, present, positions, history)
+        """Go along rows that are known as `send` does."""
+        return self.send(column, rows, positions, history).walked
 
     def expect(
         self,
@@ -187,12 +201,12 @@ class Lane:
         return within
 
     def _on_grid(
-        self, column: pl.Series, rows: NDArray[np.int64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        cells, filled = self.channel.grain.steps(column)
-        there = rows >= 0
-        present = there & filled[rows]
-        return np.where(present, cells[rows], self.channel.grain.center), present
+        self, column: pl.Series, rows: NDArray[np.int64], limit: float
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.bool_]]:
+        cells, rest, filled = self.channel.grain.split(column, limit=limit)
+        present = (rows >= 0) & filled[rows]
+        steps = np.where(present, cells[rows], self.channel.grain.center)
+        return steps, np.where(present, rest[rows], np.int64(0)), present
 
     def _sent(
         self,
@@ -240,7 +254,7 @@ class Lane:
 
     def _around(self, positions: NDArray[np.int64]) -> NDArray[np.float64]:
         first, n = self._span(positions)
-        dither = self.noise.uniform("dither", first, n) - 0.5
+        dither = self.channel.grain.spacing * (self.noise.uniform("dither", first, n) - 0.5)
         return self.channel.around(self.clock, positions, dither)
 
     def _walk(

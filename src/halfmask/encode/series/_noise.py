@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 __all__ = ["PAD", "Noise"]
 
 _CHUNK = 4096
-_USES = {"dither": 0, "pad": 1, "missing": 2, "gap": 3, "blind": 4}
+_USES = {"dither": 0, "pad": 1, "missing": 2, "gap": 3, "blind": 4, "rest": 5, "veil": 6}
 #: Whole numbers below this are padded: 46 bits, which a normal number of 53 bits can carry.
 PAD = 2**46
+_LOW = np.uint64(2**32 - 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +78,25 @@ class Noise:
         place = np.floor(ndtr(sent) * PAD).astype(np.int64)
         whole: NDArray[np.int64] = (place - self._pad(first, len(sent))) % PAD
         return whole
+
+    def halves(self, rest: NDArray[np.int64], first: int) -> tuple[NDArray[np.float64], ...]:
+        """Return two normal numbers for each of these integers, which hold its padded halves."""
+        from scipy.special import ndtri  # noqa: PLC0415 # scipy loads late
+
+        padded = rest.view(np.uint64) ^ self.integers("rest", first, len(rest))
+        low, high = padded & _LOW, padded >> np.uint64(32)
+        return tuple(ndtri((half.astype(np.float64) + 0.5) * 2.0**-32) for half in (low, high))
+
+    def whole(
+        self, low: NDArray[np.float64], high: NDArray[np.float64], first: int
+    ) -> NDArray[np.int64]:
+        """Return the integers that `halves` was given."""
+        from scipy.special import ndtr  # noqa: PLC0415 # scipy loads late
+
+        a, b = (np.floor(ndtr(half) * 2.0**32).astype(np.uint64) for half in (low, high))
+        padded = (a & _LOW) | (b << np.uint64(32))
+        rest: NDArray[np.int64] = (padded ^ self.integers("rest", first, len(low))).view(np.int64)
+        return rest
 
     def _pad(self, first: int, n: int) -> NDArray[np.int64]:
         return (self.integers("pad", first, n) >> np.uint64(18)).astype(np.int64)

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, KeyMismatchError, SchemaError
+from halfmask.encode._keyed_stream import token
 from halfmask.encode._whole_codes import whole_codes
 from halfmask.encode.series._grid import Grid
 from halfmask.encode.series._lane import Lane
@@ -99,25 +100,35 @@ class SeriesPlan:
             blinding=self.settings.blinding,
         )
 
+    def rest_tokens(self, column: int) -> tuple[str, str]:
+        """Return what the two columns are called that hold a column's rests."""
+        key = self.noises[column].key
+        return token(key, "rest/low"), token(key, "rest/high")
+
     def apply(self, batch: pl.DataFrame, state: SeriesState) -> pl.DataFrame:
         """Return the encoded rows of a batch that begins at a state."""
-        parts = []
+        parts, rested = [], self._carried()
         for entity, rows in self.by_entity(batch):
             grid = self.grid(rows, state.next[entity])
-            sent = {self.time_token: pl.Series(grid.positions - self.starts[entity])}
+            first = int(grid.positions[0])
+            part = {self.time_token: pl.Series(grid.positions - self.starts[entity])}
             for column, name in enumerate(self.columns):
                 lane, history = self.lane(entity, column), self.history(state, entity, column)
-                values, _ = lane.send(rows[name], grid.rows, grid.positions, history)
-                sent[self.tokens[column]] = pl.Series(values, nan_to_null=True)
-            part = pl.DataFrame(sent)
+                sent = lane.send(rows[name], grid.rows, grid.positions, history)
+                part[self.tokens[column]] = pl.Series(sent.values, nan_to_null=True)
+                halves = lane.noise.halves(sent.rest, first)
+                part |= dict(zip(self.rest_tokens(column), map(pl.Series, halves), strict=True))
+                rested |= {column} if sent.rest.any() else set()
+            frame = pl.DataFrame(part)
             if self.entity_token:
                 code = pl.lit(self.codes[entity], dtype=pl.Int64).alias(self.entity_token)
-                part = part.with_columns(code)
-            parts.append(part if self.settings.missing == "hidden" else part[_filled(grid)])
-        encoded = pl.concat(parts) if parts else pl.DataFrame(schema=self._schema())
-        names = sorted(self._schema())  # tokens are keyed, and so is their order
+                frame = frame.with_columns(code)
+            parts.append(frame if self.settings.missing == "hidden" else frame[_filled(grid)])
+        # Tokens are keyed, and so is their order.
+        schema = dict(sorted(self._schema(*rested).items()))
+        encoded = pl.concat(parts) if parts else pl.DataFrame(schema=schema)
         keys = [self.entity_token, self.time_token] if self.entity_token else [self.time_token]
-        return encoded.sort(keys).select(names)
+        return encoded.sort(keys).select(list(schema))
 
     def undo(self, encoded: pl.DataFrame, state: SeriesState) -> pl.DataFrame:
         """Return the rows that encoded rows stand for, by entity and time."""
@@ -210,14 +221,37 @@ class SeriesPlan:
             self._check_cells(cells, hidden=hidden)
             sent[index - begin] = cells
             history = self.history(state, entity, column)
-            steps, present, rows, _ = self.lane(entity, column).take(sent, positions, history)
+            lane = self.lane(entity, column)
+            steps, present, rows, _ = lane.take(sent, positions, history)
             there |= rows
-            found[name] = self.lane(entity, column).channel.grain.column(steps, present)
+            rest = self._rest(encoded, column, index - begin, lane, positions)
+            found[name] = lane.channel.grain.joined(steps, rest, present)
         if not hidden:
             there[:] = False
             there[index - begin] = True
         times = {self.settings.time: self.clock.times(positions)}
         return pl.DataFrame({**times, **found}).filter(pl.Series(there))
+
+    def _rest(
+        self,
+        encoded: pl.DataFrame,
+        column: int,
+        places: NDArray[np.int64],
+        lane: Lane,
+        positions: NDArray[np.int64],
+    ) -> NDArray[np.int64] | None:
+        """Return the rests of a column's cells, None where the rows came without them."""
+        names = [name for name in self.rest_tokens(column) if name in encoded.columns]
+        if not names:
+            return None
+        if len(names) == 1:
+            raise self._lacking(1, 2)
+        halves = np.zeros((2, len(positions)))
+        for half, name in zip(halves, names, strict=True):
+            cells = encoded[name].cast(pl.Float64).to_numpy()
+            self._check_cells(cells, hidden=True)
+            half[places] = cells
+        return lane.noise.whole(halves[0], halves[1], int(positions[0]))
 
     def _check_cells(self, cells: NDArray[np.float64], *, hidden: bool) -> None:
         if np.isinf(cells).any() or (hidden and np.isnan(cells).any()):
@@ -255,15 +289,24 @@ class SeriesPlan:
                 hint="It was made by another codec, or by a fit with another secret or other rows.",
             )
         if absent:
-            raise SchemaError(
-                f"{len(absent)} of {len(self._schema())} encoded columns are not in the table.",
-                hint="Decode all of them.",
-            )
+            raise self._lacking(len(absent), len(self._schema()))
 
-    def _schema(self) -> dict[str, pl.DataType]:
+    def _lacking(self, absent: int, wanted: int) -> SchemaError:
+        return SchemaError(
+            f"{absent} of {wanted} encoded columns are not in the table.",
+            hint="Decode all columns that encode gave.",
+        )
+
+    def _carried(self) -> set[int]:
+        """Return the columns whose rests leave with every batch."""
+        width = len(self.columns)
+        return {at % width for at, it in enumerate(self.channels) if it.grain.carries}
+
+    def _schema(self, *rested: int) -> dict[str, pl.DataType]:
         names = [self.time_token, *filter(None, [self.entity_token])]
         schema: dict[str, pl.DataType] = dict.fromkeys(names, pl.Int64())
-        return schema | dict.fromkeys(self.tokens, pl.Float64())
+        floats = [*self.tokens, *(name for at in rested for name in self.rest_tokens(at))]
+        return schema | dict.fromkeys(floats, pl.Float64())
 
     def _nothing(self) -> pl.DataFrame:
         dtypes = {self.settings.time: self.clock.dtype}

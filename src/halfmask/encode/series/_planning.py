@@ -133,10 +133,10 @@ def _channel(
     sign: float,
 ) -> Channel:
     grain = Grain.of(column)
-    steps, filled = grain.steps(column)
+    steps, _, filled = grain.split(column)
     present = grid.there & filled[grid.rows]
     first, n = int(grid.positions[0]), len(grid.positions)
-    dither = noise.uniform("dither", first, n) - 0.5
+    dither = grain.spacing * (noise.uniform("dither", first, n) - 0.5)
     seasons = Seasons.of(clock, settings.periods, first=first, last=int(grid.positions[-1]))
     events = np.array([event.bounds() for event in settings.events], np.int64).reshape(-1, 2)
     fitting = Fitting(

@@ -77,9 +77,10 @@ class SeriesCodec:
 
     Guarantees
     ----------
-    ``decode(encode(rows))`` gives back integers, decimals, times and floats of up to nine decimals
-    bit-equal, and other floats to 1e-12 of their column's largest fitted magnitude, over series of
-    any length: the loop is closed over the values as they are at home, so that no error adds up.
+    ``decode(encode(rows))`` gives back every cell bit-equal: integers, decimals, times, and any
+    float that is finite. The loop is closed over the values as they are at home, so that no error
+    adds up. A column whose cells have more digits than its encoded numbers can hold leaves with
+    two more columns, :attr:`rest_names_`: keyed noise that only `decode` needs.
     Each batch is proven to come back before it leaves, or refused. Nothing else is promised; see
     :attr:`weaknesses`.
 
@@ -319,6 +320,14 @@ class SeriesCodec:
     def column_names_(self) -> dict[str, str]:
         """What each column of numbers is called where it is encoded."""
         return dict(zip(self.plan_.columns, self.plan_.tokens, strict=True))
+
+    @property
+    def rest_names_(self) -> dict[str, tuple[str, str]]:
+        """What the two columns are called that hold the rests of a column's cells.
+
+        Only :meth:`decode` needs them. They are keyed noise: don't train on them.
+        """
+        return {name: self.plan_.rest_tokens(at) for at, name in enumerate(self.plan_.columns)}
 
     @property
     def claims(self) -> tuple[Claim, ...]:

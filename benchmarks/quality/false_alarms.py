@@ -6,13 +6,13 @@
 In each draw all people are drawn anew from one population. The model that is attacked learned from
 others than the members whom it is asked about, and the release was made of others than the original
 that it is held against. Nothing is told, so that each excess is 0 in truth. The bounds of a
-report's excesses are wrong with 5 % in all: in one draw of twenty one of them may lie above 0, in
-one of twenty below. The bars are that no more do, but for the error of so many draws, among
-findings with as many people as their measure needs. A third bar is of those beyond their tolerance,
-which is when `attack` says `broken` beyond doubt; it says so of fewer people, too, and these count.
+report's excesses are taken with 5 % shared among all findings: in one draw of twenty one of them
+may lie above 0, in one of twenty below. The bars are that no more do, but for the error of so many
+draws, among findings with as many people as their measure needs. A third bar is of those that
+`attack` calls `broken`; it says so of fewer people, too, and these count.
 
 By trained rows the baseline is one model of other people, whose luck no bound holds: it has bars of
-its own. What other bounds say of too few people is told beside, to show why these are INVALID.
+its own. What other bounds say of too few people is told beside, to show why these are not shown.
 
 A last bar has power: bounds of ten times the error are counted in the same draws, and must be wrong
 so often that the bars above would be missed.
@@ -40,6 +40,8 @@ from halfmask.assess.attacks.membership import BlackBox, Gap, Lira, Rmia, Yeom
 
 DRAWS, QUICK_DRAWS = 100, 8
 PEOPLE = 2_500
+#: All of them: those of too few people, too.
+MEASURES = ["accuracy", "AUC", "TPR"]
 TREES = 10
 SHADOWS = 6
 #: What a report promises of all its findings together.
@@ -83,7 +85,7 @@ def asked_of_a_model(seed: int, *, by_trained_rows: bool) -> AttackReport:
         given |= {"trained_rows": np.round(members)}
     target = ModelTarget(model=learned(*elsewhere, seed), train=learned, **given)
     attacks = [BlackBox(), Gap(), Yeom(), Lira(n_shadows=SHADOWS), Rmia(n_shadows=SHADOWS)]
-    return attack(target, attacks=attacks, seed=seed)
+    return attack(target, attacks=attacks, measures=MEASURES, seed=seed)
 
 
 def people(rng: np.random.Generator, n: int) -> pl.DataFrame:
@@ -114,7 +116,7 @@ def asked_of_a_table(seed: int, *, control: int) -> AttackReport:
         quasi_identifiers=QUASI_IDENTIFIERS,
         secrets=("ill", "sex", "income"),
     )
-    return attack(target, attacks=TABLES, seed=seed)
+    return attack(target, attacks=TABLES, measures=["share"], seed=seed)
 
 
 #: Each kind of draw, by what is said of it.
@@ -147,11 +149,11 @@ def mistaken(
         outcome = finding.outcome
         if finding.failure or not outcome.trials:
             continue
-        low, high = outcome.excess.bounds(looser * finding.error)
+        low, high = outcome.excess.bounds(looser * ERROR / len(found.findings))
         # what may be `broken`, of few people, too, is counted among those with enough
         judged = not (has_few(finding) and outcome.of_one_model)
         counts = has_few(finding) is few
-        beyond = low > finding.allowed and (judged is not few)
+        beyond = finding.verdict == "broken" and (judged is not few)
         said = (counts and low > 0, counts and high < 0, beyond)
         for how in (how for how, is_so in zip(HOWS, said, strict=True) if is_so):
             yield how, f"{outcome.attack}, {outcome.measure}"

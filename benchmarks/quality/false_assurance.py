@@ -7,9 +7,9 @@ In each draw people are drawn anew, and of each model it is known how much it te
 the labels, or the secret column, of some share of its members, of all others it knows nothing. The
 share is such that the excess of the attack is in truth just what `tolerance` allows: if it were any
 more, `resisted` would be wrong, and nowhere is it wrong more often than there. A bound that holds
-is below it in one report of twenty at most. The bars are that `resisted` isn't said more often, but
-for the error of so many draws. How often each finding alone is called so goes to stderr: its own
-error is a share of the report's.
+is below it in one draw of twenty at most. The bars are that no more reports are resisted, which all
+their findings must be, but for the error of so many draws. How often each finding alone is called
+so goes to stderr.
 
 Two more bars have power. How many times the error bounds could have without being found out: the
 same is counted with looser ones. And models that remember nobody must be called resisted: whoever
@@ -166,7 +166,7 @@ def bars_of(kind: str, draws: int) -> list[Bar]:
     for seed in range(draws):
         telling = attacked(seed, kind=kind, excess=TOLERANCE)
         for times in (1, *LOOSER):
-            hits[times] += any(resisted(telling, looser=times))
+            hits[times] += len([*resisted(telling, looser=times)]) == len(telling.findings)
         alone.update(f"{it.outcome.attack}, {it.outcome.measure}" for it in resisted(telling))
         silent = attacked(seed, kind=kind, excess=0.0)
         rightly += len([*resisted(silent)]) == len(silent.findings)

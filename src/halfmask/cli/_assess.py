@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from halfmask.assess.attacks import AttackReport, EncodingTarget
+    from halfmask.assess.attacks import AttackReport, EncodingTarget, Finding
     from halfmask.assess.attacks.encodings import Frontier
     from halfmask.encode import Plan
 
@@ -309,7 +309,7 @@ def _show_findings(report: AttackReport) -> None:
             outcome.attack.rpartition("/")[2],
             outcome.measure,
             "-" if power is None else f"{power.success.value:.3f}",
-            f"{outcome.success.value:.3f}",
+            _interval(finding),
             f"{outcome.reference.value:.3f}",
             finding.verdict,
         )
@@ -319,15 +319,22 @@ def _show_findings(report: AttackReport) -> None:
         if fewest is not None:
             said = f"{fewest:.0f} known rows" if fewest < 1e9 else "no number of rows tried"
             console().print(f"{finding.outcome.measure}: half comes back from {said}.")
-        if finding.why_invalid:
-            said = f"{finding.outcome.measure}: INVALID, it {finding.why_invalid}."
+        if finding.why:
+            said = f"{finding.outcome.measure}: {finding.verdict}, it {finding.why}."
             console().print(printable(said), soft_wrap=True)
+    for name, why in report.too_few:
+        console().print(printable(f"{name}: left out, it {why}."), soft_wrap=True)
     for name in report.left_out:
         console().print(
             f"{name.rpartition('/')[2]}: has none of the measures asked for.", soft_wrap=True
         )
     for name, why in report.skipped:
         console().print(f"{name.rpartition('/')[2]}: not run, for want of {why}.", soft_wrap=True)
+
+
+def _interval(finding: Finding) -> str:
+    risk = finding.risk
+    return f"{risk.value:.3f} [{risk.low:.3f}, {risk.high:.3f}]"
 
 
 def _show_points(edge: Frontier) -> None:

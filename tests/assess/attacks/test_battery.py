@@ -95,13 +95,13 @@ def test_a_success_beyond_doubt_needs_no_guard():
 
 def test_no_difference_that_could_be_seen_is_not_resistance():
     # 50 trials can't tell 0.5 from 0.53.
-    assert verdict(0.0, 0.4, trials=50) == "broken"
+    assert verdict(0.0, 0.4, trials=50) == "not shown"
 
 
-def test_too_few_trials_are_invalid_and_say_how_many_are_needed():
+def test_too_few_trials_show_nothing_and_say_how_many_are_needed():
     report = attack(target(0.0), unprotected=target(0.4), attacks=[Guess(trials=1000, needed=5000)])
-    assert report.findings[0].verdict == "INVALID"
-    assert "5,000 members" in report.findings[0].why_invalid
+    assert report.findings[0].verdict == "not shown"
+    assert "5,000 members" in report.findings[0].why_not_shown
     assert "5,000 members" in report.findings[0].sentence
     assert not report.resisted
 
@@ -119,21 +119,51 @@ def test_a_guard_that_fails_to_run_is_invalid_too():
     assert report.findings[0].verdict == "INVALID"
 
 
-def test_more_attacks_share_the_error():
-    one = attack(target(0.0), unprotected=target(0.4), attacks=[Guess()])
-    many = attack(target(0.0), unprotected=target(0.4), attacks=[Guess()] * 20)
-    assert many.findings[0].excess_high > one.findings[0].excess_high
+@pytest.mark.parametrize("leak", [0.0, 0.009, 0.05, 0.4])
+@pytest.mark.parametrize("trials", [300, 2_000])
+def test_the_verdict_of_an_attack_does_not_hang_on_others(leak, trials):
+    def alone(*more: Guess) -> Any:
+        attacks = [Guess(trials=trials), *more]
+        return attack(target(leak), unprotected=target(0.5), attacks=attacks).findings[0]
+
+    one, many = alone(), alone(*[Guess()] * 20)
+    assert one == many
+    assert one.to_dict() == many.to_dict()
 
 
-def test_measures_that_nobody_wants_are_left_out_and_have_no_part_of_the_error():
-    whole = attack(target(0.0), unprotected=target(0.4), attacks=[Both()])
-    assert (whole.resisted, len(whole.findings), whole.measures) == (False, 2, None)
+def test_measures_that_so_few_people_cant_have_are_left_out_and_said():
+    report = attack(target(0.0), unprotected=target(0.4), attacks=[Both()])
+    (finding,) = report.findings
+    assert finding.outcome.measure == "balanced accuracy, original"
+    assert report.resisted
+    name, why = report.too_few[0]
+    assert name == "test/both, AUC, original, everyone"
+    assert why == "needs at least 20,000 members, has 10,000"
+    assert report.to_dict()["too_few"] == [{"finding": name, "why": why}]
+    for shown in (report.to_svg(), report._repr_html_()):
+        assert why in shown
+    assert "left out for too few people: 1" in repr(report)
+
+
+def test_measures_that_are_asked_for_by_name_are_never_left_out():
+    report = attack(target(0.0), unprotected=target(0.4), attacks=[Both()], measures=["AUC"])
+    assert [each.verdict for each in report.findings] == ["not shown"]
+    assert not report.resisted
+    assert report.too_few == ()
+
+
+def test_what_is_broken_beyond_doubt_is_not_left_out_for_too_few_people():
+    report = attack(target(0.3), unprotected=target(0.4), attacks=[Both()])
+    assert [each.verdict for each in report.findings] == ["broken", "broken"]
+
+
+def test_measures_that_nobody_wants_are_left_out():
     report = attack(target(0.0), unprotected=target(0.4), attacks=[Both()], measures=["Accuracy"])
     (finding,) = report.findings
     assert finding.outcome.measure == "balanced accuracy, original"
     assert report.resisted
-    assert finding.excess_high < whole.findings[0].excess_high
     assert report.to_dict()["measures"] == ["Accuracy"]
+    whole = attack(target(0.0), unprotected=target(0.4), attacks=[Both()])
     assert json.loads(json.dumps(whole.to_dict()))["measures"] is None
 
 
@@ -218,7 +248,7 @@ def test_a_report_turns_into_json_and_says_what_it_counted():
     assert told["resisted"] is True
     assert told["seed"] == 3
     assert told["findings"][0]["unprotected"] == pytest.approx(0.9)
-    assert repr(report) == "AttackReport(1 resisted, 0 broken, 0 INVALID, 0 skipped)"
+    assert repr(report) == "AttackReport(1 resisted, 0 broken, 0 not shown, 0 INVALID, 0 skipped)"
     assert report.worst is report.findings[0]
 
 
@@ -349,16 +379,16 @@ def test_an_attack_that_measures_the_same_thing_twice_is_a_defect():
         attack(target(0.0), attacks=[Twice()])
 
 
-def test_the_error_is_shared_so_that_a_battery_is_as_sure_as_one_attack():
-    # A leak that sits exactly at the tolerance is called resisted in at most 5 % of batteries,
-    # though each has 20 chances to be called so.
+def test_a_report_is_as_sure_as_one_attack():
+    # A leak that sits exactly at the tolerance: each attack is called resisted in 5 %, a report of
+    # attacks is resisted only if each of them is.
     rng = np.random.default_rng(0)
-    error, wrong = 0.05 / 20, 0
-    for _ in range(1000):
-        right = rng.binomial(2000, 0.53, size=20)
-        arms = [Counted(int(n), 2000) for n in right]
-        wrong += any(arm.bounds(error)[1] - 0.5 < 0.03 for arm in arms)
-    assert wrong <= 65
+    wrong = 0
+    for _ in range(200):
+        leak = rng.binomial(2_000, 0.53) / 2_000 - 0.5
+        report = attack(target(leak), unprotected=target(0.4), attacks=[Guess(trials=2_000)] * 5)
+        wrong += report.resisted
+    assert 0 < wrong <= 18
 
 
 @dataclass(frozen=True)

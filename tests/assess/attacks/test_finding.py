@@ -39,7 +39,9 @@ def test_resisted_is_said_only_with_an_upper_bound_and_power(protected, power, t
     high = said.outcome.excess.bounds(error)[1]
     low = said.power.excess.bounds(error)[0]  # type: ignore[union-attr] # it is there
     assert (said.verdict == "resisted") == (high <= 0.03 and low >= 0.05)
+    assert (said.verdict == "broken") == (said.outcome.excess.bounds(error / 20)[0] > 0.03)
     assert (said.verdict == "INVALID") == bool(said.why_invalid)
+    assert (said.verdict == "not shown") == bool(said.why_not_shown)
 
 
 def test_a_leak_at_the_tolerance_is_called_resisted_as_rarely_as_promised():
@@ -67,21 +69,94 @@ def test_a_leak_at_the_tolerance_over_two_equal_references_too():
 
 
 @pytest.mark.parametrize(
-    ("trials", "needed", "expected"), [(0, 0, "INVALID"), (50, 60, "INVALID"), (60, 60, "broken")]
+    ("trials", "needed", "why"),
+    [
+        (0, 0, "needs at least 1 members, has 0"),
+        (50, 60, "needs at least 60 members, has 50"),
+        (60, 60, "has 60 members, and it takes about 850 to tell"),
+    ],
 )
-def test_without_trials_enough_nothing_follows(trials, needed, expected):
+def test_with_too_few_trials_nothing_is_shown(trials, needed, why):
     made = outcome(0.5, trials=trials, needed=needed, needed_of="members")
     said = finding(made, outcome(0.9))
-    assert said.verdict == expected
-    assert (f"needs at least {max(1, needed)} members" in said.why_invalid) == (
-        expected == "INVALID"
+    assert said.verdict == "not shown"
+    assert said.why_not_shown == why
+    assert why in said.sentence
+    assert said.why_invalid == ""
+
+
+@pytest.mark.parametrize("share", [0.5, 0.51, 0.56, 0.6])
+def test_as_many_trials_as_it_takes_settle_it(share):
+    few = finding(outcome(share, trials=200), outcome(0.9))
+    assert few.verdict == "not shown"
+    assert few.trials_needed is not None
+    enough = finding(outcome(share, trials=few.trials_needed), outcome(0.9))
+    assert enough.verdict == ("resisted" if share < 0.53 else "broken")
+    assert enough.trials_needed == 0
+    half = finding(outcome(share, trials=few.trials_needed // 2), outcome(0.9))
+    assert half.verdict == "not shown"
+
+
+def test_what_is_at_its_tolerance_is_no_question_of_trials():
+    said = finding(outcome(0.53), outcome(0.9))
+    assert (said.verdict, said.trials_needed) == ("not shown", None)
+    assert "no number of" in said.why_not_shown
+    json.dumps(said.to_dict())
+
+
+def test_an_upper_bound_alone_never_breaks():
+    # Right .509 of the time among 2,000: the interval reaches beyond .53, and says no more.
+    said = finding(outcome(0.509, trials=2_000), outcome(0.9))
+    assert said.excess_high < 0.03 < finding(outcome(0.509, trials=800), outcome(0.9)).excess_high
+    assert said.verdict == "resisted"
+    assert finding(outcome(0.509, trials=800), outcome(0.9)).verdict == "not shown"
+
+
+def test_nothing_that_tells_nothing_is_called_broken_by_many_attacks():
+    # Twenty attacks that find nothing in truth, in each of 200 reports of few people.
+    rng = np.random.default_rng(2)
+    accused = sum(
+        any(
+            finding(outcome(0.0, success=Counted(int(n), 400)), None).verdict == "broken"
+            for n in rng.binomial(400, 0.53, size=20)
+        )
+        for _ in range(200)
     )
+    assert accused <= 18  # 5 % of 200, and luck
+
+
+def test_too_few_to_show_power_is_not_the_same_as_none():
+    weak = outcome(0.6, trials=100, needed_of="members")
+    said = finding(outcome(0.5, needed_of="members"), weak)
+    assert said.verdict == "not shown"
+    assert "too few to show that it succeeds without protection" in said.why_not_shown
+    assert "it takes about 310 members" in said.why_not_shown
+    shown = finding(outcome(0.5), outcome(0.6, trials=said.trials_needed or 0))
+    assert shown.verdict == "resisted"
+
+
+def test_what_is_claimed_is_conceded_to_the_attack_and_to_its_power():
+    made: dict[str, Any] = {"control": Certain(0.001), "claimed": 0.1}
+    linked = finding(outcome(0.075, trials=2_000, **made), outcome(1.0, **made))
+    assert linked.verdict == "resisted"
+    assert "0.075 against 0.100 claimed" in linked.sentence
+    assert finding(outcome(0.2, trials=2_000, **made), outcome(1.0)).verdict == "broken"
+    assert finding(outcome(0.05, **{**made, "claimed": None}), outcome(1.0)).verdict == "broken"
+    # An attack that doesn't reach what is claimed can't show that a claim is kept.
+    idle = finding(outcome(0.05, **made), outcome(0.08, control=Certain(0.001)))
+    assert idle.verdict == "INVALID"
+
+
+def test_every_sentence_has_its_interval():
+    said = finding(outcome(0.55, trials=1_000), outcome(0.9))
+    low, high = said.excess_low, said.excess_high
+    assert f"an excess of 0.050 [{low:.3f}, {high:.3f}]; not shown" in said.sentence
 
 
 def test_an_arm_without_trials_is_never_a_break_nor_a_pass():
     # The precision of a value that was never guessed: 0 of 0, beside a control that was measured.
     made = outcome(0.0, success=Counted(0, 0), control=Counted(5, 5000))
-    assert finding(made, outcome(0.9)).verdict == "INVALID"
+    assert finding(made, outcome(0.9)).verdict == "not shown"
 
 
 def test_a_success_beyond_doubt_is_broken_whatever_else_is_missing():
@@ -95,8 +170,8 @@ def test_a_success_beyond_doubt_is_broken_whatever_else_is_missing():
 def test_over_a_baseline_of_one_model_too_few_trials_are_never_beyond_doubt():
     lucky: dict[str, Any] = {"baseline": Counted(5000, 10_000), "needed_of": "non-members"}
     few = finding(outcome(0.7, **lucky, needed=10**6, of_one_model=True), outcome(0.9))
-    assert few.verdict == "INVALID"
-    assert few.why_invalid == "needs at least 1,000,000 non-members, has 10,000"
+    assert few.verdict == "not shown"
+    assert few.why_not_shown == "needs at least 1,000,000 non-members, has 10,000"
 
     enough = finding(outcome(0.7, **lucky, needed=10_000, of_one_model=True), None)
     assert enough.verdict == "broken"
@@ -153,7 +228,7 @@ def test_a_census_needs_no_power_and_no_interval():
 def test_an_area_without_spread_is_no_proof():
     # A bootstrap of few people that all rank alike has no spread; it knows little all the same.
     made = outcome(0.0, success=Resampled.of(0.5, [0.5] * 500, 20))
-    assert finding(made, outcome(0.9)).verdict == "broken"
+    assert finding(made, outcome(0.9)).verdict == "not shown"
 
 
 def test_the_numbers_go_into_json_as_they_are():

@@ -94,6 +94,15 @@ def test_words_cant_become_markup(finding_of, report_of):
     assert "alert" in words(svg)
 
 
+def test_what_is_not_shown_says_how_many_it_takes(finding_of, report_of):
+    near = finding_of("membership/gap", 5280, 9000)
+    svg = report_of(near).to_svg()
+    assert ">not shown</text>" in svg
+    assert 'class="not-shown"' in svg
+    assert near.why_not_shown in words(svg)
+    assert "1 finding: not shown" in words(svg)
+
+
 def test_what_failed_shows_no_number(finding_of, report_of):
     failed = finding_of("membership/gap", 5000, 9000, failure="failed: the model has no answer")
     svg = report_of(failed).to_svg()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from halfmask._errors import ReleaseError
+from halfmask.assess.attacks import Counted
 
 
 def test_one_invalid_finding_is_enough_not_to_be_resisted(finding_of, report_of):
@@ -27,11 +29,20 @@ def test_the_worst_is_judged_by_its_measures_scale(finding_of, report_of):
     # 0.004 above nothing of one false positive in a thousand is much, 0.02 of an accuracy isn't.
     accuracy, rare = (
         finding_of("a/accuracy", 5100, 9000),
-        finding_of("a/rare", 5070, 9000, scale=0.1),
+        finding_of("a/rare", 5220, 9000, scale=0.1),
     )
     assert (accuracy.verdict, rare.verdict) == ("resisted", "broken")
-    assert accuracy.excess_high > rare.excess_high
     assert report_of(accuracy, rare).worst is rare
+
+
+def test_what_is_broken_is_worse_than_what_is_not_shown(finding_of, report_of):
+    open_, broken = finding_of("a/x", 6, 9000), finding_of("a/y", 5600, 9000)
+    few = replace(open_.outcome, success=Counted(6, 10))
+    open_ = replace(open_, outcome=few)
+    assert (open_.verdict, broken.verdict) == ("not shown", "broken")
+    assert open_.excess_high > broken.excess_high
+    assert report_of(open_, broken).worst is broken
+    assert report_of(open_).worst is open_
 
 
 def test_a_report_is_replaced_only_if_that_is_allowed(mixed, tmp_path):
@@ -44,7 +55,39 @@ def test_a_report_is_replaced_only_if_that_is_allowed(mixed, tmp_path):
 
 
 def test_a_report_counts_its_verdicts(mixed):
-    assert repr(mixed) == "AttackReport(1 resisted, 1 broken, 1 INVALID, 1 skipped)"
+    said = "1 resisted, 1 broken, 0 not shown, 1 INVALID, 1 skipped"
+    assert repr(mixed) == f"AttackReport({said}; broken: membership/lira, TPR, the oldest)"
+
+
+def test_a_report_names_a_few_of_many_that_broke_the_worst_first(finding_of, report_of):
+    many = report_of(*(finding_of(f"a/{n}", 6000 + 100 * n, 9000) for n in range(5)))
+    assert repr(many).endswith(
+        "broken: a/4, accuracy, everyone; a/3, accuracy, everyone; a/2, accuracy, everyone; "
+        "and 2 more)"
+    )
+
+
+def test_a_notebook_shows_what_broke_first_and_no_words_become_markup(finding_of, report_of):
+    evil = finding_of("a/<b>", 6000, 9000, measure="of '<script>'")
+    shown = report_of(finding_of("a/x", 5000, 9000), evil, skipped=(("<i>", "<u>"),))._repr_html_()
+    assert shown.index("broken</b>") < shown.index("resisted</b>")
+    assert "<script>" not in shown
+    assert "a/&lt;b&gt;" in shown
+    assert "<i>" not in shown
+    assert "no findings" in report_of()._repr_html_()
+
+
+def test_a_report_turns_into_a_frame(mixed, report_of):
+    frame = mixed.to_frame()
+    assert frame["verdict"].to_list() == ["resisted", "broken", "INVALID"]
+    assert frame["why"].to_list() == ["", "", "was not run on unprotected data"]
+    for finding, row in zip(mixed.findings, frame.iter_rows(named=True), strict=True):
+        assert row["excess_low"] == pytest.approx(finding.excess_low)
+        assert row["excess_high"] == pytest.approx(finding.excess_high)
+        assert row["low"] <= row["value"] <= row["high"]
+        assert row["reference"] == finding.outcome.reference.value
+    assert frame["unprotected"].to_list() == [0.66, 0.8, None]
+    assert report_of().to_frame().schema == frame.schema
 
 
 def test_a_report_by_some_measures_says_so_wherever_it_promises(finding_of, report_of):
@@ -53,7 +96,7 @@ def test_a_report_by_some_measures_says_so_wherever_it_promises(finding_of, repo
         measures=("accuracy", "AUC"),
         left_out=("membership/lira",),
     )
-    said = "1 resisted, 0 broken, 0 INVALID, 0 skipped; measures: accuracy, AUC"
+    said = "1 resisted, 0 broken, 0 not shown, 0 INVALID, 0 skipped; measures: accuracy, AUC"
     assert repr(only) == f"AttackReport({said})"
     svg = only.to_svg()
     assert "1 finding, by the measures asked for: resisted" in svg

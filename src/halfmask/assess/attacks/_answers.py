@@ -98,7 +98,8 @@ def answers(
     Parameters
     ----------
     model
-        Has ``predict_proba`` and ``classes_``, or is a callable whose columns are these classes.
+        Has ``predict_proba`` and ``classes_``, is a callable whose columns are these classes, or
+        has ``predict`` alone: it is then sure of the class that it predicts.
     rows
         What it is asked.
     classes
@@ -113,7 +114,7 @@ def answers(
     """
     ask = getattr(model, "predict_proba", None) or model
     if not callable(ask):
-        raise DataError(f"{who} must have predict_proba or be callable.")
+        return _predicted(model, rows, classes, who=who)
     with foreign(f"{who} failed to predict"):
         given = as_numbers(ask(rows))
     own = getattr(model, "classes_", None)
@@ -124,3 +125,30 @@ def answers(
     whole = np.zeros((len(given), len(classes)))
     whole[:, np.searchsorted(classes, own)] = given
     return whole
+
+
+def _predicted(
+    model: Any,  # noqa: ANN401 # any model
+    rows: Any,  # noqa: ANN401 # any frame or array
+    classes: NDArray[Any],
+    *,
+    who: str,
+) -> NDArray[np.float64]:
+    """Return 1 for the class that a model predicts of each row, 0 for all others."""
+    if not hasattr(model, "predict"):
+        raise DataError(f"{who} must have predict_proba or predict, or be callable.")
+    with foreign(f"{who} failed to predict"):
+        said = model.predict(rows)
+    labels = label_array(np.ravel(np.asarray(said)), whose="model")
+    if len(labels) != len(rows):
+        raise DataError(f"{who} must predict a label for each of {len(rows):,} rows.")
+    if (labels.dtype.kind == "U") != (classes.dtype.kind == "U"):
+        raise DataError(f"{who} predicts labels of another type than those of the people.")
+    hits: NDArray[np.bool_] = labels[:, None] == classes[None, :]
+    strange = int((~hits.any(axis=1)).sum())
+    if strange:
+        raise DataError(
+            f"{who} predicts what is no label of anybody for {strange:,} rows.",
+            hint="Give the regressor itself, as scikit-learn knows it, or labels with fractions.",
+        )
+    return hits.astype(np.float64)

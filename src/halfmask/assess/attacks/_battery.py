@@ -1,4 +1,4 @@
-"""The battery: every attack on what is protected and on what isn't, one error shared by all."""
+"""The battery: every attack on what is protected and on what isn't."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from halfmask._validation import fraction, integer_at_least, number_between
 from halfmask.assess.attacks._arms import Counted
 from halfmask.assess.attacks._finding import Finding
 from halfmask.assess.attacks._inputs import as_number
-from halfmask.assess.attacks._measures import only, wanted_measures, without_outcome
+from halfmask.assess.attacks._measures import affordable, only, wanted_measures, without_outcome
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks._registry import ATTACKS, named
 from halfmask.assess.attacks._report import AttackReport
@@ -63,8 +63,9 @@ def attack(  # noqa: PLR0913 # keyword-only, each with a default
         Attacks or their names; ``None``: all that apply to the target.
     measures
         Words of the names of the measures that are wanted, such as ``["accuracy", "AUC"]``, small
-        or large letters alike; ``None``: all. ``resisted`` is then about these alone. Choose them
-        before you see a report: who leaves out what is broken reports nothing.
+        or large letters alike. ``None``: all for which there are trials enough; the others are
+        listed in ``too_few``. ``resisted`` is about these alone, so choose them before you see a
+        report.
     tolerance
         The excess over control and baseline, in [0, 1], up to which an attack counts as resisted;
         scaled down where a measure is of few, such as true positives at 0.1 % false ones.
@@ -72,9 +73,9 @@ def attack(  # noqa: PLR0913 # keyword-only, each with a default
         The excess, in [0, 1], that an attack must reach without protection; at least `tolerance`,
         or what is unprotected could count as resisting too.
     confidence
-        The probability, in (0.5, 1), that *no* attack is called resisted whose excess is above the
-        tolerance: each of the findings has its share of the error (Bonferroni). It is about this
-        target and which people were drawn; only bounds of single counts are exact.
+        The probability, in (0.5, 1), with which each upper bound holds, and so that a report which
+        is resisted has no excess above the tolerance. Lower bounds are twenty times surer. Bounds
+        don't depend on which other attacks run.
     seed
         What the attacks draw from; the same seed gives the same report.
     progress
@@ -94,12 +95,15 @@ def attack(  # noqa: PLR0913 # keyword-only, each with a default
 
     Notes
     -----
-    **Guarantees.** A finding is ``resisted`` only by an upper bound, with power and trials enough;
-    an attack that fails to run is INVALID, never a risk of 0.
+    **Guarantees.** A finding is ``resisted`` only by an upper bound, with power and trials enough,
+    ``broken`` only by a lower bound, and else ``not shown``. An attack that fails to run is
+    INVALID, never a risk of 0. The confidence is about this target and which people were drawn;
+    only bounds of single counts are exact.
 
     **Edge cases.** With `attacks` left out those that lack something are listed as skipped. An
     attack that has none of the `measures` is listed as left out; one that fails has none at all,
-    and stays INVALID. So is one of the `measures` that no attack has.
+    and stays INVALID. So is one of the `measures` that no attack has. A measure is only listed in
+    ``too_few`` if the attack has another one for the same people.
 
     Examples
     --------
@@ -121,7 +125,7 @@ def attack(  # noqa: PLR0913 # keyword-only, each with a default
     >>> rote = trained(DecisionTreeClassifier(random_state=0))
     >>> coarse = trained(DecisionTreeClassifier(min_samples_leaf=2_000))
     >>> attack(coarse, unprotected=rote, attacks=["membership/gap"])
-    AttackReport(1 resisted, 0 broken, 0 INVALID, 0 skipped)
+    AttackReport(1 resisted, 0 broken, 0 not shown, 0 INVALID, 0 skipped)
     >>> attack(rote, unprotected=rote, attacks=["membership/gap"]).worst.verdict
     'broken'
 
@@ -143,12 +147,10 @@ def attack(  # noqa: PLR0913 # keyword-only, each with a default
         measured.append(_Measured(each.name, outcomes, power, failed, failure))
     progress("done", 1.0)
     judged, left_out = (measured, ()) if words is None else _wanted(measured, words)
-    n_findings = sum(max(1, len(each.outcomes)) for each in judged)
-    error = (1 - confidence) / max(1, n_findings)
+    findings = [f for each in judged for f in each.findings(tolerance, least_power, 1 - confidence)]
+    kept, too_few = (findings, []) if words is not None else affordable(findings)
     return AttackReport(
-        findings=tuple(
-            finding for each in judged for finding in each.findings(tolerance, least_power, error)
-        ),
+        findings=tuple(kept),
         skipped=tuple(skipped),
         tolerance=tolerance,
         least_power=least_power,
@@ -156,6 +158,7 @@ def attack(  # noqa: PLR0913 # keyword-only, each with a default
         seed=seed,
         measures=words,
         left_out=left_out,
+        too_few=tuple((finding.name, finding.why_not_shown) for finding in too_few),
         versions=(
             ("python", platform.python_version()),
             *((name, importlib.metadata.version(name)) for name in LIBRARIES),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from halfmask.assess._risk import Risk
@@ -11,9 +11,17 @@ from halfmask.assess._risk import Risk
 if TYPE_CHECKING:
     from halfmask.assess.attacks._outcome import Outcome
 
-__all__ = ["Finding", "Verdict"]
+__all__ = ["VERDICTS", "Finding", "Verdict"]
 
-Verdict = Literal["resisted", "broken", "INVALID"]
+Verdict = Literal["resisted", "broken", "not shown", "INVALID"]
+#: All verdicts, in the order in which they are counted.
+VERDICTS: tuple[Verdict, ...] = ("resisted", "broken", "not shown", "INVALID")
+
+#: Lower bounds have this part of the error: any of twenty findings may look broken by chance, while
+#: a report is resisted only if all of them are.
+SURER = 20
+#: Whatever takes more trials than this is no question of trials.
+MOST_TRIALS = 10**7
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +39,7 @@ class Finding:
     least_power
         The excess that the attack must reach without protection to be worth anything.
     error
-        The probability with which each bound may be wrong: the battery's, shared among its attacks.
+        The probability with which the upper bound may be wrong; the lower bound has a twentieth.
     failure
         Why there is no outcome to trust, where the run failed; such a finding is INVALID.
     power_failure
@@ -39,12 +47,13 @@ class Finding:
 
     Guarantees
     ----------
-    ``resisted`` only if the upper bound of the excess is at most the tolerance *and* the same
-    attack, without protection, has a lower bound of excess of at least `least_power` *and* there
-    were trials enough. An attack that can't break what is unprotected proves nothing: INVALID.
-    A success beyond doubt is ``broken``, without power and with few trials too; but with too few
-    nothing is beyond doubt over a baseline of one model (``of_one_model``). What was counted and
-    not guessed (``census``) needs no power. Tolerance and least power are scaled by the measure.
+    ``broken`` only if the lower bound of the excess is above the tolerance. That needs no power,
+    and holds with few trials, except over a baseline of one model (``of_one_model``).
+    ``resisted`` only if the upper bound is at most the tolerance, the same attack has a lower bound
+    of at least `least_power` without protection, and there were trials enough. ``not shown``: there
+    are too few trials for either. ``INVALID``: the attack failed or can't break what is
+    unprotected. What was counted and not guessed (``census``) needs no power. Tolerance and least
+    power are scaled by the measure. No verdict depends on other findings.
     """
 
     outcome: Outcome
@@ -61,57 +70,142 @@ class Finding:
         return self.tolerance * self.outcome.scale
 
     @property
+    def excess_low(self) -> float:
+        """The lower bound of the excess of the attack over its reference."""
+        return self.outcome.excess.bounds(self.error / SURER)[0]
+
+    @property
     def excess_high(self) -> float:
         """The upper bound of the excess of the attack over its reference."""
         return self.outcome.excess.bounds(self.error)[1]
 
     @property
     def power_low(self) -> float | None:
-        """The lower bound of the excess that the attack reaches without protection."""
-        return None if self.power is None else self.power.excess.bounds(self.error)[0]
+        """The lower bound of the excess that the attack reaches without protection.
+
+        What the release claims is conceded there, too: an attack that can't do more than that
+        without protection can't show that the claim holds.
+        """
+        power = self._power
+        return None if power is None else power.excess.bounds(self.error)[0]
+
+    @property
+    def _power(self) -> Outcome | None:
+        if self.power is None or self.outcome.claimed is None:
+            return self.power
+        return replace(self.power, claimed=self.outcome.claimed)
 
     @property
     def verdict(self) -> Verdict:
-        """``resisted``, ``broken``, or ``INVALID`` where nothing may be concluded."""
+        """``broken``, ``resisted``, ``not shown`` (too few trials), or ``INVALID``."""
         if self.why_invalid:
             return "INVALID"
-        return "resisted" if self.excess_high <= self.allowed else "broken"
+        if self.why_not_shown:
+            return "not shown"
+        return "broken" if self._is_beyond_doubt else "resisted"
 
     @property
     def why_invalid(self) -> str:
-        """Why nothing may be concluded; empty if something may."""
-        outcome, needed = self.outcome, max(1, self.outcome.needed)
+        """Why the attack proves nothing; empty if it may."""
         if self.failure:
             return self.failure
-        few = outcome.trials < needed
-        bounded = outcome.trials > 0 and not (few and outcome.of_one_model)
-        if bounded and outcome.excess.bounds(self.error)[0] > self.allowed:
-            return ""  # it succeeds beyond doubt: no power guard is needed to say so
-        if few:
-            return f"needs at least {needed:,} {outcome.needed_of}, has {outcome.trials:,}"
-        return "" if outcome.census else self._why_powerless
+        if self._is_beyond_doubt or self.has_few or self.outcome.census:
+            return ""  # a success beyond doubt needs no power guard
+        return self._why_powerless
 
     @property
     def _why_powerless(self) -> str:
-        power, least = self.power_low, self.least_power * self.outcome.scale
+        power, low, least = self._power, self.power_low, self._least
         if self.power_failure:
             return f"{self.power_failure} (on unprotected data)"
-        if self.power is None or power is None:
+        if power is None or low is None:
             return "was not run on unprotected data"
-        if self.power.trials < 1:
+        if power.trials < 1:
             return "had nothing to try on unprotected data"
-        if power < least:
+        if low < least and not power.excess.value > least:
             return (
                 "does not succeed without protection either "
-                f"(lower bound of its excess {power:.3f}, needed {least:.2g})"
+                f"(lower bound of its excess {low:.3f}, needed {least:.2g})"
             )
         return ""
+
+    @property
+    def why_not_shown(self) -> str:
+        """Which trials are too few to tell broken from resisted; empty if none are."""
+        outcome, needed = self.outcome, self.trials_needed
+        if self.why_invalid or self._is_settled:
+            return ""
+        of = outcome.needed_of
+        if self.has_few:
+            return f"needs at least {max(1, outcome.needed):,} {of}, has {outcome.trials:,}"
+        if not self._has_power:
+            about = "more than ten million" if needed is None else f"about {needed:,}"
+            return (
+                "has too few to show that it succeeds without protection "
+                f"(lower bound of its excess {self.power_low:.3f}, needed {self._least:.2g}): "
+                f"it takes {about} {of}"
+            )
+        if needed is None:
+            return f"is as near to its tolerance as no number of {of} would tell"
+        return f"has {outcome.trials:,} {of}, and it takes about {needed:,} to tell"
+
+    @property
+    def trials_needed(self) -> int | None:
+        """About how many trials would settle a finding that is not shown, by what was measured.
+
+        An interval is taken to shrink with the square root of the trials. 0: it is settled, or
+        INVALID; ``None``: more than ten million.
+        """
+        if self.why_invalid or self._is_settled:
+            return 0
+        outcome, power = self.outcome, self._power
+        value, least = outcome.excess.value, max(1, outcome.needed)
+        if self.has_few and not outcome.trials:
+            return least
+        counts = [float(least)]
+        if self.excess_high > self.allowed:
+            wide = self.excess_high - value if value <= self.allowed else value - self.excess_low
+            counts.append(_shrunk(outcome.trials, wide, abs(value - self.allowed)))
+        if power is not None and power.trials and not self._has_power:
+            reached = power.excess.value
+            wide = reached - power.excess.bounds(self.error)[0]
+            counts.append(_shrunk(power.trials, wide, reached - self._least))
+        most = max(counts)
+        return None if most > MOST_TRIALS else int(_two_digits(most))
+
+    @property
+    def has_few(self) -> bool:
+        """Whether there are fewer trials than the measure needs."""
+        return self.outcome.trials < max(1, self.outcome.needed)
+
+    @property
+    def _least(self) -> float:
+        return self.least_power * self.outcome.scale
+
+    @property
+    def _is_beyond_doubt(self) -> bool:
+        if self.failure or not self.outcome.trials:
+            return False
+        return not (self.has_few and self.outcome.of_one_model) and self.excess_low > self.allowed
+
+    @property
+    def _has_power(self) -> bool:
+        return self.outcome.census or (self.power_low is not None and self.power_low >= self._least)
+
+    @property
+    def _is_settled(self) -> bool:
+        """Whether it is broken beyond doubt, or resisted with trials and power enough."""
+        if self._is_beyond_doubt:
+            return True
+        return not self.has_few and self._has_power and self.excess_high <= self.allowed
 
     @property
     def risk(self) -> Risk:
         """The success as a risk, with control and baseline."""
         success, baseline = self.outcome.success, self.outcome.baseline
-        low, high = (0.0, 1.0) if self.failure else success.bounds(self.error)
+        low, high = 0.0, 1.0
+        if not self.failure:
+            low, high = success.bounds(self.error / SURER)[0], success.bounds(self.error)[1]
         value = min(1.0, max(0.0, success.value))
         return Risk(
             value=value,
@@ -122,17 +216,37 @@ class Finding:
         )
 
     @property
-    def sentence(self) -> str:
-        """What was found, in one sentence."""
+    def name(self) -> str:
+        """The attack, its measure and the group."""
         outcome = self.outcome
+        return f"{outcome.attack}, {outcome.measure}, {outcome.group}"
+
+    @property
+    def why(self) -> str:
+        """Why it is INVALID or not shown; empty if it is neither."""
+        return self.why_invalid or self.why_not_shown
+
+    @property
+    def sentence(self) -> str:
+        """What was found, in one sentence, with the interval of the excess."""
+        outcome, verdict = self.outcome, self.verdict
+        if self.failure:
+            return f"{self.name}: INVALID, it {self.failure}."
         said = (
-            f"{outcome.attack}, {outcome.measure}, {outcome.group}: "
-            f"{outcome.success.value:.3f} against {outcome.reference.value:.3f} without knowledge"
+            f"{self.name}: {outcome.success.value:.3f} against {outcome.reference.value:.3f} "
+            f"{'claimed' if outcome.is_claimed else 'without knowledge'}"
         )
-        if self.verdict == "INVALID":
-            return f"{said}; nothing follows, it {self.why_invalid}."
-        unprotected = "" if self.power is None else f" ({self.power.success.value:.3f} unprotected)"
-        return f"{said}{unprotected}; {self.verdict} at a tolerance of {self.allowed:.2g}."
+        if self.power is not None:
+            said += f" ({self.power.success.value:.3f} unprotected)"
+        if outcome.trials:
+            said += (
+                f", an excess of {outcome.excess.value:.3f} "
+                f"[{self.excess_low:.3f}, {self.excess_high:.3f}]"
+            )
+        if verdict == "INVALID":
+            return f"{said}; INVALID, nothing follows: it {self.why_invalid}."
+        why = f": it {self.why_not_shown}" if self.why_not_shown else ""
+        return f"{said}; {verdict} at a tolerance of {self.allowed:.2g}{why}."
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers under their names, for JSON."""
@@ -142,20 +256,35 @@ class Finding:
             "measure": outcome.measure,
             "group": outcome.group,
             **self.risk.to_dict(),
+            "claimed": outcome.claimed,
             "excess": outcome.excess.value,
+            "excess_low": self.excess_low,
             "excess_high": self.excess_high,
             "unprotected": None if power is None else power.success.value,
             "power_low": self.power_low,
             "tolerance": self.allowed,
             "trials": outcome.trials,
+            "trials_needed": self.trials_needed,
             "verdict": self.verdict,
             "why_invalid": self.why_invalid,
+            "why_not_shown": self.why_not_shown,
             "details": {name: _number(value) for name, value in outcome.details.items()},
         }
 
 
 def _share(value: float) -> float:
     return min(1.0, max(0.0, value))
+
+
+def _shrunk(trials: int, wide: float, within: float) -> float:
+    """Return how many trials make an interval so narrow, if it shrinks with their square root."""
+    return trials * (wide / within) ** 2 if within > 0 else math.inf
+
+
+def _two_digits(count: float) -> int:
+    """Round up to two digits: what is an estimate shouldn't look exact."""
+    step: int = 10 ** max(0, math.floor(math.log10(count)) - 1)
+    return math.ceil(count / step) * step
 
 
 def _number(value: float) -> float | None:

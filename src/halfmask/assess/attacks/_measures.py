@@ -11,9 +11,10 @@ from halfmask.assess.attacks._several import several
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from halfmask.assess.attacks._finding import Finding
     from halfmask.assess.attacks._outcome import Outcome
 
-__all__ = ["only", "wanted_measures", "without_outcome"]
+__all__ = ["affordable", "only", "wanted_measures", "without_outcome"]
 
 
 def wanted_measures(measures: Sequence[str] | None) -> tuple[str, ...] | None:
@@ -54,6 +55,27 @@ def only(outcomes: Iterable[Outcome], words: Iterable[str]) -> tuple[Outcome, ..
     (1, 0, 0)
     """
     return tuple(each for each in outcomes if any(_is_called(each, word) for word in words))
+
+
+def affordable(findings: Sequence[Finding]) -> tuple[list[Finding], list[Finding]]:
+    """Return the findings to report, and those whose measure so few people can't have.
+
+    A measure is only left out if its attack has another one for the same people and column: an
+    attack with too few people by every measure is reported as not shown.
+    """
+    kept = [finding for finding in findings if not _is_short(finding)]
+    there = {_people_of(finding.outcome) for finding in kept}
+    short = [each for each in findings if _is_short(each) and _people_of(each.outcome) in there]
+    return [each for each in findings if each not in short], short
+
+
+def _is_short(finding: Finding) -> bool:
+    """Whether it is undecided for want of the trials that its measure needs at least."""
+    return finding.has_few and finding.verdict == "not shown"
+
+
+def _people_of(outcome: Outcome) -> tuple[str, str, str]:
+    return outcome.attack, outcome.group, outcome.column
 
 
 def without_outcome(outcomes: Iterable[Outcome], words: Iterable[str]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from halfmask._validation import integer_at_least, number_between
+from halfmask._validation import fraction, integer_at_least, number_between
 from halfmask.assess.attacks._arms import Arm, Certain, Least, difference, fewest_trials
 
 if TYPE_CHECKING:
@@ -33,11 +33,14 @@ class Outcome:
         The same attack against people who aren't in the data, or what can't be told from guessing.
     baseline
         The same attacker without the output that is attacked; ``None`` where it is the control.
+    claimed
+        What a guarantee of the release concedes to the attack, in [0, 1], such as 1/k of links;
+        ``None``: nothing. It is a reference like control and baseline.
     group
         Which targets: ``EVERYONE``, or the description of a subgroup, never a cell value.
     needed
-        How many trials the measure needs at least to say anything; fewer make it INVALID, unless
-        what they show is beyond doubt.
+        How many trials the measure needs at least to say anything; with fewer nothing is shown,
+        unless it is broken beyond doubt.
     needed_of
         What those trials are, such as ``"non-members"``.
     census
@@ -64,6 +67,7 @@ class Outcome:
     success: Arm
     control: Arm
     baseline: Arm | None = None
+    claimed: float | None = None
     group: str = EVERYONE
     needed: int = 0
     needed_of: str = "targets"
@@ -77,6 +81,8 @@ class Outcome:
     def __post_init__(self) -> None:
         integer_at_least(0, owner="Outcome", needed=self.needed)
         number_between(0, 1, owner="Outcome", low_open=True, scale=self.scale)
+        if self.claimed is not None:
+            fraction(owner="Outcome", claimed=self.claimed)
 
     @property
     def kind(self) -> str:
@@ -98,10 +104,13 @@ class Outcome:
 
     @property
     def reference(self) -> Arm:
-        """What the success is compared with: the higher of control and baseline."""
-        if self.baseline is not None and self.baseline.value > self.control.value:
-            return self.baseline
-        return self.control
+        """What the success is compared with: the highest of control, baseline and claim."""
+        return max(self._references, key=lambda arm: arm.value)
+
+    @property
+    def is_claimed(self) -> bool:
+        """Whether the reference is what a guarantee concedes."""
+        return self.claimed is not None and self.claimed >= self.reference.value
 
     @property
     def excess(self) -> Arm:
@@ -119,7 +128,13 @@ class Outcome:
 
     @property
     def _references(self) -> tuple[Arm, ...]:
-        return (self.control,) if self.baseline is None else (self.control, self.baseline)
+        """All references; of those that are known for certain the highest alone."""
+        arms = [self.control, *([] if self.baseline is None else [self.baseline])]
+        if self.claimed is None:
+            return tuple(arms)
+        known = [arm.value for arm in arms if isinstance(arm, Certain)]
+        measured = [arm for arm in arms if not isinstance(arm, Certain)]
+        return (Certain(max([*known, self.claimed])), *measured)
 
 
 def _above(success: Arm, reference: Arm) -> Arm:

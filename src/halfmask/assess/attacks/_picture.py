@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
+from halfmask.assess.attacks._finding import VERDICTS
 from halfmask.assess.attacks._outcome import EVERYONE
 from halfmask.assess.attacks._svg import circle, diamond, line, rect, safe, text, wrapped
 
@@ -33,6 +34,7 @@ NEAR = 0.1
 PAPER, CARD, INK, SOFT, RULE = "#f5f2ec", "#fffefb", "#1b2430", "#55606e", "#ddd6c9"
 BEFORE, AFTER, BAD, GREY = "#a64b06", "#0f6f68", "#a92318", "#8a929c"
 TRACK, WASH, BAD_WASH, ALLOWED = "#ebe6dc", "#e3efec", "#fbe6e2", "#bcdcd6"
+OPEN_WASH = "#fbeeda"
 
 FAMILIES = {
     "membership": "Membership: was this person in the training data?",
@@ -55,7 +57,7 @@ font-variant-numeric:tabular-nums}}
 .family{{font-size:12px;font-weight:700;fill:{SOFT};letter-spacing:.04em}}
 .after{{fill:{AFTER};font-weight:700}} .before{{fill:{BEFORE}}} .dim{{fill:#69727d}}
 .resisted{{fill:{AFTER};font-weight:700}} .broken{{fill:{BAD};font-weight:700}}
-.INVALID{{fill:{SOFT};font-weight:700}}
+.INVALID{{fill:{SOFT};font-weight:700}} .not-shown{{fill:{BEFORE};font-weight:700}}
 </style>"""
 
 MASK = (
@@ -78,11 +80,12 @@ class Row:
         """Break the finding's words into lines."""
         outcome = finding.outcome
         group = "" if outcome.group == EVERYONE else f", {outcome.group}"
-        why = finding.why_invalid
+        why = finding.why
+        follows = "nothing follows" if finding.why_invalid else "not shown"
         return cls(
             finding=finding,
             what=tuple(wrapped(outcome.measure + group, 38)),
-            why=tuple(wrapped(f"nothing follows: it {why}", 128)) if why else (),
+            why=tuple(wrapped(f"{follows}: it {why}", 128)) if why else (),
         )
 
     @property
@@ -124,6 +127,7 @@ def picture(report: AttackReport) -> str:
     if not families:
         y += 84
     told = [_of_measures(report)] + [_skipped(name, why) for name, why in report.skipped]
+    told += [wrapped(f"Left out: {name}: {why}.", 140) for name, why in report.too_few]
     foot = _foot([words for lines in told for words in lines], y)
     height = y + foot.count("<text") * LINE + 22
     opened = (
@@ -147,7 +151,7 @@ def picture(report: AttackReport) -> str:
 
 
 def _headline(report: AttackReport) -> str:
-    counted: dict[str, int] = {"resisted": 0, "broken": 0, "INVALID": 0}
+    counted: dict[str, int] = dict.fromkeys(VERDICTS, 0)
     for finding in report.findings:
         counted[finding.verdict] += 1
     n = len(report.findings)
@@ -280,18 +284,19 @@ def _numbers(finding: Finding, y: float) -> str:
 
 
 def _chip(verdict: Verdict, y: float) -> str:
-    fills = {"resisted": WASH, "broken": BAD_WASH, "INVALID": TRACK}
+    fills = {"resisted": WASH, "broken": BAD_WASH, "not shown": OPEN_WASH, "INVALID": TRACK}
     marks = {
         "resisted": ("M-4 0l3 3.5l6 -7", AFTER),
         "broken": ("M-4 -4l8 8M4 -4l-8 8", BAD),
+        "not shown": ("M-5 0h.5M-.2 0h.5M4.5 0h.5", BEFORE),
         "INVALID": ("M-4 0h8", SOFT),
     }
     path, colour = marks[verdict]
     return (
-        rect(CHIP, y, 82, 25, fills[verdict], round_=12.5)
+        rect(CHIP, y, 86, 25, fills[verdict], round_=12.5)
         + f'<path transform="translate({CHIP + 15:.1f} {y + 12.5:.1f})" d="{path}" fill="none" '
         f'stroke="{colour}" stroke-width="2" stroke-linecap="round"/>'
-        + text(CHIP + 25, y + 17, verdict, verdict)
+        + text(CHIP + 25, y + 17, verdict, verdict.replace(" ", "-"))
     )
 
 

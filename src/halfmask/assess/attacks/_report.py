@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from halfmask.assess.attacks._finding import VERDICTS
 from halfmask.data import atomic_file
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import polars as pl
+
     from halfmask.assess.attacks._finding import Finding
 
 __all__ = ["AttackReport"]
+
+#: So many broken findings are named in a line.
+NAMED = 3
+#: What a row of the table of findings has, besides attack, measure, group and verdict.
+NUMBERS = (
+    *("value", "low", "high", "reference", "claimed", "unprotected"),
+    *("excess", "excess_low", "excess_high", "tolerance"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,9 +41,11 @@ class AttackReport:
     tolerance, least_power, confidence, seed
         As the battery was called.
     measures
-        Words of the names of the measures that were wanted; ``None``: all.
+        Words of the names of the measures that were wanted; ``None``: all with people enough.
     left_out
         Attacks that were run, and none of whose measures was wanted.
+    too_few
+        Measures that were left out since they need more people than there are, and how many.
     versions
         The libraries that took part.
     """
@@ -44,31 +58,70 @@ class AttackReport:
     seed: int
     measures: tuple[str, ...] | None = None
     left_out: tuple[str, ...] = ()
+    too_few: tuple[tuple[str, str], ...] = ()
     versions: tuple[tuple[str, str], ...] = ()
 
     def __repr__(self) -> str:
-        counted = dict.fromkeys(("resisted", "broken", "INVALID"), 0)
-        for finding in self.findings:
-            counted[finding.verdict] += 1
-        said = ", ".join(f"{n} {verdict}" for verdict, n in counted.items())
+        counted = Counter(finding.verdict for finding in self.findings)
+        said = ", ".join(f"{counted[verdict]} {verdict}" for verdict in VERDICTS)
         by = "" if self.measures is None else f"; measures: {', '.join(self.measures)}"
-        return f"AttackReport({said}, {len(self.skipped)} skipped{by})"
+        few = f"; left out for too few people: {len(self.too_few)}" if self.too_few else ""
+        return f"AttackReport({said}, {len(self.skipped)} skipped{by}{few}{self._broken})"
+
+    @property
+    def _broken(self) -> str:
+        """Name what is broken, the worst first; empty if nothing is."""
+        names = [finding.name for finding in self.broken]
+        more = f"; and {len(names) - NAMED} more" if len(names) > NAMED else ""
+        return f"; broken: {'; '.join(names[:NAMED])}{more}" if names else ""
+
+    def _repr_html_(self) -> str:
+        """Show the findings as a table in a notebook."""
+        from halfmask.assess.attacks._notebook import as_html  # noqa: PLC0415 # only who asks pays
+
+        return as_html(self)
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return the findings as a table of polars, one row each.
+
+        Columns: ``attack``, ``measure``, ``group``, ``verdict``, ``value`` (with ``low`` and
+        ``high``), ``reference``, ``claimed``, ``unprotected``, ``excess`` (with ``excess_low`` and
+        ``excess_high``), ``tolerance``, ``trials``, ``trials_needed``, ``why``.
+        """
+        import polars as pl  # noqa: PLC0415 # a tenth of a second
+
+        rows = [
+            {**each.to_dict(), "reference": each.outcome.reference.value, "why": each.why}
+            for each in self.findings
+        ]
+        words = dict.fromkeys(("attack", "measure", "group", "verdict"), pl.String)
+        counts = dict.fromkeys(("trials", "trials_needed"), pl.Int64)
+        numbers = dict.fromkeys(NUMBERS, pl.Float64)
+        schema: dict[str, Any] = {**words, **numbers, **counts, "why": pl.String}
+        return pl.DataFrame(rows, schema=schema)
+
+    @property
+    def broken(self) -> tuple[Finding, ...]:
+        """The findings that are broken, those with the highest excess by its scale first."""
+        found = (finding for finding in self.findings if finding.verdict == "broken")
+        return tuple(sorted(found, key=lambda each: -each.excess_low / each.outcome.scale))
 
     @property
     def resisted(self) -> bool:
-        """Whether all findings are resisted; an INVALID one is not.
+        """Whether all findings are resisted; one that is INVALID or not shown is not.
 
-        It is about the attacks that were run and the measures that were wanted.
+        It is about the attacks that were run and the measures that were wanted and had people
+        enough. It holds with the report's confidence however many findings there are.
         """
         return bool(self.findings) and all(f.verdict == "resisted" for f in self.findings)
 
     @property
     def worst(self) -> Finding | None:
-        """The finding whose excess may be highest by its measure's scale, of those that are valid.
+        """The worst finding that isn't INVALID: a broken one if there is any.
 
-        So one that is broken is worse than any that is resisted.
+        Among them it is the one whose excess may be highest by its measure's scale.
         """
-        valid = [finding for finding in self.findings if finding.verdict != "INVALID"]
+        valid = self.broken or tuple(each for each in self.findings if each.verdict != "INVALID")
         return max(valid, key=lambda each: each.excess_high / each.outcome.scale, default=None)
 
     def to_dict(self) -> dict[str, Any]:
@@ -81,6 +134,7 @@ class AttackReport:
             "seed": self.seed,
             "measures": None if self.measures is None else list(self.measures),
             "left_out": list(self.left_out),
+            "too_few": [{"finding": name, "why": why} for name, why in self.too_few],
             "versions": dict(self.versions),
             "findings": [finding.to_dict() for finding in self.findings],
             "skipped": [{"attack": name, "lacks": why} for name, why in self.skipped],

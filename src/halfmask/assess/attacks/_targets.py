@@ -29,13 +29,14 @@ Train = Callable[[Any, Any, int], Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, weakref_slot=True)
 class ModelTarget:
-    """A trained classifier, and people whose rows did and didn't train it.
+    """A trained model, and people whose rows did and didn't train it.
 
     Parameters
     ----------
     model
-        Has ``predict_proba`` and ``classes_``, or is a callable from rows to probabilities
-        (rows, classes), the classes in the order of ``numpy.unique`` of all labels.
+        Has ``predict_proba`` and ``classes_``, or ``predict`` alone (of labels, or of numbers), or
+        is a callable from rows to probabilities (rows, classes), the classes in the order of
+        ``numpy.unique`` of all labels.
     members, member_labels
         Rows that trained the model, *as they were before protection*: that is what an intruder
         holds of somebody. A frame or an array; all rows of one kind.

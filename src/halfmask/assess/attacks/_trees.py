@@ -28,11 +28,14 @@ class Trees:
     kind
         ``"tree"``, ``"forest"`` (the classes' counts are in the leaves), ``"boosted"`` (the leaves
         hold corrections), or ``"histogram"`` (boosted, and rows can't be led to its leaves).
+    has_classes
+        Whether it is a classifier.
     """
 
     model: Any
     before: Any
     kind: str
+    has_classes: bool = True
 
     def __repr__(self) -> str:
         return f"Trees({self.kind})"
@@ -91,10 +94,11 @@ class Trees:
         """Return how many numbers the model learned.
 
         Two for each split (column and threshold), one less than the classes for each leaf that
-        holds shares, one for each leaf that holds a correction: Preen and Smith (2025).
+        holds shares, one for each leaf that holds a number or a correction: Preen and Smith (2025).
         """
         leaves, splits = self._sizes
-        per_leaf = n_classes - 1 if self.kind in {"tree", "forest"} else 1
+        holds_shares = self.has_classes and self.kind in {"tree", "forest"}
+        per_leaf = n_classes - 1 if holds_shares else 1
         return 2 * splits + per_leaf * leaves
 
     @property
@@ -111,30 +115,28 @@ class Trees:
 def trees_of(model: Any) -> Trees | None:  # noqa: ANN401 # any model
     """Return the trees of a model, or the last step of a pipeline; ``None`` if it has none.
 
-    What is read are fitted classifiers of scikit-learn: ``DecisionTreeClassifier``,
-    ``RandomForestClassifier``, ``ExtraTreesClassifier``, ``GradientBoostingClassifier`` and
-    ``HistGradientBoostingClassifier``, and what inherits from them.
+    What is read are fitted models of scikit-learn, classifiers and regressors: decision trees,
+    random forests, extra trees, gradient boosting with and without histograms, and what inherits
+    from them.
     """
-    from sklearn.ensemble import (  # noqa: PLC0415 # sklearn loads late
-        ExtraTreesClassifier,
-        GradientBoostingClassifier,
-        HistGradientBoostingClassifier,
-        RandomForestClassifier,
-    )
+    from sklearn import ensemble, tree  # noqa: PLC0415 # sklearn loads late
     from sklearn.pipeline import Pipeline  # noqa: PLC0415 # the same
-    from sklearn.tree import DecisionTreeClassifier  # noqa: PLC0415 # the same
 
     before = None
     if isinstance(model, Pipeline):
         before = model[:-1] if len(model) > 1 else None
         model = model[-1]
     kinds = {
-        "tree": (DecisionTreeClassifier,),
-        "forest": (RandomForestClassifier, ExtraTreesClassifier),
-        "boosted": (GradientBoostingClassifier,),
-        "histogram": (HistGradientBoostingClassifier,),
+        ("tree", True): (tree.DecisionTreeClassifier,),
+        ("tree", False): (tree.DecisionTreeRegressor,),
+        ("forest", True): (ensemble.RandomForestClassifier, ensemble.ExtraTreesClassifier),
+        ("forest", False): (ensemble.RandomForestRegressor, ensemble.ExtraTreesRegressor),
+        ("boosted", True): (ensemble.GradientBoostingClassifier,),
+        ("boosted", False): (ensemble.GradientBoostingRegressor,),
+        ("histogram", True): (ensemble.HistGradientBoostingClassifier,),
+        ("histogram", False): (ensemble.HistGradientBoostingRegressor,),
     }
-    for kind, classes in kinds.items():
-        if isinstance(model, classes):
-            return Trees(model=model, before=before, kind=kind)
+    for (kind, has_classes), types in kinds.items():
+        if isinstance(model, types):
+            return Trees(model=model, before=before, kind=kind, has_classes=has_classes)
     return None

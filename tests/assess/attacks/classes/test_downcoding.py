@@ -100,9 +100,11 @@ def test_our_own_levels_are_broken_on_such_data():
         guarantees=[hm.KAnonymity(k=K)], recoding=Level(), hierarchies=hierarchies
     )
     of = target(protect.fit_transform(rows), rows, hierarchies)
-    report = attack(of, unprotected=target(rows, rows, hierarchies), attacks=[Downcoding()])
+    raw = target(rows, rows, hierarchies)
+    report = attack(of, unprotected=raw, attacks=[Downcoding()], tolerance=0.005)
     assert "downcoding" in Level.weaknesses
-    assert [f.verdict for f in report.findings] == ["broken"] * 2
+    assert report.findings[0].verdict == "broken"
+    assert not attack(of, unprotected=raw, attacks=[Downcoding()]).resisted
 
 
 small = st.lists(
@@ -153,7 +155,7 @@ def test_ends_of_ranges_agree_with_cells_looked_up_one_by_one(right_of, given_ro
 
 def test_a_range_gives_its_ends_away_and_an_overstated_one_does_not():
     rng = np.random.default_rng(4)
-    rows = pl.DataFrame({"age": rng.permutation(2000)})
+    rows = pl.DataFrame({"age": rng.permutation(5000)})
     ranges = hm.Anonymizer(guarantees=[hm.KAnonymity(k=10)], recoding=Ranges())
     given_away = target(ranges.fit_transform(rows), rows)
     decade = (pl.col("age") // 20 * 20).cast(pl.Int64)

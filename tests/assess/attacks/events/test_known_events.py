@@ -109,7 +109,8 @@ def test_too_few_people_prove_nothing(unprotected, unrelated):
     report = attack(
         unrelated, unprotected=unprotected, attacks=[KnownEvents(known=(2,), n_attacks=60)]
     )
-    assert {finding.verdict for finding in report.findings} == {"INVALID"}
+    assert {finding.verdict for finding in report.findings} == {"not shown"}
+    assert all("needs at least" in finding.why_not_shown for finding in report.findings)
 
 
 def test_an_attack_without_power_is_invalid(unrelated):

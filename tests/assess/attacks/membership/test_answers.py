@@ -58,7 +58,7 @@ def failing_half_way():
         (lambda rows: even(rows) * 4 - 1, "no probabilities for 30 rows"),
         (lambda rows: even(rows) * np.array([-1, 3]), "no probabilities for 30 rows"),
         (lambda rows: np.array([[CANARY] * 2] * len(rows)), r"failed to predict \(ValueError\)"),
-        (object(), "must have predict_proba or be callable"),
+        (object(), "must have predict_proba or predict, or be callable"),
         (Model(even(LABELS), ["a", "b"]), "of one type"),
     ],
 )

@@ -166,7 +166,8 @@ def of_made_up(
 def test_a_tenth_of_verbatim_rows_among_synthetic_ones_is_broken():
     """The nearest row always was right less often than the usual illness, so that it hid this."""
     target, raw = synthetic(4000, 400, 1)
-    (finding,) = attack(target, unprotected=raw, attacks=[Inference(n_attacks=4000)]).findings
+    kind = Inference(n_attacks=4000)
+    (finding,) = attack(target, unprotected=raw, attacks=[kind], tolerance=0.02).findings
 
     assert finding.verdict == "broken"
     # At best a tenth is certain, and of the others the usual illness is guessed.

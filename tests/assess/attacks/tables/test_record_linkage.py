@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 import halfmask as hm
 from halfmask.assess.attacks import Attack, TableTarget
+from halfmask.assess.attacks import attack as run_battery
 from halfmask.assess.attacks.tables import (
     AssignmentLinkage,
     DistanceLinkage,
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 LINKAGES: list[Attack] = [
     DistanceLinkage(),
     ProbabilisticLinkage(),
-    AssignmentLinkage(n_attacks=300),
+    AssignmentLinkage(n_attacks=600),
 ]
 #: The toy of sdcMicro's own tests: four points, and where masking moved them.
 TOY = pl.DataFrame({"x": [1.0, 0.0, -1.0, 0.0], "y": [0.0, 1.0, 0.0, -1.0]})
@@ -233,3 +235,39 @@ def test_k_anonymous_adult_is_linked_at_most_once_in_k(adult_csv):
     for attack in (DistanceLinkage(n_attacks=500), AssignmentLinkage(n_attacks=500)):
         assert rates(attack, target)["quasi-identifiers"] <= 0.05 + 1e-9
         assert rates(attack, raw)["quasi-identifiers"] > 0.3
+
+
+def ten_each(k: int = 10) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return people in classes of k to 2k - 1 rows, and the rows they were made of."""
+    rng = np.random.default_rng(11)
+    rows = pl.DataFrame({"age": rng.permutation(2_000), "zip": rng.permutation(2_000)})
+    return hm.Anonymizer(guarantees=[hm.KAnonymity(k=k)]).fit_transform(rows), rows
+
+
+@pytest.mark.parametrize("linkage", LINKAGES, ids=lambda attack: attack.name)
+def test_links_are_judged_by_what_k_claims(linkage: Attack):
+    released, rows = ten_each()
+    raw = TableTarget(released=rows, original=rows, quasi_identifiers=("age", "zip"))
+    bare = replace(raw, released=released)
+    claimed = replace(bare, guarantees=(hm.KAnonymity(k=10),))
+    found = run_battery(claimed, unprotected=raw, attacks=[linkage])
+    assert {each.verdict for each in found.findings} == {"resisted"}
+    for each in found.findings:
+        assert 0.03 < each.outcome.success.value <= 0.1
+        assert "against 0.100 claimed" in each.sentence
+    # Who claims nothing, or more than that, is told so.
+    for less in (bare, replace(bare, guarantees=(hm.KAnonymity(k=1_000),))):
+        found = run_battery(less, unprotected=raw, attacks=[linkage])
+        assert "resisted" not in {each.verdict for each in found.findings}
+
+
+@pytest.mark.parametrize("linkage", LINKAGES[::2], ids=lambda attack: attack.name)
+def test_links_beyond_what_k_claims_are_broken(linkage: Attack):
+    released, rows = ten_each(k=2)
+    target = TableTarget(
+        released=released,
+        original=rows,
+        quasi_identifiers=("age", "zip"),
+        guarantees=(hm.KAnonymity(k=10),),
+    )
+    assert {each.verdict for each in run_battery(target, attacks=[linkage]).findings} == {"broken"}

@@ -38,6 +38,8 @@ class Party:
         Their rows as the model takes them.
     labels
         The column of the model's output that is of their true label; -1 for a label it never saw.
+    true
+        Their true label itself.
     features
         Their other columns and their label, as numbers for a learner.
     secret
@@ -47,6 +49,7 @@ class Party:
     places: NDArray[np.int64]
     rows: Any
     labels: NDArray[np.int64]
+    true: NDArray[Any]
     features: NDArray[np.float64]
     secret: NDArray[np.int64]
 
@@ -124,6 +127,7 @@ def scene_of(  # who knows what
             places=places,
             rows=taken(target.members if members else target.non_members, places),
             labels=labels[at],
+            true=pooled[at],
             features=features[at],
             secret=(secret.members if members else secret.non_members)[places],
         )

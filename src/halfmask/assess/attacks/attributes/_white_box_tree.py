@@ -73,8 +73,12 @@ class WhiteBoxTreeInference(AttributeInference):
     def lacks(self, target: ModelTarget) -> str:
         """Return what the target lacks: secrets, or trees that count classes."""
         trees = trees_of(target.model)
-        if trees is None or trees.kind not in {"tree", "forest"}:
-            return "a tree or a forest of scikit-learn"
+        if trees is None or trees.kind not in {"tree", "forest"} or not trees.has_classes:
+            return (
+                "a tree or a forest of scikit-learn that classifies, for it reads the rows of each "
+                "label in its leaves; attributes/queries and attributes/black_box need predictions "
+                "alone"
+            )
         return AttributeInference.lacks(self, target)
 
     def _guesser(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from halfmask.assess.attacks._asking import LACKS_CLASSES, is_regressor
 from halfmask.assess.attacks._targets import ModelTarget
 from halfmask.assess.attacks.membership._scores import Scores, measured
 from halfmask.assess.attacks.membership._stranger import seen_by_stranger
@@ -31,20 +32,21 @@ class Gap:
     The adversary 2 of Yeom, Giacomelli, Fredrikson and Jha, "Privacy risk in machine learning:
     analyzing the connection to overfitting" (CSF 2018).
 
-    **Edge cases.** Of classes that are equally likely the first counts as predicted.
+    **Edge cases.** A regressor is never quite right, and isn't attacked. Of classes that are
+    equally likely the first counts as predicted.
 
     Examples
     --------
-    >>> Gap().lacks(None)
-    ''
+    >>> Gap().name
+    'membership/gap'
     """
 
     name: ClassVar[str] = "membership/gap"
     attacks: ClassVar[type] = ModelTarget
 
-    def lacks(self, target: ModelTarget) -> str:  # noqa: ARG002 # an Attack's
-        """Return nothing: every target has what this attack needs."""
-        return ""
+    def lacks(self, target: ModelTarget) -> str:
+        """Return that it needs a classifier, if the model predicts numbers."""
+        return LACKS_CLASSES if is_regressor(target.model, target.member_labels) else ""
 
     def run(self, target: ModelTarget, *, seed: int) -> tuple[Outcome, ...]:
         """Attack, and return balanced accuracy for everyone and the worst subgroup.

@@ -11,7 +11,8 @@ import numpy as np
 from halfmask._errors import DataError, ParameterError
 from halfmask._foreign import foreign
 from halfmask._validation import integer_at_least
-from halfmask.assess.attacks._answers import answers, classes_of, pool_labels
+from halfmask.assess.attacks._answers import pool_labels
+from halfmask.assess.attacks._asking import Asking
 from halfmask.assess.attacks.membership._answers import of_truth
 from halfmask.assess.attacks.membership._rows import joined, taken
 from halfmask.assess.attacks.membership._view import ORIGINAL, TRAINED
@@ -131,17 +132,16 @@ def shadow(target: ModelTarget, number: int, *, seed: int) -> Shadow:
 
 
 def _trained(target: ModelTarget, number: int, seed: int) -> Shadow:
-    labels = pool_labels(target)
-    classes = classes_of(target.model, labels)
-    truth = np.searchsorted(classes, labels).astype(np.int64)
+    asking = Asking.of(target)
+    labels, truth = pool_labels(target), asking.truth
     inside = halves(len(labels), number // 2 * 2 + 2, seed=seed)[number]
     everyone = joined(target.members, target.non_members)
     who = f"Shadow model {number + 1}"
     places = np.flatnonzero(inside)
     model = _train(target, taken(everyone, places), labels[places], (seed, 5, number), who)
-    given = {ORIGINAL: answers(model, everyone, classes, who=who)}
+    given = {ORIGINAL: asking.answers(model, everyone, 0, who=who)}
     if target.trained_rows is not None:
-        changed = answers(model, target.trained_rows, classes, who=who)
+        changed = asking.answers(model, target.trained_rows, 0, who=who)
         given[TRAINED] = np.concatenate([changed, given[ORIGINAL][len(changed) :]])
     return Shadow(
         inside=inside,

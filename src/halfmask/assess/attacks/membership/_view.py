@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halfmask._errors import DataError
-from halfmask.assess.attacks._answers import answers, classes_of, pool_labels
+from halfmask.assess.attacks._asking import Asking
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,7 +33,7 @@ class View:
     rows
         By which rows members were scored: ``ORIGINAL`` or ``TRAINED``.
     probabilities
-        (people, classes).
+        (people, classes); of a regressor the answers of :class:`Asking`.
     truth
         The number of each person's true class.
     member
@@ -80,21 +80,20 @@ def views(target: ModelTarget, *, seed: int) -> tuple[View, ...]:
             f"Membership inference needs at least {LEAST_PEOPLE} members and as many non-members. "
             f"Got {counts[0]} and {counts[1]}."
         )
-    labels = pool_labels(target)
-    classes = classes_of(target.model, labels)
+    asking = Asking.of(target)
     asked = [(ORIGINAL, target.members)]
     if target.trained_rows is not None:
         asked.append((TRAINED, target.trained_rows))
-    others = answers(target.model, target.non_members, classes, who="The model")
+    others = asking.answers(target.model, target.non_members, counts[0], who="The model")
     member = np.arange(sum(counts)) < counts[0]
     known = _halves(counts, seed)
     return tuple(
         View(
             rows=name,
             probabilities=np.concatenate(
-                [answers(target.model, rows, classes, who="The model"), others]
+                [asking.answers(target.model, rows, 0, who="The model"), others]
             ),
-            truth=np.searchsorted(classes, labels).astype(np.int64),
+            truth=asking.truth,
             member=member,
             known=known,
             group=None if target.groups is None else np.asarray(target.groups[1], dtype=np.int64),

@@ -29,7 +29,7 @@ class Yeom:
     A forest's loss is 0 for most members and huge for few, and its mean far from the best
     threshold; so here it is the one that is best on the half of the people that the attacker knows,
     which is never a weaker attack. The cross-entropy -log p(label) falls as p(label) rises: scores
-    are p(label) itself.
+    are p(label) itself. Of a regressor, as in the paper, the loss is the squared error.
 
     Examples
     --------

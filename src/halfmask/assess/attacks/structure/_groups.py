@@ -75,7 +75,13 @@ def groups_of(
     rows: Any,  # noqa: ANN401 # a frame or an array
     labels: NDArray[np.int64],
 ) -> tuple[Groups, ...]:
-    """Return the leaves of each tree as groups of the rows that fall into them."""
+    """Return the leaves of each tree as groups of the rows that fall into them.
+
+    Rows of a regressor have no label.
+    """
     if trees.kind == "histogram":
         return tuple(Groups(sizes=sizes) for sizes in trees.leaf_rows)
+    if not trees.has_classes:
+        led = trees.leaves(rows).T
+        return tuple(Groups(sizes=np.unique(each, return_counts=True)[1]) for each in led)
     return tuple(Groups.of(leaves, labels) for leaves in trees.leaves(rows).T)

@@ -10,6 +10,7 @@ import numpy as np
 from halfmask._validation import integer_at_least
 from halfmask.assess.attacks._answers import answers, label_array
 from halfmask.assess.attacks._arms import Certain
+from halfmask.assess.attacks._asking import predicted_numbers
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks._targets import ModelTarget
 from halfmask.assess.attacks._trees import trees_of
@@ -45,7 +46,8 @@ class TreeStructure:
     - ``a leaf below k``: 1 if there is one such leaf;
     - ``rows in one-label leaves below k``: those in such a leaf where all have one label, so that
       the leaf tells the label of a few people (class disclosure);
-    - ``rows of an output below k``: those whose predicted probabilities fewer than k rows share;
+    - ``rows of an output below k``: those whose prediction (probabilities, or a number) fewer than
+      k rows share;
     - ``too few degrees of freedom``: 1 if so, of a single tree. An ensemble has far more leaves
       than rows at any k, which says nothing of it: there the number is only among the details.
 
@@ -58,6 +60,7 @@ class TreeStructure:
     **Edge cases.** A forest draws rows, and a leaf may have been grown of fewer than the rows that
     fall into it; counted are those that fall into it, since they can't be told apart by it. To the
     leaves of ``HistGradientBoosting`` no rows can be led: its own counts are read, without labels.
+    Leaves of a regressor have no labels to count.
     Of a model that learned each member several times, with several points, rows in a leaf aren't
     people: where the rows that it was grown of are just so many times the members it isn't counted.
     """
@@ -98,8 +101,12 @@ class TreeStructure:
         told = label_array(target.member_labels, whose="members")
         labels = np.unique(told, return_inverse=True)[1].ravel()
         n_classes = int(labels.max()) + 1
-        own = label_array(getattr(target.model, "classes_", np.unique(told)), whose="model")
-        outputs = Groups.of(_alike(answers(target.model, rows, own, who="The model")), labels)
+        if trees.has_classes:
+            own = label_array(getattr(target.model, "classes_", np.unique(told)), whose="model")
+            said = answers(target.model, rows, own, who="The model")
+        else:
+            said = predicted_numbers(target.model, rows, who="The model")[:, None]
+        outputs = Groups.of(_alike(said), labels)
         outcomes = [*self._leaves(groups_of(trees, rows, labels)), self._outputs(outputs)]
         freedom = len(labels) - trees.parameters(n_classes)
         if trees.kind == "tree":

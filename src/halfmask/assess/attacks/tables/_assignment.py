@@ -78,7 +78,7 @@ class AssignmentLinkage:
             right = _right(target, names, self.n_attacks, rng)
             success = Expected(float(right.sum()), len(right))
             outcomes.append(
-                link_outcome(self.name, measure, success, n_rows=len(right), details={})
+                link_outcome(self.name, measure, success, target, n_rows=len(right), details={})
             )
         return tuple(outcomes)
 

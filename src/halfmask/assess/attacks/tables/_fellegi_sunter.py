@@ -96,6 +96,7 @@ class ProbabilisticLinkage:
                     self.name,
                     measure,
                     Expected(float(best.sum()), len(best)),
+                    target,
                     n_rows=target.released.height,
                     details={way: float(right.mean()) for way, right in rights.items()},
                 )

@@ -18,6 +18,7 @@ from halfmask.assess.attacks.tables._knowledge import (
     shared_columns,
 )
 from halfmask.assess.attacks.tables._matching import match
+from halfmask.guarantees import KAnonymity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -113,15 +114,28 @@ def right_of_block(
     return np.asarray((tied & own).sum(axis=1) / tied.sum(axis=1))
 
 
+def claimed_links(target: TableTarget) -> float | None:
+    """Return which share of right links the release concedes: 1/k of k-anonymity."""
+    ks = [each.k for each in target.guarantees if isinstance(each, KAnonymity)]
+    return 1 / max(ks) if ks else None
+
+
 def link_outcome(
-    name: str, measure: str, success: Expected, *, n_rows: int, details: dict[str, float]
+    name: str,
+    measure: str,
+    success: Expected,
+    target: TableTarget,
+    *,
+    n_rows: int,
+    details: dict[str, float],
 ) -> Outcome:
-    """Return how many links are right, beside guessing one of the rows."""
+    """Return how many links are right, beside guessing one of the rows and what is claimed."""
     return Outcome(
         attack=name,
         measure=f"share of right links by {measure}",
         success=success,
         control=Certain(1 / n_rows),
+        claimed=claimed_links(target),
         needed=100,
         needed_of="people",
         details=details,

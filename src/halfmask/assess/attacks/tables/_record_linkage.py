@@ -109,6 +109,7 @@ class DistanceLinkage:
                 self.name,
                 measure,
                 Expected(float(right.sum()), len(right)),
+                target,
                 n_rows=target.released.height,
                 details={**details, **look_alike(best[measure], linkable, target)},
             )

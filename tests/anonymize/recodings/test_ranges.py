@@ -37,6 +37,29 @@ def test_categories(write):
     assert written.to_list() == ["{a, b}", "c", "{b, c, d}"]
 
 
+def test_texts_that_could_be_read_as_something_else_are_quoted(write):
+    members = ["a", "b, b", "c}", 'd"', " e", "f or missing", "[g]"]
+    (written,) = write(Ranges(), members, kind="categorical").to_list()
+    alone = ["{a, b}", "[1, 2]", '"a"', "a or missing"]
+
+    assert written == '{" e", "[g]", a, "b, b", "c}", "d\\"", "f or missing"}'
+    assert write(Ranges(), *[[text] for text in alone], kind="categorical").to_list() == [
+        '"{a, b}"',
+        '"[1, 2]"',
+        '"\\"a\\""',
+        '"a or missing"',
+    ]
+    # Alone, a comma can't be misread.
+    assert write(Ranges(), ["Smith, John"], kind="categorical").to_list() == ["Smith, John"]
+
+
+def test_sets_of_different_members_are_written_differently(write):
+    first, second = ["a", "b, b", "c"], ["a, b", "b", "c"]
+
+    assert write(Ranges(), first, kind="categorical").to_list() == ['{a, "b, b", c}']
+    assert write(Ranges(), second, kind="categorical").to_list() == ['{"a, b", b, c}']
+
+
 def test_a_cell_that_mixes_missing_says_so(write):
     assert write(Ranges(), [1, None, 3], [2, None], [None, None], [4]).to_list() == [
         "[1, 3] or missing",

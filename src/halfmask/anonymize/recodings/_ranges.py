@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -16,6 +18,10 @@ __all__ = ["MOST_MEMBERS", "Ranges"]
 #: A set with more members than this is written with its first members and a count.
 MOST_MEMBERS = 32
 SHOWN_OF_MANY = 4
+#: A member of a set that holds one of these could be taken for several members, or for none.
+_AMBIGUOUS_MEMBER = re.compile(r'[,{}\[\]"\\\n]|^\s|\s$|^\.\.\. |^$| or missing$')
+#: A single value that looks like one of these could be taken for a set, a range or a quote.
+_AMBIGUOUS_VALUE = re.compile(r'^[{\["]| or missing$')
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +36,8 @@ class Ranges:
     Edge cases
     ----------
     A set of more than 32 members is written with its first four and their count. Members that no
-    row of the release has aren't named.
+    row of the release has aren't named. A text that could be read as something else, such as a
+    member with a comma or a brace, is written in quotes as in JSON: ``{"a, b", c}``.
 
     Examples
     --------
@@ -58,7 +65,7 @@ class Ranges:
                 labels.append(None)
                 continue
             if first == last:
-                text = texts[first]
+                text = _quoted(texts[first], _AMBIGUOUS_VALUE)
             elif cells.coding.ordered:
                 text = f"[{texts[first]}, {texts[last]}]"
             else:
@@ -68,6 +75,11 @@ class Ranges:
 
 
 def _set(members: list[str]) -> str:
-    if len(members) > MOST_MEMBERS:
-        return f"{{{', '.join(members[:SHOWN_OF_MANY])}, ... {len(members)} in all}}"
-    return f"{{{', '.join(members)}}}"
+    many = len(members) > MOST_MEMBERS
+    shown = members[:SHOWN_OF_MANY] if many else members
+    quoted = [_quoted(member, _AMBIGUOUS_MEMBER) for member in shown]
+    return f"{{{', '.join(quoted)}{f', ... {len(members)} in all' if many else ''}}}"
+
+
+def _quoted(text: str, ambiguous: re.Pattern[str]) -> str:
+    return json.dumps(text, ensure_ascii=False) if ambiguous.search(text) else text

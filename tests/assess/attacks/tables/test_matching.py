@@ -205,6 +205,31 @@ def test_a_person_of_an_unknown_category_is_in_no_set():
     assert gaps(column, pl.Series(["z"])) == [[1, 1]]
 
 
+@given(
+    st.lists(
+        st.text(alphabet='ab,{}[]" \\.', min_size=1, max_size=6),
+        min_size=2,
+        max_size=6,
+        unique=True,
+    )
+)
+def test_a_written_set_admits_its_members_and_no_others(texts):
+    *members, other = texts
+    people = pl.DataFrame({"c": members * 2})
+    written = hm.Anonymizer(
+        guarantees=[hm.KAnonymity(k=2 * len(members))],
+        quasi_identifiers=["c"],
+        recoding=hm.Ranges(),
+    ).fit_transform(people)["c"]
+
+    column = match("c", written.unique(), [pl.Series("c", texts)])
+
+    # Blanks at the ends are no part of a value for whoever reads a table of people.
+    assert gaps(column, pl.Series("c", members)) == [[0] for _ in members]
+    if other.strip() not in {member.strip() for member in members}:
+        assert gaps(column, pl.Series("c", [other])) == [[1]]
+
+
 def test_no_repr_holds_a_cell():
     column = match("c", pl.Series(["canary", "{canary, b}"]), [pl.Series(["canary", "b"])])
 

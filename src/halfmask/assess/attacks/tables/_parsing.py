@@ -7,7 +7,9 @@ Labels are read as a stranger would who knows how tables are usually generalized
 
 from __future__ import annotations
 
+import json
 import math
+import re
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -33,6 +35,9 @@ OPENERS, CLOSERS = ("(", "]"), (")", "[")
 BOUND = r"^(>=|=>|\x{2265}|>|<=|=<|\x{2264}|<)\s*(.+)$"
 AND_MORE = rf"^({_NUMBER})\s*\+$"
 AT_LEAST, AT_MOST = (">=", "=>", "\u2265"), ("<=", "=<", "\u2264")
+#: A text in quotes, as in JSON, and a member of a set: quoted, or without comma, quote and brace.
+QUOTED = re.compile(r'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"')
+MEMBER = re.compile(rf'(?:^|, )({QUOTED.pattern}|[^,"{{}}\[\]\s][^,"{{}}\[\]]*)')
 INFINITE = {"inf": math.inf, "+inf": math.inf, "-inf": -math.inf}
 
 
@@ -152,12 +157,29 @@ def label_sets(labels: list[str], known: dict[str, int], tree: Hierarchy | None)
 
 def _braced(label: str, known: dict[str, int]) -> list[int]:
     """Return the codes of ``{a, b}``; none where a member isn't known, or some aren't named."""
+    if QUOTED.fullmatch(label):
+        # A single value that looks like a set is written in quotes.
+        return _codes_of([json.loads(label)], known)
     if not (label.startswith("{") and label.endswith("}")):
         return []
+    inside = label[1:-1]
+    found = MEMBER.findall(inside)
+    if '"' in inside and ", ".join(found) == inside:
+        quoted = [json.loads(member) if member[0] == '"' else member for member in found]
+        if codes := _codes_of(quoted, known):
+            return codes
+    return _unquoted(inside, known)
+
+
+def _codes_of(members: list[str], known: dict[str, int]) -> list[int]:
+    return [known[member] for member in members] if known.keys() >= set(members) else []
+
+
+def _unquoted(inside: str, known: dict[str, int]) -> list[int]:
     codes: list[int] = []
     member = ""
-    for part in label[1:-1].split(", "):
-        # A category may hold the separator itself.
+    for part in inside.split(", "):
+        # Without quotes, as other software writes, a category may hold the separator itself.
         member = f"{member}, {part}" if member else part
         if member in known:
             codes.append(known[member])

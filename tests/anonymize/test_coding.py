@@ -22,9 +22,9 @@ TREE = Hierarchy.from_rows(
 )
 
 
-def coding_of(values, *, kind="numeric", missing=False, hierarchy=None, order=None):
-    column = Column(name="x", role="quasi_identifier", kind=kind, hierarchy=hierarchy)
-    return code_column(column, pl.Series("x", values), missing=missing, order=order)
+def coding_of(values, *, kind="numeric", missing=False, hierarchy=None, order=()):
+    column = Column(name="x", role="quasi_identifier", kind=kind, hierarchy=hierarchy, order=order)
+    return code_column(column, pl.Series("x", values), missing=missing)
 
 
 def codes(coding, cells, dtype=None):
@@ -133,9 +133,24 @@ def test_categories_take_their_natural_order():
 
 
 def test_categories_may_be_given_an_order():
-    coding = coding_of(["a", "b", "c", "d"], kind="ordinal", order=["c", "a"])
+    coding = coding_of(["a", "b", "c"], kind="ordinal", order=("c", "unused", "a", "b"))
 
-    assert coding.values.to_list() == ["c", "a", "b", "d"]
+    assert coding.values.to_list() == ["c", "a", "b"]
+
+
+def test_labels_of_ranges_are_ordered_by_their_numbers():
+    labels = ["100+", "10-14", "5-9", "<5", "unknown"]
+
+    for kind in ("ordinal", "categorical"):
+        coding = coding_of(labels, kind=kind)
+        assert coding.values.to_list() == ["<5", "5-9", "10-14", "100+", "unknown"]
+
+
+def test_ordinal_texts_without_an_order_are_refused():
+    with pytest.raises(SchemaError, match="nothing says the order") as refused:
+        coding_of(["low", "mid", "canary"], kind="ordinal")
+
+    assert "canary" not in str(refused.value)
 
 
 def test_texts_that_are_integers_are_ordered_as_integers():

@@ -84,13 +84,14 @@ def holds(frame, guarantees):
     return all(judgement.holds for judgement in judged)
 
 
+BY_HARM = Hierarchy.from_rows([(ill,) for ill in ("none", "cold", "other", "flu")], column="ill")
 GUARANTEES = {
     "k": (KAnonymity(k=7),),
     "distinct": (KAnonymity(k=5), DistinctLDiversity(l=3, column="ill")),
     "entropy": (KAnonymity(k=3), EntropyLDiversity(l=2.5, column="ill")),
     "recursive": (RecursiveCLDiversity(c=2, l=2, column="ill"),),
     "close": (KAnonymity(k=4), TCloseness(t=0.25, column="ill")),
-    "ordered": (TCloseness(t=0.15, column="ill", distance="ordered"),),
+    "ordered": (TCloseness(t=0.15, column="ill", distance="ordered", hierarchy=BY_HARM),),
     "several": (
         KAnonymity(k=6),
         DistinctLDiversity(l=2, column="ill"),

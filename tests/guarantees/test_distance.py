@@ -232,7 +232,20 @@ def test_values_that_only_the_order_knows_do_not_shrink_ordered_distances():
 
     with_tree = distances(rows, distance="ordered", hierarchy=long)
 
-    assert with_tree == distances(rows, distance="ordered")
+    short = Hierarchy.from_rows([(leaf, "*") for leaf in "abh"], column="s")
+    assert with_tree == distances(rows, distance="ordered", hierarchy=short)
+
+
+def test_texts_without_an_order_are_refused_and_labels_of_ranges_have_one():
+    rows = [(0, "5-9"), (0, "10-14"), (1, "100+"), (1, "10-14")]
+    leaves = Hierarchy.from_rows([(leaf,) for leaf in ("5-9", "10-14", "100+")], column="s")
+
+    assert distances(rows, distance="ordered") == distances(
+        rows, distance="ordered", hierarchy=leaves
+    )
+    with pytest.raises(ParameterError, match="nothing says the order") as refused:
+        distances([(0, "canary"), (1, "b")], distance="ordered")
+    assert "canary" not in str(refused.value)
 
 
 def test_a_column_with_one_value_is_at_no_distance():
@@ -240,7 +253,7 @@ def test_a_column_with_one_value_is_at_no_distance():
     rows = [(0, "a"), (1, "a")]
 
     assert set(distances(rows).values()) == {0.0}
-    assert set(distances(rows, distance="ordered").values()) == {0.0}
+    assert set(distances(rows, distance="ordered", hierarchy=tree).values()) == {0.0}
     assert set(distances(rows, distance="hierarchical", hierarchy=tree).values()) == {0.0}
 
 

@@ -22,7 +22,7 @@ from halfmask.anonymize._settings import (
     several_names,
 )
 from halfmask.anonymize.recodings import Centroid
-from halfmask.data import Column, Schema, like
+from halfmask.data import Column, Schema, like, orders_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -150,7 +150,7 @@ class Anonymizer(
         hierarchies_given(self.hierarchies, owner="Anonymizer")
         several_names(owner="Anonymizer", quasi_identifiers=self.quasi_identifiers)
         table = self._table(X, reset=True)
-        protection = self._protection(table)
+        protection = self._protection(table, orders_of(X))
         guides = None
         if protection.method.needs_guide:
             if y is None:
@@ -224,7 +224,7 @@ class Anonymizer(
         least = max([1, *(int(g.criterion().threshold) for g in self.guarantees if not g.column)])
         return read(self, X, reset=reset, least=least if reset else 1)[1]
 
-    def _protection(self, table: pl.DataFrame) -> Protection:
+    def _protection(self, table: pl.DataFrame, orders: Mapping[str, tuple[str, ...]]) -> Protection:
         names = table.columns
         sensitive = [guarantee.column for guarantee in self.guarantees if guarantee.column]
         if self.quasi_identifiers is None:
@@ -235,7 +235,7 @@ class Anonymizer(
         unknown = [name for name in dict.fromkeys(asked) if name not in names]
         if unknown:
             raise ColumnNotFoundError.of(unknown, names, where="the table")
-        columns = [self._column(table[name], name in chosen) for name in names]
+        columns = [self._column(table[name], name in chosen, orders) for name in names]
         return Protection(
             schema=Schema(tuple(columns)),
             guarantees=tuple(self.guarantees),
@@ -244,7 +244,12 @@ class Anonymizer(
             max_suppression_fraction=self.max_suppression_fraction,
         )
 
-    def _column(self, series: pl.Series, is_quasi_identifier: bool) -> Column:  # noqa: FBT001
+    def _column(
+        self,
+        series: pl.Series,
+        is_quasi_identifier: bool,  # noqa: FBT001
+        orders: Mapping[str, tuple[str, ...]],
+    ) -> Column:
         by_type: Kind = "categorical"
         if series.dtype.is_numeric():
             by_type = "numeric"
@@ -255,6 +260,7 @@ class Anonymizer(
             role="quasi_identifier" if is_quasi_identifier else "insensitive",
             kind=(self.kinds or {}).get(series.name, by_type),
             hierarchy=(self.hierarchies or {}).get(series.name),
+            order=orders.get(series.name, ()),
         )
 
     def __sklearn_tags__(self) -> Any:  # noqa: ANN401 # scikit-learn ships no types

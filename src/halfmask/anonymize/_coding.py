@@ -9,12 +9,10 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import SchemaError
-from halfmask.data import Column, Hierarchy, leaf_text
+from halfmask.data import Column, Hierarchy, has_order, leaf_text, natural_order
 from halfmask.kernels.records import APART
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
 __all__ = ["Coding", "code_column"]
@@ -134,28 +132,24 @@ class Coding:
             ) from None
 
 
-def code_column(
-    column: Column, values: pl.Series, *, missing: bool, order: Sequence[str] | None = None
-) -> Coding:
+def code_column(column: Column, values: pl.Series, *, missing: bool) -> Coding:
     """Make the coding of a column from its distinct values.
 
     Parameters
     ----------
     column
         What is said of it. Numbers and dates keep their order; categories take their hierarchy's,
-        else ``order``, else their natural one.
+        else that of their type, else their natural one.
     values
         The column's distinct values, in any order; no nulls.
     missing
         Whether the column has missing cells.
-    order
-        An order for categories without a hierarchy, such as by their share of a target.
 
     Raises
     ------
     SchemaError
-        If the column is said to be numeric and holds text, a number is not finite, or it holds
-        spans of time.
+        If the column is said to be numeric and holds text, is said to be ordinal and its texts
+        have no order, a number is not finite, or it holds spans of time.
     HierarchyError
         If the hierarchy lacks a value.
     """
@@ -163,11 +157,9 @@ def code_column(
     ordered = _is_ordered(values.dtype) and column.kind not in ("categorical", "text")
     values = _sorted(values)
     if column.hierarchy is None or not len(values):
-        if not ordered and order is not None:
-            ranks = {value: i for i, value in enumerate(order)}
-            texts = values.cast(pl.String).to_list()
-            by_rank = sorted(range(len(texts)), key=lambda i: ranks.get(texts[i], len(ranks)))
-            values = values.gather(by_rank)
+        if column.order and values.dtype == pl.String:
+            places = values.cast(pl.Enum(column.order)).to_physical()
+            values = values.gather(places.arg_sort())
         return Coding(column=column, values=values, ordered=ordered, missing=missing)
     given = column.hierarchy
     hierarchy = given if isinstance(given, Hierarchy) else given.build(values, column=column.name)
@@ -203,6 +195,9 @@ def _check_kind(column: Column, values: pl.Series) -> None:
             f"{'say how its dates are written under date_formats, ' * (column.kind == 'datetime')}"
             "or make it categorical.",
         )
+    told = column.hierarchy is not None or column.order
+    if column.kind == "ordinal" and not told and values.dtype == pl.String and len(values):
+        _check_order(column.name, values)
     if values.dtype == pl.Duration:
         raise SchemaError(
             f"Column {column.name!r} holds spans of time, which have no text to write.",
@@ -215,14 +210,24 @@ def _check_kind(column: Column, values: pl.Series) -> None:
         )
 
 
+def _check_order(name: str, values: pl.Series) -> None:
+    if not has_order(values) and values.cast(pl.Int64, strict=False).null_count():
+        raise SchemaError(
+            f"Column {name!r} is said to be ordinal, but nothing says the order of its texts.",
+            hint="Give it a hierarchy with the order, such as hierarchy = { order = [[...]] } in a "
+            "policy, or make it categorical.",
+        )
+
+
 def _sorted(values: pl.Series) -> pl.Series:
-    """Return the values in order; texts that all are integers in the order of the integers."""
+    """Return the values in order; texts that are numbers or labels of ranges by their numbers."""
     if values.dtype == pl.String:
         numbers = values.cast(pl.Int64, strict=False)
         if numbers.null_count() == 0:
             # "1" and "01" are two texts: the text decides, whatever order they came in.
             both = pl.DataFrame({"number": numbers, "text": values}).sort("number", "text")
             return both["text"].alias(values.name)
+        return natural_order(values)
     return values.sort()
 
 

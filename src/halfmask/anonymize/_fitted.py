@@ -15,7 +15,7 @@ from halfmask.anonymize._method import as_guides
 from halfmask.anonymize._sensitive_codes import SensitiveCodes
 from halfmask.data import leaf_text
 from halfmask.engines import map_in_order
-from halfmask.guarantees import Classes, Criterion
+from halfmask.guarantees import Classes, Criterion, order_of_texts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -188,7 +188,8 @@ def _sensitive_codes(
         if name is None:
             continue
         if order is None and guarantee.criterion().kind == Criterion.T_ORDERED:
-            order = _natural_order(summary.values[name])
+            values = summary.values[name]
+            order = order_of_texts(_plain(values), column=name) or _natural_order(values)
         known = orders.setdefault(name, order)
         if known is not None and order not in (None, known):
             raise ParameterError(

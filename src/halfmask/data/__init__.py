@@ -15,6 +15,7 @@ from halfmask.data._hierarchy import Hierarchy, leaf_text
 from halfmask.data._hierarchy_dates import Dates
 from halfmask.data._hierarchy_file import read_hierarchy
 from halfmask.data._hierarchy_rules import Groups, HierarchyRule, Intervals, Order, Prefix
+from halfmask.data._orders import has_order, natural_order, orders_of
 from halfmask.data._proposal import Proposal
 from halfmask.data._read_options import ReadOptions
 from halfmask.data._schema import Column, Kind, Missing, Role, Schema
@@ -47,9 +48,12 @@ __all__ = [
     "atomic_folder",
     "count_infinite",
     "describe",
+    "has_order",
     "leaf_text",
     "like",
+    "natural_order",
     "open_table",
+    "orders_of",
     "read_hierarchy",
     "to_polars",
     "write_table",

@@ -13,6 +13,7 @@ from halfmask._errors import DataError
 from halfmask.data._casts import Coerced, as_declared, check_declared, mark_missing
 from halfmask.data._columns import joint_dtypes, same_columns
 from halfmask.data._frames import check_names, settle, settled_dtype
+from halfmask.data._orders import orders_of
 from halfmask.data._reading import reading
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ class _Facts:
 
     dtypes: dict[str, pl.DataType]
     n_rows: int
+    orders: dict[str, tuple[str, ...]]
 
 
 class ColumnarReader:
@@ -59,6 +61,12 @@ class ColumnarReader:
             joint = joint_dtypes(fact.dtypes, joint, declared=options.typed(), what=place.what)
         self.columns = tuple(joint)
         check_declared(self._declared, self.columns)
+        # Files whose types have other categories say nothing of a common order.
+        self.orders = {
+            name: order
+            for name, order in facts[0].orders.items()
+            if all(fact.orders.get(name) == order for fact in facts)
+        }
         self.n_rows = sum(fact.n_rows for fact in facts)
         settled = {name: settled_dtype(dtype, name) for name, dtype in joint.items()}
         self.dtypes = settled | options.typed()
@@ -92,9 +100,24 @@ def _parquet_facts(place: Place) -> _Facts:
         written = pq.ParquetFile(file)
         check_names(written.schema_arrow.names)
         rows = written.metadata.num_rows
+        orders = _orders_in_groups(written)
     with place.local() as local:
         dtypes = dict(_scan(local).collect_schema())
-    return _Facts(dtypes, rows)
+    return _Facts(dtypes, rows, orders_of(pl.DataFrame(schema=dtypes)) | orders)
+
+
+def _orders_in_groups(written: Any) -> dict[str, tuple[str, ...]]:  # noqa: ANN401 - no types
+    """Return the orders of pandas' ordered categories, which stand in the row groups."""
+    import pyarrow as pa  # noqa: PLC0415 - heavy, and only files of this format need it
+
+    ordered = [
+        field.name
+        for field in written.schema_arrow
+        if pa.types.is_dictionary(field.type) and field.type.ordered
+    ]
+    if not ordered:
+        return {}
+    return orders_of(written.read(columns=ordered))
 
 
 def _parquet_frames(
@@ -117,14 +140,19 @@ def _arrow_facts(place: Place) -> _Facts:
         check_names(schema.names)
         for position in range(file.num_record_batches):
             rows += file.get_batch(position).num_rows
-        return _Facts(dict(pl.DataFrame(schema.empty_table()).schema), rows)
+        first = file.get_batch(0) if rows else schema.empty_table()
+        return _Facts(dict(pl.DataFrame(schema.empty_table()).schema), rows, orders_of(first))
 
 
 def _arrows_facts(place: Place) -> _Facts:
     with _arrow_stream(place) as stream:
         check_names(stream.schema.names)
         dtypes = dict(pl.DataFrame(stream.schema.empty_table()).schema)
-        return _Facts(dtypes, sum(batch.num_rows for batch in stream))
+        rows, orders = 0, None
+        for batch in stream:
+            rows += batch.num_rows
+            orders = orders if orders is not None else orders_of(batch)
+        return _Facts(dtypes, rows, orders or {})
 
 
 def _arrow_frames(

@@ -56,6 +56,7 @@ class CsvReader:
         check_declared(declared, self.columns)
         judge, coerced = TextJudge(), Coerced(options.coerce)
         self.n_rows = 0
+        self.orders: dict[str, tuple[str, ...]] = {}  # texts have no type that has an order
         for part in self._parts:
             for texts in part.texts(self.columns):
                 judge.see(texts.select(pl.exclude(list(declared))))

@@ -17,7 +17,15 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-__all__ = ["check_names", "count_infinite", "like", "settle", "settled_dtype", "to_polars"]
+__all__ = [
+    "check_names",
+    "count_infinite",
+    "library_of",
+    "like",
+    "settle",
+    "settled_dtype",
+    "to_polars",
+]
 
 # What one cell of a table of people can't be: it has no order, no equality or no text.
 _NESTED = (pl.List, pl.Array, pl.Struct, pl.Object, pl.Binary)
@@ -99,9 +107,9 @@ def like(frame: pl.DataFrame, original: object) -> Any:  # noqa: ANN401 - the ca
             return frame
         if isinstance(original, pl.LazyFrame):
             return frame.lazy()
-        if _library(original) == "pandas":
+        if library_of(original) == "pandas":
             return _as_pandas(frame)
-        if _library(original) == "pyarrow" and type(original).__name__ == "RecordBatch":
+        if library_of(original) == "pyarrow" and type(original).__name__ == "RecordBatch":
             return _one_batch(frame.to_arrow())
         other = _through_narwhals(original)
         if other is not None:
@@ -225,9 +233,9 @@ def _as_polars(frame: object) -> pl.DataFrame:
         return frame
     if isinstance(frame, pl.LazyFrame):
         return frame.collect()
-    if _library(frame) == "pandas":
+    if library_of(frame) == "pandas":
         return _from_pandas(frame)
-    if _library(frame) == "pyarrow" and hasattr(frame, "schema"):
+    if library_of(frame) == "pyarrow" and hasattr(frame, "schema"):
         return _from_arrow(frame)
     # Narwhals goes first: another library's own stream may carry an index as a column.
     other = _through_narwhals(frame)
@@ -311,7 +319,7 @@ def _through_narwhals(frame: object) -> _Narwhal | None:
     return _Narwhal(known) if isinstance(known, nw.DataFrame) else None
 
 
-def _library(frame: object) -> str:
+def library_of(frame: object) -> str:
     """Return the top package of the frame's own class or of one that it is derived from."""
     packages = {base.__module__.partition(".")[0] for base in type(frame).__mro__}
     return next((name for name in ("pandas", "pyarrow") if name in packages), "")

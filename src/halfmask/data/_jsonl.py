@@ -49,6 +49,7 @@ class JsonLinesReader:
         self._types: dict[str, pa.DataType] = {}
         self._judge = TextJudge(TIMES)
         self.n_rows = 0
+        self.orders: dict[str, tuple[str, ...]] = {}  # texts have no type that has an order
         for place in places:
             keys = self._survey(place)
             same_columns(keys, tuple(self._types), what=place.what)

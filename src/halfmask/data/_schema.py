@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from halfmask._errors import ColumnNotFoundError, SchemaError
@@ -48,6 +48,8 @@ class Column:
         left out; ``"reject"``, an error.
     label
         Whether a model is to predict this column.
+    order
+        The categories in their order, where the table's type has one.
 
     Raises
     ------
@@ -68,6 +70,7 @@ class Column:
     hierarchy: Hierarchy | HierarchyRule | None = None
     missing: Missing = "value"
     label: bool = False
+    order: tuple[str, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         if not self.name:

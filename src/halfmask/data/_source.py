@@ -20,6 +20,7 @@ from halfmask.data._formats import (
     format_of_bytes,
 )
 from halfmask.data._frames import settle, to_polars
+from halfmask.data._orders import orders_of
 from halfmask.data._places import Place, places_of
 from halfmask.data._read_options import ReadOptions
 from halfmask.data._text import start_of
@@ -47,6 +48,10 @@ class Reader(Protocol):
     @property
     def n_rows(self) -> int:
         """The number of rows."""
+
+    @property
+    def orders(self) -> dict[str, tuple[str, ...]]:
+        """The categories, in order, of each column whose type has an order."""
 
     def frames(self, columns: Sequence[str], n_rows: int) -> Iterator[pl.DataFrame]:
         """Yield the rows in frames of any size, bounded by ``n_rows`` or by bytes."""
@@ -92,6 +97,11 @@ class Source:
     def n_rows(self) -> int:
         """The number of rows."""
         return self._reader.n_rows
+
+    @property
+    def orders(self) -> dict[str, tuple[str, ...]]:
+        """The categories, in order, of each column whose type in the table has an order."""
+        return dict(self._reader.orders)
 
     def batches(
         self, n_rows: int | None = None, *, columns: Sequence[str] | None = None
@@ -195,6 +205,7 @@ class _Selected:
         self.columns = tuple(columns)
         self.dtypes = {name: reader.dtypes[name] for name in columns}
         self.n_rows = reader.n_rows
+        self.orders = {name: order for name, order in reader.orders.items() if name in columns}
 
     def frames(self, columns: Sequence[str], n_rows: int) -> Iterator[pl.DataFrame]:
         yield from self._reader.frames(columns, n_rows)
@@ -212,6 +223,7 @@ class _FrameReader:
         self.columns = tuple(self._frame.columns)
         self.dtypes = dict(self._frame.schema)
         self.n_rows = self._frame.height
+        self.orders = orders_of(frame)
 
     def frames(self, columns: Sequence[str], n_rows: int) -> Iterator[pl.DataFrame]:
         yield from self._frame.select(columns).iter_slices(n_rows)

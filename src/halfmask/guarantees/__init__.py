@@ -43,7 +43,7 @@ from halfmask.guarantees._k_anonymity import KAnonymity
 from halfmask.guarantees._measure import measure
 from halfmask.guarantees._recursive_cl_diversity import RecursiveCLDiversity
 from halfmask.guarantees._registry import GUARANTEES, guarantee_from
-from halfmask.guarantees._t_closeness import TCloseness
+from halfmask.guarantees._t_closeness import TCloseness, order_of_texts
 
 __all__ = [
     "GUARANTEES",
@@ -60,5 +60,6 @@ __all__ = [
     "class_of_row",
     "guarantee_from",
     "measure",
+    "order_of_texts",
     "value_codes",
 ]

@@ -10,8 +10,10 @@ import polars as pl
 
 from halfmask.data import to_polars
 from halfmask.guarantees._classes import Classes
+from halfmask.guarantees._criterion import Criterion
 from halfmask.guarantees._grouping import check_columns, class_of_row, value_codes
 from halfmask.guarantees._histogram import Histogram
+from halfmask.guarantees._t_closeness import order_of_texts
 
 if TYPE_CHECKING:
     from halfmask.guarantees._guarantee import Guarantee
@@ -85,9 +87,12 @@ def measure(
     for guarantee in guarantees:
         histograms = {}
         if guarantee.column is not None:
-            key = (guarantee.column, guarantee.order)
+            order = guarantee.order
+            if order is None and guarantee.criterion().kind == Criterion.T_ORDERED:
+                order = order_of_texts(frame[guarantee.column], column=guarantee.column)
+            key = (guarantee.column, order)
             if key not in counted:
-                codes, n_values = value_codes(frame[guarantee.column], order=guarantee.order)
+                codes, n_values = value_codes(frame[guarantee.column], order=order)
                 counted[key] = Histogram.count(
                     of_row, codes, n_classes=n_classes, n_values=n_values
                 )

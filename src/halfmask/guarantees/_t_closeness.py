@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
+import polars as pl
 
 from halfmask._errors import ParameterError
 from halfmask._validation import fraction, one_of
-from halfmask.data import Hierarchy
+from halfmask.data import Hierarchy, has_order, natural_order
 from halfmask.guarantees._criterion import Criterion
 from halfmask.guarantees._distance import (
     equal_distance,
@@ -20,11 +21,9 @@ from halfmask.guarantees._exact import at_most, decimal
 from halfmask.guarantees._guarantee import Guarantee, Levels, Met
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from halfmask.guarantees._classes import Classes
 
-__all__ = ["TCloseness"]
+__all__ = ["TCloseness", "order_of_texts"]
 
 _KINDS = {
     "equal": Criterion.T_EQUAL,
@@ -51,8 +50,8 @@ class TCloseness(Guarantee):
         How far two values are apart: ``"equal"``, all the same; ``"ordered"``, by their places in
         the order of the values that occur; ``"hierarchical"``, by the level at which they meet.
     hierarchy
-        For ``"hierarchical"`` the tree. For ``"ordered"`` one whose leaves give the order; without
-        it the natural order is taken, which for text is hardly ever meant.
+        For ``"hierarchical"`` the tree. For ``"ordered"`` one whose leaves give the order. Numbers,
+        dates and labels of ranges need none; other texts do.
 
     Raises
     ------
@@ -148,3 +147,32 @@ class TCloseness(Guarantee):
             moved, whole = equal_distance(histogram, classes.sizes)
         levels = np.asarray(moved / whole, dtype=np.float64)
         return levels, at_most(moved, whole, decimal(self.t))
+
+
+def order_of_texts(values: pl.Series, *, column: str) -> tuple[str, ...] | None:
+    """Return the order that texts have by themselves; ``None`` for numbers, dates and an Enum.
+
+    Parameters
+    ----------
+    values
+        The column's values.
+    column
+        Its name, for the error.
+
+    Raises
+    ------
+    ParameterError
+        If they are texts, and neither whole numbers nor labels of ranges.
+    """
+    if values.dtype not in (pl.String, pl.Categorical):
+        return None
+    texts = values.cast(pl.String).drop_nulls().unique()
+    if texts.cast(pl.Int64, strict=False).null_count() == 0:
+        return tuple(sorted(texts.to_list(), key=lambda text: (int(text), text)))
+    if not has_order(texts):
+        raise ParameterError(
+            f"t-closeness of {column!r} by ordered distance: nothing says the order of its texts.",
+            hint="Give the guarantee a hierarchy whose leaves stand in order, or choose distance "
+            "'equal'.",
+        )
+    return tuple(natural_order(texts).to_list())

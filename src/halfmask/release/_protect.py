@@ -117,7 +117,7 @@ def protect(
     source = (
         table if isinstance(table, Source) else open_table(table, options=policy.read_options())
     )
-    schema = _with_trees(policy.schema(), source)
+    schema = _with_trees(_with_orders(policy.schema(), source), source)
     schema.check(source.columns)
     people = None if population is None else _people(population, policy, schema)
     protection = _protection(policy, schema)
@@ -326,6 +326,13 @@ def _recoding(policy: Policy) -> Recoding:
         "representative": Representative(),
     }
     return others[said.name]
+
+
+def _with_orders(schema: Schema, source: Source) -> Schema:
+    """Give each column the order that its type has in the table."""
+    orders = source.orders
+    columns = (replace(column, order=orders.get(column.name, ())) for column in schema.columns)
+    return Schema(tuple(columns))
 
 
 def _with_trees(schema: Schema, source: Source) -> Schema:

@@ -1,0 +1,123 @@
+"""The order of a column's categories: what its type says, or what its labels say."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from typing import Any
+
+import polars as pl
+
+from halfmask.data._frames import library_of
+
+__all__ = ["has_order", "natural_order", "orders_of"]
+
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_ORDINALS = re.compile(r"\d+(?:st|nd|rd|th)?\b")
+_WORDS = r"under|below|less than|or less|up to|at most|over|above|more than|or more|at least"
+#: Words of ranges, which stand before or behind a number.
+_RANGE_WORDS = re.compile(rf"\b(?:{_WORDS}|older|younger|less|more|to|and|or|than)\b")
+#: A label with one number that reaches below it: it comes before the range that starts there.
+_BELOW = re.compile(
+    r"\s*(?:<|\u2264|under|below|less|up to|at most)"
+    r"|.*\b(?:or|and) (?:less|under|below|younger)\s*$"
+)
+
+
+def orders_of(table: object) -> dict[str, tuple[str, ...]]:
+    """Return the categories, in order, of each column whose type has an order.
+
+    Parameters
+    ----------
+    table
+        A frame of polars, pandas or pyarrow. Other tables have no such columns.
+
+    Returns
+    -------
+    By name of the column: the categories as texts. Polars' ``Enum``, pandas' ordered categories
+    and Arrow's ordered dictionaries have an order; polars' ``Categorical`` has none.
+
+    Examples
+    --------
+    >>> orders_of(pl.DataFrame({"size": ["L", "S"]}, schema={"size": pl.Enum(["S", "M", "L"])}))
+    {'size': ('S', 'M', 'L')}
+    """
+    if isinstance(table, pl.DataFrame | pl.LazyFrame):
+        schema = table.collect_schema()
+        return {
+            name: tuple(dtype.categories.to_list())
+            for name, dtype in schema.items()
+            if isinstance(dtype, pl.Enum)
+        }
+    library = library_of(table)
+    if library == "pandas" and hasattr(table, "dtypes"):
+        found = {str(name): dtype for name, dtype in zip(table.columns, table.dtypes, strict=True)}  # type: ignore[attr-defined] # pandas isn't imported here
+        return {
+            name: tuple(dtype.categories)
+            for name, dtype in found.items()
+            if getattr(dtype, "ordered", False)
+            and all(isinstance(c, str) for c in dtype.categories)
+        }
+    return _orders_of_arrow(table) if library == "pyarrow" else {}
+
+
+def _orders_of_arrow(table: Any) -> dict[str, tuple[str, ...]]:  # noqa: ANN401 - no types
+    import pyarrow as pa  # noqa: PLC0415 - heavy, and frames of polars don't need it
+
+    orders = {}
+    for field in table.schema:
+        if not (pa.types.is_dictionary(field.type) and field.type.ordered):
+            continue
+        column = table.column(field.name)
+        chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+        written = {tuple(chunk.dictionary.to_pylist()) for chunk in chunks}
+        # Parts that number their categories differently say nothing of a common order.
+        order = next(iter(written)) if len(written) == 1 else ()
+        if order and all(isinstance(category, str) for category in order):
+            orders[field.name] = order
+    return orders
+
+
+def has_order(values: pl.Series) -> bool:
+    """Return whether different texts are labels of ranges for the most part: ``5-9``, ``100+``.
+
+    Four fifths of them must hold a number, and nothing else but signs, words such as ``under``,
+    and a unit that is the same in all.
+    """
+    texts = values.drop_nulls().to_list()
+    units = Counter(_unit(text.lower()) for text in texts if _NUMBER.search(text))
+    return bool(units) and units.most_common(1)[0][1] >= 0.8 * len(texts)
+
+
+def natural_order(values: pl.Series) -> pl.Series:
+    """Return different texts in order: labels of ranges by their numbers, others by the alphabet.
+
+    Labels without a number come last.
+
+    Examples
+    --------
+    >>> natural_order(pl.Series(["5-9", "100+", "10-14", "<5"])).to_list()
+    ['<5', '5-9', '10-14', '100+']
+    """
+    if not has_order(values):
+        return values.sort()
+    return pl.Series(values.name, sorted(values.to_list(), key=_rank), dtype=values.dtype)
+
+
+def _unit(text: str) -> frozenset[str]:
+    """Return the letters of a label that are no part of its numbers, signs and words of ranges."""
+    rest = _RANGE_WORDS.sub(" ", _ORDINALS.sub(" ", text))
+    return frozenset(character for character in rest if character.isalpha())
+
+
+def _rank(text: str) -> tuple[bool, float, float, str]:
+    numbers = [float(found) for found in _NUMBER.findall(text)]
+    if not numbers:
+        return True, 0.0, 0.0, text
+    if re.match(r"\s*[\[(]?\s*-\s*\d", text):
+        numbers[0] = -numbers[0]
+    first, last = numbers[0], numbers[-1]
+    if len(numbers) == 1 and _BELOW.match(text.lower()):
+        first = -math.inf
+    return False, first, last, text

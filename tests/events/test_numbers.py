@@ -210,3 +210,37 @@ def test_noise_per_entity_needs_one():
 
     assert found == [{}, {}, {}]
     assert failures == {"no-entity": 2}
+
+
+#: Neighbours beyond 53 and 64 bits, which floats merge.
+LONG = [
+    "9007199254740992", "9007199254740993", "9007199254740992.5", "9223372036854775807",
+    "9223372036854775808", "9223372036854775809", "-9223372036854775809", "18446744073709551616",
+    "123456789012345678901234567890", "123456789012345678901234567891",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {"do": "keep"},
+        {"do": "token"},
+        {"do": "sequence", "scope": "stream"},
+        {"do": "round", "step": 0.5},
+        {"do": "generalize", "hierarchy": {"intervals": [1]}, "level": 1},
+        {"do": "generalize", "hierarchy": {"intervals": [0.5]}, "level": 1},
+        {"do": "noise", "how": "add", "law": "uniform", "scale": 0.1, "per": "event",
+         "decimals": 0},
+    ],
+)  # fmt: skip
+def test_long_numbers_stay_apart_or_are_counted(rule):
+    """None becomes another one's value without being counted as out of range."""
+    transform = transform_of([{"path": "v", **rule}])
+    lines = transform.apply("".join(f'{{"v":{it}}}\n' for it in LONG).encode()).splitlines()
+    left = [line for line in lines if line != b"{}"]
+
+    assert len(set(left)) == len(left)
+    assert len(left) + sum(transform.tally.failures.values()) == len(LONG)
+    assert {why for _, why in transform.tally.failures} <= {"out-of-range"}
+    if rule["do"] == "keep":
+        assert left == [f'{{"v":{it}}}'.encode() for it in LONG]

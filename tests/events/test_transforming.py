@@ -323,3 +323,39 @@ def test_tables_that_arent_there_are_said_by_name():
     with pytest.raises(ParameterError, match="'shelf' sets or multiplies fields") as caught:
         transform_of(many, tables=TABLES)
     assert "quantity" not in str(caught.value)
+
+
+@pytest.mark.parametrize("otherwise", ["drop", "refuse-event", "stop"])
+def test_what_two_stars_go_through_is_no_value(otherwise):
+    """Objects and arrays on the way aren't of a wrong type: no event is refused for them."""
+    event = {"payload": {"a": {"b": [{"c": 1}, {"c": [2, {}]}], "d": {}}, "e": "x", "f": None}}
+    rule = {"path": "payload.**", "do": "keep", "names": "keep", "otherwise": otherwise}
+    [found], failures = run([rule], [event])
+
+    kept = {"payload": {"a": {"b": [{"c": 1}, {"c": [2, {}]}]}, "e": "x", "f": None}}
+    assert found["payload"]["a"]["b"][0] == {"c": 1}
+    assert found["payload"] | {"a": 0} == kept["payload"] | {"a": 0}
+    assert failures == {}
+
+
+@pytest.mark.parametrize("path", ["payload.**", "**", "**.x", "payload.*", "payload.**:object"])
+def test_values_beneath_two_stars_are_still_refused(path):
+    """And where an object stands in place of a value, or is asked for, it is of a wrong type."""
+    inner = {"x": "text"} if path in {"payload.**", "**"} else {"x": {"deep": 1}}
+    rule = {"path": path, "do": "round", "decimals": 0, "names": "keep"}
+    transform = transform_of([{**rule, "otherwise": "refuse-event"}])
+    transform.apply(lines_of([{"payload": inner}]))
+
+    assert transform.tally.held == 1
+    assert transform.tally.failures == {(1, "wrong-type"): 1}
+
+
+def test_containers_fall_to_the_next_rule():
+    """A later rule may be for what two stars go through."""
+    rules = [
+        {"path": "**", "do": "keep", "names": "keep"},
+        {"path": "a:object", "do": "keep", "otherwise": "refuse-event"},
+    ]
+    transform = transform_of(rules)
+    assert transform.apply(b'{"a":{"b":1}}') == b""
+    assert transform.tally.held == 1

@@ -9,7 +9,7 @@ import polars as pl
 from halfmask._errors import HierarchyError
 from halfmask.data import Hierarchy, Intervals
 from halfmask.events._values import Kind, written_text
-from halfmask.events._words import lookup_word
+from halfmask.events._words import exact_float, lookup_word
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -77,7 +77,9 @@ class Coarser:
             return self._tree.get(word, ())
         numeric = isinstance(self._rule, Intervals)
         try:
-            value = float(word) if numeric else word
+            value = exact_float(word) if numeric else word
+            if value is None:
+                return ()
             tree = self._rule.build(pl.Series([value]), column="values")
         except (HierarchyError, ValueError):
             return ()

@@ -10,7 +10,7 @@ import numpy as np
 from halfmask._errors import DataError
 from halfmask.events._context import Context
 from halfmask.events._levels import absent, merged, only
-from halfmask.events._paths import Path
+from halfmask.events._paths import Path, Step
 from halfmask.events._values import Kind
 from halfmask.events.actions._sequence import SequenceApplier
 from halfmask.events.actions._token import TokenApplier
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["PathRules", "RuleAt", "matching"]
 
+#: What a path that goes to all that is beneath goes through; other paths mean what is there.
+_BETWEEN = frozenset({Kind.OBJECT, Kind.ARRAY})
 #: What knows something of earlier blocks.
 _KNOWING = (SequenceApplier, TokenApplier)
 
@@ -58,7 +60,10 @@ class RuleAt:
             action.prepared(replace(supplies, is_last=not rule.timed(step)))
             for step, action in enumerate(rule.steps)
         ]
-        return cls(number=number, kinds=rule.place.kinds, when=rule.when, appliers=appliers)
+        kinds = rule.place.kinds
+        if rule.place.steps[-1:] == (Step.BENEATH,) and rule.place.type is None:
+            kinds -= _BETWEEN
+        return cls(number=number, kinds=kinds, when=rule.when, appliers=appliers)
 
     @property
     def is_local(self) -> bool:

@@ -13,7 +13,15 @@ import numpy as np
 from halfmask.events._levels import merged, only
 from halfmask.events._values import Kind, Values, read_text, written_text
 
-__all__ = ["SeenKinds", "Token", "as_words", "identity", "lookup_word", "scalar_token"]
+__all__ = [
+    "SeenKinds",
+    "Token",
+    "as_words",
+    "exact_float",
+    "identity",
+    "lookup_word",
+    "scalar_token",
+]
 
 Token = tuple[Kind, bytes]
 #: A number of more digits before or behind its point isn't written out.
@@ -61,6 +69,23 @@ def _plain(text: str) -> str:
     whole = "".join(map(str, digits))
     short = whole.rstrip("0")
     return f"{'-' * sign}{short}e{int(exponent) + len(whole) - len(short)}"
+
+
+def exact_float(word: str) -> float | None:
+    """Return the number of a word as a float; None beyond 53 bits, where floats merge numbers.
+
+    Raises
+    ------
+    ValueError
+        If the word is of no number.
+
+    Examples
+    --------
+    >>> exact_float("27"), exact_float("9007199254740993")
+    (27.0, None)
+    """
+    number = float(word)
+    return number if abs(number) < 1 << 53 else None
 
 
 def identity(kind: Kind, token: bytes) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+from collections.abc import Callable
 from typing import Any
 
 import polars as pl
@@ -64,6 +65,38 @@ def test_what_cant_be_a_column_is_said_and_the_lines_stay(tmp_path, row):
 
     assert not path.exists()
     assert (tmp_path / "out.parquet.partial").stat().st_size > 0
+
+
+EXACT: dict[str, tuple[list[Any], bool]] = {
+    "53 bits beside fractions": ([9007199254740992, 0.5], True),
+    "54 bits alone": ([9007199254740993, 1], True),
+    "54 bits beside fractions": ([9007199254740993, 0.5], False),
+    "64 bits": ([2**63 - 1, -(2**63)], True),
+    "beyond 64 bits": ([2**63 + 1, 1], False),
+    "far beyond": ([10**400 + 1, 1], False),
+    "an even one beyond": ([2**64, 1], True),
+}
+
+
+@pytest.mark.parametrize("where", ["plain", "nested", "listed"])
+@pytest.mark.parametrize("case", EXACT)
+def test_whole_numbers_are_exact_in_a_table_or_refused(tmp_path, case, where):
+    """Two of them would be one in a column of floats."""
+    values, holds = EXACT[case]
+    shaped: dict[str, Callable[[Any], dict[str, Any]]] = {
+        "plain": lambda it: {"n": it},
+        "nested": lambda it: {"a": {"n": it}},
+        "listed": lambda it: {"a": [{"n": [it]}]},
+    }
+    rows = list(map(shaped[where], values))
+    path = tmp_path / "out.parquet"
+    if not holds:
+        with pytest.raises(DataError, match="would change"):
+            written(TableSink(path), lines(rows))
+        return
+    written(TableSink(path), lines(rows))
+    found = pl.read_parquet(path).rows(named=True)
+    assert [json.loads(json.dumps(row)) for row in found] == rows
 
 
 def test_nothing_makes_empty_outputs(tmp_path):

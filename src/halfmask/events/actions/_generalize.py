@@ -12,7 +12,7 @@ from halfmask._errors import HierarchyError, PolicyError
 from halfmask.data import Groups, Hierarchy, Intervals, Prefix, read_hierarchy
 from halfmask.events._sections import Number, Section, Text, Whole
 from halfmask.events._values import Kind, written_text
-from halfmask.events._words import lookup_word
+from halfmask.events._words import exact_float, lookup_word
 from halfmask.events.actions._action import Action
 from halfmask.events.actions._memo import Memo
 
@@ -172,8 +172,11 @@ class _Ruled:
     def label(self, kind: Kind, token: bytes) -> Token | str:
         if self._numeric and kind not in {Kind.INTEGER, Kind.NUMBER}:
             return "wrong-type"
+        word = lookup_word(kind, token) or ""
+        value = exact_float(word) if self._numeric else word
+        if value is None:
+            return "out-of-range"
         try:
-            value = float(token) if self._numeric else lookup_word(kind, token) or ""
             return Kind.STRING, written_text(self._tree(value).labels(self._level)[0])
         except HierarchyError:
             return "not-in-hierarchy"

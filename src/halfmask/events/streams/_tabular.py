@@ -9,6 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from halfmask._errors import DataError
 from halfmask.data import atomic_file
+from halfmask.events._block import scan_block
+from halfmask.events._levels import only
+from halfmask.events._path_tree import PathTree
+from halfmask.events._paths import Path as EventPath
+from halfmask.events._paths import Step
+from halfmask.events._values import Kind
 from halfmask.events.streams._file_sink import FileSink
 from halfmask.events.streams._places import beside, check_free, writing_out
 
@@ -20,6 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["TableSink"]
 
 _GROUP_BYTES = 1 << 24
+#: Whole numbers of fewer digits have 53 bits; those of more are beyond floats.
+_LEAST_DIGITS, _MOST_DIGITS = 16, 300
 
 
 class TableSink:
@@ -37,8 +45,9 @@ class TableSink:
     there; whole numbers become fractions where others of the field are.
 
     **Edge cases** - A field that is text in one line and a number or an object in another can't be
-    a column: then it is an error, and the lines stay in the ``.partial`` file. Fractions, and whole
-    numbers beyond 64 bits, have 53 bits there. Without any line there are no columns.
+    a column: then it is an error, and the lines stay in the ``.partial`` file. So it is with whole
+    numbers beyond 64 bits, and beyond 53 bits where others of the field are fractions: floats would
+    merge them. Fractions have 53 bits there. Without any line there are no columns.
     """
 
     lasting = True
@@ -76,6 +85,7 @@ class TableSink:
         schema = pa.schema([])
         for group in self._groups():
             schema = self._unified(schema, group.schema)
+        self._check_exact(schema)
         with atomic_file(self.target, overwrite=self._overwrite or self._again) as file:
             writer = (
                 pq.ParquetWriter(file, schema, compression="zstd")
@@ -105,6 +115,25 @@ class TableSink:
             except pa.ArrowException:
                 raise _mixed() from None
 
+    def _check_exact(self, schema: pa.Schema) -> None:
+        """Refuse whole numbers that a column of floats would change."""
+        import pyarrow as pa  # noqa: PLC0415 # 0.2 s
+
+        places = list(_floats(pa.struct(list(schema)), ()))
+        tree = PathTree(places)
+        for data in self._blocks() if places else ():
+            block = scan_block(data, tree)
+            for path in places:
+                values = block.values(path)
+                long = values.stops - values.starts >= _LEAST_DIGITS
+                whole = only(values, long & (values.kinds == int(Kind.INTEGER)))
+                if not all(_is_exact(token) for _, token in whole.distinct()[1]):
+                    raise DataError(
+                        f"The field {str(path)!r} holds whole numbers that a column of floats "
+                        "would change: beyond 53 bits beside fractions, or beyond 64 bits.",
+                        hint="Write JSON lines, or let the policy make texts of the numbers.",
+                    )
+
     def _blocks(self) -> Iterator[bytes]:
         """Yield the lines in blocks of some megabytes."""
         with writing_out(), self._lines.target.open("rb") as file:
@@ -119,6 +148,24 @@ class TableSink:
             return pa.unify_schemas([schema, read], promote_options="permissive")
         except pa.ArrowException:
             raise _mixed() from None
+
+
+def _floats(kind: Any, steps: tuple[str | Step, ...]) -> Iterator[EventPath]:  # noqa: ANN401 # as below
+    """Yield the places of a type that are columns of floats."""
+    import pyarrow as pa  # noqa: PLC0415 # 0.2 s
+
+    if pa.types.is_list(kind):
+        yield from _floats(kind.value_type, (*steps, Step.ELEMENT))
+    elif pa.types.is_struct(kind):
+        for field in (kind.field(i) for i in range(kind.num_fields)):
+            yield from _floats(field.type, (*steps, field.name))
+    elif pa.types.is_floating(kind):
+        yield EventPath(steps=steps)
+
+
+def _is_exact(token: bytes) -> bool:
+    """Return whether a float holds a whole number; one of thousands of digits is in no float."""
+    return len(token) <= _MOST_DIGITS and int(float(token)) == int(token)
 
 
 def _as_text(kind: Any) -> Any:  # noqa: ANN401 # Arrow's types have no common stubs

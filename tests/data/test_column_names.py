@@ -43,6 +43,46 @@ def test_names_in_several_languages_and_spellings(names, role):
     )
 
 
+INSIDE = {
+    "sex or gender": (
+        "isex",
+        "csex",
+        "xsex",
+        "sex1",
+        "sexcode",
+        "pat_sex",
+        "iSex",
+        "c_sex",
+        "SEX_M",
+    ),
+    "age": ("agea", "cage", "agegrp", "hhage", "age65", "i_age", "patAge", "agemth"),
+    "birth": ("ybirth", "birthyr", "birthq", "mnthborn", "i_birth"),
+    "origin": ("racegrp", "irace", "race4", "pat_race"),
+    "education": ("meduc", "heduc", "educyr", "educ2"),
+    "money": ("prewage", "lwage", "wagew", "hrwage"),
+}
+CHANCE = (
+    "image", "mileage", "package", "damage", "voltage", "percentage", "foliage", "stage", "agency",
+    "agenda", "agent", "trace", "bracelet", "embrace", "newborn", "airborne", "stubborn",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("about", INSIDE)
+def test_short_words_are_found_with_letters_around_them(about):
+    hints = {name: hint_of(name) for name in INSIDE[about]}
+
+    assert {name: hint and hint.topic.about for name, hint in hints.items()} == dict.fromkeys(
+        INSIDE[about], about
+    )
+
+
+@pytest.mark.parametrize("name", CHANCE)
+def test_short_words_stand_in_others_by_chance(name):
+    hint = hint_of(name)
+
+    assert hint is None or hint.topic.about not in {"age", "origin", "birth"}
+
+
 @pytest.mark.parametrize("name", NOTHING)
 def test_words_inside_of_other_words_say_nothing(name):
     assert hint_of(name) is None

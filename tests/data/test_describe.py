@@ -158,6 +158,97 @@ def test_roles_follow_values(name, cells, role):
     assert all(reason.endswith(".") for reason in proposal.reasons)
 
 
+DAYS = [dt.date(2020, 1, 1) + dt.timedelta(days=i % 150) for i in range(N)]
+
+
+@pytest.mark.parametrize(
+    ("name", "cells", "role"),
+    [
+        ("isex", [1, 2] * (N // 2), "quasi_identifier"),
+        ("isex", list(range(50)) * (N // 50), "insensitive"),
+        ("injury", ["yes", "no", "no", "no"] * (N // 4), "sensitive"),
+        ("subject_injury", ["yes", "no", "no", "no"] * (N // 4), "sensitive"),
+        # What happened may be delicate; when it did, others have seen.
+        ("c_offense_date", DAYS, "quasi_identifier"),
+        ("c_arrest_date", [str(day) for day in DAYS], "quasi_identifier"),
+        ("diagnosis_date", DAYS, "quasi_identifier"),
+        ("outcome", [f"{day}" for day in DAYS], "quasi_identifier"),
+        ("target", [i * 0.37 for i in range(N)], "sensitive"),
+        ("label", [0, 1] * (N // 2), "sensitive"),
+        ("churn", ["yes", "no"] * (N // 2), "sensitive"),
+        ("year", [1990 + i % 9 for i in range(N)], "quasi_identifier"),
+        ("month", [1 + i % 12 for i in range(N)], "quasi_identifier"),
+        ("time", [i % 3 for i in range(N)], "insensitive"),
+        ("black", ["yes", "no"] * (N // 2), "quasi_identifier"),
+        ("subject", [i // 4 for i in range(N)], "identifier"),
+        ("patient", ["yes", "no"] * (N // 2), "insensitive"),
+        ("idno", [7 * i for i in range(N)], "identifier"),
+        ("bib_num", [7 * i for i in range(N)], "identifier"),
+    ],
+)  # fmt: skip
+def test_roles_of_what_public_tables_have(name, cells, role):
+    assert describe(pl.DataFrame({name: cells}))[name].role == role
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "mo_sin_old_il_acct",
+        "months_since_card",
+        "patient number of days",
+        "account age",
+        "case days",
+    ],
+)
+def test_months_and_amounts_identify_nobody(name):
+    """They have "account" or "card" in their names, and many values."""
+    months = [i * 7 % 190 for i in range(1_000)]
+
+    assert describe(pl.DataFrame({name: months}))[name].role != "identifier"
+    # A number of an account is one, whatever else its name says.
+    codes = [4_000_000 + i * 7 for i in range(1_000)]
+    since = "months_since_account"
+    assert describe(pl.DataFrame({since: codes}))[since].role == "identifier"
+
+
+def test_columns_that_single_out_only_together():
+    """Thirty answers of yes or no: three of them single nobody out, all of them everybody."""
+    rng = np.random.default_rng(8)
+    table = pl.DataFrame({f"q{i:02d}": rng.integers(0, 2, 2_000) for i in range(30)})
+
+    description = describe(table)
+
+    kept = [it.name for it in description.proposals if it.role == "insensitive"]
+    # Counted by other means: the rest singles out fewer than 5 %, and with one more it would.
+    assert kept
+    unique = table.group_by(kept).len().filter(pl.col("len") == 1).height / table.height
+    assert unique < 0.05
+    assert description.share_unique_unchanged == unique
+    together = [it for it in description.proposals if "together" in it.reasons[0]]
+    assert len(together) + len(kept) == 30
+    assert not any(it.certain for it in together)
+
+
+def test_the_share_that_is_unique_on_what_leaves_unchanged():
+    rng = np.random.default_rng(2)
+    table = pl.DataFrame(
+        {
+            "age": rng.integers(20, 60, N),
+            "income": rng.integers(0, 150, N),
+            "disease": ["a", "b"] * 100,
+        }
+    )
+
+    description = describe(table)
+
+    counted = table.group_by("income", "disease").len().filter(pl.col("len") == 1).height
+    assert counted > 0
+    assert description.share_unique_unchanged == counted / N
+    assert f"{counted / N:.1%} of the rows are unique" in " ".join(
+        line.removeprefix("# ") for line in description.policy_toml().splitlines()
+    )
+
+
 def test_what_is_uncertain_says_so_and_what_is_clear_does_not():
     description = describe(kinds_table().with_columns(age=pl.col("count")))
 

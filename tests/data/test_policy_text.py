@@ -25,7 +25,7 @@ def people():
             "disease": [f"d{i % 4}" for i in range(N)],
             "smoker": ["yes"] * (N - 3) + ["no"] * 3,
             "religion": ["one"] * N,
-            "colour": ["red", "green"] * (N // 2),
+            "colour": [("red", "green")[i // 7 % 2] for i in range(N)],
         }
     )
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halfmask.data import _singling_out
-from halfmask.data._singling_out import THRESHOLD, share_unique, single_out
+from halfmask.data._singling_out import THRESHOLD, share_unique, single_out, single_out_together
 
 NAMES = ("a", "b", "c", "d")
 tables = st.lists(st.tuples(*[st.none() | st.integers(0, 2)] * 4), min_size=1, max_size=40).map(
@@ -85,3 +85,13 @@ def test_no_columns_single_nobody_out():
 
     assert single_out(frame, []).sets == ()
     assert share_unique(frame, []) == 0.0
+
+
+@given(tables)
+def test_what_is_left_no_longer_singles_out_together(frame):
+    share, found = single_out_together(frame, NAMES)
+
+    left = [name for name in NAMES if name not in found]
+    assert share == naive(frame, NAMES)
+    assert not left or naive(frame, left) < THRESHOLD
+    assert not found or naive(frame, [*left, found[-1]]) >= THRESHOLD

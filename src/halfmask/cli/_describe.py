@@ -36,6 +36,8 @@ ROLE_STYLES = {
 }
 # Sets of columns that are shown unless more is asked for.
 FEW_SETS = 5
+# From this share of unique rows on, the line about unchanged columns is a warning.
+MANY_UNIQUE = 0.05
 
 PolicyOption = Annotated[
     str | None,
@@ -171,6 +173,7 @@ def _as_dict(found: Description) -> dict[str, object]:
         "rows": found.rows,
         "rows_looked_at": found.rows_looked_at,
         "share_unique": found.share_unique,
+        "share_unique_unchanged": found.share_unique_unchanged,
         "columns": [
             {
                 "name": each.name,
@@ -200,6 +203,11 @@ def _show(found: Description, out: Console, *, verbose: bool) -> None:
     out.print(
         f"\nOn the quasi-identifiers together {found.share_unique:.1%} of the rows are unique.",
         style="bold",
+    )
+    out.print(
+        "On the sensitive and insensitive columns together, which a release has unchanged: "
+        f"{found.share_unique_unchanged:.1%}.",
+        style="yellow" if found.share_unique_unchanged >= MANY_UNIQUE else None,
     )
     _show_sets(found, out, most=None if verbose else FEW_SETS)
 

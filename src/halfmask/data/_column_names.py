@@ -8,7 +8,8 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-from halfmask.data._column_words import ID_WORDS, PERSON_WORDS, TOPICS, Topic
+from halfmask.data._column_words import ID_WORDS, MEASURE_WORDS, PERSON_WORDS, TOPICS
+from halfmask.data._topic import Topic
 
 __all__ = ["NameHint", "hint_of", "words_of"]
 
@@ -16,17 +17,44 @@ CAMEL = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_A-Za-z]
 LONGEST_PHRASE = 4
 # Shorter words stand inside of others by chance ("state" in "statement").
 GLUED = 6
-GLUED_SHORT = frozenset({"email", "phone"})
+GLUED_SHORT = frozenset({"email", "phone", "smoke"})
 NEVER_GLUED = frozenset({"position"})  # "disposition"
+# Short words that are looked for inside others too ("isex", "agegrp", "ybirth", "prewage"): as a
+# whole, such a word may have so many letters before or after it.
+INSIDE = ("birth", "born", "educ", "wage", "kids", "hisp", "marr", "race", "sex", "age")
+MOST_AROUND = 5
+# "image", "mileage", "agency", "trace", "newborn": words in which these stand by chance.
+NEVER_INSIDE = re.compile(
+    r"(?:im|dam|mile|acre|line|[bgiklnprstv])age$|^age(?:n[tdc]|ism)|(?:[btg]|sc)race|(?:new|air|stub)born"
+)
+CALENDAR_WORDS = frozenset({"year", "yr", "month", "weekday"})
 PERSONS_NUMBER = Topic("a number of a person or of what one did", "identifier", "")
+PERSON_ALONE = Topic("a person", "identifier", "", weak=True)
 
 
 @dataclass(frozen=True, slots=True)
 class NameHint:
-    """What a name says: the topic, and whether it is more than a word that says little."""
+    """What a name says.
+
+    Parameters
+    ----------
+    topic
+        What the column is about.
+    strong
+        Whether it is more than a word that says little.
+    inside
+        Whether a short word stands inside another: the values have to bear it out.
+    measures
+        Whether the name also says how much or how long, as numbers that identify nobody do.
+    of_calendar
+        Whether the last word is a part of a date that numbers spell, such as year.
+    """
 
     topic: Topic
     strong: bool
+    inside: bool = False
+    measures: bool = False
+    of_calendar: bool = False
 
 
 def words_of(name: str) -> tuple[str, ...]:
@@ -60,15 +88,24 @@ def hint_of(name: str) -> NameHint | None:
         hit for hit in (*_phrases(words), *_glued(words)) if not hit[2].weak or hit[0] == len(words)
     ]
     strong = [hit for hit in found if not hit[2].weak]
-    person = any(a in PERSON_WORDS and b in ID_WORDS for a, b in itertools.pairwise(words))
-    if person:
-        return NameHint(PERSONS_NUMBER, strong=True)
+    measures = any(word in MEASURE_WORDS for word in words)
+    if any(a in PERSON_WORDS and b in ID_WORDS for a, b in itertools.pairwise(words)):
+        return NameHint(PERSONS_NUMBER, strong=True, measures=measures)
+    if not strong and (topic := _inside(words)) is not None:
+        return NameHint(topic, strong=True, inside=True, measures=measures)
     if not found:
-        return None
+        # "subject" or "patient" alone numbers them, if its values are numbers of many.
+        is_person = len(words) == 1 and words[0] in PERSON_WORDS
+        return NameHint(PERSON_ALONE, strong=False) if is_person else None
     _, _, topic = max(strong or found, key=lambda hit: hit[:2])
     # In a table of people, "name" alone is theirs; "plan_name" is not.
     alone = len(words) == 1 and topic.about == "a name"
-    return NameHint(topic, strong=alone or not topic.weak)
+    return NameHint(
+        topic,
+        strong=alone or not topic.weak,
+        measures=measures,
+        of_calendar=words[-1] in CALENDAR_WORDS,
+    )
 
 
 def _phrases(words: tuple[str, ...]) -> list[tuple[int, int, Topic]]:
@@ -79,7 +116,11 @@ def _phrases(words: tuple[str, ...]) -> list[tuple[int, int, Topic]]:
         for end in range(start + 1, min(start + LONGEST_PHRASE, len(words)) + 1):
             part = words[start:end]
             # Tables write "zipcode", "zip_code" and "ZipCode" for the same.
-            topic = phrases.get("".join(part)) or phrases.get("".join(part).removesuffix("s"))
+            said = "".join(part)
+            topic = phrases.get(said)
+            # "months" are counted; "month" is one of a calendar.
+            if topic is None and said not in MEASURE_WORDS:
+                topic = phrases.get(said.removesuffix("s"))
             if topic is not None:
                 hits.append((end, end - start, topic))
     return hits
@@ -96,6 +137,17 @@ def _glued(words: tuple[str, ...]) -> list[tuple[int, int, Topic]]:
                 if topic is not None and (long or part in GLUED_SHORT):
                     hits.append((end, 1, topic))
     return hits
+
+
+def _inside(words: tuple[str, ...]) -> Topic | None:
+    """Return the topic of a short word inside a longer one, such as isex."""
+    for word in words:
+        for short in INSIDE:
+            around = len(word) - len(short)
+            ends = word.startswith(short) or word.endswith(short)
+            if 0 < around <= MOST_AROUND and ends and not NEVER_INSIDE.search(word):
+                return _vocabulary()[short]
+    return None
 
 
 @functools.cache

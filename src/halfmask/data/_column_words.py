@@ -9,24 +9,10 @@ Articles 4, 9 and 10 of the GDPR, and the words for them that tables use.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from halfmask.data._sensitive_words import SENSITIVE
+from halfmask.data._topic import Topic
 
-if TYPE_CHECKING:
-    from halfmask.data._schema import Kind, Role
-
-__all__ = ["ID_WORDS", "PERSON_WORDS", "TOPICS", "Topic"]
-
-
-@dataclass(frozen=True, slots=True)
-class Topic:
-    """Something that columns are about: what it is called, its role, its words."""
-
-    about: str
-    role: Role
-    words: str
-    kind: Kind | None = None
-    weak: bool = False
+__all__ = ["ID_WORDS", "MEASURE_WORDS", "PERSON_WORDS", "TOPICS"]
 
 
 def _listed(text: str) -> frozenset[str]:
@@ -46,6 +32,13 @@ ID_WORDS = _listed(
     "id, ids, no, nr, num, nbr, number, key, code, ref, reference, identifier, identification, "
     "uid, pk, nummer, numero, kennung, index, row"
 )
+# "months since account", "average balance of accounts": how much or how long, which numbers nobody.
+MEASURE_WORDS = _listed(
+    "month, months, mo, mos, mth, mths, mnths, day, days, week, weeks, year, years, yrs, hour, "
+    "hours, minutes, seconds, age, amount, amt, average, avg, mean, median, sum, total, pct, "
+    "percent, percentage, ratio, rate, share, balance, limit, count, counts, length, duration, "
+    "since, monate, tage, jahre, anzahl, summe, mois, jours, montant, meses, dias, mesi, giorni"
+)
 
 TOPICS = (
     # --- points at one person by itself -------------------------------------------------------
@@ -53,13 +46,20 @@ TOPICS = (
         "a person's name",
         "identifier",
         "first name, last name, name first, name last, full name, given name, family name, "
-        "middle name, middle initial, "
-        "initials, maiden name, maiden, mothers maiden, surname, forename, fname, lname, nickname, "
+        "middle name, maiden name, maiden, mothers maiden, surname, forename, fname, lname, "
+        "nickname, first and last name, name of patient, person name, "
         "patient name, customer name, client name, employee name, student name, contact name, "
         "owner name, vorname, nachname, familienname, rufname, geburtsname, prenom, nom, "
         "nom de famille, nom de naissance, nombre, apellido, apellidos, nome, cognome, sobrenome, "
         "apelido, voornaam, achternaam, imie, nazwisko, fornamn, efternamn, fornavn, etternavn, "
         "efternavn, etunimi, sukunimi, имя, фамилия, отчество, 姓名, 名前, 氏名",
+        "text",
+        few_are_groups=False,
+    ),
+    Topic(
+        "initials of a person's name",
+        "identifier",
+        "initials, middle initial, first initial, last initial, name initial",
         "text",
     ),
     Topic(
@@ -164,7 +164,9 @@ TOPICS = (
         "age",
         "quasi_identifier",
         "age, ages, age group, agegroup, age band, age range, alter, altersgruppe, edad, eta, "
-        "idade, leeftijd, wiek, alder, ika, возраст, 年龄, 年齢",
+        "idade, leeftijd, wiek, alder, ika, возраст, 年龄, 年齢, age at diagnosis, age at onset, "
+        "older",
+        inside=130,
     ),
     Topic(
         "birth",
@@ -175,6 +177,7 @@ TOPICS = (
         "date de naissance, annee de naissance, lieu de naissance, nacimiento, "
         "fecha de nacimiento, nascita, data di nascita, nascimento, data de nascimento, "
         "geboortedatum, geboortejaar, fodselsdato, дата рождения, 生年月日, 出生日期",
+        inside=1_000_000_000,
     ),
     Topic(
         "sex or gender",
@@ -183,6 +186,7 @@ TOPICS = (
         "kjonn, pronoun, pronouns, title, salutation, anrede, civilite, honorific, prefix, male, "
         "female, пол, 性别, 性別",
         "categorical",
+        inside=6,
     ),
     Topic(
         "a place of a person, by its code",
@@ -203,7 +207,8 @@ TOPICS = (
         "nationalitat, ville, commune, departement, pays, nationalite, ciudad, municipio, "
         "provincia, estado, pais, nacionalidad, citta, comune, regione, stato, paese, "
         "nazionalita, cidade, nacionalidade, stad, gemeente, woonplaats, nationaliteit, miasto, "
-        "kraj, город, страна, 城市, 国家",
+        "kraj, город, страна, 城市, 国家, precinct, ward, parish, constituency, urban, rural, "
+        "metropolitan, city size, town size, distance from home, commute, time to work",
         "categorical",
     ),
     Topic(
@@ -222,6 +227,24 @@ TOPICS = (
         "skin color, skin colour, immigrant, migration, migrant, language, mother tongue, "
         "native language, sprache, muttersprache, langue, idioma, lingua, taal, name set",
         "categorical",
+        inside=30,
+    ),
+    Topic(
+        "origin, as yes or no",
+        "quasi_identifier",
+        "black, white, asian, hisp, hispan, afam, african american, caucasian, nonwhite, "
+        "non white, native american, indigenous, aboriginal, minority, foreign, foreign born, "
+        "native born, citizen",
+        "categorical",
+        most=3,
+        inside=3,
+    ),
+    Topic(
+        "where a person lives, as yes or no",
+        "quasi_identifier",
+        "south, north, east, west, northeast, midwest, smsa, city center, suburban",
+        "categorical",
+        most=5,
     ),
     Topic(
         "family",
@@ -231,7 +254,10 @@ TOPICS = (
         "stato civile, burgerlijke staat, relationship, spouse, partner, children, "
         "number of children, kids, siblings, dependents, dependants, household size, hhsize, "
         "family size, household, household type, kinder, kinderzahl, haushaltsgrosse, enfants, "
-        "hijos, figli, filhos, kinderen, widowed, divorced, twins",
+        "hijos, figli, filhos, kinderen, widowed, divorced, twins, single parent, never married, "
+        "ever married, evermarr, nevermarr, marr, sibs, brothers, sisters, birth order, parity, "
+        "number of kids, nkids, youngest child, dependent children, family status",
+        inside=30,
     ),
     Topic(
         "education",
@@ -240,7 +266,9 @@ TOPICS = (
         "college, qualification, literacy, major, bildung, bildungsgrad, ausbildung, "
         "schulabschluss, abschluss, schule, niveau d etudes, etudes, diplome, educacion, "
         "estudios, nivel educativo, istruzione, titolo di studio, escolaridade, opleiding, "
-        "opleidingsniveau, wyksztalcenie, utbildning, 学历",
+        "opleidingsniveau, wyksztalcenie, utbildning, 学历, years of schooling, nodegree, "
+        "no degree, high school, student, eduyrs, field of study, education field",
+        inside=130,
     ),
     Topic(
         "work",
@@ -251,14 +279,20 @@ TOPICS = (
         "organisation, department, dept, military, veteran, beruf, berufsgruppe, tatigkeit, "
         "arbeitgeber, firma, branche, profession libre, metier, emploi, employeur, entreprise, "
         "profesion, ocupacion, empleo, empresa, professione, lavoro, azienda, profissao, "
-        "ocupacao, beroep, werkgever, zawod, yrke, 职业, 職業",
+        "ocupacao, beroep, werkgever, zawod, yrke, 职业, 職業, work experience, experience, exper, "
+        "tenure, seniority, years of service, years at company, years in role, years with manager, "
+        "years since promotion, working years, companies worked, job level, job role, job class, "
+        "business travel, overtime, unemployed, retired, self employed, blue collar, occ, ind, "
+        "rank, grade level",
         "categorical",
     ),
     Topic(
         "looks",
         "quasi_identifier",
         "height, body height, weight, body weight, eye color, eye colour, hair color, hair colour, "
-        "shoe size, tattoo, korpergrosse, grosse, gewicht, handedness, blood type, bloodtype",
+        "shoe size, tattoo, korpergrosse, grosse, gewicht, handedness, blood type, bloodtype, "
+        "waist, hip circumference, ht, wt, hgt, wgt, weight kg, wtkg, height cm, taille, "
+        "poids, peso, altezza, estatura, lengte",
     ),
     Topic(
         "how a sample was drawn, which differs by group",
@@ -285,72 +319,20 @@ TOPICS = (
         "when something happened, which others may have seen",
         "quasi_identifier",
         "date, datetime, timestamp, time, datum, fecha, dato, zeitpunkt, horodatage, zeit, "
-        "created at, updated at, month, year",
+        "created at, updated at, month, year, weekday, day of week",
         weak=True,
     ),
-    # --- what nobody may learn of a person ----------------------------------------------------
-    Topic(
-        "health",
-        "sensitive",
-        "disease, diseases, diagnosis, diagnoses, diag, diag 1, icd, icd9, icd10, condition, "
-        "illness, symptom, symptoms, treatment, therapy, medication, medications, drug, drugs, "
-        "prescription, health, health status, medical, medical condition, medical specialty, "
-        "disability, disabled, hiv, aids, cancer, tumor, pregnancy, pregnant, mental, depression, "
-        "allergy, allergies, bmi, smoker, smoking, alcohol, addiction, glucose, insulin, hba1c, "
-        "a1cresult, cholesterol, blood pressure, surgery, procedure, comorbidity, mortality, "
-        "vaccination, test result, readmitted, krankheit, diagnose, behandlung, medikament, "
-        "behinderung, maladie, diagnostic, traitement, handicap, enfermedad, diagnostico, "
-        "tratamiento, discapacidad, malattia, diagnosi, terapia, doenca, ziekte, behandeling, "
-        "choroba, rozpoznanie, sjukdom, болезнь, диагноз, 疾病",
-    ),
-    Topic(
-        "money",
-        "sensitive",
-        "income, annual income, annual inc, household income, salary, salary class, wage, wages, "
-        "earnings, compensation, bonus, capital gain, capital loss, debt, dti, balance, loan, "
-        "loan amount, loan status, credit score, credit rating, creditworthiness, credit limit, "
-        "fico, net worth, wealth, assets, mortgage, pension, welfare, benefits, bankruptcy, "
-        "bankruptcies, delinquency, default, gehalt, einkommen, lohn, schulden, vermogen, salaire, "
-        "revenu, revenus, dette, salario, ingreso, ingresos, renta, deuda, stipendio, reddito, "
-        "renda, rendimento, inkomen, salaris, dochod, inkomst, доход, зарплата, 收入, 年収",
-    ),
-    Topic(
-        "belief or conviction",
-        "sensitive",
-        "religion, religious, faith, church, denomination, belief, konfession, glaube, "
-        "religione, religiao, politics, political, political party, party, party affiliation, "
-        "vote, voted, trade union, union member, union membership, gewerkschaft, syndicat, "
-        "partei, godsdienst, religia, религия, 宗教",
-    ),
-    Topic(
-        "sexual life",
-        "sensitive",
-        "sexual, sexual orientation, sexuality, sexuelle orientierung, orientation sexuelle, "
-        "orientacion sexual, number of partners, std",
-    ),
-    Topic(
-        "offences",
-        "sensitive",
-        "crime, criminal, criminal record, conviction, convictions, offense, offence, arrest, "
-        "sentence, felony, recidivism, victim, straftat, vorstrafe, delito, infraction",
-    ),
-    Topic(
-        "genes or measures of the body",
-        "sensitive",
-        "genome, genetic, genetics, dna, genotype, snp, biometric, biometrics",
-    ),
-    Topic(
-        "a judgement on a person",
-        "sensitive",
-        "performance rating, appraisal, test score, exam score, grades, gpa, iq, zeugnis",
-    ),
+    *SENSITIVE,
     # --- words that say little by themselves --------------------------------------------------
     Topic("a name", "identifier", "name, names, naam, namn, navn, nazwa, initial", weak=True),
+    Topic("a given or family name", "identifier", "first, last, given, middle", "text", weak=True),
     Topic(
         "an identifier",
         "identifier",
         "id, ids, uid, identifier, identification, key, row number, rownumber, row id, record id, "
-        "record number, record, number, nr, nbr, nummer, kennung, seqn, serialno, rownames, index",
+        "record number, record, number, nr, nbr, num, no, nummer, kennung, seqn, seqno, serialno, "
+        "rownames, index, obs, observation, idno, idnum, idnr, idcode, idcase, caseno, caseid, "
+        "pid, pidnum, studyid, recno, rowid, row, personid, subjid, bib, ticket",
         weak=True,
     ),
     Topic(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -14,12 +14,19 @@ import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, DataError
 from halfmask._validation import integer_at_least
+from halfmask.data._derived import Derivations
 from halfmask.data._frames import to_polars
 from halfmask.data._policy_text import policy_text
-from halfmask.data._profile import profile_of
-from halfmask.data._proposal import Proposal, propose_by_gain, propose_by_itself
+from halfmask.data._profile import ColumnProfile, profile_of
+from halfmask.data._proposal import (
+    Proposal,
+    propose_as_source,
+    propose_by_company,
+    propose_by_gain,
+    propose_by_itself,
+)
 from halfmask.data._schema import ROLES, Schema
-from halfmask.data._singling_out import SinglingOut, share_unique, single_out
+from halfmask.data._singling_out import SinglingOut, share_unique, single_out, single_out_together
 from halfmask.data._source import open_table
 
 __all__ = ["Batched", "Description", "describe"]
@@ -60,6 +67,9 @@ class Description:
         are unique; small sets first. Larger sets than these may single out more.
     share_unique
         The share of rows that are unique on all proposed quasi-identifiers together, in [0, 1].
+    share_unique_unchanged
+        The share of rows that are unique on the proposed sensitive and insensitive columns, which
+        a release has unchanged, in [0, 1].
     rows_paired, columns_paired
         How many rows and columns the search for sets counted.
     """
@@ -69,6 +79,7 @@ class Description:
     rows_looked_at: int
     singling_out: tuple[SinglingOut, ...]
     share_unique: float
+    share_unique_unchanged: float
     rows_paired: int
     columns_paired: int
 
@@ -119,10 +130,17 @@ def describe(table: object, *, sample: int | None = None) -> Description:
 
     Notes
     -----
-    Roles follow from the name of a column (words in several languages), from the form of its
-    values (e-mail addresses, card numbers with a right checksum, ...), and from counting how much
-    it contributes to rows being unique. **False negatives are possible**: a column that nothing
-    speaks against is proposed as insensitive, and the owner has to look at each line.
+    The first of these rules that applies decides:
+
+    1. The form of the values: e-mail addresses, card numbers with a right checksum, free text.
+    2. The column's name: words in several languages. The values must fit. Dates are
+       quasi-identifiers, whatever happened then.
+    3. Other columns: one that follows from others takes their role. It may be a code, a band, a
+       copy, or a sum, difference, product or ratio of two columns (a body mass index).
+    4. Counting: columns with which more rows are unique are quasi-identifiers. So are those that
+       single out only together, until the rest doesn't.
+
+    **False negatives are possible**: the owner has to look at each column.
     A sample overstates how many rows are unique; the shares say what was counted.
 
     Examples
@@ -140,6 +158,8 @@ def describe(table: object, *, sample: int | None = None) -> Description:
         )
     profiles = {name: profile_of(frame[name]) for name in frame.columns}
     clear = {name: propose_by_itself(profile) for name, profile in profiles.items()}
+    derivations = Derivations(frame, profiles)
+    clear |= _derived(derivations, clear, certain=True)
     open_names = [
         name
         for name, proposal in clear.items()
@@ -148,20 +168,66 @@ def describe(table: object, *, sample: int | None = None) -> Description:
     singling = single_out(frame, open_names)
     # A column with one value can't single out, and identifiers weren't asked.
     gains = {name: 0.0 for name in profiles if name not in open_names} | singling.gains
-    proposals = tuple(
-        _with_gain(clear[name] or propose_by_gain(profile, gains[name]), gains[name])
+    judged = {
+        name: clear[name] or propose_by_gain(profile, gains[name])
         for name, profile in profiles.items()
-    )
+    }
+    judged |= _derived(derivations, judged, certain=False)
+    judged |= _together(frame, profiles, judged)
+    proposals = tuple(_with_gain(judged[name], gains[name]) for name in profiles)
     at_hand = [it.name for it in proposals if it.role == "quasi_identifier"]
+    unchanged = [it.name for it in proposals if it.role in {"sensitive", "insensitive"}]
     return Description(
         proposals=proposals,
         rows=rows,
         rows_looked_at=frame.height,
         singling_out=singling.sets,
         share_unique=share_unique(frame, at_hand),
+        share_unique_unchanged=share_unique(frame, unchanged),
         rows_paired=singling.rows,
         columns_paired=singling.columns,
     )
+
+
+def _derived(
+    derivations: Derivations, judged: Mapping[str, Proposal | None], *, certain: bool
+) -> dict[str, Proposal]:
+    """Return proposals for columns that follow from others: these take the sources' role.
+
+    Parameters
+    ----------
+    derivations, judged
+        What finds sources, and what is proposed so far, ``None`` for columns that say nothing.
+    certain
+        Whether name and values of the sources say what they are: then columns take their role that
+        were judged sensitive, too. ``False`` is for sources that single out.
+    """
+    roles = {
+        name: "insensitive" if proposal is None else proposal.role
+        for name, proposal in judged.items()
+        if derivations.profiles[name].distinct > 1
+    }
+    sources = {role: [name for name in roles if roles[name] == role] for role in ROLES}
+    targets = sources["insensitive"] + (sources["sensitive"] if certain else [])
+    found = {}
+    for name in targets:
+        profile, is_open = derivations.profiles[name], roles[name] == "insensitive"
+        if derivation := derivations.of(name, sources["quasi_identifier"]):
+            found[name] = propose_as_source(profile, "quasi_identifier", derivation)
+        elif is_open and (derivation := derivations.part_of(name, sources["identifier"])):
+            found[name] = propose_as_source(profile, "identifier", derivation)
+        elif is_open and (derivation := derivations.of(name, sources["sensitive"])):
+            found[name] = propose_as_source(profile, "sensitive", derivation)
+    return found
+
+
+def _together(
+    frame: pl.DataFrame, profiles: Mapping[str, ColumnProfile], judged: Mapping[str, Proposal]
+) -> dict[str, Proposal]:
+    """Return proposals for columns of which none singles out alone, but all of them do together."""
+    names = [name for name, proposal in judged.items() if proposal.role == "insensitive"]
+    share, promoted = single_out_together(frame, names)
+    return {name: propose_by_company(profiles[name], share, len(names)) for name in promoted}
 
 
 def _with_gain(proposal: Proposal, gain: float) -> Proposal:

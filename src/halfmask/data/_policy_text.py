@@ -111,6 +111,10 @@ def _findings(description: Description) -> Iterator[str]:
         f"On the proposed quasi-identifiers together, {description.share_unique:.1%} of the rows "
         "are unique."
     )
+    yield (
+        "On the sensitive and insensitive columns together, which a release has unchanged, "
+        f"{description.share_unique_unchanged:.1%} of the rows are unique."
+    )
     if description.rows_paired < looked:
         yield (
             f"Unique rows were counted among {description.rows_paired:,} rows; in the whole table "

@@ -9,6 +9,7 @@ import polars as pl
 
 from halfmask.data._date_formats import ISO
 from halfmask.data._hierarchy import leaf_text
+from halfmask.data._person_names import share_of_names
 from halfmask.data._text_forms import TextForm, form_of, form_of_digits
 from halfmask.data._value_patterns import pattern_shares
 
@@ -56,6 +57,8 @@ class ColumnProfile:
         The share of different values that have each form of `PATTERNS`.
     form
         How its texts are written where most are numbers, dates or times.
+    names
+        The share of rows with a text that is a frequent name of a person.
     """
 
     name: str
@@ -75,6 +78,7 @@ class ColumnProfile:
     ranges: float = 0.0
     patterns: dict[str, float] = field(default_factory=dict)
     form: TextForm | None = None
+    names: float = 0.0
 
     @property
     def date_format(self) -> str | None:
@@ -88,6 +92,11 @@ class ColumnProfile:
     def is_number_text(self) -> bool:
         """Whether nearly all texts are numbers."""
         return self.form is not None and self.form.is_number and self.form.holds
+
+    @property
+    def is_number(self) -> bool:
+        """Whether the values are numbers, or nearly all texts are."""
+        return self.dtype.is_numeric() or self.is_number_text
 
     @property
     def filled(self) -> int:
@@ -110,7 +119,9 @@ def profile_of(values: pl.Series) -> ColumnProfile:
         return ColumnProfile(**counted, **_numbers(values, different))  # type: ignore[arg-type] # by name
     if values.dtype.is_temporal() or values.dtype == pl.Boolean or different.is_empty():
         return ColumnProfile(**counted)  # type: ignore[arg-type] # by name
-    return ColumnProfile(**counted, **_texts(values.cast(pl.String), different.cast(pl.String)))  # type: ignore[arg-type] # by name
+    texts = values.cast(pl.String)
+    counted |= _texts(texts, different.cast(pl.String))
+    return ColumnProfile(**counted, names=share_of_names(texts))  # type: ignore[arg-type] # by name
 
 
 def _some(different: pl.Series) -> pl.Series:

@@ -13,13 +13,22 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["THRESHOLD", "Singling", "SinglingOut", "share_unique", "single_out"]
+__all__ = [
+    "THRESHOLD",
+    "Singling",
+    "SinglingOut",
+    "codes_of",
+    "share_unique",
+    "single_out",
+    "single_out_together",
+]
 
 # A set of columns is reported from this share of unique rows on.
 THRESHOLD = 0.05
 LARGEST_SET = 5
 MOST_COLUMNS = 40
 MOST_ROWS = 250_000
+MOST_ROWS_TOGETHER = 50_000
 # So many sets grow by one more column: the most singling of those below the threshold.
 BEAM = 12
 # So many sets of each size are reported, the most singling ones.
@@ -73,7 +82,7 @@ def single_out(frame: pl.DataFrame, names: Sequence[str]) -> Singling:
         of the others is counted at the sets that came nearest.
     """
     rows = _thinned(frame)
-    coded = {name: _codes(rows[name]) for name in names}
+    coded = {name: codes_of(rows[name]) for name in names}
     widest = sorted(coded, key=lambda name: -coded[name][1])[:MOST_COLUMNS]
     search = _Search({name: coded[name] for name in names if name in widest}, rows.height)
     search.run()
@@ -93,7 +102,33 @@ def single_out(frame: pl.DataFrame, names: Sequence[str]) -> Singling:
 def share_unique(frame: pl.DataFrame, names: Sequence[str]) -> float:
     """Return the share of rows that no other row equals on the named columns, in [0, 1]."""
     rows = _thinned(frame)
-    return _share_unique([_codes(rows[name]) for name in names], rows.height)
+    return _share_unique([codes_of(rows[name]) for name in names], rows.height)
+
+
+def single_out_together(frame: pl.DataFrame, names: Sequence[str]) -> tuple[float, list[str]]:
+    """Find the columns to generalize so that the others no longer single rows out together.
+
+    Returns
+    -------
+    tuple of float and list of str
+        The share of rows that are unique on all named columns, and the columns without which it
+        falls below 5 %: those that tell most (the highest entropy) first.
+    """
+    rows = frame.gather_every(max(-(-frame.height // MOST_ROWS_TOGETHER), 1))
+    coded = {name: codes_of(rows[name]) for name in names}
+    left = sorted(coded, key=lambda name: _entropy(coded[name][0]))
+    first = share = _share_unique([coded[name] for name in left], rows.height)
+    found = []
+    while share >= THRESHOLD:
+        found.append(left.pop())
+        share = _share_unique([coded[name] for name in left], rows.height)
+    return first, found
+
+
+def _entropy(codes: NDArray[np.int64]) -> float:
+    shares = np.bincount(codes) / len(codes)
+    shares = shares[shares > 0]
+    return float(-(shares * np.log2(shares)).sum())
 
 
 class _Search:
@@ -163,7 +198,7 @@ def _thinned(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.gather_every(max(-(-frame.height // MOST_ROWS), 1))
 
 
-def _codes(values: pl.Series) -> tuple[NDArray[np.int64], int]:
+def codes_of(values: pl.Series) -> tuple[NDArray[np.int64], int]:
     """Return a number for each row's value, missing being one, and how many there are."""
     hashes = values.hash(seed=0).to_numpy()
     different, codes = np.unique(hashes, return_inverse=True)

@@ -10,6 +10,7 @@ import polars as pl
 
 from halfmask.data._column_names import NameHint, hint_of, words_of
 from halfmask.data._profile import profile_of
+from halfmask.data._verdicts import can_be
 from halfmask.events._paths import Path, Step
 from halfmask.events._values import Kind
 
@@ -107,15 +108,16 @@ def facts_of(steps: tuple[str | Step, ...], node: Node) -> FieldFacts:
     """Count what was met at a place."""
     place = Path(steps=steps)
     starred = Step.FIELD in steps  # counts of several names were added up
-    series = _series(place, node)
+    series, hint = _series(place, node), _hint(steps)
+    profile = profile_of(series)
     return FieldFacts(
         place=place,
         types={word: node.kinds[kind] for kind, word in _WORDS.items() if node.kinds[kind]},
         events=len(set(node.events)) if starred and node.values else node.met,
-        profile=profile_of(series),
+        profile=profile,
         names=node.names,
         longest=node.longest,
-        hint=_hint(steps),
+        hint=hint if hint is not None and can_be(profile, hint) else None,
         series=series,
         event=np.array(node.events, np.int64),
     )

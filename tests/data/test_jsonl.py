@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halfmask._errors import DataError, SchemaError
-from halfmask.data import ReadOptions, open_table
+from halfmask.data import ReadOptions, _jsonl, open_table
 
 CANARY = "canary-Zx81"
 
@@ -168,3 +168,68 @@ def test_real_events_are_read(shared_data):
 
     assert table.height == source.n_rows == 39_244
     assert table.dtypes == [pl.Datetime("us", "UTC"), pl.String, pl.Int64, pl.Boolean]
+
+
+def lines(tmp_path, *values):
+    path = tmp_path / "whole.jsonl"
+    path.write_text("".join(f'{{"id": {value}, "x": 1}}\n' for value in values))
+    return path
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["9223372036854775807", "9223372036854775808"],
+        ["-9223372036854775809", "1"],
+        ["18446744073709551616", "18446744073709551617", "null"],
+        ["1" + "0" * 75, "-" + "9" * 76],
+    ],
+)
+def test_whole_numbers_beyond_64_bits_stay_texts(tmp_path, values):
+    found = open_table(lines(tmp_path, *values)).read()["id"]
+
+    assert found.dtype == pl.String
+    assert found.to_list() == [None if value == "null" else value for value in values]
+
+
+def test_whole_numbers_of_64_bits_stay_numbers(tmp_path):
+    values = [2**63 - 1, -(2**63), 2**53 + 1]
+
+    assert open_table(lines(tmp_path, *map(str, values))).read()["id"].to_list() == values
+
+
+@pytest.mark.parametrize("block", [30, 1 << 20])
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["9007199254740993", "0.5"],
+        ["0.5", "-9007199254740993"],
+        ["0.5", "1e3", "36893488147419103233"],
+    ],
+)
+def test_a_fraction_beside_a_whole_number_that_a_float_changes_is_refused(
+    tmp_path, monkeypatch, block, values
+):
+    monkeypatch.setattr(_jsonl, "BLOCK", block)
+
+    with pytest.raises(SchemaError, match=r"Column 'id' holds fractions beside whole numbers"):
+        open_table(lines(tmp_path, *values))
+
+
+def test_floats_of_any_size_stay_floats(tmp_path):
+    values = [1e300, 0.5, 2.0**53, -1e16]
+
+    assert open_table(lines(tmp_path, *map(repr, values))).read()["id"].to_list() == values
+
+
+def test_digits_that_no_decimal_holds_are_refused(tmp_path):
+    with pytest.raises(SchemaError, match="more than 76 digits"):
+        open_table(lines(tmp_path, "1" + "0" * 76))
+
+
+@pytest.mark.parametrize("block", [30, 1 << 20])
+def test_texts_of_whole_numbers_are_the_same_wherever_blocks_end(tmp_path, monkeypatch, block):
+    monkeypatch.setattr(_jsonl, "BLOCK", block)
+    values = ["1", "2", "18446744073709551616", "3"]
+
+    assert open_table(lines(tmp_path, *values)).read()["id"].to_list() == values

@@ -12,6 +12,7 @@ from halfmask._errors import DataError, SchemaError
 from halfmask.data._casts import Coerced, as_declared, check_declared, mark_missing
 from halfmask.data._columns import same_columns
 from halfmask.data._frames import check_names, settle
+from halfmask.data._json_integers import MOST_DIGITS, WholeNumbers
 from halfmask.data._reading import reading
 from halfmask.data._text import BLOCK, TextStream
 from halfmask.data._text_types import TIMES, TextJudge, typed
@@ -48,11 +49,13 @@ class JsonLinesReader:
         self._coerced = Coerced(options.coerce)
         self._types: dict[str, pa.DataType] = {}
         self._judge = TextJudge(TIMES)
+        self._whole = WholeNumbers()
         self.n_rows = 0
         self.orders: dict[str, tuple[str, ...]] = {}  # texts have no type that has an order
         for place in places:
             keys = self._survey(place)
             same_columns(keys, tuple(self._types), what=place.what)
+        self._exact = self._whole.texts() - set(self._declared)
         self.columns = tuple(self._types)
         check_names(self.columns)
         check_declared(self._declared, self.columns)
@@ -67,7 +70,7 @@ class JsonLinesReader:
         types = {
             name: pa.string() if pa.types.is_null(self._types[name]) else self._types[name]
             for name in columns
-        }
+        } | dict.fromkeys(self._exact.intersection(columns), pa.decimal256(MOST_DIGITS, 0))
         for place in self._places:
             with reading(place.what, "JSON lines"):
                 for block in _blocks(place, self._options.encoding):
@@ -75,7 +78,7 @@ class JsonLinesReader:
                     yield self._values(table.select(list(columns)), place.what)
 
     def _values(self, table: pa.Table, what: str) -> pl.DataFrame:
-        frame = self._marked(table)
+        frame = self._marked(_as_texts(table, self._exact))
         moments = [
             name
             for name, dtype in frame.schema.items()
@@ -110,6 +113,7 @@ class JsonLinesReader:
                 for field in table.schema:
                     before = self._types[field.name]
                     self._types[field.name] = _joint(field.name, before, field.type)
+                self._whole.see(table, block)
                 self.n_rows += table.num_rows
                 self._look_at(table)
         return list(keys)
@@ -127,6 +131,7 @@ class JsonLinesReader:
 
         plain = {pa.int64(): pl.Int64(), pa.float64(): pl.Float64(), pa.bool_(): pl.Boolean()}
         found = {n: plain.get(t, pl.String()) for n, t in self._types.items()}
+        found |= dict.fromkeys(self._exact, pl.String())
         moments = self._judge.dtypes()
         texts = {n: moments[n] for n, t in found.items() if t == pl.String and n in moments}
         return found | texts | self._options.typed()
@@ -164,6 +169,16 @@ def _owned(block: bytes) -> pa.Buffer:
     buffer = pa.allocate_buffer(len(block))
     pa.FixedSizeBufferWriter(buffer).write(block)
     return buffer
+
+
+def _as_texts(table: pa.Table, names: set[str]) -> pa.Table:
+    """Return the table with the digits of some columns' whole numbers as texts."""
+    import pyarrow as pa  # noqa: PLC0415 - heavy, and only files of this format need it
+
+    for place, name in enumerate(table.schema.names):
+        if name in names:
+            table = table.set_column(place, name, table.column(name).cast(pa.string()))
+    return table
 
 
 def _joint(name: str, before: pa.DataType, after: pa.DataType) -> pa.DataType:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import polars as pl
 
 from halfmask._errors import DataError
+from halfmask.data._arrow_types import refuse_foreign_types
 from halfmask.data._casts import Coerced, as_declared, check_declared, mark_missing
 from halfmask.data._columns import joint_dtypes, same_columns
 from halfmask.data._frames import check_names, settle, settled_dtype
@@ -99,6 +100,7 @@ def _parquet_facts(place: Place) -> _Facts:
     with place.open() as file:
         written = pq.ParquetFile(file)
         check_names(written.schema_arrow.names)
+        refuse_foreign_types(written.schema_arrow)
         rows = written.metadata.num_rows
         orders = _orders_in_groups(written)
     with place.local() as local:
@@ -138,6 +140,7 @@ def _arrow_facts(place: Place) -> _Facts:
     with _arrow_file(place) as file:
         schema, rows = file.schema, 0
         check_names(schema.names)
+        refuse_foreign_types(schema)
         for position in range(file.num_record_batches):
             rows += file.get_batch(position).num_rows
         first = file.get_batch(0) if rows else schema.empty_table()
@@ -147,6 +150,7 @@ def _arrow_facts(place: Place) -> _Facts:
 def _arrows_facts(place: Place) -> _Facts:
     with _arrow_stream(place) as stream:
         check_names(stream.schema.names)
+        refuse_foreign_types(stream.schema)
         dtypes = dict(pl.DataFrame(stream.schema.empty_table()).schema)
         rows, orders = 0, None
         for batch in stream:

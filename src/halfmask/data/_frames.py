@@ -11,6 +11,7 @@ import polars as pl
 
 from halfmask._errors import DataError, SchemaError
 from halfmask._foreign import foreign
+from halfmask.data._arrow_types import extension_error, refuse_foreign_types
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -53,7 +54,8 @@ def to_polars(frame: object) -> pl.DataFrame:
         If this is no frame, or one that can't be turned.
     SchemaError
         If a column name is empty or there twice, a column holds lists, structs, bytes or Python
-        objects, or values of more than one type.
+        objects, or values of more than one type, or has an extension type, such as a Period of
+        pandas.
 
     Guarantees
     ----------
@@ -156,6 +158,8 @@ def settled_dtype(dtype: pl.DataType, column: str) -> pl.DataType:
     SchemaError
         If a column of people can't have that type.
     """
+    if isinstance(dtype, pl.BaseExtension):
+        raise extension_error(column, dtype.ext_name())
     if isinstance(dtype, _NESTED):
         raise SchemaError(
             f"Column {column!r} holds values of type {type(dtype).__name__}; each cell must be "
@@ -250,6 +254,7 @@ def _as_polars(frame: object) -> pl.DataFrame:
 
 def _from_arrow(table: Any) -> pl.DataFrame:  # noqa: ANN401 - pyarrow has no types
     check_names(table.schema.names)
+    refuse_foreign_types(table.schema)
     turned = pl.from_arrow(table, rechunk=False)
     if not isinstance(turned, pl.DataFrame):
         raise _not_a_frame(table)

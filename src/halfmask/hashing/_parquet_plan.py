@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from halfmask._errors import DataError, SchemaError
 from halfmask.data import ReadOptions
+from halfmask.data._arrow_types import has_extension
 from halfmask.data._places import places_of
 from halfmask.hashing._cells import kind_of
 from halfmask.hashing._csv_plan import check_unchanged, plain_slots
@@ -131,7 +132,7 @@ def _places(table: object, reading: TableReading) -> list[Place]:
 def _fits(file: Any, kinds: dict[str, str], size: int) -> bool:  # noqa: ANN401 # pyarrow ships no types
     """Return whether columns are flat and what they were, and most have dictionaries."""
     about, schema = file.metadata, file.schema_arrow
-    if about.num_columns != len(schema) or not about.num_rows:
+    if about.num_columns != len(schema) or not about.num_rows or has_extension(schema):
         return False
     for field in schema:
         known = kinds.get(field.name)

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from halfmask._errors import ColumnNotFoundError, DataError
 from halfmask.data import ReadOptions, Source, open_table
+from halfmask.data._arrow_types import refuse_foreign_types
 from halfmask.data._formats import TEXT_FORMATS, Format
 from halfmask.data._frames import check_names
 from halfmask.data._places import Place, places_of
@@ -161,6 +162,7 @@ class _Parquet:
         for place in self._places:
             with reading(place.what, "parquet"), place.local() as local:
                 schema = pq.read_schema(local)
+                refuse_foreign_types(schema, columns)
                 if isinstance(local, Path) and all(_is_plain(schema.field(it)) for it in columns):
                     yield from _plain_batches(local, columns)
                     continue

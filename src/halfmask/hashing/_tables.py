@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from halfmask._errors import DataError, SchemaError
 from halfmask._foreign import foreign
+from halfmask.data._arrow_types import refuse_foreign_types
 from halfmask.data._frames import check_names
 
 __all__ = ["arrow_of", "columns_of"]
@@ -29,6 +30,7 @@ def arrow_of(frame: object) -> Any:  # noqa: ANN401 # a pyarrow table or record 
     with foreign("The frame can't be turned into a table of Arrow", hint=hint):
         found = _arrow_of(frame)
     check_names(found.schema.names)
+    refuse_foreign_types(found.schema)
     return found
 
 
@@ -40,6 +42,7 @@ def _arrow_of(frame: Any) -> Any:  # noqa: ANN401 # any library's
     top = type(frame).__module__.partition(".")[0]
     if top == "polars":
         frame = frame.collect() if hasattr(frame, "collect") else frame
+        _refuse_unhashable(frame)
         return frame.to_arrow()
     if top == "pandas" or hasattr(frame, "iloc"):
         return _from_pandas(frame)
@@ -51,6 +54,16 @@ def _arrow_of(frame: Any) -> Any:  # noqa: ANN401 # any library's
         f"The table must be a frame of polars, pandas or pyarrow. Got a {type(frame).__name__}.",
         hint="Turn it into a DataFrame with named columns first.",
     )
+
+
+def _refuse_unhashable(frame: Any) -> None:  # noqa: ANN401 # as above
+    """Refuse types of polars for which Arrow has no word: of objects it would get addresses."""
+    for name, dtype in frame.schema.items():
+        if str(dtype) in {"Object", "Int128", "UInt128"}:
+            raise SchemaError(
+                f"Column {name!r} holds values of type {dtype}, which can't be hashed.",
+                hint="Turn it into numbers or texts, or leave it out.",
+            )
 
 
 def _from_array(array: Any) -> Any:  # noqa: ANN401 # as above

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from halfmask._errors import DataError, SchemaError
+from halfmask.data._arrow_types import refuse_foreign_types
 from halfmask.events.streams._chunk import Chunk
 
 if TYPE_CHECKING:
@@ -39,7 +40,8 @@ class ColumnarFile:
     Raises
     ------
     SchemaError
-        When a column that is read holds bytes or maps, which JSON has no word for.
+        When a column that is read holds bytes or maps, which JSON has no word for, or has an
+        extension type, such as a UUID.
 
     **Guarantees** - The line of a row depends on the row and the schema alone.
 
@@ -138,6 +140,7 @@ class ColumnarFile:
 
     def _columns(self, schema: pa.Schema) -> list[str]:
         wanted = [name for name in schema.names if self._roots is None or name in self._roots]
+        refuse_foreign_types(schema, wanted)
         wrong = [name for name in wanted if _is_wordless(schema.field(name).type)]
         if len(set(schema.names)) < len(schema.names):
             raise SchemaError("Two columns of the input have one name.")

@@ -1,0 +1,99 @@
+"""Types of Arrow whose cells aren't what their storage says, or that no reader here knows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from halfmask._errors import SchemaError
+
+__all__ = ["extension_error", "has_extension", "refuse_foreign_types"]
+
+_NAME = b"ARROW:extension:name"
+
+
+def refuse_foreign_types(schema: Any, columns: Collection[str] | None = None) -> None:  # noqa: ANN401 - pyarrow has no types
+    """Raise if columns have extension types, or types that can't be read.
+
+    A month of pandas is stored as 600 and an interval as two numbers: whoever reads the storage
+    reads another table.
+
+    Parameters
+    ----------
+    schema
+        A schema of pyarrow.
+    columns
+        The columns to look at; all by default.
+
+    Raises
+    ------
+    SchemaError
+        If so, with the column and the name of the type.
+    """
+    for field in schema:
+        if columns is not None and field.name not in columns:
+            continue
+        name = _extension(field)
+        if name is not None:
+            raise extension_error(field.name, name)
+        if any(map(_is_unknown, _types_in(field.type))):
+            raise SchemaError(
+                f"Column {field.name!r} is of Arrow's type {str(field.type).partition('<')[0]}, "
+                "which can't be read.",
+                hint="Turn it into text or a plain number first, or leave the column out.",
+            )
+
+
+def has_extension(schema: Any) -> bool:  # noqa: ANN401 - pyarrow has no types
+    """Return whether a column of a pyarrow schema has an extension type, at any depth."""
+    return any(_extension(field) is not None for field in schema)
+
+
+def extension_error(column: str, name: str) -> SchemaError:
+    """Return the error of a column that has an extension type."""
+    return SchemaError(
+        f"Column {column!r} is of the extension type {name!r}: its cells are stored as something "
+        "else than they mean.",
+        hint="Turn it into text, a number or a date first, such as .astype(str) in pandas, or "
+        "leave the column out.",
+    )
+
+
+def _extension(field: Any) -> str | None:  # noqa: ANN401 - as above
+    """Return the name of the first extension type in a field, at any depth."""
+    import pyarrow as pa  # noqa: PLC0415 - heavy, and frames of polars don't need it
+
+    # A type that pyarrow doesn't know is its storage, with the name beside it.
+    named = (field.metadata or {}).get(_NAME)
+    if named is not None:
+        return str(named.decode(errors="replace"))
+    if isinstance(field.type, pa.BaseExtensionType):
+        return str(field.type.extension_name)
+    return next(filter(None, map(_extension, _fields_in(field.type))), None)
+
+
+def _fields_in(kind: Any) -> Iterator[Any]:  # noqa: ANN401 - as above
+    import pyarrow as pa  # noqa: PLC0415 - as above
+
+    if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
+        yield pa.field("", kind.value_type)
+    elif pa.types.is_map(kind):
+        yield from (kind.key_field, kind.item_field)
+    elif pa.types.is_struct(kind) or pa.types.is_union(kind):
+        yield from (kind.field(number) for number in range(kind.num_fields))
+    elif pa.types.is_nested(kind):
+        yield kind.value_field
+
+
+def _types_in(kind: Any) -> Iterator[Any]:  # noqa: ANN401 - as above
+    yield kind
+    for field in _fields_in(kind):
+        yield from _types_in(field.type)
+
+
+def _is_unknown(kind: Any) -> bool:  # noqa: ANN401 - as above
+    import pyarrow as pa  # noqa: PLC0415 - as above
+
+    types = pa.types
+    unknown = (types.is_decimal256, types.is_interval, types.is_run_end_encoded, types.is_union)
+    return any(fits(kind) for fits in unknown)

@@ -219,4 +219,4 @@ class MissingDependencyError(HalfmaskError):
 
 
 class ColumnWarning(UserWarning):
-    """Cells of a column that aren't what the others are, by their number; never a cell's value."""
+    """Columns without a name, or cells that aren't what the others are; never a cell's value."""

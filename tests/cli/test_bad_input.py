@@ -49,11 +49,11 @@ BAD = {
     "more diversity than values": Bad(
         old="l = 2", new="l = 6", code="guarantee-not-met", says=("l=6", "illness")
     ),
-    "a name twice": Bad(
-        table=_people(80).replace("name,age", "age,age", 1), code="schema", says=("share a name",)
+    "no header": Bad(
+        table=_people(80).partition("\n")[2], code="schema", says=("looks like data", "--no-header")
     ),
-    "a name empty": Bad(
-        table=_people(80).replace("name,age", ",age", 1), code="schema", says=("without a name",)
+    "a header in the middle": Bad(
+        table=_people(80) + _people(80), code="schema", says=("Row 82", "repeats the header")
     ),
     "an unknown role": Bad(
         old='"quasi_identifier"', new='"quasi_identifer"', code="policy",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import uuid
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,7 +26,7 @@ from halfmask.vault import KeyFile, Secret, Vault
 N = 40
 
 
-class Marks(pa.ExtensionType):
+class Marks(pa.ExtensionType):  # type: ignore[misc]
     """A type of somebody's own: what is stored are numbers."""
 
     def __init__(self):
@@ -102,7 +104,7 @@ K = [hm.KAnonymity(k=2)]
 SECRET = Secret.from_bytes(bytes(32))
 PLAIN = pl.DataFrame({"a": range(N), "x": range(N)})
 Y = np.arange(N) % 2
-ENTRIES = {
+ENTRIES: dict[str, Callable[[Any], object]] = {
     "to_polars": to_polars,
     "describe": describe,
     "protect": lambda table: hm.protect(table, POLICY),

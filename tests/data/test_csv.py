@@ -158,7 +158,7 @@ def test_what_the_csv_module_writes_is_read_cell_by_cell(tmp_path_factory, rows,
     path = tmp_path_factory.mktemp("csv") / "x.csv"
     path.write_bytes(out.getvalue().encode())
 
-    options = ReadOptions(missing=(), dtypes=dict.fromkeys(names, "string"))
+    options = ReadOptions(missing=(), dtypes=dict.fromkeys(names, "string"), header=True)
 
     assert open_table(path, options=options).read().rows() == [tuple(row) for row in rows]
 
@@ -174,8 +174,9 @@ CANARY = "canary-Zx81"
         (f"{CANARY},b\n", DataError, "no rows"),
         (f"a,b\n1,{CANARY}\n{CANARY}\n", DataError, r"Row 3 of .* has 1 cells .* has 2"),
         (f"a,b\n1,2\n3,{CANARY},5\n", DataError, r"Row 3 of .* has 3 cells .* has 2"),
-        (f"{CANARY},b,{CANARY}\n1,2,3\n", SchemaError, "number 1, 3 of 3"),
-        (f"{CANARY},, \n1,2,3\n", SchemaError, "number 2, 3 of 3"),
+        (f"{CANARY},b,7\n1,2,3\n", SchemaError, r"values: 1 of 3 .*number 3\)"),
+        (f"x,{CANARY}\n1,{CANARY}\n", SchemaError, r"below: 1 of 2 .*number 2\)"),
+        (f"x,{CANARY}\n1,2\nx,{CANARY}\n", SchemaError, r"Row 3 of .* repeats the header"),
         (f'a,b\n1,"{CANARY}\n3,4\n', DataError, "never closed"),
         (f'a,b\n1,"{CANARY}', DataError, "never closed"),
         (f'a\n"{CANARY}\n3\n', DataError, "never closed"),

@@ -39,6 +39,7 @@ def damaged(content, source):
     return bytes(data)
 
 
+@pytest.mark.filterwarnings("ignore::halfmask._errors.ColumnWarning")
 @pytest.mark.parametrize(
     "form", ["csv", "csv.gz", "jsonl", "jsonl.zst", "parquet", "arrow", "arrows"]
 )

@@ -130,8 +130,10 @@ def test_defaults_of_a_policy_are_those_told(reference):
 
     assert ReadOptions().encoding == "utf-8"
     assert '| `encoding` | `"utf-8"` |' in section
-    assert ReadOptions().header is True
-    assert "| `header` | `true` |" in section
+    assert ReadOptions().header is None
+    assert "| `header` | none |" in section
+    assert ReadOptions().skip_rows == 0
+    assert "| `skip_rows` | `0` |" in section
 
 
 def test_every_weakness_that_a_release_may_name_is_explained(page_at):

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from halfmask import DataError, HalfmaskError
+from halfmask import DataError, HalfmaskError, SchemaError
 from halfmask.data import ReadOptions
 from halfmask.hashing import FileHasher, HashedRows, Settings, TableReading, _csv_rows
 from halfmask.vault import Secret
@@ -118,6 +118,22 @@ def test_any_table_gives_the_same_rows(table, quoting, ends, closed, block, tmp_
         around = told()
 
     assert straight.equals(around) if isinstance(straight, HashedRows) else straight == around
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+@pytest.mark.parametrize("where", [0, 1, 700, 1999, 2000])
+@pytest.mark.parametrize("closed", [True, False])
+def test_a_header_in_the_middle_is_refused(where, ends, closed, tmp_path, monkeypatch):
+    """Of texts alone, it would be hashed as one more person."""
+    frame = ROWS.select("town", pays="pays").fill_null("x")[[0, 1, 2, 3] * 500]
+    made = FileHasher.fit(frame, settings=Settings(bits=20), secret=SECRET)
+    lines = frame.write_csv(quote_style="never").splitlines()
+    lines.insert(where + 1, lines[0])
+    path = written(tmp_path / "table.csv", ends.join(lines) + (ends if closed else ""))
+    monkeypatch.setattr(_csv_rows, "BLOCK", 1 << 10)
+
+    with pytest.raises(SchemaError, match=rf"Row {where + 2} .*repeats the header"):
+        list(made.rows(path))
 
 
 def test_many_blocks_are_one_table(tmp_path, monkeypatch):

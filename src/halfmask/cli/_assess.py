@@ -19,12 +19,16 @@ from halfmask.cli._options import (  # noqa: TC001 # typer reads annotations
 )
 from halfmask.cli._progress import Stages, compilation_announced
 from halfmask.cli._tables import (  # as above
+    ColumnNamesOption,
+    CommentOption,
     DelimiterOption,
     EncodingOption,
     FormatOption,
+    HeaderOption,
     LeaveOutOption,
     MarkOption,
     Reading,
+    SkipRowsOption,
 )
 from halfmask.cli._vault_lock import (  # noqa: TC001 # as above
     KeyFileOption,
@@ -127,6 +131,10 @@ def encoding(
     delimiter: DelimiterOption = None,
     encoding: EncodingOption = "utf-8",
     mark: MarkOption = None,
+    header: HeaderOption = None,
+    skip_rows: SkipRowsOption = None,
+    comment: CommentOption = None,
+    column_names: ColumnNamesOption = None,
     key_file: KeyFileOption = None,
     passphrase_file: PassphraseFileOption = None,
     keyring: KeyringOption = False,
@@ -148,7 +156,15 @@ def encoding(
         )
     _refuse_the_unheard(period, encoded, measure, frontier)
     reading = Reading(
-        format=format, delimiter=delimiter, encoding=encoding, marks=mark, leave_out=leave_out
+        format=format,
+        delimiter=delimiter,
+        encoding=encoding,
+        marks=mark,
+        leave_out=leave_out,
+        header=header,
+        skip_rows=skip_rows,
+        comment=comment,
+        column_names=column_names,
     )
     err = console(stderr=True)
     with compilation_announced(err), Stages(err, verbose=verbose) as stages:

@@ -25,6 +25,13 @@ from halfmask.cli._options import (  # noqa: TC001 # as above
     VerboseOption,
 )
 from halfmask.cli._progress import Stages, compilation_announced
+from halfmask.cli._tables import (  # as above
+    ColumnNamesOption,
+    CommentOption,
+    HeaderOption,
+    Reading,
+    SkipRowsOption,
+)
 from halfmask.cli._vault_lock import (  # noqa: TC001 # as above
     KeyFileOption,
     KeyringOption,
@@ -93,6 +100,10 @@ def decode(
             "file), arrows (a stream) or jsonl.",
         ),
     ] = None,
+    header: HeaderOption = None,
+    skip_rows: SkipRowsOption = None,
+    comment: CommentOption = None,
+    column_names: ColumnNamesOption = None,
     overwrite: OverwriteOption = False,
     key_file: KeyFileOption = None,
     passphrase_file: PassphraseFileOption = None,
@@ -112,13 +123,25 @@ def decode(
         raise UsageError("--column is for --predictions.", hint="Rows are decoded whole.")
     opened = open_vault(vault, key_file, passphrase_file, keyring=keyring)
     fitted = unseal_codec(opened, codec)
-    from halfmask.data import open_table  # noqa: PLC0415 # polars takes half a second
-    from halfmask.encode import decode_file, decode_predictions_file  # noqa: PLC0415 # the same
+    from halfmask.encode import (  # noqa: PLC0415 # polars takes half a second
+        decode_file,
+        decode_predictions_file,
+    )
 
     which = None if unordered else number
     err = console(stderr=True)
     with compilation_announced(err), Stages(err, verbose=verbose) as stages:
-        source = open_table(encoded, format=format)
+        source = Reading(
+            format=format,
+            delimiter=None,
+            encoding="utf-8",
+            marks=None,
+            leave_out=None,
+            header=header,
+            skip_rows=skip_rows,
+            comment=comment,
+            column_names=column_names,
+        ).open(encoded)
         absent = [name for name in column or () if name not in source.columns]
         if absent:
             raise ColumnNotFoundError.of(absent, source.columns, where="the predictions")

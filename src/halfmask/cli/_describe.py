@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from halfmask._errors import ParameterError, ReleaseError
+from halfmask._errors import ReleaseError
 from halfmask.cli._console import console, listing, printable, say_json
 from halfmask.cli._failures import UsageError
 from halfmask.cli._options import (
@@ -18,6 +18,13 @@ from halfmask.cli._options import (
     JsonOption,
     TableArgument,
     VerboseOption,
+)
+from halfmask.cli._tables import (
+    ColumnNamesOption,
+    CommentOption,
+    HeaderOption,
+    Reading,
+    SkipRowsOption,
 )
 
 if TYPE_CHECKING:
@@ -82,6 +89,10 @@ def describe(
             help="A text that means a missing cell, such as ?; may be given more than once.",
         ),
     ] = None,
+    header: HeaderOption = None,
+    skip_rows: SkipRowsOption = None,
+    comment: CommentOption = None,
+    column_names: ColumnNamesOption = None,
     sample: Annotated[
         int | None,
         typer.Option("--sample", min=1, metavar="ROWS", help="Look at so many rows, at random."),
@@ -97,7 +108,17 @@ def describe(
     edit it, then give it to halfmask protect.
     """
     _check_out(out, as_json=as_json, overwrite=overwrite)
-    options = _read_options(delimiter, encoding, missing)
+    options = Reading(
+        format=format,
+        delimiter=delimiter,
+        encoding=encoding,
+        marks=missing,
+        leave_out=None,
+        header=header,
+        skip_rows=skip_rows,
+        comment=comment,
+        column_names=column_names,
+    ).options()
     from halfmask.data import describe as look_at  # noqa: PLC0415 - polars takes half a second
     from halfmask.data import open_table  # noqa: PLC0415 - the same
 
@@ -124,18 +145,6 @@ def _check_out(out: str | None, *, as_json: bool, overwrite: bool) -> None:
         )
 
 
-def _read_options(delimiter: str | None, encoding: str, missing: list[str] | None) -> ReadOptions:
-    from halfmask.data import ReadOptions  # noqa: PLC0415 - polars takes half a second
-
-    # In CSV an empty text means missing, too, unless a policy says otherwise.
-    marks = None if missing is None else tuple(dict.fromkeys(("", *missing)))
-    tabbed = "\t" if delimiter == "\\t" else delimiter
-    try:
-        return ReadOptions(delimiter=tabbed, encoding=encoding, missing=marks)
-    except ParameterError as error:
-        raise UsageError(error.what, hint=error.hint) from None
-
-
 def _policy_text(found: Description, options: ReadOptions) -> str:
     """Return the policy with how the table was read, so that protect reads it alike."""
     import tomlkit  # noqa: PLC0415 - only where a policy is written
@@ -147,6 +156,14 @@ def _policy_text(found: Description, options: ReadOptions) -> str:
         said["delimiter"] = options.delimiter
     if options.encoding != "utf-8":
         said["encoding"] = options.encoding
+    if options.header is not None:
+        said["header"] = options.header
+    if options.skip_rows:
+        said["skip_rows"] = options.skip_rows
+    if options.comment is not None:
+        said["comment"] = options.comment
+    if options.column_names is not None:
+        said["column_names"] = list(options.column_names)
     text = found.policy_toml()
     if not said:
         return text

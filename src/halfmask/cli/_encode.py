@@ -43,12 +43,16 @@ from halfmask.cli._options import (  # noqa: TC001 # as above
 )
 from halfmask.cli._progress import Stages, compilation_announced
 from halfmask.cli._tables import (  # as above
+    ColumnNamesOption,
+    CommentOption,
     DelimiterOption,
     EncodingOption,
     FormatOption,
+    HeaderOption,
     LeaveOutOption,
     MarkOption,
     Reading,
+    SkipRowsOption,
     schema_of,
 )
 from halfmask.cli._vault_lock import (  # noqa: TC001 # as above
@@ -105,6 +109,10 @@ def fit(
     delimiter: DelimiterOption = None,
     encoding: EncodingOption = "utf-8",
     mark: MarkOption = None,
+    header: HeaderOption = None,
+    skip_rows: SkipRowsOption = None,
+    comment: CommentOption = None,
+    column_names: ColumnNamesOption = None,
     key_file: KeyFileOption = None,
     passphrase_file: PassphraseFileOption = None,
     keyring: KeyringOption = False,
@@ -135,7 +143,15 @@ def fit(
         min_sibling_rows=min_sibling_rows,
     )
     reading = Reading(
-        format=format, delimiter=delimiter, encoding=encoding, marks=mark, leave_out=leave_out
+        format=format,
+        delimiter=delimiter,
+        encoding=encoding,
+        marks=mark,
+        leave_out=leave_out,
+        header=header,
+        skip_rows=skip_rows,
+        comment=comment,
+        column_names=column_names,
     )
     err = console(stderr=True)
     with compilation_announced(err), Stages(err, verbose=verbose) as stages:
@@ -176,6 +192,10 @@ def apply(
     delimiter: DelimiterOption = None,
     encoding: EncodingOption = "utf-8",
     mark: MarkOption = None,
+    header: HeaderOption = None,
+    skip_rows: SkipRowsOption = None,
+    comment: CommentOption = None,
+    column_names: ColumnNamesOption = None,
     key_file: KeyFileOption = None,
     passphrase_file: PassphraseFileOption = None,
     keyring: KeyringOption = False,
@@ -197,7 +217,15 @@ def apply(
     from halfmask.encode import encode_file  # noqa: PLC0415 # polars takes half a second
 
     reading = Reading(
-        format=format, delimiter=delimiter, encoding=encoding, marks=mark, leave_out=leave_out
+        format=format,
+        delimiter=delimiter,
+        encoding=encoding,
+        marks=mark,
+        leave_out=leave_out,
+        header=header,
+        skip_rows=skip_rows,
+        comment=comment,
+        column_names=column_names,
     )
     err = console(stderr=True)
     with compilation_announced(err), Stages(err, verbose=verbose) as stages:

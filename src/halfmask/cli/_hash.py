@@ -44,12 +44,16 @@ from halfmask.cli._options import (  # noqa: TC001 # as above
 )
 from halfmask.cli._progress import Stages, compilation_announced
 from halfmask.cli._tables import (  # as above
+    ColumnNamesOption,
+    CommentOption,
     DelimiterOption,
     EncodingOption,
     FormatOption,
+    HeaderOption,
     LeaveOutOption,
     MarkOption,
     Reading,
+    SkipRowsOption,
 )
 from halfmask.cli._vault_lock import (  # noqa: TC001 # as above
     KeyFileOption,
@@ -106,6 +110,10 @@ def hash_(
     delimiter: DelimiterOption = None,
     encoding: EncodingOption = "utf-8",
     mark: MarkOption = None,
+    header: HeaderOption = None,
+    skip_rows: SkipRowsOption = None,
+    comment: CommentOption = None,
+    column_names: ColumnNamesOption = None,
     key_file: KeyFileOption = None,
     passphrase_file: PassphraseFileOption = None,
     keyring: KeyringOption = False,
@@ -137,7 +145,15 @@ def hash_(
     if fit:
         check_hasher_free(opened, hasher)
     reading = Reading(
-        format=format, delimiter=delimiter, encoding=encoding, marks=mark, leave_out=leave_out
+        format=format,
+        delimiter=delimiter,
+        encoding=encoding,
+        marks=mark,
+        leave_out=leave_out,
+        header=header,
+        skip_rows=skip_rows,
+        comment=comment,
+        column_names=column_names,
     )
     err = console(stderr=True)
     settings = _settings(given) if fit else None

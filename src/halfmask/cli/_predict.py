@@ -41,12 +41,16 @@ from halfmask.cli._rows import (  # as above
     unlocked,
 )
 from halfmask.cli._tables import (  # as above
+    ColumnNamesOption,
+    CommentOption,
     DelimiterOption,
     EncodingOption,
     FormatOption,
+    HeaderOption,
     LeaveOutOption,
     MarkOption,
     Reading,
+    SkipRowsOption,
 )
 from halfmask.cli._vault_lock import (  # noqa: TC001 # as above
     KeyFileOption,
@@ -107,6 +111,10 @@ def predict(
     delimiter: DelimiterOption = None,
     encoding: EncodingOption = "utf-8",
     mark: MarkOption = None,
+    header: HeaderOption = None,
+    skip_rows: SkipRowsOption = None,
+    comment: CommentOption = None,
+    column_names: ColumnNamesOption = None,
     key_file: KeyFileOption = None,
     passphrase_file: PassphraseFileOption = None,
     keyring: KeyringOption = False,
@@ -127,7 +135,15 @@ def predict(
     if hashed and opened is None:
         raise UsageError("--hashed is for --hasher.", hint="Without one, rows are hashed rows.")
     reading = Reading(
-        format=format, delimiter=delimiter, encoding=encoding, marks=mark, leave_out=leave_out
+        format=format,
+        delimiter=delimiter,
+        encoding=encoding,
+        marks=mark,
+        leave_out=leave_out,
+        header=header,
+        skip_rows=skip_rows,
+        comment=comment,
+        column_names=column_names,
     )
     from halfmask.cli._answers import frames_of  # noqa: PLC0415 # --help needs none
     from halfmask.data import TableWriter  # noqa: PLC0415 # polars takes half a second

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -20,6 +21,19 @@ from halfmask.cli._options import (  # noqa: TC001 - typer reads annotations
 )
 from halfmask.cli._progress import Stages, compilation_announced
 from halfmask.cli._summary import as_dict, show_summary
+from halfmask.cli._tables import (
+    ColumnNamesOption,
+    CommentOption,
+    HeaderOption,
+    SkipRowsOption,
+    names_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from halfmask.data import Source
+    from halfmask.release import Policy
 
 __all__ = ["protect"]
 
@@ -71,6 +85,10 @@ def protect(
             help="Fail where columns that are released unchanged put rows into classes under k.",
         ),
     ] = False,
+    header: HeaderOption = None,
+    skip_rows: SkipRowsOption = None,
+    comment: CommentOption = None,
+    column_names: ColumnNamesOption = None,
     as_json: JsonOption = False,
     verbose: VerboseOption = False,
     debug: DebugOption = False,  # noqa: ARG001 - main looks for it
@@ -86,10 +104,17 @@ def protect(
     from halfmask.release import Policy, protect_to  # noqa: PLC0415 - half a second, or more
 
     wanted = Policy.from_toml(_read_text()) if policy == "-" else Policy.load(policy)
+    given = {
+        "header": header,
+        "skip_rows": skip_rows,
+        "comment": comment,
+        "column_names": names_of(column_names),
+    }
+    said = {name: value for name, value in given.items() if value is not None}
     err = console(stderr=True)
     with compilation_announced(err), Stages(err, verbose=verbose) as stages:
         release = protect_to(
-            table,
+            _opened(table, wanted, said) if said else table,
             wanted,
             out,
             overwrite=overwrite,
@@ -134,3 +159,14 @@ def _read_text() -> str:
         return sys.stdin.buffer.read().decode("utf-8-sig")
     except UnicodeDecodeError:
         raise ParameterError("The policy on standard input isn't in UTF-8.") from None
+
+
+def _opened(table: str, policy: Policy, said: Mapping[str, Any]) -> Source:
+    """Open a table as the policy says, but for what the command line says of it."""
+    from halfmask.data import open_table  # noqa: PLC0415 - polars takes half a second
+
+    try:
+        options = replace(policy.read_options(), **said)
+    except ParameterError as error:
+        raise UsageError(error.what, hint=error.hint) from None
+    return open_table(table, options=options)

@@ -39,12 +39,16 @@ from halfmask.cli._rows import (  # as above
     unlocked,
 )
 from halfmask.cli._tables import (  # as above
+    ColumnNamesOption,
+    CommentOption,
     DelimiterOption,
     EncodingOption,
     FormatOption,
+    HeaderOption,
     LeaveOutOption,
     MarkOption,
     Reading,
+    SkipRowsOption,
 )
 from halfmask.cli._vault_lock import (  # noqa: TC001 # as above
     KeyFileOption,
@@ -87,6 +91,10 @@ def push(
     delimiter: DelimiterOption = None,
     encoding: EncodingOption = "utf-8",
     mark: MarkOption = None,
+    header: HeaderOption = None,
+    skip_rows: SkipRowsOption = None,
+    comment: CommentOption = None,
+    column_names: ColumnNamesOption = None,
     key_file: KeyFileOption = None,
     passphrase_file: PassphraseFileOption = None,
     keyring: KeyringOption = False,
@@ -103,7 +111,15 @@ def push(
     check_inputs(source, token_file, passphrase_file)
     opened = unlocked(vault, hasher, key_file, passphrase_file, keyring=keyring)
     reading = Reading(
-        format=format, delimiter=delimiter, encoding=encoding, marks=mark, leave_out=leave_out
+        format=format,
+        delimiter=delimiter,
+        encoding=encoding,
+        marks=mark,
+        leave_out=leave_out,
+        header=header,
+        skip_rows=skip_rows,
+        comment=comment,
+        column_names=column_names,
     )
     err = console(stderr=True)
     with (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
@@ -20,12 +21,17 @@ if TYPE_CHECKING:
     from halfmask.hashing import TableReading
 
 __all__ = [
+    "ColumnNamesOption",
+    "CommentOption",
     "DelimiterOption",
     "EncodingOption",
     "FormatOption",
+    "HeaderOption",
     "LeaveOutOption",
     "MarkOption",
     "Reading",
+    "SkipRowsOption",
+    "names_of",
     "schema_of",
 ]
 
@@ -53,6 +59,37 @@ MarkOption = Annotated[
         help="A text that means a missing cell, such as ?; may be given more than once.",
     ),
 ]
+HeaderOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header",
+        show_default=False,
+        help="Whether the first row of a CSV file holds the names of its columns. Without either, "
+        "a first row that looks like data is an error.",
+    ),
+]
+SkipRowsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--skip-rows", min=0, metavar="LINES", help="Lines at the start of a CSV file to leave out."
+    ),
+]
+CommentOption = Annotated[
+    str | None,
+    typer.Option(
+        "--comment",
+        metavar="START",
+        help="Leave out lines of a CSV file that start with this, such as #.",
+    ),
+]
+ColumnNamesOption = Annotated[
+    str | None,
+    typer.Option(
+        "--column-names",
+        metavar="NAME,NAME,...",
+        help="Names of all columns of a CSV file. With --header they replace those of the file.",
+    ),
+]
 LeaveOutOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -72,6 +109,10 @@ class Reading:
     encoding: str
     marks: Sequence[str] | None
     leave_out: Sequence[str] | None
+    header: bool | None = None
+    skip_rows: int | None = None
+    comment: str | None = None
+    column_names: str | None = None
 
     def open(self, table: str, *, plan: Plan | None = None) -> Source:
         """Open a table; the cells of a text file become what they were for a codec's plan."""
@@ -89,7 +130,14 @@ class Reading:
         tabbed = "\t" if self.delimiter == "\\t" else self.delimiter
         try:
             return ReadOptions(
-                delimiter=tabbed, encoding=self.encoding, missing=marks, dtypes=dtypes or {}
+                delimiter=tabbed,
+                encoding=self.encoding,
+                missing=marks,
+                header=self.header,
+                skip_rows=self.skip_rows or 0,
+                comment=self.comment,
+                column_names=names_of(self.column_names),
+                dtypes=dtypes or {},
             )
         except ParameterError as error:
             raise UsageError(error.what, hint=error.hint) from None
@@ -107,6 +155,13 @@ class Reading:
         from halfmask.data import open_table  # noqa: PLC0415 # half a second
 
         return open_table(table, format=self.format, options=self.options(dtypes))
+
+
+def names_of(said: str | None) -> tuple[str, ...] | None:
+    """Return the names of columns; one that holds a comma is put in quotes, as in CSV."""
+    if said is None:
+        return None
+    return tuple(next(csv.reader([said]), ()))
 
 
 def schema_of(source: Source, categorical: Sequence[str]) -> Schema | None:

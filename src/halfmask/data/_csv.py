@@ -12,8 +12,10 @@ from halfmask._errors import DataError
 from halfmask.data._casts import Coerced, as_declared, check_declared
 from halfmask.data._columns import same_columns
 from halfmask.data._csv_batches import CsvBatches
-from halfmask.data._dialect import Dialect, sniff
-from halfmask.data._frames import check_names, settle
+from halfmask.data._dialect import DELIMITERS, sniff
+from halfmask.data._frames import settle
+from halfmask.data._header import Header
+from halfmask.data._lines import RowLines, excel_delimiter
 from halfmask.data._reading import reading
 from halfmask.data._text import BLOCK, TextStream
 from halfmask.data._text_types import TextJudge, typed
@@ -53,15 +55,16 @@ class CsvReader:
         for part in self._parts[1:]:
             same_columns(part.columns, self.columns, what=part.place.what)
         declared = options.declarations()
-        check_declared(declared, self.columns)
         judge, coerced = TextJudge(), Coerced(options.coerce)
         self.n_rows = 0
         self.orders: dict[str, tuple[str, ...]] = {}  # texts have no type that has an order
         for part in self._parts:
-            for texts in part.texts(self.columns):
+            for texts in part.checked(self.columns):
                 judge.see(texts.select(pl.exclude(list(declared))))
                 as_declared(texts, declared, coerced)
                 self.n_rows += texts.height
+        # Names that aren't there are said after the header was found to be one.
+        check_declared(declared, self.columns)
         coerced.warn()
         self._declared, self._coerced = declared, Coerced(options.coerce)
         found = judge.dtypes() | options.typed()
@@ -85,19 +88,33 @@ class _Part:
 
     def __init__(self, place: Place, options: ReadOptions, delimiter: str | None) -> None:
         self.place = place
-        self._encoding = options.encoding
-        self._header = options.header
+        self._options = options
         self._missing = [""] if options.missing is None else list(options.missing)
-        with reading(place.what, "CSV"), TextStream(place, encoding=options.encoding) as stream:
+        self._drops = False
+        with reading(place.what, "CSV"), self._lines("".join(DELIMITERS)) as stream:
             sample = stream.read(_SAMPLE).decode("utf-8", errors="ignore").lstrip("\r\n")
-            self._dialect = sniff(sample, delimiter=delimiter, quote=options.quote, what=place.what)
-        self.columns = _names(self._dialect, header=options.header)
+        declared = excel_delimiter(sample)
+        if declared is not None:
+            self._drops = True
+            delimiter = options.delimiter or declared
+            sample = sample.partition("\n")[2] if "\n" in sample else sample.partition("\r")[2]
+        self._dialect = sniff(sample, delimiter=delimiter, quote=options.quote, what=place.what)
+        self._header = Header(self._dialect.first, options, place.what)
+        self.columns = self._header.columns
+
+    def checked(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        """Yield what `texts` does, once none of the rows looks like the header."""
+        rows = 0
+        for texts in self.texts(columns):
+            self._header.check(texts, rows)
+            rows += texts.height
+            yield texts
 
     def texts(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """Yield the cells of the given columns as texts, null where missing."""
         positions = [str(self.columns.index(name)) for name in columns]
         names = dict(zip(positions, columns, strict=True))
-        rows_to_skip = int(self._header)
+        rows_to_skip = self._header.rows
         with reading(self.place.what, "CSV"), self._stream() as stream:
             for batch in _without_end(self._parsed(stream, positions), self.place.what):
                 texts = pl.DataFrame(batch.slice(rows_to_skip)).rename(names).select(columns)
@@ -105,9 +122,19 @@ class _Part:
                 if texts.height:
                     yield texts
 
+    def _lines(self, delimiters: str) -> RowLines:
+        return RowLines(
+            TextStream(self.place, encoding=self._options.encoding),
+            skip=self._options.skip_rows,
+            comment=self._options.comment,
+            drop=self._drops,
+            quote=self._options.quote,
+            delimiters=delimiters,
+        )
+
     def _stream(self) -> _Ended:
         last = self._dialect.delimiter.join([_END] * len(self.columns))
-        return _Ended(TextStream(self.place, encoding=self._encoding), last.encode())
+        return _Ended(self._lines(self._dialect.delimiter), last.encode())
 
     def _parsed(self, stream: io.RawIOBase, positions: list[str]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa  # noqa: PLC0415 - heavy, and only files of this format need it
@@ -149,7 +176,7 @@ class _Ended(io.RawIOBase):
     row is inside that cell, and not where it should be.
     """
 
-    def __init__(self, stream: TextStream, last: bytes) -> None:
+    def __init__(self, stream: RowLines, last: bytes) -> None:
         super().__init__()
         self._stream = stream
         self._last = last
@@ -189,13 +216,6 @@ def _without_end(batches: Iterator[pa.RecordBatch], what: str) -> Iterator[pa.Re
             hint="Find the cell that runs to the end of the file, or say another quote.",
         )
     yield held.slice(0, held.num_rows - 1)
-
-
-def _names(dialect: Dialect, *, header: bool) -> tuple[str, ...]:
-    if not header:
-        return tuple(f"column_{n}" for n in range(1, len(dialect.first) + 1))
-    check_names(dialect.first)
-    return dialect.first
 
 
 def _noting(ragged: list[Any]) -> Callable[[Any], str]:

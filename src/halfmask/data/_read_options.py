@@ -10,6 +10,7 @@ from typing import Any, Self
 import polars as pl
 
 from halfmask._errors import ParameterError
+from halfmask._validation import integer_at_least
 from halfmask.data._date_formats import check_date_format, dtype_of_format
 from halfmask.data._declarations import Declaration
 from halfmask.data._number_formats import check_number_format
@@ -46,8 +47,15 @@ class ReadOptions:
         text in CSV and nothing elsewhere. What is given here holds for string columns of every
         format.
     header
-        Whether the first row of a CSV file holds the names. Without, columns are called
-        ``column_1``, ``column_2``, ...
+        Whether the first row of a CSV file holds the names. ``None`` takes it for names, and
+        refuses a row that looks like data. ``False`` calls columns ``column_1``, ``column_2``, ...
+    skip_rows
+        How many lines at the start of a CSV file aren't read.
+    comment
+        The text at the start of lines of a CSV file that aren't read, such as ``"#"``.
+    column_names
+        The names of all columns of a CSV file, in order. They take the place of the header's
+        names (``header=True``), or name the columns of a file without one (``header=False``).
     dtypes
         Types of columns by name: a polars type, or one of ``"string"``, ``"integer"``,
         ``"float"``, ``"boolean"``, ``"date"``, ``"datetime"`` (without a zone), ``"datetime_utc"``
@@ -84,7 +92,10 @@ class ReadOptions:
     quote: str = '"'
     encoding: str = "utf-8"
     missing: tuple[str, ...] | None = None
-    header: bool = True
+    header: bool | None = None
+    skip_rows: int = 0
+    comment: str | None = None
+    column_names: tuple[str, ...] | None = None
     dtypes: Mapping[str, pl.DataType | type[pl.DataType] | str] = field(default_factory=dict)
     date_formats: Mapping[str, str] = field(default_factory=dict)
     first_years: Mapping[str, int] = field(default_factory=dict)
@@ -98,6 +109,7 @@ class ReadOptions:
         _one_character("quote", self.quote)
         if self.delimiter == self.quote:
             raise ParameterError("The delimiter and the quote of ReadOptions must differ.")
+        self._check_first_lines()
         try:
             codecs.lookup(self.encoding)
         except (LookupError, TypeError, ValueError):
@@ -141,6 +153,32 @@ class ReadOptions:
                 hint="Declare its type under dtypes, or how its dates or numbers are written.",
             )
 
+    def _check_first_lines(self) -> None:
+        integer_at_least(0, owner="ReadOptions", skip_rows=self.skip_rows)
+        comment = self.comment
+        if comment is not None and not _is_comment(comment, self.quote):
+            raise ParameterError(
+                "The 'comment' parameter of ReadOptions must be a text that no row starts with, "
+                "without line ends and quotes.",
+                hint='Write comment="#".',
+            )
+        names: object = self.column_names
+        if names is None:
+            return
+        if isinstance(names, str):
+            raise ParameterError(
+                "The 'column_names' parameter of ReadOptions must be a tuple of names. Got one "
+                "text.",
+                hint='Write column_names=("age", "sex").',
+            )
+        if self.header is None:
+            raise ParameterError(
+                "With column_names it must be said whether the file has a header.",
+                hint="With a header, whose names are replaced: header=True, --header. Without: "
+                "header=False, --no-header.",
+            )
+        object.__setattr__(self, "column_names", tuple(self.column_names or ()))
+
     def typed(self) -> dict[str, pl.DataType]:
         """Return the declared types as polars has them; a format declares one, too."""
         return {name: each.dtype for name, each in self.declarations().items()}
@@ -178,6 +216,14 @@ def _one_character(name: str, value: object) -> None:
             f"The {name!r} parameter of ReadOptions must be one ASCII character that is no line "
             "end."
         )
+
+
+def _is_comment(comment: object, quote: str) -> bool:
+    return (
+        isinstance(comment, str)
+        and comment.strip() != ""
+        and not any(char in comment for char in (quote, "\r", "\n"))
+    )
 
 
 def _dtype(column: str, dtype: object) -> pl.DataType:

@@ -60,6 +60,7 @@ class _Block(NamedTuple):
     data: NDArray[np.uint8]
     start: int
     end: int
+    header: NDArray[np.uint8]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -106,6 +107,7 @@ class CsvRows:
         from halfmask.kernels.separators import end_of_rows  # noqa: PLC0415 # numba: a second
 
         quote, held, first, last = _byte(self.dialect.quote), np.empty(0, np.uint8), True, False
+        header = held
         with reading(place.what, "CSV"), decompressed(place) as file:
             while not last:
                 # A fresh buffer, because the last one may still be hashed.
@@ -118,13 +120,16 @@ class CsvRows:
                     if not size:
                         return
                 data[size : size + BEHIND] = 0
-                start = _after_header(data, size, quote) if first else 0
+                start = 0
+                if first:
+                    begin, start = _header(data, size, quote)
+                    header = _row_bytes(data[begin:start])
                 end = end_of_rows(data, size, quote)
                 if end < start or (not end and size > 2 * BLOCK):
                     raise NotPlainError
                 if end > start:
                     first = False
-                    yield _Block(data, start, end)
+                    yield _Block(data, start, end, header)
                     held = data[end:size]
                 else:
                     held = data[:size]
@@ -144,7 +149,7 @@ class CsvRows:
         places = room.places(size)
         count = find_separators(data, size, delimiter, quote, quoted, places)
         rows, rest = divmod(count, len(self.whats))
-        if count < 0 or rest:
+        if count < 0 or rest or _repeats(block.header, data, places[:count], len(self.whats)):
             raise NotPlainError
         kinds = set(self.whats.tolist())
         indices = np.empty((rows, self.features), np.uint32)
@@ -186,8 +191,8 @@ def _ended(data: NDArray[np.uint8], size: int) -> int:
     return size
 
 
-def _after_header(data: NDArray[np.uint8], size: int, quote: np.uint8) -> int:
-    """Return where the row of names ends, which is shorter than what was sniffed at."""
+def _header(data: NDArray[np.uint8], size: int, quote: np.uint8) -> tuple[int, int]:
+    """Return where the row of names is, which is shorter than what was sniffed at."""
     from halfmask.kernels.separators import find_separators  # noqa: PLC0415 # numba: a second
 
     start = 3 if data[:3].tobytes() == codecs.BOM_UTF8 else 0
@@ -199,7 +204,28 @@ def _after_header(data: NDArray[np.uint8], size: int, quote: np.uint8) -> int:
     find_separators(data[start:], within, np.uint8(_NEWLINE), quote, True, places)  # a kernel's
     if places[0] < 0:
         raise NotPlainError
-    return start + int(places[0]) + 1
+    return start, start + int(places[0]) + 1
+
+
+def _row_bytes(row: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    return np.frombuffer(row.tobytes().rstrip(bytes(_ENDS)), np.uint8)
+
+
+def _repeats(
+    header: NDArray[np.uint8], data: NDArray[np.uint8], places: NDArray[np.int32], width: int
+) -> bool:
+    """Return whether a row has the bytes of the header: files were put together.
+
+    The places are those of all delimiters and line ends.
+    """
+    ends = places[width - 1 :: width].astype(np.int64)
+    starts = np.concatenate((np.zeros(min(1, len(ends)), np.int64), ends[:-1] + 1))
+    starts = starts[starts + len(header) <= ends]
+    for offset, byte in enumerate(header):
+        starts = starts[data[starts + offset] == byte]
+        if not len(starts):
+            return False
+    return bool(np.isin(data[starts + len(header)], _ENDS).any())
 
 
 def _is_utf8(data: NDArray[np.uint8]) -> bool:

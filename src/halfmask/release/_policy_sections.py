@@ -57,8 +57,20 @@ class InputSection(Section):
         default=None, description="Character between cells; found if absent."
     )
     quote: Character = Field(default='"', description="Character around cells.")
-    header: StrictBool = Field(
-        default=True, description="Whether the first row of a CSV file holds names."
+    header: StrictBool | None = Field(
+        default=None,
+        description="Whether the first row of a CSV file holds names; if absent, a first row that "
+        "looks like data is an error.",
+    )
+    skip_rows: Annotated[Whole, Field(ge=0)] = Field(
+        default=0, description="Lines at the start of a CSV file that aren't read."
+    )
+    comment: StrictStr | None = Field(
+        default=None, description="Start of lines of a CSV file that aren't read, such as #."
+    )
+    column_names: Names | None = Field(
+        default=None,
+        description="Names of all columns of a CSV file, in order, instead of the header's.",
     )
     dtypes: dict[
         str,

@@ -65,13 +65,13 @@ class Counting:
     """A sink that counts the lines that it is given."""
 
     def __init__(self, sink):
-        self._sink, self.lines = sink, 0
+        self._sink, self.n_lines = sink, 0
 
     def __getattr__(self, name):
         return getattr(self._sink, name)
 
     def write(self, data):
-        self.lines += bytes(data).count(b"\n")
+        self.n_lines += bytes(data).count(b"\n")
         self._sink.write(data)
 
 
@@ -357,7 +357,7 @@ def test_a_bad_line_stops_the_run_and_all_before_is_kept(tmp_path, vault, reason
     run_events(POLICY, source_of(path, limits=LIMITS), rest, vault=vault, limits=LIMITS)
 
     assert kept.count(b"\n") > 600
-    assert rest.lines == 2_000 - kept.count(b"\n")
+    assert rest.n_lines == 2_000 - kept.count(b"\n")
     assert out.read_bytes() == straight(b"".join(LINES), vault)
     assert out.read_bytes().startswith(kept)
 
@@ -376,7 +376,7 @@ def test_a_torn_archive_loses_nothing_of_before(tmp_path, vault):
     summary = run_events(POLICY, source_of(path), rest, vault=vault)
 
     assert kept.count(b"\n") > 1_500
-    assert rest.lines == 2_000 - kept.count(b"\n")
+    assert rest.n_lines == 2_000 - kept.count(b"\n")
     assert summary.events == 2_000
     assert out.read_bytes() == straight(b"".join(LINES), vault)
 
@@ -419,7 +419,7 @@ def test_a_rule_that_stops_the_run_leaves_the_last_checkpoint(tmp_path, vault):
 
     found = [json.loads(line) for line in out.read_bytes().splitlines()]
     assert [(each["a"], each["z"]) for each in found] == [(n, n) for n in range(1, 901)]
-    assert 200 < rest.lines < 500
+    assert 200 < rest.n_lines < 500
 
 
 def test_numbers_of_any_size_and_wrong_types_dont_stop_it(tmp_path, vault):

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from halfmask.cli._failures import Failure
 
 __all__ = [
+    "WARNED",
     "console",
     "listing",
     "mark",
@@ -26,6 +27,8 @@ __all__ = [
 
 
 MOST_LETTERS = 2_000
+#: The style of what a command warns of.
+WARNED = "dark_orange"
 
 
 def console(*, stderr: bool = False) -> Console:

@@ -18,7 +18,7 @@ from halfmask.cli._events_options import (  # typer reads annotations
     VaultOption,
     check_apart,
 )
-from halfmask.cli._events_summary import show_run, show_written
+from halfmask.cli._events_summary import as_dict, show_run, show_written
 from halfmask.cli._failures import UsageError
 from halfmask.cli._options import (  # noqa: TC001 # as above
     DebugOption,
@@ -118,6 +118,14 @@ def run(
             "what was dropped and stays.",
         ),
     ] = True,
+    strict: Annotated[
+        bool,
+        typer.Option(
+            "--strict",
+            help="Fail, and leave OUT.partial without a name, where there is something to warn of: "
+            "released events that single out, events that are lost, nothing written.",
+        ),
+    ] = False,
     overwrite: OverwriteOption = False,
     key_file: KeyFileOption = None,
     passphrase_file: PassphraseFileOption = None,
@@ -133,6 +141,8 @@ def run(
     tables come from the vault. Numbers of sequences go on in the stream's next run.
     """
     _check(source, out, passphrase_file, follow=follow, topic=topic, as_json=as_json)
+    if strict and (out == "-" or follow or topic):
+        raise UsageError("--strict is for an input with an end and an output that is a file.")
     read = (policy,) if topic else (policy, source)
     for target in (out, dead_letters or "-"):
         check_apart(target, *read)
@@ -140,7 +150,7 @@ def run(
         raise UsageError("--dead-letter-content goes with --dead-letters.")
     opened = open_vault(vault, key_file, passphrase_file, keyring=keyring)
     from halfmask.events import DeadLetters, EventPolicy, run_events, stage_of  # noqa: PLC0415 # half a second
-    from halfmask.events.report import Reporting  # noqa: PLC0415 # the same
+    from halfmask.events.report import Reporting, strict_gate  # noqa: PLC0415 # the same
     from halfmask.events.streams import open_sink  # noqa: PLC0415 # the same
 
     said = EventPolicy.load(policy)
@@ -171,12 +181,13 @@ def run(
             checkpoint_seconds=checkpoint_seconds,
             stop=stop,
             progress=stages,
+            gate=strict_gate(said) if strict else None,
         )
         written = None if reporting is None else reporting.write(summary)
     if not summary.complete and not came.endless:
         raise KeyboardInterrupt  # said as of every command; the checkpoint is made
     if as_json:
-        say_json({"ok": True, **summary.to_dict()})
+        say_json({"ok": True, **as_dict(summary, written)})
     else:
         show_run(summary, said, err)
         if out != "-" and summary.complete:

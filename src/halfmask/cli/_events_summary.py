@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from halfmask.cli._console import listing, printable
+from halfmask.cli._console import WARNED, listing, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from halfmask.events import EventPolicy, RunSummary
-    from halfmask.events.report import Reports
+    from halfmask.events.report import ReleasedRisk, Reports
 
-__all__ = ["show_run", "show_written"]
+__all__ = ["as_dict", "show_risk", "show_run", "show_written"]
 
 #: What helps where a rule couldn't work on values. The others speak for themselves.
 _HELP = {
@@ -42,6 +42,17 @@ _SAID = {"events", "late", "no-time"}
 _AGAIN = (
     "What is meant by the policy is hardly this: mend it, and run again with --afresh --overwrite."
 )
+
+
+def as_dict(summary: RunSummary, written: Reports | None) -> dict[str, object]:
+    """Return what came of a run as a JSON object."""
+    risk = None if written is None else written.manifest.risk
+    warned = () if risk is None or risk.warning is None else (risk.warning,)
+    return {
+        **summary.to_dict(),
+        "risk": None if risk is None else risk.to_dict(),
+        "warnings": [*summary.warnings(), *warned],
+    }
 
 
 def show_run(summary: RunSummary, policy: EventPolicy, err: Console) -> None:
@@ -83,7 +94,7 @@ def show_run(summary: RunSummary, policy: EventPolicy, err: Console) -> None:
 
 def _show_warnings(summary: RunSummary, err: Console) -> None:
     for sentence in summary.warnings():
-        err.print(f"\nWarning: {sentence}", style="bold yellow", soft_wrap=True)
+        err.print(f"Warning: {sentence}", style=WARNED, soft_wrap=True)
     if summary.wrote_nothing:
         err.print(_AGAIN, soft_wrap=True)
 
@@ -97,6 +108,14 @@ def show_written(out: str, written: Reports | None, err: Console) -> None:
         err.print(f"Manifest  {manifest}, leaves with it", soft_wrap=True)
         err.print(f"Report    {page}, stays with you", soft_wrap=True)
         err.print(f"Recount   halfmask events verify {printable(out)}", soft_wrap=True)
+        show_risk(written.manifest.risk, err)
+
+
+def show_risk(risk: ReleasedRisk | None, err: Console) -> None:
+    """Warn of what singles out in the released events; say nothing where nothing does."""
+    if risk is not None and risk.warning is not None:
+        err.print(f"Warning: {risk.warning}", style=WARNED, soft_wrap=True)
+        err.print(f"Hint: {risk.advice}", soft_wrap=True)
 
 
 def _show_failures(summary: RunSummary, policy: EventPolicy, err: Console) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from halfmask._errors import ReleaseError
 from halfmask.cli._claims import show_claims
-from halfmask.cli._console import listing, printable
+from halfmask.cli._console import WARNED, listing, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 __all__ = ["as_dict", "show_summary"]
 
 REPORT = "report.html"
-WARNED = "dark_orange"
 
 
 def as_dict(release: Release, out: str) -> dict[str, object]:

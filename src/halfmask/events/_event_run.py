@@ -13,7 +13,7 @@ from halfmask.events._aggregation import Aggregation
 from halfmask.events._checkpoint import CheckpointStore
 from halfmask.events._holding import Holding
 from halfmask.events._notices import Notices
-from halfmask.events._running import OnBad, Running
+from halfmask.events._running import Gate, OnBad, Running
 from halfmask.events._stage import Straight
 from halfmask.events._tables import SecretTable
 from halfmask.events._transforming import Transform
@@ -85,6 +85,7 @@ def run_events(  # noqa: PLR0913 # each says one thing, by its name
     threads: int = 2,
     stop: threading.Event | None = None,
     progress: Progress = silent,
+    gate: Gate | None = None,
 ) -> RunSummary:
     r"""Run a stream of events through a policy, and keep in a vault what is known of it.
 
@@ -121,6 +122,10 @@ def run_events(  # noqa: PLR0913 # each says one thing, by its name
         When it is set, the run ends between two blocks, with a checkpoint.
     progress
         Is told of the share of the input that is done, where that is known.
+    gate
+        Is given the lines of the output and the summary before the output gets its name, such as
+        `halfmask.events.report.strict_gate`. What it raises leaves the output ``.partial``: the
+        same run without the gate releases it.
 
     Returns
     -------
@@ -213,5 +218,6 @@ def run_events(  # noqa: PLR0913 # each says one thing, by its name
         threads=threads,
         stop=threading.Event() if stop is None else stop,
         progress=progress,
+        gate=gate,
     )
     return run.go(afresh=afresh)

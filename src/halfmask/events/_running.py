@@ -20,7 +20,7 @@ from halfmask.events._working_ahead import Steps, WorkingAhead
 from halfmask.events.streams._places import not_ours
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from halfmask._progress import Progress
     from halfmask.events._block import Block
@@ -34,9 +34,10 @@ if TYPE_CHECKING:
 
     _Ahead: TypeAlias = WorkingAhead[Block, "_Taken"]
 
-__all__ = ["OnBad", "Running"]
+__all__ = ["Gate", "OnBad", "Running"]
 
 OnBad: TypeAlias = Literal["stop", "go-on"]
+Gate: TypeAlias = "Callable[[Iterator[bytes], RunSummary], None]"
 
 #: No more than one part in so many of the time goes into checkpoints.
 _PATIENCE = 20
@@ -94,6 +95,9 @@ class Running:
         Ends the run between two blocks, with a checkpoint.
     progress
         Is told of it.
+    gate
+        Is given the lines of the output and the summary before the output gets its name; what it
+        raises leaves the output without one.
     """
 
     source: Source
@@ -108,6 +112,7 @@ class Running:
     threads: int
     stop: threading.Event
     progress: Progress
+    gate: Gate | None = None
     _base: Tally = field(default_factory=Tally)
     _position: Position | None = None
     _bad_lines: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
@@ -349,6 +354,8 @@ class Running:
             self._save("running", self._position, state)
         self._check_late()
         self.sink.write(self.stage.finish())
+        if self.gate is not None:
+            self.gate(self.sink.lines(), self._summary(complete=True))
         self.sink.finish()
         self._save("complete", self._position, state)
 

@@ -12,6 +12,7 @@ from halfmask.events.report._promises import promises_of
 from halfmask.events.report._reporting import Reporting
 from halfmask.events.report._risk import ReleasedRisk
 from halfmask.events.report._seen import DroppedPath, SeenPaths, Watched
+from halfmask.events.report._strict import strict_gate
 from halfmask.events.report._writing import Reports, claims_of, write_reports
 
 __all__ = [
@@ -28,5 +29,6 @@ __all__ = [
     "promises_of",
     "released_fields",
     "render_events_report",
+    "strict_gate",
     "write_reports",
 ]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from halfmask.events.actions import WEAKNESSES
 from halfmask.events.report._fields import field_name
+from halfmask.events.report._risk import percent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -172,20 +173,11 @@ def _environment() -> Environment:
         finalize=_without_controls,
     )
     environment.filters.update(
-        percent=_percent,
+        percent=percent,
         count=lambda number: f"{number:,}",
         name=lambda text: text if len(text) <= _LETTERS else f"{text[: _LETTERS - 1]}…",
     )
     return environment
-
-
-def _percent(share: float) -> str:
-    """Return a fraction as it is read: never 0 % or 100 % where it is only near."""
-    if 0.0 < share < 0.001:
-        return "< 0.1%"
-    if 0.999 < share < 1.0:
-        return "> 99.9%"
-    return f"{share:.1%}".replace(".0%", "%")
 
 
 def _without_controls(value: object) -> object:

@@ -7,19 +7,26 @@ import heapq
 import json
 from collections import Counter, defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from halfmask.events._values import Kind
 from halfmask.events._words import lookup_word, scalar_token
+from halfmask.events.report._fields import telling_steps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-__all__ = ["ReleasedRisk", "RiskCounts"]
+    from halfmask.events._policy import EventPolicy
+
+__all__ = ["ReleasedRisk", "RiskCounts", "counted_in", "percent"]
 
 MOST_EVENTS: Final = 200_000
 MOST_TRACES: Final = 1_000
 KNOWN: Final = (1, 2, 4, 8)
+_ADVICE: Final = (
+    "Coarsen times and numbers, leave out what tells whose an event is, or add a [[guarantee]] to "
+    "the policy. halfmask events describe says which fields single events out."
+)
 #: No field is called so: names of fields are text without such characters in them.
 _NUMBER: Final = "\0number"
 
@@ -43,6 +50,8 @@ class ReleasedRisk:
     known
         Of the traces that have so many different events: the share that those that somebody knows
         single out, in [0, 1], by how many are known.
+    cells
+        Whether the lines are cells of aggregates.
     """
 
     events: int
@@ -51,6 +60,35 @@ class ReleasedRisk:
     traces: int = 0
     unique_traces: int = 0
     known: tuple[tuple[int, int, float], ...] = ()
+    cells: bool = False
+
+    @property
+    def warning(self) -> str | None:
+        """The worst in one sentence; None where no event and no known events single out.
+
+        Cells of aggregates are of many events: that each differs is no risk.
+        """
+        if self.cells:
+            return None
+        parts = []
+        if self.unique_events:
+            alone = percent(self.unique_events / self.events)
+            parts.append(f"{alone} of {self.events:,} released events equal no other")
+        found = [it for it in self.known if it[2]]
+        if found:
+            points, traces, share = found[0]
+            whom = "entities" if self.by == "entity" else "sessions"
+            said = f"{_known(points)} out {percent(share)} of {traces:,} {whom}"
+            worst = max(found, key=lambda it: it[2])
+            if worst[2] > share:
+                said += f", {_known(worst[0])} out {percent(worst[2])}"
+            parts.append(said)
+        return ", and ".join(parts) + "." if parts else None
+
+    @property
+    def advice(self) -> str | None:
+        """What can be done about that; None without a need."""
+        return None if self.warning is None else _ADVICE
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as the manifest has it."""
@@ -74,6 +112,8 @@ class RiskCounts:
     ----------
     entity, session
         Where in the output these stand, if they are told there; see `telling_steps`.
+    cells
+        Whether the lines are cells of aggregates.
 
     Notes
     -----
@@ -83,13 +123,37 @@ class RiskCounts:
     Verleysen, Blondel, Scientific Reports 3 (2013).
     """
 
-    def __init__(self, *, entity: tuple[str, ...] | None, session: tuple[str, ...] | None) -> None:
+    def __init__(
+        self,
+        *,
+        entity: tuple[str, ...] | None,
+        session: tuple[str, ...] | None,
+        cells: bool = False,
+    ) -> None:
+        self._cells = cells
         self._by = "entity" if entity is not None else "session" if session is not None else None
         self._owner = entity if entity is not None else session
         self._hidden = [steps for steps in (entity, session) if steps is not None]
         self._lines: Counter[bytes] = Counter()
         self._owners: dict[bytes, set[str]] = defaultdict(set)
         self._events = 0
+
+    @classmethod
+    def of(cls, policy: EventPolicy) -> Self:
+        """Return the counts of what a policy releases, still empty."""
+        return cls(
+            entity=telling_steps(policy, policy.stream.entity),
+            session=telling_steps(policy, policy.stream.session),
+            cells=bool(policy.aggregates),
+        )
+
+    def look(self, data: bytes) -> None:
+        """Count in whole lines, until there are enough."""
+        for line in () if self.full else data.split(b"\n"):
+            if self.full:
+                return
+            if line:
+                self.add(line)
 
     @property
     def full(self) -> bool:
@@ -125,6 +189,7 @@ class RiskCounts:
             traces=len(traces),
             unique_traces=sum(count == 1 for count in shown.values()),
             known=tuple(self._known(traces)),
+            cells=self._cells,
         )
 
     def _known(self, traces: Mapping[str, set[bytes]]) -> Iterator[tuple[int, int, float]]:
@@ -140,6 +205,29 @@ class RiskCounts:
                 seen = [self._owners[point] for point in drawn]
                 alone += len(set.intersection(*seen)) == 1
             yield points, len(some), alone / len(some)
+
+
+def counted_in(policy: EventPolicy, lines: Iterable[bytes]) -> ReleasedRisk:
+    """Return what was counted in the first of some blocks of lines that a policy released."""
+    counts = RiskCounts.of(policy)
+    for data in lines:
+        counts.look(data)
+        if counts.full:
+            break
+    return counts.counted()
+
+
+def percent(share: float) -> str:
+    """Return a fraction as it is read: never 0 % or 100 % where it is only near."""
+    if 0.0 < share < 0.001:
+        return "< 0.1%"
+    if 0.999 < share < 1.0:
+        return "> 99.9%"
+    return f"{share:.1%}".replace(".0%", "%")
+
+
+def _known(points: int) -> str:
+    return f"{points} known event{'s single' if points > 1 else ' singles'}"
 
 
 def _written(text: str) -> dict[str, str]:

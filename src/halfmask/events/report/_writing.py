@@ -16,7 +16,7 @@ from halfmask._errors import DataError, ReleaseError
 from halfmask.data import atomic_file
 from halfmask.events._aggregation import Aggregation
 from halfmask.events._holding import Holding
-from halfmask.events.report._fields import released_fields, telling_steps
+from halfmask.events.report._fields import released_fields
 from halfmask.events.report._manifest import EventsManifest, OutputFile
 from halfmask.events.report._page import render_events_report
 from halfmask.events.report._risk import RiskCounts
@@ -114,10 +114,7 @@ def write_reports(
             "There is no manifest of an output that isn't whole.", hint="Let the run go on first."
         )
     where = Path(output)
-    risk = RiskCounts(
-        entity=telling_steps(policy, policy.stream.entity),
-        session=telling_steps(policy, policy.stream.session),
-    )
+    risk = RiskCounts.of(policy)
     made = created or datetime.now(UTC)
     manifest = EventsManifest(
         created=made.strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -192,15 +189,7 @@ def _read(path: Path, risk: RiskCounts) -> OutputFile:
         for chunk in open_source(path).chunks(None, threading.Event()):
             lines += chunk.lines
             if not risk.full:
-                _look(chunk.data, risk)
+                risk.look(chunk.data)
     except (OSError, DataError):
         raise ReleaseError("The output can't be read again.") from None
     return OutputFile(name=path.name, sha256=digest.hexdigest(), n_bytes=size, lines=lines)
-
-
-def _look(data: bytes, risk: RiskCounts) -> None:
-    for line in data.split(b"\n"):
-        if risk.full:
-            return
-        if line:
-            risk.add(line)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import os
+import threading
 import zlib
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeAlias
 
 from halfmask._errors import ReleaseError
+from halfmask.events.streams._files import FileSource
 from halfmask.events.streams._places import (
     beside,
     check_free,
@@ -20,7 +22,7 @@ from halfmask.events.streams._places import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 __all__ = ["FileSink", "Packing", "check_tail"]
 
@@ -112,6 +114,14 @@ class FileSink:
         self._flush()
         told = [len(self._tail), hashlib.sha256(self._tail).hexdigest()]
         return {"length": self._length, "tail": told}, bytes(self._pending)
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield what was written so far."""
+        if self._length:
+            chunks = FileSource(self._work).chunks(None, threading.Event())
+            yield from (chunk.data for chunk in chunks)
+        if self._pending:
+            yield bytes(self._pending)
 
     def finish(self) -> None:
         """Write what is left; rename the file."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shutil
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halfmask._errors import ReleaseError
 from halfmask.events.streams._file_sink import FileSink, check_tail
+from halfmask.events.streams._files import FileSource
 from halfmask.events.streams._places import (
     beside,
     check_free,
@@ -17,7 +19,7 @@ from halfmask.events.streams._places import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from halfmask.events.streams._file_sink import Packing
 
@@ -111,6 +113,13 @@ class FolderSink:
             sync_folder(self._work)
         where = {"part": self._number, "filled": self._filled, "sizes": list(self._sizes)}
         return {**where, "file": told}, pending
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield what was written so far, part by part."""
+        for number in range(1, self._number):
+            chunks = FileSource(self._work / self._name(number)).chunks(None, threading.Event())
+            yield from (chunk.data for chunk in chunks)
+        yield from self._current().lines()
 
     def finish(self) -> None:
         """Finish the last part; rename the folder."""

@@ -13,7 +13,7 @@ from halfmask.events.streams._folder_sink import FolderSink
 from halfmask.events.streams._tabular import TableSink
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from halfmask.events.streams._file_sink import Packing
 
@@ -75,6 +75,10 @@ class Sink(Protocol):
         """Bring all to the disk; return where the output is, and what isn't in it yet."""
         ...
 
+    def lines(self) -> Iterator[bytes]:
+        """Yield what was written so far, in blocks of whole lines; nothing of a pipe."""
+        ...
+
     def finish(self) -> None:
         """Write what is left, and give the output its name."""
         ...
@@ -113,6 +117,10 @@ class PipeSink:
         """Pass on what is written."""
         self._file.flush()
         return {}, b""
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield nothing: what went into a pipe can't be read again."""
+        yield from ()
 
     def finish(self) -> None:
         """Pass on what is written."""

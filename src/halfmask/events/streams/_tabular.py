@@ -77,6 +77,10 @@ class TableSink:
         """Bring the lines to the disk."""
         return self._lines.sync()
 
+    def lines(self) -> Iterator[bytes]:
+        """Yield what was written so far, as lines."""
+        yield from self._lines.lines()
+
     def finish(self) -> None:
         """Make the table."""
         import pyarrow as pa  # noqa: PLC0415 # 0.2 s

@@ -73,6 +73,13 @@ def _show(found: Verification, out: Console, *, verbose: bool) -> None:
         f"{mark(whole, out)} {sound} of {len(found.files)} files are as the manifest states{rows}",
         style=None if whole else "red",
     )
+    if found.column_sets:
+        true = all(each.holds for each in found.column_sets)
+        sets = len(found.column_sets)
+        out.print(
+            f"{mark(true, out)} unique rows over {sets} sets of columns are no more than stated",
+            style=None if true else "red",
+        )
     if verbose:
         table = listing("", "", "", right=())
         for each in found.files:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-__all__ = ["parse_manifest", "read_manifest"]
+__all__ = ["StatedSet", "StatedSets", "parse_manifest", "read_manifest", "stated_sets"]
 
 MAX_BYTES: Final = 64 * 1024 * 1024
 ROLES: Final = ("identifier", "quasi_identifier", "sensitive", "insensitive")
@@ -222,6 +222,67 @@ def _manifest(top: _At) -> Manifest:
         risk=at["risk"].mapping(),
         utility=at["utility"].mapping(),
         report_sha256=_sha256(at["report"].keys("sha256")["sha256"]) if "report" in at else None,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatedSet:
+    """A set of columns, and the rows that the manifest says are unique or in classes under k."""
+
+    columns: tuple[str, ...]
+    unique: int
+    under_k: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatedSets:
+    """The risk over released columns, as a manifest states it; see `ReleasedColumnsRisk`."""
+
+    k: int
+    exact: bool
+    every: StatedSet
+    unchanged: StatedSet | None
+    few: tuple[StatedSet, ...]
+
+    @property
+    def all_sets(self) -> tuple[StatedSet, ...]:
+        """Every set that is stated."""
+        whole = () if self.unchanged is None else (self.unchanged,)
+        return (self.every, *whole, *self.few)
+
+
+def stated_sets(manifest: Manifest) -> StatedSets | None:
+    """Return what a manifest states of its released columns; ``None`` where it states nothing.
+
+    Raises
+    ------
+    VerificationError
+        If it isn't what it must be.
+    """
+    if "released_columns" not in manifest.risk:
+        return None  # of a version before 0.2
+    found = _At(manifest.risk["released_columns"], f"{MANIFEST_NAME}: risk: released_columns")
+    at = found.keys("k", "exact", "every", "unchanged", "few")
+    k, exact = at["k"].count(), at["exact"].value
+    if k < 2:  # each row is in a class of one
+        at["k"].refuse("a whole number of at least 2")
+    if not isinstance(exact, bool):
+        at["exact"].refuse("true or false")
+    return StatedSets(
+        k=k,
+        exact=exact,
+        every=_stated_set(at["every"]),
+        unchanged=None if at["unchanged"].value is None else _stated_set(at["unchanged"]),
+        few=at["few"].each(_stated_set),
+    )
+
+
+def _stated_set(at: _At) -> StatedSet:
+    found = at.keys("columns", "unique", "under_k", "share_unique", "share_under_k")
+    return StatedSet(
+        columns=found["columns"].each(_At.text),
+        unique=found["unique"].count(),
+        under_k=found["under_k"].count(),
     )
 
 

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
     from halfmask.release._manifest import Claim, Manifest
     from halfmask.release.verifier._recount import Finding
+    from halfmask.release.verifier._verification import ColumnSetCheck
 
 __all__ = ["sentence_of", "weaknesses_of"]
 
@@ -31,7 +32,9 @@ def sentence_of(claim: Claim, finding: Finding) -> str:
     return f"{sentence}."
 
 
-def weaknesses_of(manifest: Manifest, missing: Collection[str]) -> tuple[str, ...]:
+def weaknesses_of(
+    manifest: Manifest, missing: Collection[str], *, unchanged: ColumnSetCheck | None = None
+) -> tuple[str, ...]:
     """Name what no claim protects from.
 
     Parameters
@@ -40,6 +43,8 @@ def weaknesses_of(manifest: Manifest, missing: Collection[str]) -> tuple[str, ..
         What the release says of itself.
     missing
         Released columns that claims name and that miss cells.
+    unchanged
+        What was counted over the columns that are released unchanged, if it was.
     """
     diverse = {claim.column for claim in manifest.claims}
     sensitive = _names(manifest, "sensitive")
@@ -51,7 +56,13 @@ def weaknesses_of(manifest: Manifest, missing: Collection[str]) -> tuple[str, ..
         said.append(
             f"No claim bounds what a class reveals of the sensitive columns {_listed(unclaimed)}."
         )
-    if uncounted:
+    if unchanged is not None:
+        said.append(
+            f"The {len(unchanged.columns)} columns that are released unchanged are in no class: "
+            f"{unchanged.unique:,} of {manifest.rows.n_out:,} rows are unique on them, and "
+            f"{unchanged.under_k:,} are in classes under k = {unchanged.k}."
+        )
+    elif uncounted:
         said.append(
             f"The columns {_listed(uncounted)} are released as insensitive: nobody counted whether "
             "they single people out."

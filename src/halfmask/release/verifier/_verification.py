@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from halfmask.release._manifest import Json
 
-__all__ = ["ClaimCheck", "FileCheck", "Verification"]
+__all__ = ["ClaimCheck", "ColumnSetCheck", "FileCheck", "Verification"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +90,43 @@ class ClaimCheck:
         }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnSetCheck:
+    """A set of released columns, and the rows that few others equal on it, counted again.
+
+    Attributes
+    ----------
+    columns, k
+        As the manifest states them.
+    stated_unique, stated_under_k
+        The rows that the manifest says are unique, and in classes under k.
+    unique, under_k
+        As counted, a missing cell being a value of its own.
+    holds
+        Whether no more rows were counted than are stated.
+    """
+
+    columns: tuple[str, ...]
+    k: int
+    stated_unique: int
+    stated_under_k: int
+    unique: int
+    under_k: int
+    holds: bool
+
+    def to_dict(self) -> dict[str, Json]:
+        """Return the check as a JSON object."""
+        return {
+            "columns": list(self.columns),
+            "k": self.k,
+            "stated_unique": self.stated_unique,
+            "stated_under_k": self.stated_under_k,
+            "unique": self.unique,
+            "under_k": self.under_k,
+            "holds": self.holds,
+        }
+
+
 def _finite(level: float | None) -> float | str | None:
     return "inf" if level == float("inf") else level
 
@@ -110,6 +147,9 @@ class Verification:
         What nothing in the release protects from, as far as the verifier can see; no failure.
     rows
         The rows of all data files as counted, or ``None`` where they can't be read.
+    column_sets
+        Each set of released columns whose unique rows the manifest states; none in releases of
+        versions before 0.2.
 
     Notes
     -----
@@ -122,6 +162,7 @@ class Verification:
     problems: tuple[str, ...]
     weaknesses: tuple[str, ...]
     rows: int | None
+    column_sets: tuple[ColumnSetCheck, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -154,6 +195,7 @@ class Verification:
             "files": [
                 {"name": each.name, "rows": each.n_rows, "holds": each.holds} for each in self.files
             ],
+            "column_sets": [each.to_dict() for each in self.column_sets],
             "problems": list(self.problems),
             "weaknesses": list(self.weaknesses),
         }

@@ -220,3 +220,26 @@ def test_strict_passes_where_no_unchanged_column_singles_out(run, desk):
     assert answer.status == 0, answer.err
     assert "Warning" not in answer.out
     assert "Risk for an attacker who knows 2 quasi-identifiers and no other column" in answer.out
+
+
+def test_says_what_was_lost(run, desk):
+    """A guarantee that one rare value can't carry is named with what it costs, in orange words."""
+    header, *rows = desk.table.read_text().splitlines()
+    rare = [
+        f"{row.rpartition(',')[0]},CANARY-{'rare' if i < 2 else 'ill'}"
+        for i, row in enumerate(rows)
+    ]
+    desk.table.write_text("\n".join([header, *rare]) + "\n")
+
+    answer = run(*desk.protect("--json"))
+    shown = run(*desk.protect("--overwrite"))
+
+    assert answer.status == 0, answer.out
+    found = answer.json["utility"]["detail"]
+    (cost,) = found["costs"]
+    assert (cost["column"], cost["parameters"]) == ("illness", {"l": 2})
+    assert cost["classes"] <= 2 < cost["classes_without"]
+    assert "Detail kept: " in shown.out
+    for warning in answer.json["warnings"]:
+        assert f"Warning: {warning}" in shown.out
+    assert any("costs most of the detail" in warning for warning in answer.json["warnings"])

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from halfmask._errors import ParameterError
+from halfmask.assess.risk import ColumnSetRisk, ReleasedColumnsRisk
 from halfmask.assess.utility import (
     CellExtents,
     ColumnExtents,
@@ -23,6 +24,7 @@ from halfmask.assess.utility import (
     information_loss,
     numeric_distribution,
 )
+from halfmask.release._detail_kept import DetailKept, GuaranteeCost
 from halfmask.release._report import render_report
 from halfmask.release._report_facts import (
     ColumnFact,
@@ -79,6 +81,19 @@ def model_of(task="classification"):
     )
 
 
+def released_columns(*, unique=21, under_k=42):
+    def counted(*columns, unique, under_k):
+        return ColumnSetRisk(columns=columns, rows=42, unique=unique, under_k=under_k)
+
+    return ReleasedColumnsRisk(
+        k=10,
+        exact=True,
+        every=counted("age", "city", "pay", "job", unique=40, under_k=42),
+        unchanged=counted("pay", "job", unique=unique, under_k=under_k),
+        few=(counted("pay", unique=7, under_k=under_k),) if under_k else (),
+    )
+
+
 def facts_of(**changes):
     sizes = np.array([12, 30])
     raw = np.concatenate([np.repeat(np.arange(20.0, 60.0), 10), [98765.0]])
@@ -112,7 +127,7 @@ def facts_of(**changes):
             treatment="written as sets",
             distribution=city,
         ),
-        ColumnFact(name="pay", role="sensitive", kind="numeric", treatment="left as it is"),
+        ColumnFact(name="pay", role="sensitive", kind="numeric", treatment="released unchanged"),
     )
     fields = {
         "title": "A survey",
@@ -130,6 +145,8 @@ def facts_of(**changes):
         "risk_after": RiskFact(
             prosecutor_highest=0.0833, prosecutor_average=0.047, marketer=0.045, unique_fraction=0.0
         ),
+        "released_columns": released_columns(),
+        "detail": DetailKept(average=0.9, columns={"age": 0.9, "city": 0.8}, costs=()),
         "class_sizes": class_size_shares(np.array([1] * 20 + [25]), sizes),
         "columns": columns,
         "n_dropped": 2,
@@ -297,6 +314,39 @@ def test_journalist_risk_is_shown_where_a_population_was_given():
     assert "Journalist, highest" in text
     assert "1.2%" in text
     assert "123,456 people" in text
+
+
+def test_columns_that_no_class_covers_are_shown_with_whom_they_are_true_for(page):
+    """Shares over all released columns, over unchanged ones, and over the worst small set."""
+    risk = released_columns()
+
+    assert "Risk for an attacker who knows other columns" in page.text
+    assert "all 4 released columns 95.2% 100%" in page.text
+    assert "the 2 that are released unchanged 50.0% 100%" in page.text
+    assert "pay 16.7% 100%" in page.text
+    assert f"Warning {risk.warning}" in page.text
+    assert risk.advice in page.text
+
+
+def test_no_warning_stands_where_none_is_due():
+    text = Page(
+        render_report(facts_of(released_columns=released_columns(unique=0, under_k=0)))
+    ).text
+
+    assert "Warning" not in text
+    assert "the 2 that are released unchanged 0% 0%" in text
+
+
+def test_what_was_lost_is_a_warning():
+    cost = GuaranteeCost(
+        model="distinct-l-diversity", parameters={"l": 3}, column="pay", kept=0.1,
+        kept_without=0.9, classes=3, classes_without=900, rows=42,
+    )  # fmt: skip
+    detail = DetailKept(average=0.1, columns={"age": 0.01, "city": 0.2}, costs=(cost,))
+    text = Page(render_report(facts_of(detail=detail))).text
+
+    assert f"Warning {cost.sentence}" in text
+    assert "Warning age keeps less than 5 % of the detail." in text
 
 
 def test_a_confirmed_release_says_so_and_shows_the_worse_count(page):

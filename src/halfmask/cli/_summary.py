@@ -15,16 +15,20 @@ if TYPE_CHECKING:
     from halfmask.assess.risk import ReleasedColumnsRisk
     from halfmask.assess.utility import ModelUtility
     from halfmask.release import Manifest, Release, Verification
+    from halfmask.release._evaluation import ReleaseUtility
 
 __all__ = ["as_dict", "show_summary"]
 
 REPORT = "report.html"
+#: Columns whose kept detail is shown unless more is asked for: those that keep least.
+FEW_COLUMNS = 8
 
 
 def as_dict(release: Release, out: str) -> dict[str, object]:
     """Return what came of it as a JSON object."""
     manifest, verification = _written(release)
     stated = manifest.to_dict()
+    risk = release.risk.columns.warning
     return {
         "release": out,
         "report": os.path.join(out, REPORT),  # noqa: PTH118 - as the user wrote it
@@ -32,7 +36,7 @@ def as_dict(release: Release, out: str) -> dict[str, object]:
         "verification": verification.to_dict(),
         "risk": stated["risk"],
         "utility": stated["utility"],
-        "warnings": [] if release.risk.columns.warning is None else [release.risk.columns.warning],
+        "warnings": [*([risk] if risk else []), *release.utility.detail.warnings],
         "weaknesses": stated["weaknesses"],
     }
 
@@ -51,6 +55,7 @@ def show_summary(release: Release, out: str, screen: Console, *, verbose: bool) 
     screen.print("\nThe promise, counted again on disk", style="bold")
     show_claims(verification.claims, screen)
     _show_risk(release, screen)
+    _show_detail(release.utility, screen, verbose=verbose)
     _show_accuracy(release, screen)
     weaknesses = (*manifest.weaknesses, *verification.weaknesses)
     if verbose:
@@ -107,8 +112,32 @@ def _show_columns(risk: ReleasedColumnsRisk, screen: Console) -> None:
         screen.print(f"Hint: {printable(risk.advice or '')}", soft_wrap=True)
 
 
+def _show_detail(utility: ReleaseUtility, screen: Console, *, verbose: bool) -> None:
+    """Show how much of each quasi-identifier is left, the least first, and what cost it."""
+    detail, classes = utility.detail, utility.class_sizes
+    screen.print(
+        f"\nDetail kept: {percent(detail.average)} on average, in "
+        f"{_some(classes.classes, 'class')} of {classes.average_class_size:,.1f} rows on average",
+        style="bold",
+    )
+    table = listing("", "")
+    table.columns[1].justify = "right"
+    least = sorted(detail.columns.items(), key=lambda pair: pair[1])
+    shown = least if verbose else least[:FEW_COLUMNS]
+    for name, kept in shown:
+        table.add_row(printable(name), percent(kept))
+    screen.print(table)
+    if len(shown) < len(least):
+        screen.print(
+            f"and {_some(len(least) - len(shown), 'more column')}, with --verbose", style="dim"
+        )
+    for warning in detail.warnings:
+        screen.print(f"Warning: {printable(warning)}", style=WARNED, soft_wrap=True)
+
+
 def _some(n: int, what: str) -> str:
-    return f"{n} {what}" if n == 1 else f"{n} {what}s"
+    plural = f"{what}es" if what.endswith("s") else f"{what}s"
+    return f"{n:,} {what if n == 1 else plural}"
 
 
 def _show_accuracy(release: Release, screen: Console) -> None:

@@ -32,9 +32,10 @@ from halfmask.guarantees import Classes, KAnonymity
 from halfmask.release._extents import as_numbers, leaving_extents, numbers_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from halfmask.anonymize import CellCounts, Coding, Plan
+    from halfmask.release._detail_kept import DetailKept
 
 __all__ = [
     "ReleaseRisk",
@@ -104,6 +105,8 @@ class ReleaseUtility:
         Discernibility, average class size, suppression.
     distributions
         A picture of each quasi-identifier before and after, where there is one.
+    detail
+        How much detail each quasi-identifier keeps, and what guarantees cost of it.
     model
         A model of a release by the same policy against one of raw rows, where there is a label.
     label
@@ -113,6 +116,7 @@ class ReleaseUtility:
     loss: InformationLoss
     class_sizes: ClassSizeUtility
     distributions: Mapping[str, Distribution]
+    detail: DetailKept
     model: ModelUtility | None = None
     label: str | None = None
 
@@ -124,6 +128,7 @@ class ReleaseUtility:
         return {
             "information_loss": self.loss.to_dict(),
             "class_sizes": self.class_sizes.to_dict(),
+            "detail": self.detail.to_dict(),
             "model": None if self.model is None else self.model.to_dict(),
             "label": self.label,
         }
@@ -217,6 +222,7 @@ def evaluate_utility(
     *,
     raw_counts: Sequence[NDArray[np.int64]],
     counts: CellCounts,
+    detail: Callable[[InformationLoss], DetailKept],
     suppressed: int,
     model: ModelUtility | None,
     label: str | None,
@@ -233,6 +239,8 @@ def evaluate_utility(
         For each quasi-identifier how many raw rows have each code.
     counts
         The rows that leave, counted in the cells.
+    detail
+        Says how much detail is kept, given the loss of the cells.
     suppressed
         How many rows don't leave.
     model, label
@@ -240,8 +248,10 @@ def evaluate_utility(
     """
     k = max([1, *(each.k for each in plan.guarantees if isinstance(each, KAnonymity))])
     extents = leaving_extents(plan, counts)
+    loss = information_loss(extents, suppressed=suppressed)
     return ReleaseUtility(
-        loss=information_loss(extents, suppressed=suppressed),
+        loss=loss,
+        detail=detail(loss),
         class_sizes=class_size_utility(released.sizes, suppressed=suppressed, k=k),
         distributions=distributions(
             plan, extents, raw_counts, counts, min_count=max(k, LEAST_COUNT)

@@ -30,6 +30,7 @@ from halfmask.anonymize import (
 from halfmask.data import Hierarchy, Schema, Source, open_table
 from halfmask.engines import map_in_order
 from halfmask.release._claims import make_claims, merged_classes, released_guarantees
+from halfmask.release._detail_kept import detail_kept
 from halfmask.release._evaluation import (
     evaluate_risk,
     evaluate_utility,
@@ -161,6 +162,7 @@ def protect(
             released,
             raw_counts=fit.raw_counts,
             counts=fit.counts,
+            detail=lambda loss: detail_kept(loss, protection, released, sample=searched),
             suppressed=prepared.n_in - prepared.n_out,
             model=model,
             label=label,

@@ -59,7 +59,7 @@ def released_columns_risk(
             under_k=int(sizes[sizes < k].sum()),
         )
         return ReleasedColumnsRisk(k=k, exact=True, every=every, unchanged=None, few=())
-    few = worst_sets(sample.select(unchanged), k=k)
+    few = worst_sets(sample.select(name for name in sample.columns if name in unchanged), k=k)
     sets = list(dict.fromkeys([(CELL, *unchanged), tuple(unchanged), *few]))
     counter = ColumnSetCounter(sets, rows=prepared.n_out, k=k)
     for placed in prepared.placed():

@@ -13,6 +13,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from halfmask.assess.risk import listed
 from halfmask.release._report_charts import (
     Chart,
     class_size_chart,
@@ -98,6 +99,7 @@ def _environment() -> Environment:
         name=lambda text: shortened(text, _NAME_LETTERS),
         level=_level,
         parameters=_parameters,
+        listed=lambda names: listed([shortened(each, _NAME_LETTERS) for each in names]),
         points=lambda value: f"{value * 100:+.1f}",
     )
     return environment
@@ -149,15 +151,15 @@ def _risk_figures(facts: ReportFacts) -> list[Figure]:
             name="Prosecutor, highest",
             before=before.prosecutor_highest,
             after=after.prosecutor_highest,
-            sentence="Somebody knows that a person is in the table and knows all of their "
-            "quasi-identifiers: the chance to point at the right row, for the person who is "
-            "easiest to find.",
+            sentence="An attacker who knows that a person is in the table, all of their "
+            "quasi-identifiers and no other column: the chance to find the row of the person who "
+            "is easiest to find.",
         ),
         Figure(
             name="Prosecutor, average",
             before=before.prosecutor_average,
             after=after.prosecutor_average,
-            sentence="The same chance for a person drawn at random from the table.",
+            sentence="The same attacker: the chance for a person drawn at random from the table.",
         ),
     ]
     if after.journalist_highest is not None and before.journalist_highest is not None:
@@ -166,9 +168,9 @@ def _risk_figures(facts: ReportFacts) -> list[Figure]:
                 name="Journalist, highest",
                 before=before.journalist_highest,
                 after=after.journalist_highest,
-                sentence="Somebody picks any row and looks for its person among the "
-                f"{facts.population or 0:,} people of the population: the chance to be right, for "
-                "the row that is easiest to place.",
+                sentence="An attacker who picks a row and looks for its quasi-identifiers among "
+                f"the {facts.population or 0:,} people of the population: the chance to be right "
+                "for the row that is easiest to place.",
             )
         )
     if after.journalist_average is not None and before.journalist_average is not None:
@@ -177,7 +179,7 @@ def _risk_figures(facts: ReportFacts) -> list[Figure]:
                 name="Journalist, average",
                 before=before.journalist_average,
                 after=after.journalist_average,
-                sentence="The same chance for a row drawn at random.",
+                sentence="The same attacker: the chance for a row drawn at random.",
             )
         )
     return [
@@ -186,14 +188,14 @@ def _risk_figures(facts: ReportFacts) -> list[Figure]:
             name="Marketer",
             before=before.marketer,
             after=after.marketer,
-            sentence="Somebody matches the whole table against a list of everybody in it: the "
-            "share of the rows that would be matched right on average.",
+            sentence="An attacker who matches all rows against a list of everybody in the table by "
+            "quasi-identifiers: the share of rows that is expected to be matched right.",
         ),
         Figure(
             name="Unique rows",
             before=before.unique_fraction,
             after=after.unique_fraction,
-            sentence="The share of the rows that no other row shares its quasi-identifiers with.",
+            sentence="The share of rows that no other row equals on the quasi-identifiers.",
         ),
     ]
 

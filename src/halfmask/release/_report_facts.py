@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from halfmask.assess.risk import ReleasedColumnsRisk
     from halfmask.assess.utility import (
         ClassSizeUtility,
         ColumnLoss,
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
         InformationLoss,
         ModelUtility,
     )
+    from halfmask.release._detail_kept import DetailKept
 
 __all__ = [
     "ColumnFact",
@@ -156,7 +158,7 @@ class ColumnFact:
     kind
         Its kind.
     treatment
-        What was done to it, in words, such as "written as ranges" or "left as it is".
+        What was done to it, in words, such as "written as ranges" or "released unchanged".
     loss
         How much of its detail is gone, for a quasi-identifier.
     distribution
@@ -221,6 +223,10 @@ class ReportFacts:
         Risk counted on the raw table.
     risk_after
         Risk counted on the release.
+    released_columns
+        Risk over columns that no class covers.
+    detail
+        How much detail each quasi-identifier keeps, and what guarantees cost of it.
     class_sizes
         From :func:`class_size_shares`.
     columns
@@ -256,6 +262,8 @@ class ReportFacts:
     recoding: str
     risk_before: RiskFact
     risk_after: RiskFact
+    released_columns: ReleasedColumnsRisk
+    detail: DetailKept
     class_sizes: tuple[SizeShare, ...]
     columns: tuple[ColumnFact, ...]
     n_dropped: int

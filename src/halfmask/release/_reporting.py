@@ -51,6 +51,8 @@ def report_facts(release: Release, manifest: Manifest, verification: Verificatio
         recoding=TREATMENTS[prepared.plan.recoding.name],
         risk_before=_risk(risk.before),
         risk_after=_risk(risk.after),
+        released_columns=risk.columns,
+        detail=utility.detail,
         class_sizes=class_size_shares(risk.before_sizes, risk.after_sizes),
         columns=tuple(_columns(prepared, release)),
         n_dropped=len(prepared.schema.identifiers),
@@ -110,7 +112,9 @@ def _columns(prepared: Prepared, release: Release) -> list[ColumnFact]:
                 name=name,
                 role=column.role,
                 kind=column.kind,
-                treatment=TREATMENTS[prepared.plan.recoding.name] if recoded else "left as it is",
+                treatment=TREATMENTS[prepared.plan.recoding.name]
+                if recoded
+                else "released unchanged",
                 loss=release.utility.loss.columns.get(name),
                 distribution=release.utility.distributions.get(name),
             )
@@ -120,15 +124,9 @@ def _columns(prepared: Prepared, release: Release) -> list[ColumnFact]:
 
 def _unprotected(prepared: Prepared) -> list[str]:
     judged = {guarantee.column for guarantee in prepared.guarantees if guarantee.column}
-    said = [
+    return [
         f"Nothing was promised about the sensitive column {name!r}: all rows of a class may share "
         "its value."
         for name in prepared.schema.sensitive
         if name not in judged
     ]
-    if prepared.schema.insensitive:
-        said.append(
-            f"{len(prepared.schema.insensitive)} columns leave as they are. Who knows them of a "
-            "person may find the row by them: they are in no class."
-        )
-    return said

@@ -39,6 +39,7 @@ from halfmask.assess.risk._reidentification import (
 )
 from halfmask.assess.risk._shares import THRESHOLDS, ShareAbove
 from halfmask.assess.risk._uniqueness import SampleUniqueness, sample_uniqueness
+from halfmask.assess.risk._wording import listed, percent
 
 __all__ = [
     "THRESHOLDS",
@@ -60,8 +61,10 @@ __all__ = [
     "classes_risk",
     "equal_rows",
     "journalist_risk",
+    "listed",
     "marketer_risk",
     "matching_rows",
+    "percent",
     "prosecutor_risk",
     "sample_uniqueness",
     "singling_out_sentence",

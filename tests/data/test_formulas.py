@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halfmask.data._formulas import guarded
+from halfmask.data._formulas import guarded, guarded_names
 
 
 def guard(text):
@@ -49,3 +49,12 @@ def test_missing_cells_and_numbers_stay():
     frame = pl.DataFrame({"a": [None, "=1"], "n": [-1, 2]})
 
     assert guarded(frame).rows() == [(None, -1), ("'=1", 2)]
+
+
+NAMES = st.lists(st.text(st.sampled_from("'=-@5a\t＝")), unique=True)  # noqa: RUF001 # meant
+
+
+@given(NAMES)
+def test_different_names_stay_different(names):
+    assert len(set(guarded_names(names))) == len(names)
+    assert not [name for name in guarded_names(names) if name[:1] in {"=", "@", "\t", "＝"}]  # noqa: RUF001 # meant

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import polars as pl
 
-__all__ = ["guarded"]
+__all__ = ["guarded", "guarded_names"]
 
 # OWASP, "CSV Injection": cells that start so are formulas to a spreadsheet. The wide forms are
 # what some of them turn into the narrow ones.
@@ -27,3 +29,19 @@ def guarded(frame: pl.DataFrame) -> pl.DataFrame:
     texts = pl.col(pl.String)
     risky = texts.str.contains(_FORMULA) & ~texts.str.contains(_NUMBER)
     return frame.with_columns(pl.when(risky).then(pl.lit("'") + texts).otherwise(texts).name.keep())
+
+
+def guarded_names(names: Sequence[str]) -> list[str]:
+    """Return names of columns with an apostrophe before each that reads as a formula.
+
+    Different names stay different: whoever takes one apostrophe from names that begin with some
+    before a sign has the names again.
+
+    Examples
+    --------
+    >>> guarded_names(["=cmd()", "'=cmd()", "-5", "a=b"])
+    ["'=cmd()", "''=cmd()", '-5', 'a=b']
+    """
+    return guarded(pl.DataFrame({"name": list(names)}, schema={"name": pl.String}))[
+        "name"
+    ].to_list()

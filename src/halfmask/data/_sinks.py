@@ -9,7 +9,7 @@ import polars as pl
 
 from halfmask._errors import ReleaseError
 from halfmask.data._bare import bare_batch
-from halfmask.data._formulas import guarded
+from halfmask.data._formulas import guarded, guarded_names
 from halfmask.data._frames import count_infinite
 
 if TYPE_CHECKING:
@@ -127,6 +127,8 @@ class _Csv:
     def _write(self, frame: pl.DataFrame, *, header: bool) -> None:
         if self._guard:
             frame = guarded(frame)
+        if self._guard and header:
+            frame.columns = guarded_names(frame.columns)
         spans = [name for name, dtype in frame.schema.items() if dtype == pl.Duration]
         if spans:
             frame = frame.with_columns(pl.col(spans).dt.to_string("iso"))

@@ -42,7 +42,7 @@ class TableWriter:
         Whether a file of that name may be replaced.
     guard_formulas
         Whether an apostrophe goes before each text of a CSV file that a spreadsheet would run as a
-        formula. Numbers stay as they are, and so do the names in the header.
+        formula, names in the header included. Numbers stay as they are.
 
     Attributes
     ----------

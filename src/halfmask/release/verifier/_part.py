@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from typing import TYPE_CHECKING, Final, NoReturn
 
 import polars as pl
@@ -26,6 +27,8 @@ READ_ERRORS: Final = (
     RecursionError,
 )
 
+#: CSV files have an apostrophe before names that a spreadsheet would run as a formula.
+FORMULA_NAME: Final = re.compile(r"'+[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
 ARROW_FILE_MAGIC: Final = b"ARROW1"
 #: How gzip, zstd and zlib files begin.
 COMPRESSED: Final = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\x78\x01", b"\x78\x9c", b"\x78\xda")
@@ -98,6 +101,7 @@ def _shape_of_csv(path: Path) -> tuple[list[str], int]:
                     raise UnreadableError("It has rows of different length.")
     except (ValueError, csv.Error):
         raise UnreadableError("It isn't strict CSV in UTF-8.") from None
+    header = [name[1:] if FORMULA_NAME.match(name) else name for name in header]
     if len(set(header)) < width:
         raise UnreadableError("It has two columns of one name.")
     return header, n_rows

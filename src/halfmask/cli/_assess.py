@@ -265,7 +265,14 @@ def _of_files(
 
 
 def _plain() -> Reading:
-    return Reading(format=None, delimiter=None, encoding="utf-8", marks=None, leave_out=None)
+    return Reading(
+        format=None,
+        delimiter=None,
+        encoding="utf-8",
+        marks=None,
+        leave_out=None,
+        called="The encoded table",
+    )
 
 
 def _attacked(

@@ -141,6 +141,7 @@ def decode(
             skip_rows=skip_rows,
             comment=comment,
             column_names=column_names,
+            called="The file of predictions" if predictions else "The encoded table",
         ).open(encoded)
         absent = [name for name in column or () if name not in source.columns]
         if absent:

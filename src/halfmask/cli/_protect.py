@@ -145,7 +145,12 @@ def _check_words(table: str, policy: str, out: str, *, overwrite: bool) -> None:
 
 
 def _read_key(where: str) -> bytes:
-    key = Path(where).read_bytes()
+    try:
+        key = Path(where).read_bytes()
+    except OSError as error:
+        raise ParameterError(
+            f"The key file can't be read: {error.strerror or 'the system refused'}."
+        ) from None
     if len(key) != KEY_BYTES:
         raise ParameterError(
             f"The key file must hold {KEY_BYTES} bytes. Got {len(key)}.",

@@ -113,6 +113,7 @@ class Reading:
     skip_rows: int | None = None
     comment: str | None = None
     column_names: str | None = None
+    called: str = "The table to read"
 
     def open(self, table: str, *, plan: Plan | None = None) -> Source:
         """Open a table; the cells of a text file become what they were for a codec's plan."""
@@ -154,7 +155,9 @@ class Reading:
     def _open(self, table: str, dtypes: Mapping[str, pl.DataType]) -> Source:
         from halfmask.data import open_table  # noqa: PLC0415 # half a second
 
-        return open_table(table, format=self.format, options=self.options(dtypes))
+        return open_table(
+            table, format=self.format, options=self.options(dtypes), called=self.called
+        )
 
 
 def names_of(said: str | None) -> tuple[str, ...] | None:

@@ -17,10 +17,10 @@ from typing import IO, BinaryIO
 from halfmask._errors import DataError
 from halfmask.data._reading import reading
 
-__all__ = ["Place", "places_of"]
+__all__ = ["TABLE", "Place", "places_of"]
 
 STANDARD_INPUT = "-"
-_TABLE = "The table to read"
+TABLE = "The table to read"
 
 
 class Place:
@@ -124,7 +124,7 @@ class _Window(io.RawIOBase):
         return len(data)
 
 
-def places_of(where: str | Path) -> list[Place]:
+def places_of(where: str | Path, *, called: str = TABLE) -> list[Place]:
     """Return the places of a table's bytes, in the order of their names.
 
     Parameters
@@ -132,6 +132,8 @@ def places_of(where: str | Path) -> list[Place]:
     where
         A file; a folder, whose files are all parts of one table except those whose names start
         with a dot or an underscore; or ``"-"`` for standard input.
+    called
+        What the table is called in errors.
 
     Raises
     ------
@@ -139,35 +141,35 @@ def places_of(where: str | Path) -> list[Place]:
         If it isn't there, may not be read, is a folder without files or with folders inside.
     """
     if str(where) == STANDARD_INPUT:
-        return [_spooled(sys.stdin.buffer)]
-    with reading(_TABLE):
+        return [_spooled(sys.stdin.buffer, called)]
+    with reading(called):
         path = Path(where)
         mode = path.stat().st_mode
         if stat.S_ISDIR(mode):
-            return _in_folder(path)
+            return _in_folder(path, called)
         if not stat.S_ISREG(mode):
             with path.open("rb") as pipe:
-                return [_spooled(pipe)]
+                return [_spooled(pipe, called)]
         # What can't be opened is said now, not at the first batch.
         path.open("rb").close()
-        return [Place(_TABLE, name=path.name, path=path.absolute())]
+        return [Place(called, name=path.name, path=path.absolute())]
 
 
-def _in_folder(folder: Path) -> list[Place]:
+def _in_folder(folder: Path, called: str) -> list[Place]:
     paths = sorted(path for path in folder.iterdir() if not path.name.startswith((".", "_")))
     if any(path.is_dir() for path in paths):
         raise DataError(
-            f"{_TABLE} is a folder that holds folders; what their names say would be lost.",
+            f"{called} is a folder that holds folders; what their names say would be lost.",
             hint="Put all files of the table in one folder.",
         )
     if not paths:
-        raise DataError(f"{_TABLE} is a folder without files.")
+        raise DataError(f"{called} is a folder without files.")
     return [
-        Place(f"File {n} of the table to read", name=path.name, path=path.absolute())
+        Place(f"File {n} of {called[0].lower()}{called[1:]}", name=path.name, path=path.absolute())
         for n, path in enumerate(paths, 1)
     ]
 
 
-def _spooled(pipe: IO[bytes]) -> Place:
-    with reading(_TABLE):
-        return Place(_TABLE, spool=_Spool(pipe))
+def _spooled(pipe: IO[bytes], called: str) -> Place:
+    with reading(called):
+        return Place(called, spool=_Spool(pipe))

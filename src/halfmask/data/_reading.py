@@ -13,7 +13,10 @@ from halfmask._errors import DataError, HalfmaskError
 __all__ = ["reading"]
 
 _REASONS = {
-    errno.ENOENT: ("is not there", "Check where it lies."),
+    errno.ENOENT: (
+        "is not there",
+        "Check its path: a relative one starts at the folder that halfmask runs in.",
+    ),
     errno.EACCES: ("may not be read", "Check its permissions."),
     errno.EPERM: ("may not be read", "Check its permissions."),
     errno.EISDIR: ("is a folder", "Give a file, or a folder of files."),

@@ -11,6 +11,7 @@ import polars as pl
 from halfmask._errors import ColumnNotFoundError, DataError, ParameterError, SchemaError
 from halfmask._validation import integer_at_least, one_of
 from halfmask.data._casts import Coerced, as_declared, check_declared, mark_missing
+from halfmask.data._foreign_files import refuse_foreign_file
 from halfmask.data._formats import (
     FORMATS,
     TEXT_FORMATS,
@@ -21,7 +22,7 @@ from halfmask.data._formats import (
 )
 from halfmask.data._frames import settle, to_polars
 from halfmask.data._orders import orders_of
-from halfmask.data._places import Place, places_of
+from halfmask.data._places import TABLE, Place, places_of
 from halfmask.data._read_options import ReadOptions
 from halfmask.data._text import start_of
 
@@ -234,6 +235,7 @@ def open_table(
     *,
     format: Format | None = None,  # noqa: A002 - the word for it
     options: ReadOptions | None = None,
+    called: str = TABLE,
 ) -> Source:
     """Open a table of people: a file, a folder of files, standard input or a frame.
 
@@ -249,6 +251,8 @@ def open_table(
         compressed by gzip or zstd.
     options
         What the file doesn't say of itself.
+    called
+        What the table is called in errors, such as ``"The population"``.
 
     Returns
     -------
@@ -291,13 +295,13 @@ def open_table(
     if format is not None:
         one_of(FORMATS, owner="open_table", format=format)
     if isinstance(where, str | Path):
-        places = places_of(where)
+        places = places_of(where, called=called)
         reader, found = _file_reader(places, format, options)
         source = Source(reader, format=found, places=places)
     else:
         source = Source(_FrameReader(where, options), format="frame")
     if not source.n_rows:
-        raise DataError("The table to read has no rows.", hint="Give a table of at least one row.")
+        raise DataError(f"{called} has no rows.", hint="Give a table of at least one row.")
     return source
 
 
@@ -331,6 +335,7 @@ def _format_of(place: Place, said: Format | None) -> Format:
     start = start_of(place)
     if not start:
         raise DataError(f"{place.what} is empty.", hint="Give a table with a header and rows.")
+    refuse_foreign_file(start, place.name, what=place.what)
     named = form_of_name(place.name)
     found = format_of_bytes(
         start,

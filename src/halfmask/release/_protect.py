@@ -279,7 +279,7 @@ def _people(population: object, policy: Policy, schema: Schema) -> pl.DataFrame:
     source = (
         population
         if isinstance(population, Source)
-        else open_table(population, options=options.of(wanted))
+        else open_table(population, options=options.of(wanted), called="The population")
     )
     absent = [name for name in schema.quasi_identifiers if name not in source.columns]
     if absent:

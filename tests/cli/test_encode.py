@@ -106,7 +106,7 @@ def test_programs_get_one_object(run, home):
     codes = [it.token for it in codec.plan_.codes]
     assert len(codes) == 1
     assert sent.json == {"ok": True, "rows": 300, "features": 3, "number": 0, "codes": codes}
-    assert back.json == {"ok": True, "rows": 300, "predictions": False}
+    assert back.json == {"ok": True, "rows": 300, "predictions": False, "number": 0}
 
 
 def test_what_is_no_number_is_said(run, home):
@@ -170,6 +170,63 @@ def test_probabilities_come_home(run, home):
     said = pl.read_parquet(home / "said.parquet")
     assert said.columns == codec.classes_
     assert (said["CANARY-yes"] == (rest["pays"] == "CANARY-yes").cast(pl.Float64)).all()
+
+
+def test_predictions_come_home_without_a_number(run, home):
+    """The vault's receipt says which file they are of; what isn't certain is said."""
+    rest, _, codes = _answered(home, run)
+    pl.DataFrame({"answer": codes}).write_csv(home / "answer.csv")
+    assert run(*home.apply("train.parquet")).status == 0  # as many rows, another order
+
+    either = run(*home.decode("answer.csv", "x.csv", "--predictions", "--json"))
+    wrong = run(*home.decode("answer.csv", "x.csv", "--predictions", "--number", 2, "--json"))
+    assert [it.json["code"] for it in (either, wrong)] == ["data", "data"]
+    assert "2 tables of 300 rows were encoded" in either.json["error"]
+    assert not (home / "x.csv").exists()
+
+    rest[:200].drop("pays").write_parquet(home / "few.parquet")
+    assert run(*home.apply("few.csv", "--number", 8, table="few.parquet")).status == 0
+    codec = Codec.from_bytes(home.vault.unseal("codec/adult", context="codec/adult"))
+    few = codec.encode_target(rest[:200], batch=8 << 32)[codec.target_name_]
+    pl.DataFrame({"answer": few}).write_csv(home / "few answer.csv")
+    done = run(*home.decode("few answer.csv", "said.csv", "--predictions"))
+
+    assert done.status == 0, done.err
+    assert "200 predictions of the file with number 8" in done.err
+    assert "Encode with --ids" in done.err
+    assert pl.read_csv(home / "said.csv")["pays"].equals(rest["pays"][:200])
+
+
+def test_predictions_with_ids_come_home_in_any_order(run, home):
+    rest, codec, codes = _answered(home, run)
+    assert (
+        run(*home.apply("asked.parquet", "--ids", "--overwrite", table="rest.parquet")).status == 0
+    )
+    sent = pl.read_parquet(home / "asked.parquet")
+    codes = codec.encode_target(rest, batch=0)[codec.target_name_]
+    some = sent.with_columns(answer=codes).sample(120, seed=1, shuffle=True)
+    some.select("row_id", "answer").write_csv(home / "answer.csv")
+
+    done = run(*home.decode("answer.csv", "said.csv", "--predictions"))
+
+    assert done.status == 0, done.err
+    assert "--ids" not in done.err
+    said = pl.read_csv(home / "said.csv")
+    assert said.columns == ["row", "pays"]
+    assert said["pays"].equals(rest["pays"].gather(said["row"]))
+
+
+def test_receipts_of_a_codec_are_not_those_of_another_one_of_its_name(run, fitted):
+    assert run(*fitted.apply("sent.parquet", "--number", 4)).status == 0
+    fitted.vault.destroy("codec/adult")
+    people(seed=9).write_parquet(fitted / "others.parquet")
+    assert run(*fitted.fit("--target", "pays", table="others.parquet")).status == 0
+    pl.DataFrame({"answer": [0] * 300}).write_csv(fitted / "answer.csv")
+
+    lost = run(*fitted.decode("answer.csv", "x.csv", "--predictions", "--json"))
+
+    assert "knows of no encoded table" in lost.json["error"]
+    assert "--number" in lost.json["hint"] or "number" in lost.json["hint"]
 
 
 def test_regressions_come_home(run, home):

@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from halfmask import ColumnNotFoundError, DataError, SchemaError
+from halfmask import ColumnNotFoundError, ColumnWarning, DataError, SchemaError
 from halfmask.data import Column, Schema
-from halfmask.encode import Codec
+from halfmask.encode import Codec, decode_file, encode_file
 
 LEARNERS = ("trees", "distances", "linear", "networks")
 MATRICES = LEARNERS[1:]
@@ -42,7 +42,40 @@ def test_a_category_never_seen_is_an_error_or_has_a_code_of_its_own(secret, lear
     token = next(it.token for it in codec.plan_.codes)
     assert sent[token][1] == sent[token][2] != sent[token][0]
     assert codec.decode(codec.encode(rows)).equals(rows)
-    assert "stand for no value" in _raised(lambda: codec.decode(sent), DataError)
+    with pytest.warns(ColumnWarning, match="'town': 2 cells held categories that weren't there"):
+        back = codec.decode(sent)
+    assert back.equals(new.with_columns(pl.Series("town", ["Bree", None, None])))
+    none = sent.with_columns(pl.Series(token, [0, 3, -1]))
+    assert "2 codes that stand for no value" in _raised(lambda: codec.decode(none), DataError)
+
+
+@pytest.mark.parametrize("missing", ["visible", "hidden"])
+def test_a_row_with_a_reserved_category_has_the_matrix_of_no_group(secret, missing):
+    """Its other cells come back, whatever matrix missing groups have."""
+    rows = pl.DataFrame({"n": [1, 2, 3, 4], "m": [5, 6, 8, 9], "town": ["a", "b", None, "b"]})
+    new = rows.with_columns(pl.Series("town", ["new", "b", None, "a"]))
+    codec = _fit("linear", secret, rows, unseen="reserve", by="town", missing=missing)
+
+    with pytest.warns(ColumnWarning, match="'town': 1 cells"):
+        back = codec.decode(codec.encode(new))
+
+    assert back.equals(new.with_columns(pl.Series("town", [None, "b", None, "a"])))
+
+
+def test_reserved_categories_of_a_file_are_counted_over_its_batches(secret, tmp_path, monkeypatch):
+    monkeypatch.setattr("halfmask.encode._batching._MOST_ROWS", 64)
+    rows = pl.DataFrame({"n": range(200), "town": ["a", "b"] * 100})
+    new = rows.with_columns(town=pl.when(pl.col("n") % 50 == 7).then(pl.lit("c")).otherwise("town"))
+    codec = _fit("trees", secret, rows, unseen="reserve")
+    encode_file(codec, new, tmp_path / "sent.parquet")
+
+    with pytest.warns(ColumnWarning, match="'town': 4 cells") as caught:
+        decode_file(codec, tmp_path / "sent.parquet", tmp_path / "back.parquet")
+
+    assert len(caught) == 1
+    back = pl.read_parquet(tmp_path / "back.parquet")
+    assert back["n"].equals(new["n"])
+    assert back["town"].equals(new["town"].replace({"c": None}))
 
 
 @pytest.mark.parametrize("learner", LEARNERS)

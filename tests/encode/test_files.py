@@ -163,15 +163,17 @@ def test_files_of_other_numbers_are_ordered_differently_and_decoded_by_them(secr
     first, second = (pl.read_parquet(tmp_path / f"{number}.parquet") for number in (0, 1))
 
     decode_file(codec, second, tmp_path / "right.parquet", number=1)
-    decode_file(codec, second, tmp_path / "wrong.parquet", number=0)
+    decode_file(codec, second, tmp_path / "found.parquet")
+    with pytest.raises(DataError, match="don't belong to the table"):
+        decode_file(codec, second, tmp_path / "wrong.parquet", number=0)
     decode_file(codec, second, tmp_path / "as sent.parquet", number=None)
 
     assert not first.equals(second)
-    assert pl.read_parquet(tmp_path / "right.parquet").equals(table)
-    for name in ("wrong", "as sent"):
-        other = pl.read_parquet(tmp_path / f"{name}.parquet")
-        assert not other.equals(table)
-        assert other.sort("n").equals(table)
+    for name in ("right", "found"):
+        assert pl.read_parquet(tmp_path / f"{name}.parquet").equals(table)
+    other = pl.read_parquet(tmp_path / "as sent.parquet")
+    assert not other.equals(table)
+    assert other.sort("n").equals(table)
 
 
 @pytest.mark.usefixtures("short_batches")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,7 +12,7 @@ from halfmask.cli._failures import UsageError
 from halfmask.cli._vault_lock import chosen_lock
 
 if TYPE_CHECKING:
-    from halfmask.encode import Codec
+    from halfmask.encode import Codec, Receipt
     from halfmask.vault import Vault
 
 __all__ = [
@@ -23,8 +24,12 @@ __all__ = [
     "check_streams",
     "open_vault",
     "seal_codec",
+    "seal_receipt",
     "unseal_codec",
 ]
+
+_RECEIPT = "receipt/"
+_ID = 24
 
 VaultOption = Annotated[
     str,
@@ -42,8 +47,7 @@ NumberOption = Annotated[
         "--number",
         min=0,
         metavar="N",
-        help="Which file it is: rows of files with different numbers leave in different orders. "
-        "Decoding takes the number that encoding took.",
+        help="Which file it is: rows of files with different numbers leave in different orders.",
     ),
 ]
 OverwriteOption = Annotated[bool, typer.Option("--overwrite", help="Replace OUT if it exists.")]
@@ -73,16 +77,28 @@ def seal_codec(vault: Vault, name: str, codec: Codec) -> None:
     vault.seal(_entry(name), codec.to_bytes(), context=_entry(name))
 
 
+def seal_receipt(vault: Vault, name: str, codec: Codec, receipt: Receipt) -> None:
+    """Seal what finds the order of an encoded file's rows again, for that codec."""
+    context = _context(name, codec)
+    ours = hashlib.sha256(f"{context}/{receipt.name}".encode()).hexdigest()[:_ID]
+    vault.seal(f"{_RECEIPT}{ours}", receipt.to_bytes(), context=context, overwrite=True)
+
+
 def unseal_codec(vault: Vault, name: str) -> Codec:
-    """Return the codec of a name."""
-    from halfmask.encode import Codec  # noqa: PLC0415 # polars takes half a second
+    """Return the codec of a name, with the receipts of what it encoded."""
+    from halfmask.encode import Codec, Receipt  # noqa: PLC0415 # polars takes half a second
 
     if _entry(name) not in vault.names():
         raise VaultError(
             "The vault holds no codec of that name.",
             hint="halfmask vault list shows what it holds; halfmask encode fit makes codecs.",
         )
-    return Codec.from_bytes(vault.unseal(_entry(name), context=_entry(name)))
+    codec = Codec.from_bytes(vault.unseal(_entry(name), context=_entry(name)))
+    context = _context(name, codec)
+    for entry in vault.entries():
+        if entry.name.startswith(_RECEIPT) and entry.context == context:
+            codec.remember(Receipt.from_bytes(vault.unseal(entry.name, context=context)))
+    return codec
 
 
 def check_streams(table: str, out: str, passphrase_file: str | None, *, as_json: bool) -> None:
@@ -97,3 +113,9 @@ def check_streams(table: str, out: str, passphrase_file: str | None, *, as_json:
 
 def _entry(name: str) -> str:
     return f"codec/{name}"
+
+
+def _context(name: str, codec: Codec) -> str:
+    """Return what receipts of a codec are bound to: another one of its name isn't their codec."""
+    which = hashlib.sha256("/".join(codec.plan_.tokens).encode()).hexdigest()[:_ID]
+    return f"{_entry(name)}/{which}"

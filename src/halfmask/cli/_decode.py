@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from halfmask._errors import ColumnNotFoundError
 from halfmask.cli._codecs import (  # typer reads annotations
     CodecOption,
-    NumberOption,
     OverwriteOption,
     VaultOption,
     check_streams,
@@ -67,7 +66,8 @@ def decode(
         typer.Option(
             "--predictions",
             help="Decode predictions: one column of codes or numbers, or probabilities, a column "
-            "for each code in ascending order. They stand in the order of the encoded rows.",
+            "for each code in ascending order. They stand in the order of the encoded rows, or "
+            "beside row_id in any order.",
         ),
     ] = False,
     column: Annotated[
@@ -79,7 +79,15 @@ def decode(
             "be given more than once.",
         ),
     ] = None,
-    number: NumberOption = 0,
+    number: Annotated[
+        int | None,
+        typer.Option(
+            "--number",
+            min=0,
+            metavar="N",
+            help="The number that encoding took, where several files have as many rows.",
+        ),
+    ] = None,
     unordered: Annotated[
         bool,
         typer.Option(
@@ -115,8 +123,8 @@ def decode(
     """Decode rows, or predictions for them, by a codec of the vault.
 
     Rows come back as they were, in the order that they had at home; predictions as a model at home
-    would have made them. The end of OUT's name says its format. Predictions carry no key: give the
-    codec and the number of the rows that they were made for.
+    would have made them. The end of OUT's name says its format. The vault's receipts say which file
+    they belong to: predictions by their number of rows, or by row_id where encoding had --ids.
     """
     check_streams(encoded, out, passphrase_file, as_json=as_json)
     if column and not predictions:
@@ -128,7 +136,9 @@ def decode(
         decode_predictions_file,
     )
 
-    which = None if unordered else number
+    which: int | Literal["auto"] | None = "auto" if number is None else number
+    if unordered:
+        which = None
     err = console(stderr=True)
     with compilation_announced(err), Stages(err, verbose=verbose) as stages:
         source = Reading(
@@ -168,8 +178,16 @@ def decode(
                 progress=stages,
             )
     if as_json:
-        say_json({"ok": True, "rows": done.rows, "predictions": predictions})
+        told = {"rows": done.rows, "predictions": predictions, "number": done.number}
+        say_json({"ok": True, **told})
     else:
         what = "predictions" if predictions else "rows"
-        err.print(f"Decoded {done.rows:,} {what}. They must not leave.")
+        of = "" if done.number is None else f" of the file with number {done.number}"
+        err.print(f"Decoded {done.rows:,} {what}{of}. They must not leave.", soft_wrap=True)
+        if done.by_count:
+            err.print(
+                "Nothing in the predictions says in which order they are: it was taken to be that "
+                "of the encoded file. Encode with --ids to have it checked.",
+                soft_wrap=True,
+            )
     return 0

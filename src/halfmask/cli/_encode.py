@@ -31,6 +31,7 @@ from halfmask.cli._codecs import (  # typer reads annotations
     check_streams,
     open_vault,
     seal_codec,
+    seal_receipt,
     unseal_codec,
 )
 from halfmask.cli._console import console, printable, say_json
@@ -182,6 +183,14 @@ def apply(
     vault: VaultOption,
     codec: CodecOption,
     number: NumberOption = 0,
+    ids: Annotated[
+        bool,
+        typer.Option(
+            "--ids",
+            help="Put a column row_id first. It is no feature: leave it out of training, and send "
+            "it back with predictions of some rows, or in another order.",
+        ),
+    ] = False,
     leave_out: LeaveOutOption = None,
     overwrite: OverwriteOption = False,
     out_format: Annotated[
@@ -208,7 +217,7 @@ def apply(
     OUT holds numbers under keyed names, the target last where TABLE has it, and may leave. Which of
     them are codes of categories is said: tell the learner, or it takes them for numbers. Columns or
     categories that the codec doesn't know, or cells that would not come back, are an error, and
-    then nothing is written.
+    then nothing is written. A receipt in the vault finds the order of OUT's rows again.
     """
     check_streams(table, out, passphrase_file, as_json=as_json)
     wanted = _out_format(out, out_format)
@@ -236,16 +245,19 @@ def apply(
             out,
             format=wanted,
             number=number,
+            ids=ids,
             overwrite=overwrite,
             progress=stages,
         )
+        if done.receipt is not None:
+            seal_receipt(opened, codec, fitted, done.receipt)
     if as_json:
         told = {"rows": done.rows, "features": len(fitted.plan_.tokens), "number": number}
         say_json({"ok": True, **told, "codes": _codes(fitted)})
     else:
         err.print(
-            f"Encoded {done.rows:,} rows. Decoding takes codec {printable(codec)} and number "
-            f"{number}.",
+            f"Encoded {done.rows:,} rows with number {number}. Codec {printable(codec)} and a "
+            "receipt in the vault decode what comes back.",
             soft_wrap=True,
         )
         if _codes(fitted):

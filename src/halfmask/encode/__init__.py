@@ -19,6 +19,7 @@ from halfmask.encode._files import (
 from halfmask.encode._plan import Plan
 from halfmask.encode._plan_bytes import PLAN_VERSION, plan_from_bytes, plan_to_bytes
 from halfmask.encode._profile import Claim, Learner, Weakness
+from halfmask.encode._receipts import Receipt
 from halfmask.encode._roles import Task
 from halfmask.encode._summary import Summary
 from halfmask.encode.series import Event, SeriesCodec, SeriesState
@@ -32,6 +33,7 @@ __all__ = [
     "FileCount",
     "Learner",
     "Plan",
+    "Receipt",
     "SeriesCodec",
     "SeriesState",
     "Summary",

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Self
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
+import polars as pl
 
 from halfmask._errors import ParameterError, SchemaError
 from halfmask.data import like, to_polars
@@ -13,8 +15,10 @@ from halfmask.encode._claims import claims_of, weaknesses_of
 from halfmask.encode._codes import Codes
 from halfmask.encode._plan_bytes import plan_from_bytes, plan_to_bytes
 from halfmask.encode._planning import Planning
-from halfmask.encode._predictions import combined, come_home, sibling_rows
+from halfmask.encode._predictions import by_row, combined, come_home, sibling_rows, warn_of_unseen
+from halfmask.encode._receipts import Receipt, digest_of, known_number
 from halfmask.encode._roles import Roles
+from halfmask.encode._row_ids import ROW_ID
 from halfmask.encode._settings import Settings
 from halfmask.encode._summary import Summary, total
 from halfmask.vault import Secret
@@ -27,6 +31,7 @@ if TYPE_CHECKING:
     from halfmask.data import Schema
     from halfmask.encode._plan import Plan
     from halfmask.encode._profile import Claim, Learner, Weakness
+    from halfmask.encode._receipts import Number
     from halfmask.encode._roles import Task
     from halfmask.encode._settings import Missing, OutOfRange, Precision, Rows, Unseen
 
@@ -58,7 +63,7 @@ class Codec:
         ``"hidden"``: they are coded as a value is, but for the target's, which stay missing.
     unseen
         What a category that wasn't there at the fit is: ``"error"``, or ``"reserve"`` for a code
-        of its own, which can't be decoded.
+        of its own, which decodes to a missing cell.
     out_of_range
         ``"extrapolate"`` or ``"error"`` for numbers beyond those of the fit.
     rows
@@ -119,6 +124,7 @@ class Codec:
     min_sibling_rows: int = 30
     precision: Precision = "cell"
     _fitted: Plan | None = field(default=None, init=False, repr=False)
+    _receipts: dict[Receipt, None] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._settings = Settings(
@@ -189,9 +195,10 @@ class Codec:
         secret = self.secret or Secret.fresh()
         planning = Planning(summary, roles=roles, settings=self._settings, secret=secret)
         self._fitted = planning.plan()
+        self._receipts = {}
         return self
 
-    def encode(self, table: object, *, batch: int = 0) -> Any:  # noqa: ANN401 # the caller's library
+    def encode(self, table: object, *, batch: int = 0, ids: bool = False) -> Any:  # noqa: ANN401 # the caller's library
         """Return the encoded rows, with the encoded target last where the table has it.
 
         Parameters
@@ -201,6 +208,9 @@ class Codec:
         batch
             A number of the caller's, 0 to 2**64 - 1, for `decode` and `decode_predictions`, too:
             batches of the same number and size are ordered alike.
+        ids
+            Whether to put a column ``row_id`` first, for predictions of some rows or in another
+            order. It is no feature: leave it out of training, and send it back with predictions.
 
         Returns
         -------
@@ -212,13 +222,18 @@ class Codec:
             If columns or types aren't those of the fit, a category was never seen, or a cell would
             not come back as it is.
         """
-        return like(self.plan_.apply(to_polars(table), number=batch), table)
+        frame = to_polars(table)
+        encoded = self.plan_.apply(frame, number=batch, ids=ids)
+        digest = digest_of(encoded, self.plan_.tokens)
+        self.remember(Receipt(first=batch, rows=(frame.height,), digests=(digest,), ids=ids))
+        return like(encoded, table)
 
     def encode_target(self, table: object, *, batch: int = 0) -> Any:  # noqa: ANN401 # as above
         """Return the encoded target alone, its rows in the order of `encode`'s."""
         frame = to_polars(table)
         column = self.plan_.encode_target(frame)
         order = self.plan_.order(frame.height, batch)
+        self.remember(Receipt(first=batch, rows=(frame.height,)))
         return like((column if order is None else column[order]).to_frame(), table)
 
     def plain(self, table: object, *, batch: int = 0) -> Any:  # noqa: ANN401 # as above
@@ -238,7 +253,7 @@ class Codec:
         order = self.plan_.order(frame.height, batch)
         return like(plain if order is None else plain[order], table)
 
-    def decode(self, encoded: object, *, batch: int | None = 0) -> Any:  # noqa: ANN401 # as above
+    def decode(self, encoded: object, *, batch: Number = "auto") -> Any:  # noqa: ANN401 # as above
         """Return the rows that encoded rows stand for, in their order at home.
 
         Parameters
@@ -246,8 +261,8 @@ class Codec:
         encoded
             What `encode` gave, with or without the target; other columns are left out.
         batch
-            The number that `encode` took; ``None`` where rows were taken out or put in another
-            order, which leaves them in the order that they have.
+            The number that `encode` took. ``"auto"`` takes it from `receipts_`, and 0 where there
+            is none. ``None`` leaves rows in the order that they have.
 
         Raises
         ------
@@ -255,14 +270,26 @@ class Codec:
             If they have no column of this codec.
         SchemaError, DataError
             If columns or codes aren't those that this codec gave.
+
+        Warns
+        -----
+        ColumnWarning
+            If cells held categories that weren't there at the fit; they are missing.
         """
-        return like(self.plan_.undo(to_polars(encoded), number=batch), encoded)
+        frame = to_polars(encoded)
+        tokens = self.plan_.tokens
+        known = self._receipts and set(tokens) <= set(frame.columns)
+        digest = digest_of(frame, tokens) if known else ""
+        number = self._number(batch, "rows", frame.height, digest)
+        rows = self.plan_.undo(frame, number=number)
+        warn_of_unseen(self.plan_.unseen(frame))
+        return like(rows, encoded)
 
     def decode_predictions(
         self,
         predictions: Any,  # noqa: ANN401 # arrays and frames
         *,
-        batch: int | None = 0,
+        batch: Number = "auto",
     ) -> Any:  # noqa: ANN401 # as above
         """Return predictions as the model at home would have made them, in the rows' order at home.
 
@@ -271,27 +298,37 @@ class Codec:
         predictions
             For classes: the predicted codes, one for each row; or probabilities, a column for each
             code in ascending order, as scikit-learn's ``predict_proba`` gives them. For a
-            regression: numbers. A NumPy array, a polars Series, or a frame.
+            regression: numbers. A NumPy array, a polars Series, or a frame, which may have the
+            column ``row_id`` that `encode` sent.
         batch
-            The number that `encode` took; ``None`` leaves the rows in the order that they have.
+            The number that `encode` took. ``"auto"`` takes it from `receipts_`. ``None`` leaves the
+            rows in the order that they have.
 
         Returns
         -------
         Of a NumPy array, an array: classes, probabilities with a column for each of
         :attr:`classes_`, or numbers. Of a polars Series, a Series; of a frame, a frame of its
-        library. Probabilities of the codes of one split class are added up.
+        library. Probabilities of the codes of one split class are added up. Predictions with
+        ``row_id`` come in the order at home, behind a column ``row``: the place of each row there,
+        from 0.
 
         Raises
         ------
         DataError
-            If there are other codes, or another number of columns, than the codec gave.
+            If there are other codes, or another number of columns, than the codec gave; if no
+            encoded table or several have as many rows; if ids are not all of one table.
 
         Edge cases
         ----------
-        Predictions carry no key: those of another codec's model, or with another batch's number,
-        decode to wrong answers where their codes and sizes fit.
+        Predictions without ids carry no key: those of another codec's model, or of shuffled rows,
+        decode to wrong answers where their codes and number fit.
         """
-        return come_home(self.plan_, predictions, batch=batch)
+        if not isinstance(predictions, np.ndarray | pl.Series | list):
+            frame = to_polars(predictions)
+            if ROW_ID in frame.columns:
+                return like(by_row(self.plan_, frame, self.receipts_), predictions)
+        number_of = partial(self._number, batch, "predictions")
+        return come_home(self.plan_, predictions, number_of=number_of)
 
     def encode_siblings(
         self, table: object, column: str, *, batch: int = 0
@@ -351,6 +388,29 @@ class Codec:
         if target is None:
             raise SchemaError("The codec was fitted without a target.")
         return target.token
+
+    @property
+    def receipts_(self) -> tuple[Receipt, ...]:
+        """What is known of the tables that were encoded: `decode` finds their order by it.
+
+        `to_bytes` leaves receipts out. Keep those of files (``FileCount.receipt``) beside the
+        codec, and give them to `remember`.
+        """
+        return tuple(self._receipts)
+
+    def remember(self, *receipts: Receipt) -> None:
+        """Add receipts of tables that this codec encoded, in this process or another one."""
+        self._receipts.update(dict.fromkeys(receipts))
+
+    def _number(
+        self, batch: Number, what: Literal["rows", "predictions"], rows: int, digest: str = ""
+    ) -> int | None:
+        if batch is not None and batch != "auto":
+            self.plan_.order(0, batch)  # refuses what is no number
+        if not self.plan_.row_key:
+            return None  # rows keep their order
+        known = [it for it in self._receipts if len(it.rows) == 1]
+        return known_number(known, batch, rows=rows, what=what, digest=digest)
 
     @property
     def claims(self) -> tuple[Claim, ...]:

@@ -43,7 +43,7 @@ class Codes:
     Guarantees
     ----------
     The codes are those of a permutation that is uniform for whoever doesn't know the key. Every
-    code but the reserved one decodes to its value, bit-equal.
+    code but the reserved one decodes to its value, bit-equal; the reserved one to a missing cell.
     """
 
     name: str
@@ -95,7 +95,7 @@ class Codes:
             )
         grouped, starts = self.siblings()
         # Behind all codes, what a cell gets that is missing, and one that was never seen.
-        codes_of = np.concatenate([grouped, [0, self._reserved]])
+        codes_of = np.concatenate([grouped, [0, self.reserved]])
         first = np.append(starts[:-1], [len(grouped), len(grouped) + 1])
         if score is None:
             codes = codes_of[first][places]
@@ -111,26 +111,28 @@ class Codes:
         Raises
         ------
         DataError
-            If a cell holds the reserved code, none of this column's codes, or no whole number.
+            If a cell holds none of this column's codes, or no whole number.
         """
-        codes, present = whole_codes(coded, name=self.name, hidden=self.hidden)
-        places = self.places_of(codes, present)
+        places = self.decoded(coded)
         taken = pl.Series(places)
-        if not present.all():
-            taken = taken.set(pl.Series(~present), None)
+        if (places < 0).any():
+            taken = taken.set(pl.Series(places < 0), None)
         return self.values.gather(taken).alias(self.name)
 
+    def decoded(self, coded: pl.Series) -> NDArray[np.int64]:
+        """Return the numbers of cells' values, `UNSEEN` for the reserved code, and `MISSING`."""
+        codes, present = whole_codes(coded, name=self.name, hidden=self.hidden)
+        return np.where(present, self.places_of(codes, present), MISSING)
+
     def places_of(self, codes: NDArray[np.int64], present: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Return the numbers of the values of codes; see `decode`."""
-        # One more than there are stands for all that are none.
-        none = len(self.value_of)
-        bounded = np.where((codes >= 0) & (codes < none), codes, none)
-        places: NDArray[np.int64] = np.append(self.value_of, -1)[bounded]
-        lost = int((present & (places < 0)).sum())
+        """Return the numbers of the values of codes, `UNSEEN` for the reserved one."""
+        none = (codes < 0) | (codes >= len(self.value_of))
+        places: NDArray[np.int64] = np.append(self.value_of, UNSEEN)[np.where(none, -1, codes)]
+        lost = int((present & none).sum())
         if lost:
             raise DataError(
                 f"Column {self.name!r} has {lost} codes that stand for no value of the fit.",
-                hint="They were made by another codec, or from values that it never saw.",
+                hint="They were made by another codec, or changed.",
             )
         return places
 
@@ -143,6 +145,7 @@ class Codes:
         return within
 
     @property
-    def _reserved(self) -> int:
+    def reserved(self) -> int:
+        """The code of values never seen; -1 where there is none."""
         reserved = np.flatnonzero(self.value_of < 0)
         return int(reserved[0]) if len(reserved) else -1

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections import Counter
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import polars as pl
 
 from halfmask._errors import DataError
 from halfmask._progress import silent
 from halfmask._validation import integer_at_least, one_of
 from halfmask.data import ReadOptions, Source, TableWriter, open_table
 from halfmask.encode._batching import fit_rows, numbered
-from halfmask.encode._predictions import come_home
+from halfmask.encode._predictions import by_row, come_home, warn_of_unseen
+from halfmask.encode._receipts import Receipt, digest_of
+from halfmask.encode._returned import Returned
+from halfmask.encode._row_ids import ROW_ID
 from halfmask.engines import map_in_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    import polars as pl
-
     from halfmask._progress import Progress
     from halfmask.data import Schema
     from halfmask.encode._codec import Codec
     from halfmask.encode._plan import Plan
+    from halfmask.encode._receipts import Number
     from halfmask.encode._roles import Task
 
 __all__ = [
@@ -41,10 +46,26 @@ _FORMATS: tuple[EncodedFormat, ...] = ("parquet", "csv", "arrow")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileCount:
-    """How many rows went from one file to another, and in how many batches."""
+    """How many rows went from one file to another, and in how many batches.
+
+    Parameters
+    ----------
+    rows, batches
+        The rows and batches that were written.
+    receipt
+        Of `encode_file`: what finds the order of its rows again. It stays at home.
+    number
+        Of decoding: the number of the file, ``None`` where rows were left in their order.
+    by_count
+        Of decoding: whether the order of predictions was taken to be that of the file, which
+        nothing in them says.
+    """
 
     rows: int
     batches: int
+    receipt: Receipt | None = field(default=None, compare=False, repr=False)
+    number: int | None = field(default=None, compare=False, repr=False)
+    by_count: bool = field(default=False, compare=False, repr=False)
 
 
 def fit_file(
@@ -112,13 +133,14 @@ def fit_file(
     return codec.fit_batches(batches(), target=target, task=task, schema=schema)
 
 
-def encode_file(
+def encode_file(  # noqa: PLR0913 # each says one thing, by its name
     codec: Codec,
     table: object,
     out: str | Path,
     *,
     format: EncodedFormat = "parquet",  # noqa: A002 # the word for it
     number: int = 0,
+    ids: bool = False,
     overwrite: bool = False,
     options: ReadOptions | None = None,
     progress: Progress | None = None,
@@ -136,8 +158,11 @@ def encode_file(
     format
         ``"parquet"``, ``"csv"`` or ``"arrow"`` (an IPC file).
     number
-        A number of the caller's, at least 0, that decoding takes again: rows of files with
-        different numbers are put in different orders.
+        A number of the caller's, at least 0: rows of files with different numbers are put in
+        different orders.
+    ids
+        Whether to put a column ``row_id`` first, for predictions of some rows or in another order.
+        It is no feature: leave it out of training, and send it back with predictions.
     overwrite
         Whether a file of that name may be replaced.
     options
@@ -148,7 +173,7 @@ def encode_file(
     Returns
     -------
     FileCount
-        The rows that were written, and the batches.
+        The rows that were written, the batches, and the receipt, which the codec remembers.
 
     Raises
     ------
@@ -188,16 +213,28 @@ def encode_file(
     one_of(_FORMATS, owner="encode_file", format=format)
     plan = codec.plan_
     source = _opened_as_fitted(table, options, plan)
-    return _stream(
+    sizes: dict[int, tuple[int, str]] = {}
+
+    def encoded(numbered: tuple[int, pl.DataFrame]) -> pl.DataFrame:
+        place, batch = numbered
+        sent = plan.apply(batch, number=place, threads=False, ids=ids)
+        sizes[place] = sent.height, digest_of(sent, plan.tokens)
+        return sent
+
+    done = _stream(
         codec,
         source,
         out,
-        lambda numbered: plan.apply(numbered[1], number=numbered[0], threads=False),
+        encoded,
         number=number,
         format=format,
         overwrite=overwrite,
         told=partial(progress or silent, "encoding"),
     )
+    rows, digests = zip(*(sizes[place] for place in sorted(sizes)), strict=True)
+    receipt = Receipt(first=min(sizes), rows=rows, digests=digests, ids=ids, file=True)
+    codec.remember(receipt)
+    return replace(done, receipt=receipt)
 
 
 def decode_file(
@@ -205,7 +242,7 @@ def decode_file(
     encoded: object,
     out: str | Path,
     *,
-    number: int | None = 0,
+    number: Number = "auto",
     rows: int | None = None,
     overwrite: bool = False,
     progress: Progress | None = None,
@@ -222,8 +259,9 @@ def decode_file(
         The file to write, at home; the end of its name says the format. ``"-"`` is standard
         output, as Parquet.
     number
-        The number that `encode_file` took; ``None`` where rows were taken out or put in another
-        order, which leaves them in the order that they have.
+        The number that `encode_file` took. ``"auto"`` takes it from the codec's `receipts_
+        <Codec.receipts_>`, and 0 where there is none. ``None`` leaves rows in the order that they
+        have.
     rows
         How many rows there have to be, as `encode_file` counted them; not checked by default.
     overwrite, progress
@@ -249,25 +287,35 @@ def decode_file(
 
     Edge cases
     ----------
-    Columns come in the fitted order. Texts are written as they are: a
-    decoded CSV file may hold what a spreadsheet runs as a formula. Where rows were taken out and
-    ``rows`` isn't given, each row is decoded right, and the last batch's are in another order.
+    Columns come in the fitted order. Categories that weren't there at the fit come back missing,
+    and a `ColumnWarning` counts them. Texts are written as they are: a decoded CSV file may hold
+    what a spreadsheet runs as a formula. Rows that were taken out or put in another order are
+    refused by their receipt; without one, the order of rows is wrong then.
     """
     source = _opened(encoded)
     _check_rows(source, rows)
     plan = codec.plan_
-    return _stream(
+    returned = Returned(codec, source, number, what="rows")
+
+    unseen: list[dict[str, int]] = []  # of one batch each; appending is safe in threads
+
+    def decoded(numbered: tuple[int, pl.DataFrame]) -> pl.DataFrame:
+        rows = plan.undo(numbered[1], number=returned.order_of(*numbered), threads=False)
+        unseen.append(plan.unseen(numbered[1]))
+        return rows
+
+    done = _stream(
         codec,
         source,
         out,
-        lambda numbered: plan.undo(
-            numbered[1], number=None if number is None else numbered[0], threads=False
-        ),
-        number=number or 0,
+        decoded,
+        number=returned.number or 0,
         format=None,
         overwrite=overwrite,
         told=partial(progress or silent, "decoding"),
     )
+    warn_of_unseen(sum(map(Counter, unseen), Counter()))
+    return replace(done, number=returned.number)
 
 
 def decode_predictions_file(
@@ -276,7 +324,7 @@ def decode_predictions_file(
     out: str | Path,
     *,
     columns: Sequence[str] | None = None,
-    number: int | None = 0,
+    number: Number = "auto",
     rows: int | None = None,
     overwrite: bool = False,
     progress: Progress | None = None,
@@ -289,13 +337,15 @@ def decode_predictions_file(
         The codec that encoded the rows that were predicted.
     predictions
         A path, a frame or a `Source`: a row for each encoded row, in the order of the encoded
-        file. One column of predicted codes or numbers, or a column of probabilities for each code,
-        in ascending order of the codes.
+        file, or with its column ``row_id`` in any order. One column of predicted codes or numbers,
+        or a column of probabilities for each code, in ascending order of the codes.
     out
         The file to write, at home; the end of its name says the format.
     columns
-        Which columns hold the predictions, in order; all by default.
-    number, rows, overwrite, progress
+        Which columns hold the predictions, in order. By default all but those of the encoded file.
+    number
+        As of `decode_file`; without a receipt it has to be said.
+    rows, overwrite, progress
         As of `decode_file`.
 
     Returns
@@ -314,28 +364,46 @@ def decode_predictions_file(
 
     Edge cases
     ----------
-    Predictions carry no key. Where some are missing or in another order, and ``rows`` isn't given,
-    rows get the predictions of others: give ``rows``, which `encode_file` counted.
+    Predictions with ``row_id`` are read whole, and come in the order at home behind a column
+    ``row``: the place of each row there, from 0. Predictions beside all encoded columns are checked
+    by these. Other predictions tell nothing of their order: it has to be that of the encoded file.
     """
     source = _opened(predictions)
     _check_rows(source, rows)
     plan = codec.plan_
+    sent = {*plan.tokens, ROW_ID, plan.target.token if plan.target is not None else ""}
+    answers = columns or [name for name in source.columns if name not in sent]
+    if columns is None and not answers:
+        answers = [name for name in source.columns if name not in {*plan.tokens, ROW_ID}]
+    if ROW_ID in source.columns:
+        frame = pl.concat(list(source.batches(columns=[ROW_ID, *answers])))
+        return _written(by_row(plan, frame, codec.receipts_, answers), out, overwrite=overwrite)
+    returned = Returned(codec, source, number, what="predictions")
 
     def decoded(numbered: tuple[int, pl.DataFrame]) -> pl.DataFrame:
-        batch = numbered[1] if columns is None else numbered[1].select(columns)
-        found: pl.DataFrame = come_home(plan, batch, batch=None if number is None else numbered[0])
+        order = returned.order_of(*numbered)
+        answer = numbered[1].select(answers)
+        found: pl.DataFrame = come_home(plan, answer, number_of=lambda _: order)
         return found
 
-    return _stream(
+    done = _stream(
         codec,
         source,
         out,
         decoded,
-        number=number or 0,
+        number=returned.number or 0,
         format=None,
         overwrite=overwrite,
         told=partial(progress or silent, "decoding"),
     )
+    by_count = returned.number is not None and not returned.is_checked
+    return replace(done, number=returned.number, by_count=by_count)
+
+
+def _written(frame: pl.DataFrame, out: str | Path, *, overwrite: bool) -> FileCount:
+    with TableWriter(out, format=None, overwrite=overwrite, guard_formulas=False) as writer:
+        writer.write(frame)
+    return FileCount(rows=frame.height, batches=1)
 
 
 def _opened(table: object, options: ReadOptions | None = None) -> Source:

@@ -19,6 +19,7 @@ from halfmask._validation import integer_at_least
 from halfmask.encode._codes import Codes
 from halfmask.encode._direction import Direction, score_without
 from halfmask.encode._retyping import as_fitted, types_to_declare
+from halfmask.encode._row_ids import row_ids
 from halfmask.engines import map_in_order
 
 if TYPE_CHECKING:
@@ -87,7 +88,9 @@ class Plan:
         """Whether the plan may leave: never, it is the key."""
         return False
 
-    def apply(self, batch: pl.DataFrame, *, number: int = 0, threads: bool = True) -> pl.DataFrame:
+    def apply(
+        self, batch: pl.DataFrame, *, number: int = 0, threads: bool = True, ids: bool = False
+    ) -> pl.DataFrame:
         """Return the encoded rows of a batch, with the target where the batch has it.
 
         Parameters
@@ -98,8 +101,12 @@ class Plan:
             Which batch it is: batches of one number and size are ordered alike.
         threads
             Whether columns and chunks of rows are encoded in threads of their own.
+        ids
+            Whether each row gets an id, in the first column.
         """
         encoded = self.encoded(batch, threads=threads)
+        if ids:
+            encoded = encoded.insert_column(0, row_ids(self, batch.height, number))
         order = self.order(batch.height, number)
         return encoded if order is None else encoded[order]
 
@@ -182,6 +189,15 @@ class Plan:
         if self.target is not None and self.target.token in encoded.columns:
             table = table.with_columns(self.target.decode(encoded[self.target.token]))
         return table.select(name for name in self.home or table.columns if name in table.columns)
+
+    def unseen(self, encoded: pl.DataFrame) -> dict[str, int]:
+        """Return how many cells of each column hold the code of categories never seen."""
+        counts = {
+            codes.name: int((encoded[codes.token] == codes.reserved).sum())
+            for codes in self.codes
+            if codes.reserved >= 0
+        }
+        return {name: count for name, count in counts.items() if count}
 
     def order(self, n_rows: int, number: int) -> NDArray[np.int64] | None:
         """Return the order in which rows leave; ``None`` where they keep theirs.
@@ -286,7 +302,7 @@ class Plan:
         if self.mix is None or not self.mix.by:
             return None
         codes = next(codes for codes in self.codes if codes.name == self.mix.by)
-        return codes.places(codes.decode(encoded[codes.token]))
+        return codes.decoded(encoded[codes.token])
 
 
 def _each(

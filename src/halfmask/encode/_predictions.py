@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from halfmask._errors import DataError, ParameterError, SchemaError
+from halfmask._errors import ColumnWarning, DataError, ParameterError, SchemaError
 from halfmask.data import like, to_polars
 from halfmask.encode._codes import Codes
 from halfmask.encode._plan import inverse
+from halfmask.encode._row_ids import ROW, ROW_ID, home_rows
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
     from numpy.typing import NDArray
 
     from halfmask.encode._plan import Plan
+    from halfmask.encode._receipts import Receipt
     from halfmask.encode._target import NumberTarget
 
-__all__ = ["combined", "come_home", "decoded", "sibling_rows"]
+__all__ = [
+    "by_row", "combined", "come_home", "decoded", "sibling_rows", "warn_of_unseen",
+]  # fmt: skip
 
 _SHARES = 2
 # One row may become so many at most.
@@ -64,15 +71,24 @@ def decoded(
     return np.asarray(predictions @ belongs, dtype=np.float64)
 
 
-def come_home(plan: Plan, predictions: Any, *, batch: int | None) -> Any:  # noqa: ANN401 # arrays
-    """Return predictions decoded, in the rows' order at home, as what they were given as."""
+def come_home(
+    plan: Plan,
+    predictions: Any,  # noqa: ANN401 # arrays
+    *,
+    number_of: Callable[[int], int | None],
+) -> Any:  # noqa: ANN401 # arrays
+    """Return predictions decoded, in the rows' order at home, as what they were given as.
+
+    The order follows from the number that ``number_of`` returns for the number of rows.
+    """
     is_frame = not isinstance(predictions, np.ndarray | pl.Series | list)
     array = predictions
     if is_frame:
         array = to_polars(predictions).to_numpy()
         array = array[:, 0] if array.shape[1] == 1 else array
     values = decoded(plan.target, _as_array(array))
-    order = None if batch is None else plan.order(len(values), batch)
+    number = number_of(len(values))
+    order = None if number is None else plan.order(len(values), number)
     if order is not None:
         values = values[inverse(order)]
     answer = _named(plan.target, values)
@@ -82,6 +98,33 @@ def come_home(plan: Plan, predictions: Any, *, batch: int | None) -> Any:  # noq
         return answer.to_numpy()
     column = answer.to_series()
     return column if isinstance(predictions, pl.Series) else column.to_numpy()
+
+
+def warn_of_unseen(counts: Mapping[str, int]) -> None:
+    """Say of each column how many cells came back missing, as their category was never seen."""
+    for name, count in counts.items():
+        warnings.warn(
+            f"Column {name!r}: {count:,} cells held categories that weren't there at the fit. They "
+            "come back missing.",
+            ColumnWarning,
+            stacklevel=3,
+        )
+
+
+def by_row(
+    plan: Plan,
+    predictions: pl.DataFrame,
+    receipts: Iterable[Receipt],
+    columns: Sequence[str] | None = None,
+) -> pl.DataFrame:
+    """Return predictions with row ids, decoded, behind the place of their row at home, in order."""
+    _, rows = home_rows(plan, predictions[ROW_ID], receipts)
+    answers = predictions.select(columns or pl.exclude(ROW_ID))
+    home: pl.DataFrame = come_home(plan, answers, number_of=lambda _: None)
+    name = ROW
+    while name in home.columns:
+        name += "_"
+    return home.insert_column(0, pl.Series(name, rows)).sort(name)
 
 
 def _as_array(predictions: Any) -> NDArray[Any]:  # noqa: ANN401 # arrays, Series and lists

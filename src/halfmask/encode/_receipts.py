@@ -1,0 +1,163 @@
+"""What is kept at home of rows that were sent, so that what comes back is put in their order."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Literal, Self, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from halfmask._errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+__all__ = ["Number", "Receipt", "digest_of", "known_number"]
+
+#: A number of the caller's, ``"auto"`` to find it, or ``None`` to leave rows as they are.
+Number: TypeAlias = int | Literal["auto"] | None
+
+_FORMAT = "halfmask receipt 1"
+_DIGEST_BYTES = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt:
+    """What is kept of one encoded table. It holds no cell and no key, and stays at home.
+
+    Parameters
+    ----------
+    first
+        The number by which its first batch was ordered: 2**32 times a file's number.
+    rows
+        How many rows it has, by batch.
+    digests
+        A fingerprint of the encoded cells of each batch; empty for a target alone.
+    ids
+        Whether its rows were sent with ids.
+    file
+        Whether it is a file, and not a frame in memory.
+    """
+
+    first: int
+    rows: tuple[int, ...]
+    digests: tuple[str, ...] = ()
+    ids: bool = False
+    file: bool = False
+
+    @property
+    def height(self) -> int:
+        """How many rows there are."""
+        return sum(self.rows)
+
+    @property
+    def name(self) -> str:
+        """A name that no other table's receipt has."""
+        return hashlib.sha256(self.to_bytes()).hexdigest()[:_DIGEST_BYTES]
+
+    def to_bytes(self) -> bytes:
+        """Return the receipt as bytes, to be sealed in a vault."""
+        return json.dumps({"format": _FORMAT, **asdict(self)}).encode()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """Return the receipt that `to_bytes` gave.
+
+        Raises
+        ------
+        DataError
+            If these are no such bytes.
+        """
+        try:
+            head = json.loads(data)
+            if head.pop("format") == _FORMAT:
+                parts = {name: tuple(head[name]) for name in ("rows", "digests")}
+                return cls(**{**head, **parts})
+        except (ValueError, KeyError, TypeError, AttributeError):
+            pass  # the same error as of another format
+        raise DataError(
+            "The bytes hold no receipt of encoded rows.", hint="Unseal what to_bytes() gave."
+        )
+
+
+def digest_of(encoded: pl.DataFrame, tokens: Sequence[str]) -> str:
+    """Return a fingerprint of encoded cells, the same in every file format."""
+    digest = hashlib.sha256(str(encoded.height).encode())
+    for name in tokens:
+        column = encoded[name].cast(pl.Float64, strict=False)
+        digest.update(np.packbits(column.is_null().to_numpy()).tobytes())
+        digest.update((column.fill_null(0.0).to_numpy() + 0.0).tobytes())
+    return digest.hexdigest()[: 2 * _DIGEST_BYTES]
+
+
+def known_number(
+    receipts: Iterable[Receipt],
+    number: Number,
+    *,
+    rows: int,
+    what: Literal["rows", "predictions"],
+    digest: str = "",
+) -> int | None:
+    """Return the number by which rows that came back are put in order.
+
+    Parameters
+    ----------
+    receipts
+        What is known of the tables that were sent.
+    number
+        What the caller says.
+    rows
+        How many rows came back.
+    what
+        Rows tell themselves whether their codec is right; predictions don't.
+    digest
+        The fingerprint of the first batch of what came back; empty where it has none.
+
+    Raises
+    ------
+    DataError
+        If no table fits or tables of several numbers do, or the caller's number belongs to others.
+    """
+    if number is None:
+        return None
+    known = list(receipts)
+    fits = {
+        it.first
+        for it in known
+        if it.height == rows and (not digest or not it.digests or it.digests[0] == digest)
+    }
+    if number == "auto":
+        if not known and what == "rows":
+            return 0
+        return _the_one(fits, bool(known), rows, what)
+    if number not in fits and (fits or any(it.first == number for it in known)):
+        raise DataError(
+            f"The {rows:,} {what} don't belong to the table that was encoded with this number.",
+            hint=f"Leave the number out: the table is then found. {_OTHERS}",
+        )
+    return number
+
+
+_OTHERS = (
+    "Where rows were taken out or sorted, send row ids (ids=True, --ids), or leave rows in the "
+    "order that they have (batch=None, --unordered)."
+)
+
+
+def _the_one(fits: set[int], known: bool, rows: int, what: str) -> int:  # noqa: FBT001 # one caller
+    if len(fits) == 1:
+        return next(iter(fits))
+    if fits:
+        raise DataError(
+            f"{len(fits)} tables of {rows:,} rows were encoded, each in an order of its own.",
+            hint=f"Give the number of the one that these {what} belong to, or send row ids.",
+        )
+    if known:
+        raise DataError(f"No table of these {rows:,} {what} was encoded.", hint=_OTHERS)
+    raise DataError(
+        f"The codec knows of no encoded table, so the order of the {what} is unknown.",
+        hint="Give the number that encoding had; it was 0 if none was given.",
+    )

@@ -90,7 +90,8 @@ def test_what_is_sent_shows_no_calendar(arms):
 
     hits, tries, chance = dates(sent, plain, cycle)
 
-    assert box(sent, lags) > 0.05
+    # Both tails: what a fit takes out too well stands out, too.
+    assert 0.001 < box(sent, lags) < 0.999
     assert peak(sent, cycles) > 0.01
     assert hits <= binom.ppf(0.975, tries, chance)
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from halfmask.encode.series._grain import Grain
     from halfmask.encode.series._scores import Scores
     from halfmask.encode.series._seasons import Seasons
+    from halfmask.encode.series._veil import Veil
 
 __all__ = ["Channel", "Walked"]
 
@@ -60,7 +61,11 @@ class Channel:
     sealed
         Steps, counted from the clock's origin, whose values leave as keyed noise, ascending.
     whiteness
-        The fitted rows' p-values of no autocorrelation, by lag.
+        The p-values of no autocorrelation, by lag, of what the model leaves of the fitted rows.
+    veil
+        What takes the place of the calendar in fitted rows; None for few rows, and in version 0.1.
+    later
+        What a fit to the first half left of the second: autocorrelations by lag.
     """
 
     grain: Grain
@@ -82,6 +87,8 @@ class Channel:
     sign: float
     sealed: NDArray[np.int64]
     whiteness: tuple[tuple[int, float], ...]
+    veil: Veil | None = None
+    later: tuple[tuple[int, float], ...] = ()
 
     @property
     def reach(self) -> int:
@@ -97,6 +104,14 @@ class Channel:
         # A level goes on drifting; nothing else does, which could run away.
         level = level + self.level[DRIFT_COLUMN] * self.seasons.beyond(positions)
         return np.stack([level, np.exp(width), spread, tilt, dither])
+
+    def veiled(
+        self, clock: Clock, positions: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return what each step's number is multiplied by before it leaves, and what is added."""
+        if self.veil is None:
+            return np.ones(len(positions)), np.zeros(len(positions))
+        return self.veil.along(self.seasons, clock, positions)
 
     def walk(
         self,

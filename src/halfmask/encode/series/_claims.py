@@ -28,11 +28,29 @@ def claims_of(plan: SeriesPlan) -> tuple[Claim, ...]:
             "conditional on the forecasts before them",
         ),
     ]
+    largest = _largest(plan)
+    if largest:
+        claims.append(
+            Claim(
+                learner="attackers, of rows behind the fitted ones",
+                scope="measured",
+                condition=f"a fit to the first half of the rows left {largest} of the second",
+            )
+        )
     if not plan.settings.blinding:
         where = "given the true values before; sealed steps are home's own forecast"
         claims.insert(0, Claim(learner="sample paths", scope="exact", condition=where))
         claims.insert(0, Claim(learner="quantiles one step ahead", scope="exact", condition=where))
     return tuple(claims)
+
+
+def _largest(plan: SeriesPlan) -> str:
+    """Return the largest autocorrelation that was left of rows behind half a fit, in words."""
+    found = [one for channel in plan.channels for one in channel.later]
+    if not found:
+        return ""
+    lag, value = max(found, key=lambda one: abs(one[1]))
+    return f"an autocorrelation of {value:.2f} at {lag} steps"
 
 
 def weaknesses_of(plan: SeriesPlan) -> tuple[Weakness, ...]:
@@ -66,12 +84,22 @@ def weaknesses_of(plan: SeriesPlan) -> tuple[Weakness, ...]:
             known_plaintext="none is needed: the number of steps of each series is to be seen",
         ),
     ]
+    largest = _largest(plan)
+    size = f"; a fit to half of the rows left {largest} of the other half" if largest else ""
     found.append(
         Weakness(
             name="later-rows-remember",
             columns=columns,
             known_plaintext="none is needed: rows behind the fitted ones show what has changed "
-            "since, cycles and memory too; fit again for each upload",
+            f"since, cycles and memory too{size}; fit again for each upload",
+        )
+    )
+    found.append(
+        Weakness(
+            name="surprises-visible",
+            columns=columns,
+            known_plaintext="none is needed: holidays, month ends and clock changes lie in no "
+            "cycle; a day that differs every time stands out, so name it as an event",
         )
     )
     found += _of_fit(plan)

@@ -101,6 +101,7 @@ def fits(
     *,
     differenced: bool = False,
     constant: bool = True,
+    target: NDArray[np.float64] | None = None,
 ) -> list[Fit]:
     """Fit a filter for each set of lags, by conditional least squares on the same rows.
 
@@ -116,6 +117,8 @@ def fits(
         Whether the differences are predicted, so that the level may go anywhere.
     constant
         Whether there is a constant.
+    target
+        What is predicted by the past, where it isn't the series itself.
 
     Notes
     -----
@@ -123,6 +126,7 @@ def fits(
     Reinsel, Ljung, Time Series Analysis, 5th ed., section 7.1); AICc after Hurvich and Tsai 1989.
     """
     x = np.diff(series, prepend=series[0]) if differenced else series
+    y = x if target is None else target
     tried = list(sets)
     union = np.array(sorted(set().union(*tried)), dtype=np.int64)
     # One more than the reach, so that levels and differences are judged on the same rows.
@@ -132,7 +136,7 @@ def fits(
         ones = np.ones((len(chunk), 1))
         return np.hstack([ones, x[chunk[:, None] - union[None, :]]])
 
-    square, cross = gram(design, x, rows)
+    square, cross = gram(design, y, rows)
     found = []
     for lags in tried:
         if len(rows) <= len(lags) + 3:
@@ -144,7 +148,7 @@ def fits(
         weights = np.empty(0)
         if len(places):
             weights = solve(square[np.ix_(places, places)], cross[places])
-        ss = float(x[rows] @ x[rows]) - float(2 * weights @ cross[places])
+        ss = float(y[rows] @ y[rows]) - float(2 * weights @ cross[places])
         ss += float(weights @ square[np.ix_(places, places)] @ weights)
         n, k = len(rows), len(places) + 1
         if n - k - 1 <= 0:

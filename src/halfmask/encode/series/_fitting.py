@@ -12,6 +12,7 @@ from halfmask.encode.series._filter import Filter, candidates, fits
 from halfmask.encode.series._least_squares import Regression
 from halfmask.encode.series._memory import carried, past_of, rest_of
 from halfmask.encode.series._scores import Scores
+from halfmask.encode.series._veil import Veil
 from halfmask.encode.series._whiteness import ljung_box, tested_lags
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ _MAD = 1.4826
 _MOST_SEALED = 0.01
 # A longer filter is tried below this p-value: what is sealed later and other lags need room.
 _WHITE_ENOUGH = 0.25
+# What noise adds to what a filter misses is a few hundredths of it: a larger share runs away.
+_NOISIER = 1.5
 # Where 0 lies further away than so many steps, a logarithm hardly bends, and loses steps.
 _FAR_ZERO = 2.0**44
 # Series of fewer values than this have a level and a spread, and nothing else.
@@ -55,6 +58,8 @@ class Fitting:
         Where a value is there and isn't known to be an event.
     far
         From how many robust spreads a residual is sealed; infinity for never.
+    noise
+        Keyed normal numbers, one for each step.
     """
 
     clock: Clock
@@ -64,25 +69,28 @@ class Fitting:
     steps: NDArray[np.float64]
     present: NDArray[np.bool_]
     far: float
+    noise: NDArray[np.float64]
 
     def channel(self) -> Channel:
         """Return the fitted model, without its sign and its sealed events."""
         stages = _Stages(self)
         channel = stages.channel()
         rows = np.flatnonzero(self.present)
-        if not np.isfinite(self.far) or len(rows) < _FEW:
+        if len(rows) < _FEW:
             return channel
+        if not np.isfinite(self.far):
+            return stages.veiled(channel)
         size = np.abs(stages.residuals - np.median(stages.residuals[rows]))
         spread = _MAD * float(np.median(size[rows])) or 1.0
         most = max(1, int(_MOST_SEALED * len(rows)))
         furthest = rows[np.argsort(-size[rows], kind="stable")[:most]]
         out = furthest[size[furthest] > self.far * spread]
         if not len(out):
-            return channel
+            return stages.veiled(channel)
         present = self.present.copy()
         present[out] = False
-        again = _Stages(replace(self, present=present), power=channel.power).channel()
-        return replace(again, sealed=np.sort(self.positions[out]))
+        again = _Stages(replace(self, present=present), power=channel.power)
+        return replace(again.veiled(again.channel()), sealed=np.sort(self.positions[out]))
 
 
 class _Stages:
@@ -95,6 +103,7 @@ class _Stages:
         self._rows = np.flatnonzero(fitting.present)[-_MOST_ROWS:].astype(np.int64)
         self._sets = candidates(len(self._rows), fitting.seasons.lengths)
         self.residuals = np.empty(0)
+        self.sent = np.empty(0)
 
         def design(chunk: NDArray[np.int64]) -> NDArray[np.float64]:
             return fitting.seasons.design(fitting.clock, fitting.positions[chunk])
@@ -115,7 +124,7 @@ class _Stages:
         missed = v - past.along(np.concatenate([mirror, v]))[len(mirror) :]
         spread, rho = self._width(missed)
         sizes, shift = self._sizes(missed, rho)
-        volatile = self._best(sizes)
+        volatile = self._volatile(sizes)
         expected = np.clip(volatile.along(sizes), -3, 3)
         self.residuals = missed / (rho * np.exp(expected))
         scores = Scores.of(self.residuals[rows])
@@ -129,9 +138,14 @@ class _Stages:
         g = self._walked(replace(channel, before=_before(channel, mirror)))
         tilt = self._fitted(g) if len(rows) >= _FEW else channel.tilt
         g = np.where(self._it.present, g - calendar.along(tilt), 0.0)
-        polish, tau, whiteness = self._polish(g)
+        polish, tau, whiteness = self._polish(g, past)
         channel = replace(channel, tilt=tilt, polish=polish, tau=tau, whiteness=whiteness)
         return replace(channel, before=_before(channel, mirror))
+
+    def veiled(self, channel: Channel) -> Channel:
+        """Return the model with what takes the calendar's place in fitted rows."""
+        veil = Veil.of(self.sent, self._it.noise, self._rows, self._calendar)
+        return replace(channel, veil=veil)
 
     def _walked(self, channel: Channel) -> NDArray[np.float64]:
         """Return the scores as they will be: what is missing is predicted there, not drawn."""
@@ -198,10 +212,41 @@ class _Stages:
         weights[0] = value
         return weights
 
-    def _best(self, series: NDArray[np.float64]) -> Filter:
-        found = fits(series, self._rows, self._sets, constant=False)
+    def _volatile(self, sizes: NDArray[np.float64]) -> Filter:
+        """Return what past sizes say of the next."""
+        from halfmask.kernels.series import FLOOR  # noqa: PLC0415 # loads the compiler
+
+        found = fits(sizes, self._rows, self._sets, constant=False)
         best = min(found, key=lambda fit: fit.aicc).filter if found else Filter.none()
-        return best if self._helps(best, series) else Filter.none()
+        if not self._helps(best, sizes):
+            return Filter.none()
+        return self._noisy(best, best.lags, sizes, np.log(np.abs(self._it.noise) + FLOOR))
+
+    def _noisy(
+        self,
+        best: Filter,
+        lags: NDArray[np.int64],
+        series: NDArray[np.float64],
+        noise: NDArray[np.float64],
+    ) -> Filter:
+        """Return a filter that leaves as much memory at its lags as noise has, and not none.
+
+        Least squares leave no correlation at the lags that they look back at: a hole that shows
+        which they are. What the same lags would say of noise is left in.
+        """
+        if not len(lags):
+            return best
+        rows, sets = self._rows, [tuple(int(lag) for lag in lags)]
+        rest = rest_of(best, series, self._it.present)[rows]
+        noise = (noise - noise[rows].mean()) * float(np.std(rest) / np.std(noise[rows]))
+        own = fits(series, rows, sets, constant=False)
+        drawn = fits(series, rows, sets, constant=False, target=noise)
+        if not own or not drawn:
+            return best
+        weights = own[0].filter.weights - drawn[0].filter.weights
+        noisy = Filter(lags=lags, weights=weights, constant=0.0)
+        left = rest_of(noisy, series, self._it.present)[rows]
+        return noisy if np.mean(left**2) <= _NOISIER * np.mean(rest**2) else best
 
     def _helps(self, past: Filter, series: NDArray[np.float64]) -> bool:
         """Return whether a filter misses less than none does, over gaps too."""
@@ -218,7 +263,7 @@ class _Stages:
         return np.where(self._it.present, sizes + shift, 0.0), shift
 
     def _polish(
-        self, g: NDArray[np.float64]
+        self, g: NDArray[np.float64], past: Filter
     ) -> tuple[Filter, float, tuple[tuple[int, float], ...]]:
         """Return what past scores say of the next: as much as makes the rest white."""
         lags = tested_lags(len(self._rows), self._it.seasons.lengths)
@@ -235,9 +280,11 @@ class _Stages:
             if all(p > _WHITE_ENOUGH for _, p in tested[-1][1]):
                 break
         best, whiteness = max(tested, key=lambda one: min((p for _, p in one[1]), default=1.0))
-        rest = rest_of(best, g, self._it.present)[self._rows]
-        tau = float(np.std(rest)) if len(rest) > 1 else 1.0
-        return best, max(tau, 1e-6), whiteness
+        best = self._noisy(best, np.union1d(best.lags, past.lags), g, self._it.noise)
+        rest = rest_of(best, g, self._it.present)
+        tau = max(float(np.std(rest[self._rows])) if len(self._rows) > 1 else 1.0, 1e-6)
+        self.sent = rest / tau
+        return best, tau, whiteness
 
 
 def _before(channel: Channel, mirror: NDArray[np.float64]) -> NDArray[np.float64]:

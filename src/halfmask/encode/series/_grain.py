@@ -84,7 +84,7 @@ class Grain:
                 f"Column {column.name!r} holds {column.dtype}, which is no series of numbers.",
                 hint="Name the columns of numbers, and encode the others by a Codec.",
             )
-        numbers, present = to_ticks(_narrow(column))
+        numbers, present = _cells(column)
         values = numbers[present]
         if not len(values):
             raise SchemaError(f"Column {column.name!r} has no value to fit a series to.")
@@ -125,7 +125,7 @@ class Grain:
         limit
             How far from the centre a place may lie.
         """
-        numbers, present = to_ticks(_narrow(column))
+        numbers, present = _cells(column)
         if self.spacing == 1:
             limit = _FARTHEST
         with np.errstate(over="ignore", invalid="ignore"):
@@ -193,6 +193,14 @@ class Grain:
             # A whole number divided by a power of ten is the double nearest to the decimal.
             return _ordered((places + self.origin) / 10.0**self.digits)
         return _ordered(places * self.step + self.origin)
+
+
+def _cells(column: pl.Series) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Return cells as numbers, -0.0 as it is, and which are there."""
+    numbers, present = to_ticks(_narrow(column))
+    if column.dtype.is_float():
+        return column.cast(pl.Float64).fill_null(0.0).to_numpy(), present
+    return numbers, present
 
 
 def _narrow(column: pl.Series) -> pl.Series:

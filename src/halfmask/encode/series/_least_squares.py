@@ -50,12 +50,16 @@ def solve(square: NDArray[np.float64], cross: NDArray[np.float64]) -> NDArray[np
     """Return the coefficients, slightly shrunk so that they always exist."""
     if not len(cross):
         return cross
+    return np.asarray(np.linalg.solve(_shrunk(square), cross), dtype=np.float64)
+
+
+def _shrunk(square: NDArray[np.float64]) -> NDArray[np.float64]:
     shrunk = square.copy()
     diagonal = np.diagonal(square)
     shrunk[np.diag_indices_from(shrunk)] += _RIDGE * np.maximum(
         diagonal, diagonal.max() * 1e-6 or 1.0
     )
-    return np.asarray(np.linalg.solve(shrunk, cross), dtype=np.float64)
+    return shrunk
 
 
 class Regression:
@@ -67,6 +71,8 @@ class Regression:
         rows: NDArray[np.int64],
         n: int,
     ) -> None:
+        from scipy.linalg import lu_factor  # noqa: PLC0415 # scipy loads late
+
         self._rows, self._n, self._design = rows, n, design
         self._kept: dict[int, NDArray[np.float64]] = {}
         everything = np.arange(n, dtype=np.int64)
@@ -79,13 +85,16 @@ class Regression:
         for place, chunk in enumerate(self._chunks):
             matrix = self._matrix(place)[self._fits[chunk]]
             self._square += matrix.T @ matrix
+        self._factor = lu_factor(_shrunk(self._square))
 
     def weights(self, target: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the weights that say most of a target over the rows."""
+        from scipy.linalg import lu_solve  # noqa: PLC0415 # scipy loads late
+
         cross = np.zeros(self.width)
         for place, chunk in enumerate(self._chunks):
             cross += self._matrix(place).T @ np.where(self._fits[chunk], target[chunk], 0.0)
-        return solve(self._square, cross)
+        return np.asarray(lu_solve(self._factor, cross), dtype=np.float64)
 
     def along(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what weights say of every row, fitted or not."""

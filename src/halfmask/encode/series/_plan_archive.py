@@ -13,6 +13,7 @@ from halfmask.encode.series._scores import Scores
 from halfmask.encode.series._seasons import Seasons, Term
 from halfmask.encode.series._settings import Event, SeriesSettings
 from halfmask.encode.series._state import SeriesState
+from halfmask.encode.series._veil import Veil
 
 __all__ = ["PLAN_ARCHIVE"]
 
@@ -23,7 +24,7 @@ PLAN_ARCHIVE = Archive(
         kind.__name__: kind
         for kind in (
             Channel, Clock, Event, Filter, Grain, Noise, Scores, Seasons, SeriesPlan,
-            SeriesSettings, SeriesState, Term,
+            SeriesSettings, SeriesState, Term, Veil,
         )
     },
     what="plan of a codec of series",

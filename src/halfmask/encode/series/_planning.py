@@ -17,6 +17,7 @@ from halfmask.encode.series._fitting import Fitting
 from halfmask.encode.series._grain import Grain
 from halfmask.encode.series._grid import Grid
 from halfmask.encode.series._lane import Lane
+from halfmask.encode.series._later import remembered
 from halfmask.encode.series._noise import Noise
 from halfmask.encode.series._plan import SeriesPlan
 from halfmask.encode.series._seasons import Seasons
@@ -147,8 +148,10 @@ def _channel(
         steps=np.where(present, steps[grid.rows], grain.center) + dither,
         present=present & ~Lane.events_at(clock, events, grid.positions),
         far=settings.seal_beyond or np.inf,
+        noise=noise.normal("veil", first, n),
     )
-    return replace(fitting.channel(), sign=sign)
+    later = remembered(fitting, settings.periods)
+    return replace(fitting.channel(), sign=sign, later=later)
 
 
 def _fingerprint(table: pl.DataFrame, columns: tuple[str, ...], settings: SeriesSettings) -> str:

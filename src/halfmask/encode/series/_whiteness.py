@@ -9,10 +9,29 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["WHITE", "ljung_box", "tested_lags"]
+__all__ = ["WHITE", "autocorrelations", "ljung_box", "tested_lags"]
 
 #: A series of a smaller p-value still remembers itself.
 WHITE = 0.05
+
+
+def autocorrelations(series: NDArray[np.float64], most: int) -> NDArray[np.float64]:
+    """Return the autocorrelations of lags 1 to ``most``; none of a series that never changes.
+
+    Parameters
+    ----------
+    series
+        The values; NaN where there is none.
+    most
+        The longest lag, shorter than the series.
+    """
+    there = np.isfinite(series)
+    if not there.any():
+        return np.empty(0)
+    centred = np.where(there, series - series[there].mean(), 0.0)
+    spectrum = np.abs(np.fft.rfft(centred, 2 * len(centred))) ** 2
+    products = np.fft.irfft(spectrum)[: most + 1]
+    return products[1:] / products[0] if products[0] > 0 else np.empty(0)
 
 
 def ljung_box(series: NDArray[np.float64], lags: tuple[int, ...]) -> tuple[tuple[int, float], ...]:
@@ -33,16 +52,13 @@ def ljung_box(series: NDArray[np.float64], lags: tuple[int, ...]) -> tuple[tuple
     """
     from scipy.special import gammaincc  # noqa: PLC0415 # scipy loads late
 
-    there = np.isfinite(series)
-    n = int(there.sum())
+    n = int(np.isfinite(series).sum())
     if not lags or n < 3:
         return ()
-    centred = np.where(there, series - series[there].mean(), 0.0)
-    spectrum = np.abs(np.fft.rfft(centred, 2 * len(centred))) ** 2
-    products = np.fft.irfft(spectrum)[: lags[-1] + 1]
-    if products[0] <= 0:
+    found = autocorrelations(series, lags[-1])
+    if not len(found):
         return ()
-    squares = (products[1:] / products[0]) ** 2 / (n - np.arange(1, lags[-1] + 1))
+    squares = found**2 / (n - np.arange(1, lags[-1] + 1))
     statistic = n * (n + 2) * np.cumsum(squares)
     return tuple((lag, float(gammaincc(lag / 2, statistic[lag - 1] / 2))) for lag in lags)
 

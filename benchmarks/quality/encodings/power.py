@@ -13,6 +13,7 @@ from halfmask.assess.attacks import EncodingTarget, attack
 from halfmask.assess.attacks.encodings import (
     ATTACKS,
     DateRecovery,
+    FoldedCycle,
     NameDictionary,
     NullPatterns,
 )
@@ -56,13 +57,17 @@ def _target(
     make: type, arm: str, mine: pl.DataFrame, others: pl.DataFrame, seed: int
 ) -> EncodingTarget:
     periods: tuple[int, ...] = ()
-    if make in {DateRecovery, NullPatterns}:
+    if make in {DateRecovery, FoldedCycle, NullPatterns}:
         rng = np.random.default_rng(seed)
         n = 2_800
         if make is DateRecovery:
             week = np.arange(n) % 7
             mine = pl.DataFrame({"sold": 10 * np.sin(week) + rng.normal(size=n)})
             periods = (7,)
+        elif make is FoldedCycle:
+            hour = np.arange(n) % 24
+            mine = pl.DataFrame({"sold": 10 * rng.normal(size=24)[hour] + rng.normal(size=n)})
+            periods = (24,)
         else:
             cells = {f"x{i}": rng.normal(size=n) for i in range(HOLES)}
             mine = pl.DataFrame(cells).select(

@@ -9,12 +9,14 @@ import polars as pl
 import pytest
 
 from halfmask.assess.attacks import EncodingTarget, attack
-from halfmask.assess.attacks.encodings import ATTACKS, DateRecovery, KnownPlaintext
+from halfmask.assess.attacks.encodings import ATTACKS, DateRecovery, FoldedCycle, KnownPlaintext
+from halfmask.encode import SeriesCodec
+from halfmask.vault import Secret
 
 TABLES = [
     make(known=30, n_rows=400) if make is KnownPlaintext else make()
     for make in ATTACKS
-    if make is not DateRecovery
+    if make not in {DateRecovery, FoldedCycle}
 ]
 
 
@@ -80,6 +82,7 @@ def test_an_attack_says_what_it_lacks(rows):
     assert lacks["encodings/secret-reuse"] == "a second upload"
     assert lacks["encodings/null-patterns"] == "missing cells"
     assert lacks["encodings/date-recovery"] == "periods of a calendar"
+    assert lacks["encodings/folded-cycle"] == "periods of a calendar"
     assert lacks["encodings/known-plaintext"] == ""
 
 
@@ -112,3 +115,67 @@ def test_dates_come_back_from_a_season_and_not_from_noise(shift):
     assert found["sent"].verdict == "broken"
     assert found["sent"].outcome.success.value > 0.95
     assert found["noise"].outcome.success.value < 0.4
+
+
+def test_dates_come_back_from_sizes_that_left():
+    """An encoding that hides levels and leaves Mondays larger is dated by its own first half."""
+    rng = np.random.default_rng(1)
+    n = 2100
+    original = pl.DataFrame({"sold": rng.normal(size=n).cumsum()})
+    restless = pl.DataFrame({"a": rng.normal(size=n) * (1 + 1.5 * (np.arange(n) % 7 == 0))})
+    target = EncodingTarget(encoded=restless, original=original, periods=(7,))
+
+    found = DateRecovery(cycles=13).run(target, seed=0)[0]
+
+    assert found.success.value > 0.7
+
+
+def _hours(n, rng):
+    return (np.arange(n) % 24), rng.normal(size=n)
+
+
+@pytest.mark.parametrize("trace", ["peak", "hole", "sizes", "none"])
+def test_a_cycle_is_told_by_its_peaks_and_by_its_holes(trace):
+    """Means of each hour that are 0 to the last digit stand out as much as those that differ."""
+    rng = np.random.default_rng(2)
+    hour, noise = _hours(24 * 200, rng)
+    profile = rng.normal(size=24)[hour]
+    means = np.array([noise[hour == k].mean() for k in range(24)])
+    sent = {
+        "peak": noise + profile,
+        "hole": noise - means[hour],
+        "sizes": noise * np.exp(profile / 2),
+        "none": noise,
+    }[trace]
+    rows = pl.DataFrame({"a": sent})
+    target = EncodingTarget(encoded=rows, original=rows, periods=(24,))
+
+    found = {
+        it.measure.rpartition(" ")[2]: it.success.value for it in FoldedCycle().run(target, seed=0)
+    }
+
+    if trace == "none":
+        assert max(found.values()) < 0.4
+    else:
+        assert found["sizes" if trace == "sizes" else "levels"] > 0.9
+    if trace in {"peak", "hole"}:
+        verdicts = attack(target, attacks=[FoldedCycle()]).findings
+        assert "broken" in {it.verdict for it in verdicts}
+
+
+def test_fitted_rows_of_a_series_codec_show_no_cycle():
+    """What leaves of a daily cycle, by this attack: as much as noise."""
+    rng = np.random.default_rng(3)
+    hour, noise = _hours(24 * 40, rng)
+    table = pl.DataFrame(
+        {"t": np.arange(len(hour)), "y": np.round(9 * rng.normal(size=24)[hour] + noise, 2)}
+    )
+    codec = SeriesCodec(time="t", periods=[24], secret=Secret.from_bytes(bytes(32))).fit(table)
+    sent = codec.encode(table).sort(codec.time_name_).select(codec.column_names_["y"])
+    target = EncodingTarget(encoded=sent, original=table.select("y"), periods=(24,))
+
+    for finding in attack(
+        target, unprotected=target.unprotected(), attacks=[FoldedCycle()]
+    ).findings:
+        assert finding.outcome.excess.bounds(finding.error)[0] <= finding.allowed
+        assert finding.verdict != "broken"

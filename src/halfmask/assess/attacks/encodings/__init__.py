@@ -7,7 +7,8 @@ without the key is granted to them: which column is which, how many categories t
 - :class:`PopulationSample`, :class:`QuantileMatching`: numbers, from a sample of the population;
 - :class:`FrequencyMatching`, :class:`JointFrequencyMatching`, :class:`ReMerge`: categories, alike;
 - :class:`NameDictionary`: names of columns;
-- :class:`DateRecovery`: dates, by weeks and seasons;
+- :class:`DateRecovery`, :class:`FoldedCycle`: dates, by weeks and seasons, and which cycles rows
+  have;
 - :class:`NullPatterns`, :class:`SecretReuse`, :class:`Fingerprints`: whose row it is, and which row
   of another upload.
 
@@ -19,6 +20,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from halfmask.assess.attacks.encodings._date_recovery import DateRecovery
+from halfmask.assess.attacks.encodings._folded_cycle import FoldedCycle
 from halfmask.assess.attacks.encodings._frequency import FrequencyMatching
 from halfmask.assess.attacks.encodings._frontier import Frontier, FrontierPoint, frontier
 from halfmask.assess.attacks.encodings._joint_frequency import JointFrequencyMatching
@@ -37,6 +39,7 @@ __all__ = [
     "ATTACKS",
     "DateRecovery",
     "Fingerprints",
+    "FoldedCycle",
     "FrequencyMatching",
     "Frontier",
     "FrontierPoint",
@@ -60,6 +63,7 @@ ATTACKS: tuple[type[Attack], ...] = (
     ReMerge,
     NameDictionary,
     DateRecovery,
+    FoldedCycle,
     NullPatterns,
     SecretReuse,
     Fingerprints,

@@ -1,4 +1,4 @@
-"""Where in a calendar a stretch of numbers lies: by correlation with what is known of others."""
+"""Series of encoded numbers, and where in a calendar a stretch lies, by what is known of others."""
 
 from __future__ import annotations
 
@@ -6,13 +6,25 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from halfmask.assess.attacks.encodings._cells import numbers
+
 if TYPE_CHECKING:
+    import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["VIEWS", "phases", "profile"]
+__all__ = ["VIEWS", "carried", "phases", "profile"]
 
 #: What is looked at: an encoding that hides a level may show it in changes, or in their size.
 VIEWS = ("level", "change", "size of level", "size of change")
+
+
+def carried(column: pl.Series) -> NDArray[np.float64]:
+    """Return a column as numbers, the one before in place of each that is missing."""
+    values = numbers(column)
+    present = np.isfinite(values)
+    last = np.maximum.accumulate(np.where(present, np.arange(len(values)), 0))
+    found = values[last]
+    return np.where(np.isfinite(found), found, np.nanmean(values))
 
 
 def _view(series: NDArray[np.float64], which: str) -> NDArray[np.float64]:

@@ -12,8 +12,8 @@ from halfmask._validation import integer_at_least
 from halfmask.assess.attacks._arms import Certain, Counted
 from halfmask.assess.attacks._encoding_target import EncodingTarget
 from halfmask.assess.attacks._outcome import Outcome
-from halfmask.assess.attacks.encodings._calendar import VIEWS, phases, profile
-from halfmask.assess.attacks.encodings._cells import number_columns, numbers
+from halfmask.assess.attacks.encodings._calendar import VIEWS, carried, phases, profile
+from halfmask.assess.attacks.encodings._cells import number_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,9 +37,9 @@ class DateRecovery:
 
     Notes
     -----
-    The attacker knows the first half of the rows with their dates, in the original, and dates
-    stretches of the second half as it left: by the highest correlation of their level, their
-    change, or the size of either, with what is usual at each place of the calendar. A stretch
+    The attacker knows the first half of the rows with their dates, in the original and as it left,
+    and dates stretches of the second half as it left: by the highest correlation of their level,
+    their change, or the size of either, with what is usual at each place of the calendar. A stretch
     counts as dated where its place is right, or off by a fiftieth of the period. Which column and
     which view is best is learnt from half of the stretches, and counted on the others; for each
     period of the target there is one finding. Control: guessing among the places of the calendar.
@@ -76,8 +76,8 @@ class DateRecovery:
     def run(self, target: EncodingTarget, *, seed: int) -> tuple[Outcome, ...]:
         """Date stretches, and return how many are dated for each period."""
         half = target.original.height // 2
-        known = [_series(target.original[name])[:half] for name in number_columns(target.original)]
-        sent = [_series(target.encoded[name])[half:] for name in number_columns(target.encoded)]
+        known = [carried(target.original[name])[:half] for name in number_columns(target.original)]
+        sent = [carried(target.encoded[name]) for name in number_columns(target.encoded)]
         found = []
         for period in target.periods:
             rng = np.random.default_rng([seed, period])
@@ -92,7 +92,7 @@ class DateRecovery:
         period: int,
         rng: np.random.Generator,
     ) -> Outcome:
-        n_rows = len(sent[0])
+        n_rows = len(sent[0]) - half
         length = self.cycles * period if n_rows >= 4 * period else max(2, period // 4)
         if n_rows <= length + 1 or half < period:  # one stretch to learn from, one to judge by
             raise DataError(f"There are too few rows for a period of {period}.")
@@ -103,10 +103,11 @@ class DateRecovery:
         best, right = -1.0, np.zeros(len(starts), dtype=np.bool_)
         details: dict[str, float] = {}
         learnt = np.arange(len(starts)) % 2 == 0
-        for series in sent:
+        for column in sent:
+            series = column[half:]
             windows = np.stack([series[start : start + length] for start in starts])
             for which in VIEWS:
-                for each in known:
+                for each in (*known, column[:half]):
                     told = phases(windows, profile(each, period, which), which)
                     apart = np.abs(told - truth)
                     hit = np.minimum(apart, period - apart) <= slack
@@ -126,11 +127,3 @@ class DateRecovery:
             needed_of="stretches",
             details={**details, "dated": float(judged.mean()), "windows": float(len(judged))},
         )
-
-
-def _series(column: object) -> NDArray[np.float64]:
-    values = numbers(column)  # type: ignore[arg-type] # a polars Series
-    present = np.isfinite(values)
-    last = np.maximum.accumulate(np.where(present, np.arange(len(values)), 0))
-    carried = values[last]
-    return np.where(np.isfinite(carried), carried, np.nanmean(values))

@@ -17,6 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from halfmask._errors import (
     ColumnNotFoundError,
+    ColumnWarning,
     GuaranteeNotMetError,
     HierarchyError,
     ParameterError,
@@ -431,3 +432,29 @@ def test_constant_columns():
 
     assert released["a"].unique().to_list() == ["5"]
     assert released["c"].to_list() == ["[0, 4]"] * 5 + ["[5, 9]"] * 5
+
+
+def test_a_column_without_a_value_is_of_any_type():
+    table = pd.DataFrame({"age": [41, 17, 33, np.nan], "town": ["Bree", "Dale", "Bree", None]})
+    fitted = Anonymizer(guarantees=[KAnonymity(k=1)]).fit(table)
+
+    for dtype in (float, object):
+        gap = pd.DataFrame({"age": [None] * 2, "town": [None] * 2}, dtype=dtype)
+        assert fitted.transform(gap).isna().all().all()
+
+
+def test_a_time_with_a_zone_is_not_one_without():
+    times = pl.Series([f"2020-01-0{i} 10:00" for i in range(1, 5)]).str.to_datetime()
+    fitted = Anonymizer(guarantees=[KAnonymity(k=2)]).fit(pl.DataFrame({"seen": times}))
+
+    with pytest.raises(SchemaError, match="'seen' held Datetime"):
+        fitted.transform(pl.DataFrame({"seen": times.dt.replace_time_zone("UTC")}))
+
+
+def test_texts_that_are_nearly_numbers_are_said():
+    table = pl.DataFrame({"pay": ["NA", *map(str, range(40))]})
+    anonymizer = Anonymizer(guarantees=[KAnonymity(k=2)])
+
+    with pytest.warns(ColumnWarning, match="'pay' looks like numbers"):
+        anonymizer.fit(table)
+    anonymizer.set_params(kinds={"pay": "categorical"}).fit(table)

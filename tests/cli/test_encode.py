@@ -491,3 +491,21 @@ def test_help_explains_every_option_and_loads_nothing_heavy(start, command):
     loaded = set(answer.err.split())
     assert "typer" in loaded
     assert not loaded & {"cryptography", "polars", "pyarrow", "numpy", "numba", "sklearn"}
+
+
+def test_numbers_beside_a_marker_are_said_and_read_by_options(run, home):
+    """One NA makes names of all numbers; --categorical of another column must not silence that."""
+    rows = ["age,town", "NA,CANARY-x", *(f"{i},CANARY-{i % 3}" for i in range(60))]
+    (home / "mixed.csv").write_text("\n".join(rows))
+    said = ["--dtype", "age=integer", "--coerce", "age"]
+
+    silent = run(*home.fit("--categorical", "town", table="mixed.csv"))
+    read = run(*home.fit(*said, codec="b", table="mixed.csv"))
+    sent = run(*home.apply("sent.parquet", *said, codec="b", table="mixed.csv"))
+    back = run(*home.decode("sent.parquet", "back.csv", codec="b"))
+
+    assert [each.status for each in (silent, read, sent, back)] == [0, 0, 0, 0]
+    assert "Warning: Column 'age' looks like numbers" in silent.err
+    assert "1 of 61 cells" in read.err
+    assert "looks like" not in read.err
+    assert (home / "back.csv").read_text().splitlines() == ["age,town", ",CANARY-x", *rows[2:]]

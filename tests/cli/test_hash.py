@@ -203,3 +203,68 @@ def test_a_file_is_overwritten_when_that_is_said(run, home):
 
     assert run(*home.hash("sent.arrows")).status == 1
     assert run(*home.hash("sent.arrows", "--overwrite")).status == 0
+
+
+def mixed(home, cells, name="mixed.csv"):
+    """Write a table with a column whose cells are these, and the rest of them numbers."""
+    rows = [*cells, *map(str, range(60 - len(cells)))]
+    text = "\n".join(["pay;town", *(f"{cell};CANARY-{i % 2}" for i, cell in enumerate(rows))])
+    (home / name).write_text(text)
+    return name
+
+
+def test_numbers_beside_a_marker_are_said_and_read_by_options(run, home):
+    """One NA would make names of all numbers without a word."""
+    table = mixed(home, ["NA", "?"])
+    words = ["--fit", "--delimiter", ";"]
+
+    silent = run(*home.hash("a.arrows", *words, hasher="a", table=table))
+    said = ["--dtype", "pay=integer", "--coerce", "pay"]
+    read = run(*home.hash("b.arrows", *words, *said, hasher="b", table=table))
+    text = run(*home.hash("c.arrows", *words, "--dtype", "pay=string", hasher="c", table=table))
+
+    assert [each.status for each in (silent, read, text)] == [0, 0, 0]
+    assert "Warning: Column 'pay' looks like numbers" in silent.err
+    assert "58 of 60 cells" in silent.err
+    assert "2 of 60 cells don't fit its declaration (2 are markers such as NA)" in read.err
+    assert "Warning" not in text.err
+    assert "CANARY" not in silent.err + read.err
+    kinds = [{it.name: it.kind for it in home.hasher(n).plan.columns} for n in ("a", "b", "c")]
+    assert [each["pay"] for each in kinds] == ["text", "integer", "text"]
+
+
+def test_formats_of_numbers_and_dates_are_options(run, home):
+    rows = [f"{i}.000,5 EUR;31-12-{40 + i}" for i in range(1, 60)]
+    (home / "odd.csv").write_text("\n".join(["pay;born", *rows]))
+    said = ["--number-format", "pay=1.234,5 EUR", "--date-format", "born=%d-%m-%y",
+            "--first-year", "born=1930", "--delimiter", ";"]  # fmt: skip
+
+    made = run(*home.hash("sent.arrows", "--fit", *said, table="odd.csv"))
+
+    assert made.status == 0
+    assert made.err.count("Warning") == 0
+    kinds = {it.name: it.kind for it in home.hasher().plan.columns}
+    assert kinds == {"pay": "float", "born": "date"}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--dtype", "pay"], ["--dtype", "pay=whole"], ["--first-year", "pay=x"], ["--coerce", "pay"],
+     ["--number-format", "pay=1.234"], ["--date-format", "=%d.%m.%Y"]],
+)  # fmt: skip
+def test_what_can_t_be_said_of_a_column_is_misuse(run, home, words):
+    answer = run(*home.hash("sent.arrows", "--fit", *words))
+
+    assert answer.status == 2
+
+
+def test_a_later_table_is_told_of_the_fit(run, home):
+    """Nobody declared Int64: it is what was seen at the fit."""
+    early, late = mixed(home, []), mixed(home, ["x"], "late.csv")
+    run(*home.hash("a.arrows", "--fit", "--delimiter", ";", table=early))
+
+    answer = run(*home.hash("b.arrows", "--delimiter", ";", table=late))
+
+    assert answer.status == 1
+    assert "Column 'pay' held Int64 at the fit, and 1 of 60 cells" in answer.err
+    assert "declared" not in answer.err

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 import polars as pl
 import pytest
 
-from halfmask._errors import ColumnNotFoundError, SchemaError
+from halfmask._errors import ColumnNotFoundError, ColumnWarning, ParameterError, SchemaError
+from halfmask.data import ReadOptions, open_table, write_table
 from halfmask.data._casts import Coerced, as_declared, check_declared, mark_missing
 from halfmask.data._declarations import Declaration
 
@@ -43,6 +46,16 @@ def test_a_declared_type_is_taken_by_every_cell():
         ([1.5, 2.0, -0.5], pl.Int64(), 2),
         ([300, 1], pl.UInt8(), 1),
         (["2020-02-30"], pl.Date(), 1),
+        ([20200101, 0], pl.Date(), 2),
+        ([1.7e9], pl.Datetime("us"), 1),
+        ([dt.date(2020, 1, 1)], pl.Int64(), 1),
+        ([dt.datetime(2020, 1, 1, 10), dt.datetime(2020, 1, 1)], pl.Date(), 1),  # noqa: DTZ001
+        ([dt.datetime(2020, 1, 1)], pl.Datetime("us", "UTC"), 1),  # noqa: DTZ001
+        ([2**53 + 1, 1], pl.Float64(), 1),
+        ([2, 1], pl.Boolean(), 1),
+        (["12345678901234567", "1e400", "inf"], pl.Float64(), 2),
+        (["2020-01-01T10:00:00Z"], pl.Datetime("us"), 1),
+        (["2020-01-01T10:00:00"], pl.Datetime("us", "UTC"), 1),
     ],
 )
 def test_a_cell_that_does_not_fit_is_counted_and_not_named(cells, dtype, lost):
@@ -57,3 +70,34 @@ def test_a_type_for_a_column_that_is_not_there_is_refused():
     check_declared({"age": "integer"}, ["age", "sex"])
     with pytest.raises(ColumnNotFoundError, match="'age' for 'agee'"):
         check_declared({"agee": "integer"}, ["age", "sex"])
+
+
+@pytest.mark.parametrize("format_", ["csv", "parquet", "jsonl", "frame"])
+def test_cells_that_do_not_fit_are_missing_where_that_is_said(format_, tmp_path):
+    """They are counted once, before a row is read, and markers are told from mistakes."""
+    table = pl.DataFrame({"age": ["41", "NA", "CANARY", None], "born": ["1.2.1980"] * 3 + ["x"]})
+    file = tmp_path / f"t.{format_}"
+    if format_ != "frame":
+        write_table(table, file, format=format_)
+    options = ReadOptions(
+        dtypes={"age": "integer"}, date_formats={"born": "%d.%m.%Y"}, coerce=("age", "born")
+    )
+
+    with pytest.warns(ColumnWarning) as caught:
+        source = open_table(table if format_ == "frame" else file, options=options)
+
+    said = [str(each.message) for each in caught]
+    assert [each.partition(" don't")[0] for each in said] == [
+        "Column 'age': 2 of 3 cells",
+        "Column 'born': 1 of 4 cells",
+    ]
+    assert "(1 are markers such as NA)" in said[0]
+    assert "CANARY" not in "".join(said)
+    day = dt.date(1980, 2, 1)
+    assert source.read().rows() == [(41, day), (None, day), (None, day), (None, None)]
+
+
+@pytest.mark.parametrize("options", [{"coerce": "age"}, {"coerce": ("age",)}])
+def test_only_columns_of_which_something_is_said_are_coerced(options):
+    with pytest.raises(ParameterError, match="coerce"):
+        ReadOptions(**options)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halfmask._errors import ColumnNotFoundError, DataError, SchemaError
+from halfmask._errors import ColumnNotFoundError, ColumnWarning, DataError, SchemaError
 from halfmask.data import ReadOptions, open_table
 from halfmask.data import _text as text_module
 
@@ -294,3 +294,50 @@ def test_real_files_have_the_rows_and_columns_that_their_list_says(shared_data, 
     assert table.shape == shape
     if "zipcodes" in name:
         assert table["zip_code"].dtype == pl.String
+
+
+@pytest.mark.parametrize(
+    ("cells", "ambiguous"),
+    [
+        (["1.234", "500", "12.500"], True),
+        (["1.234", "5000"], False),
+        (["1.234", "0.500"], False),
+        (["1.234", "1.23"], False),
+        (["1", "2"], False),
+    ],
+)
+def test_decimals_that_could_be_thousands_are_said(cells, ambiguous, tmp_path):
+    """1.234 is 1234 in many countries; a declared type or format says which."""
+    file = tmp_path / "t.csv"
+    file.write_text("\n".join(["pay,town", *(f"{cell},Bree" for cell in cells)]))
+
+    if ambiguous:
+        with pytest.warns(ColumnWarning, match="'pay' is read as decimals"):
+            open_table(file)
+    else:
+        open_table(file)
+
+    said = ReadOptions(dtypes={"pay": "float"})
+    assert open_table(file, options=said).read()["pay"].to_list() == [float(it) for it in cells]
+
+
+def test_german_thousands_are_read_as_they_are_declared(tmp_path):
+    file = tmp_path / "t.csv"
+    file.write_text("pay;town\n1.234;Bree\n1.234,5;Dale\n")
+
+    read = open_table(file, options=ReadOptions(number_formats={"pay": "1.234,5"})).read()
+
+    assert read["pay"].to_list() == [1234.0, 1234.5]
+
+
+@pytest.mark.parametrize(
+    ("cell", "dtype"),
+    [("007", pl.Int64), ("+7", pl.Int64), ("x", pl.Int64), ("12345678901234567", pl.Float64)],
+)
+def test_cells_of_a_later_table_are_compared_with_the_fit(cell, dtype, tmp_path):
+    """Nobody declared the type, so that the error speaks of the fit; 007 isn't the integer 7."""
+    file = tmp_path / "t.csv"
+    file.write_text(f"n,town\n1,Bree\n{cell},Dale\n")
+
+    with pytest.raises(SchemaError, match=r"'n' held (Int|Float)64 at the fit, and 1 of 2 cells"):
+        open_table(file, options=ReadOptions(fitted={"n": dtype()}))

@@ -7,7 +7,7 @@ import pytest
 
 from halfmask._errors import ColumnWarning
 from halfmask.data import describe
-from halfmask.data._text_forms import form_of, watched
+from halfmask.data._text_forms import TextWatch, form_of
 
 CANARY = "CANARY"
 
@@ -92,21 +92,24 @@ def test_batches_are_counted_together_and_said_at_the_end():
         pl.DataFrame({"age": ["3"] * 17, "town": ["1"] * 17}),
     ]
 
+    watch = TextWatch(owner="Codec")
+    for batch in batches:
+        watch.see(batch)
     with pytest.warns(ColumnWarning) as caught:
-        seen = list(watched(batches, owner="Codec"))
+        watch.warn()
 
-    assert [batch.height for batch in seen] == [3, 17]
     assert len(caught) == 1
     said = str(caught[0].message)
-    assert "'age' looks like numbers: 19 of 20 cells are" in said
-    assert "dtypes = integer" in said
+    assert "'age' looks like numbers stored as text: 19 of 20 cells" in said
+    assert 'dtypes = "integer"' in said
     assert CANARY not in said
 
 
 def test_what_somebody_called_text_is_not_watched():
-    batches = [pl.DataFrame({"zip": ["10115", "x", "20095"] * 9})]
+    watch = TextWatch(owner="Codec", known={"zip"})
+    watch.see(pl.DataFrame({"zip": ["10115", "x", "20095"] * 9}))
 
-    assert list(watched(batches, owner="Codec", known={"zip"}))
+    watch.warn()
 
 
 def test_eight_digits_in_a_column_of_numbers_are_dates():

@@ -57,6 +57,7 @@ def _fits(now, fitted):
     return (now, fitted) in ALIKE or COLUMNS[now].dtype == COLUMNS[fitted].dtype
 
 
+@pytest.mark.filterwarnings("ignore::halfmask.ColumnWarning")  # texts of dates
 @pytest.mark.parametrize("learner", ["trees", "distances"])
 @pytest.mark.parametrize("fitted", COLUMNS)
 def test_other_types_are_the_same_values_or_refused(fitted, learner):
@@ -74,6 +75,7 @@ def test_other_types_are_the_same_values_or_refused(fitted, learner):
             assert codec.encode(later).equals(codec.encode(later.with_columns(same.alias("x"))))
 
 
+@pytest.mark.filterwarnings("ignore::halfmask.ColumnWarning")  # texts of dates
 @pytest.mark.parametrize("fitted", COLUMNS)
 def test_other_types_of_a_target_are_the_same_values_or_refused(fitted):
     table = pl.DataFrame({"x": COLUMNS[fitted], "n": range(5)})

@@ -19,6 +19,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from halfmask._errors import (
     ColumnNotFoundError,
+    ColumnWarning,
     DataError,
     KeyMismatchError,
     ParameterError,
@@ -243,3 +244,43 @@ def test_unsigned_equals_one_hot_where_nothing_collides():
     gram = one_hot @ one_hot.T
     same = (rows.indices[:, None, :] == rows.indices[None, :, :]).sum(axis=2)
     assert (same == gram).all()
+
+
+GAPS = [
+    pd.DataFrame({name: [np.nan] * 3 for name in ("age", "town", "seen")}),
+    pd.DataFrame({name: [None] * 3 for name in ("age", "town", "seen")}, dtype=object),
+    pl.DataFrame({name: [None] * 3 for name in ("age", "town", "seen")}),
+]
+
+
+@pytest.mark.parametrize("gap", GAPS, ids=["NaN", "object", "polars"])
+def test_a_batch_without_a_value_is_of_any_type(gap):
+    """pandas makes floats of a column of missing cells, whatever it was before."""
+    table = pl.DataFrame({"age": [41, 17, None], "town": ["Bree", "Dale", None]}).with_columns(
+        seen=pl.Series(["2020-01-01", "2021-05-04", None]).str.to_date()
+    )
+    hasher = KeyedHasher(secret=SECRET, bits=16).fit(table)
+
+    missing = hasher.hash_batch(table).indices[2]
+
+    assert (hasher.hash_batch(gap).indices == missing).all()
+    again = KeyedHasher(secret=SECRET, bits=16).fit_batches([table, gap])
+    assert again.hash_batch(table).equals(hasher.hash_batch(table))
+
+
+def test_a_time_with_a_zone_is_not_one_without():
+    local = pl.DataFrame({"seen": pl.Series(["2020-01-01 10:00"]).str.to_datetime()})
+    hasher = KeyedHasher(secret=SECRET).fit(local)
+
+    with pytest.raises(SchemaError, match="'seen'"):
+        hasher.transform(local.with_columns(pl.col("seen").dt.replace_time_zone("UTC")))
+
+
+def test_a_fit_says_which_texts_are_nearly_numbers():
+    cells = ["NA", *map(str, range(40))]
+    table = pl.DataFrame({"pay": cells, "code": cells, "zip": map(str, range(41))})
+
+    with pytest.warns(ColumnWarning, match="'pay' looks like numbers .* 40 of 41") as caught:
+        KeyedHasher(secret=SECRET, categorical=["code"]).fit(table)
+
+    assert len(caught) == 1

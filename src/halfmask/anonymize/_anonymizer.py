@@ -23,6 +23,7 @@ from halfmask.anonymize._settings import (
 )
 from halfmask.anonymize.recodings import Centroid
 from halfmask.data import Column, Schema, like, orders_of
+from halfmask.data._text_forms import TextWatch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -151,6 +152,11 @@ class Anonymizer(
         several_names(owner="Anonymizer", quasi_identifiers=self.quasi_identifiers)
         table = self._table(X, reset=True)
         protection = self._protection(table, orders_of(X))
+        watch = TextWatch(
+            owner="Anonymizer", known={*(self.kinds or {}), *(self.hierarchies or {})}
+        )
+        watch.see(table.select(protection.schema.quasi_identifiers))
+        watch.warn()
         guides = None
         if protection.method.needs_guide:
             if y is None:

@@ -117,7 +117,9 @@ class Coding:
             if there.base_type() in (pl.Date, pl.Datetime)
             else [there.base_type()]
         )
-        if here != pl.Null and not alike:
+        if series.null_count() == len(series):
+            return pl.Series(series.name, [None], dtype=there).new_from_index(0, len(series))
+        if not alike or _zoned(here) != _zoned(there):
             raise SchemaError(
                 f"Column {self.column.name!r} held {there} at the fit. Got {here}.",
                 hint="Read the new table with the same column types.",
@@ -180,6 +182,11 @@ def code_column(column: Column, values: pl.Series, *, missing: bool) -> Coding:
 
 def _is_ordered(dtype: pl.DataType) -> bool:
     return dtype.is_numeric() or dtype.is_temporal()
+
+
+def _zoned(dtype: pl.DataType) -> bool:
+    """Return whether it is a time with a zone, which isn't the same without one."""
+    return isinstance(dtype, pl.Datetime) and dtype.time_zone is not None
 
 
 def _is_plain_number(dtype: pl.DataType) -> bool:

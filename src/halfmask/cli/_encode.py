@@ -34,6 +34,14 @@ from halfmask.cli._codecs import (  # typer reads annotations
     seal_receipt,
     unseal_codec,
 )
+from halfmask.cli._column_options import (  # typer reads annotations
+    CoerceOption,
+    ColumnsSaid,
+    DateFormatOption,
+    DtypeOption,
+    FirstYearOption,
+    NumberFormatOption,
+)
 from halfmask.cli._console import console, printable, say_json
 from halfmask.cli._failures import UsageError
 from halfmask.cli._options import (  # noqa: TC001 # as above
@@ -114,6 +122,11 @@ def fit(
     skip_rows: SkipRowsOption = None,
     comment: CommentOption = None,
     column_names: ColumnNamesOption = None,
+    dtype: DtypeOption = None,
+    date_format: DateFormatOption = None,
+    first_year: FirstYearOption = None,
+    number_format: NumberFormatOption = None,
+    coerce: CoerceOption = None,
     key_file: KeyFileOption = None,
     passphrase_file: PassphraseFileOption = None,
     keyring: KeyringOption = False,
@@ -153,12 +166,22 @@ def fit(
         skip_rows=skip_rows,
         comment=comment,
         column_names=column_names,
+        columns=ColumnsSaid(
+            dtype=dtype,
+            date_format=date_format,
+            first_year=first_year,
+            number_format=number_format,
+            coerce=coerce,
+        ),
     )
     err = console(stderr=True)
     with compilation_announced(err), Stages(err, verbose=verbose) as stages:
         source = reading.open(table)
         schema = schema_of(source, categorical or ())
-        fit_file(made, source, target=target, task=task, schema=schema, progress=stages)
+        known = {*(categorical or ()), *reading.options().typed()}
+        fit_file(
+            made, source, target=target, task=task, schema=schema, known=known, progress=stages
+        )
         stages("sealing the codec")
         seal_codec(opened, codec, made)
     if as_json:
@@ -205,6 +228,11 @@ def apply(
     skip_rows: SkipRowsOption = None,
     comment: CommentOption = None,
     column_names: ColumnNamesOption = None,
+    dtype: DtypeOption = None,
+    date_format: DateFormatOption = None,
+    first_year: FirstYearOption = None,
+    number_format: NumberFormatOption = None,
+    coerce: CoerceOption = None,
     key_file: KeyFileOption = None,
     passphrase_file: PassphraseFileOption = None,
     keyring: KeyringOption = False,
@@ -235,6 +263,13 @@ def apply(
         skip_rows=skip_rows,
         comment=comment,
         column_names=column_names,
+        columns=ColumnsSaid(
+            dtype=dtype,
+            date_format=date_format,
+            first_year=first_year,
+            number_format=number_format,
+            coerce=coerce,
+        ),
     )
     err = console(stderr=True)
     with compilation_announced(err), Stages(err, verbose=verbose) as stages:

@@ -13,6 +13,14 @@ from halfmask.cli._codecs import (  # typer reads annotations
     check_streams,
     open_vault,
 )
+from halfmask.cli._column_options import (  # typer reads annotations
+    CoerceOption,
+    ColumnsSaid,
+    DateFormatOption,
+    DtypeOption,
+    FirstYearOption,
+    NumberFormatOption,
+)
 from halfmask.cli._console import console, printable, say_json
 from halfmask.cli._failures import UsageError
 from halfmask.cli._hash_settings import (  # as above
@@ -114,6 +122,11 @@ def hash_(
     skip_rows: SkipRowsOption = None,
     comment: CommentOption = None,
     column_names: ColumnNamesOption = None,
+    dtype: DtypeOption = None,
+    date_format: DateFormatOption = None,
+    first_year: FirstYearOption = None,
+    number_format: NumberFormatOption = None,
+    coerce: CoerceOption = None,
     key_file: KeyFileOption = None,
     passphrase_file: PassphraseFileOption = None,
     keyring: KeyringOption = False,
@@ -154,6 +167,13 @@ def hash_(
         skip_rows=skip_rows,
         comment=comment,
         column_names=column_names,
+        columns=ColumnsSaid(
+            dtype=dtype,
+            date_format=date_format,
+            first_year=first_year,
+            number_format=number_format,
+            coerce=coerce,
+        ),
     )
     err = console(stderr=True)
     settings = _settings(given) if fit else None

@@ -7,6 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from halfmask.cli._codecs import OverwriteOption  # noqa: TC001 # typer reads annotations
+from halfmask.cli._column_options import (  # typer reads annotations
+    CoerceOption,
+    ColumnsSaid,
+    DateFormatOption,
+    DtypeOption,
+    FirstYearOption,
+    NumberFormatOption,
+)
 from halfmask.cli._console import console, say_json
 from halfmask.cli._failures import UsageError
 from halfmask.cli._options import (  # noqa: TC001 # as above
@@ -115,6 +123,11 @@ def predict(
     skip_rows: SkipRowsOption = None,
     comment: CommentOption = None,
     column_names: ColumnNamesOption = None,
+    dtype: DtypeOption = None,
+    date_format: DateFormatOption = None,
+    first_year: FirstYearOption = None,
+    number_format: NumberFormatOption = None,
+    coerce: CoerceOption = None,
     key_file: KeyFileOption = None,
     passphrase_file: PassphraseFileOption = None,
     keyring: KeyringOption = False,
@@ -144,6 +157,13 @@ def predict(
         skip_rows=skip_rows,
         comment=comment,
         column_names=column_names,
+        columns=ColumnsSaid(
+            dtype=dtype,
+            date_format=date_format,
+            first_year=first_year,
+            number_format=number_format,
+            coerce=coerce,
+        ),
     )
     from halfmask.cli._answers import frames_of  # noqa: PLC0415 # --help needs none
     from halfmask.data import TableWriter  # noqa: PLC0415 # polars takes half a second

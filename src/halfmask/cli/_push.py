@@ -6,6 +6,14 @@ from typing import Annotated
 
 import typer
 
+from halfmask.cli._column_options import (  # typer reads annotations
+    CoerceOption,
+    ColumnsSaid,
+    DateFormatOption,
+    DtypeOption,
+    FirstYearOption,
+    NumberFormatOption,
+)
 from halfmask.cli._console import console, printable, say_json
 from halfmask.cli._failures import UsageError
 from halfmask.cli._options import (  # noqa: TC001 # typer reads annotations
@@ -95,6 +103,11 @@ def push(
     skip_rows: SkipRowsOption = None,
     comment: CommentOption = None,
     column_names: ColumnNamesOption = None,
+    dtype: DtypeOption = None,
+    date_format: DateFormatOption = None,
+    first_year: FirstYearOption = None,
+    number_format: NumberFormatOption = None,
+    coerce: CoerceOption = None,
     key_file: KeyFileOption = None,
     passphrase_file: PassphraseFileOption = None,
     keyring: KeyringOption = False,
@@ -120,6 +133,13 @@ def push(
         skip_rows=skip_rows,
         comment=comment,
         column_names=column_names,
+        columns=ColumnsSaid(
+            dtype=dtype,
+            date_format=date_format,
+            first_year=first_year,
+            number_format=number_format,
+            coerce=coerce,
+        ),
     )
     err = console(stderr=True)
     with (

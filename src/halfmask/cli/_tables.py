@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from halfmask._errors import ColumnNotFoundError, ParameterError
+from halfmask.cli._column_options import ColumnsSaid
 from halfmask.cli._failures import UsageError
 from halfmask.cli._options import FileFormat
 
@@ -114,6 +115,7 @@ class Reading:
     comment: str | None = None
     column_names: str | None = None
     called: str = "The table to read"
+    columns: ColumnsSaid = field(default_factory=ColumnsSaid)
 
     def open(self, table: str, *, plan: Plan | None = None) -> Source:
         """Open a table; the cells of a text file become what they were for a codec's plan."""
@@ -123,7 +125,7 @@ class Reading:
             source = self._open(table, declared) if declared else source
         return source.without(self.leave_out) if self.leave_out else source
 
-    def options(self, dtypes: Mapping[str, pl.DataType] | None = None) -> ReadOptions:
+    def options(self, fitted: Mapping[str, pl.DataType] | None = None) -> ReadOptions:
         """Return what was said of a table that it doesn't say itself."""
         from halfmask.data import ReadOptions  # noqa: PLC0415 # half a second
 
@@ -138,7 +140,8 @@ class Reading:
                 skip_rows=self.skip_rows or 0,
                 comment=self.comment,
                 column_names=names_of(self.column_names),
-                dtypes=dtypes or {},
+                fitted=fitted or {},
+                **self.columns.options(),  # type: ignore[arg-type] # it says what doesn't fit
             )
         except ParameterError as error:
             raise UsageError(error.what, hint=error.hint) from None
@@ -149,14 +152,15 @@ class Reading:
 
         leave_out = tuple(self.leave_out or ())
         if table == "-":
-            return self._open(table, {}), TableReading(leave_out=leave_out)
+            said = TableReading(options=self.options(), leave_out=leave_out)
+            return self._open(table, {}), said
         return table, TableReading(format=self.format, options=self.options(), leave_out=leave_out)
 
-    def _open(self, table: str, dtypes: Mapping[str, pl.DataType]) -> Source:
+    def _open(self, table: str, fitted: Mapping[str, pl.DataType]) -> Source:
         from halfmask.data import open_table  # noqa: PLC0415 # half a second
 
         return open_table(
-            table, format=self.format, options=self.options(dtypes), called=self.called
+            table, format=self.format, options=self.options(fitted), called=self.called
         )
 
 

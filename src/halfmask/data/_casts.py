@@ -15,7 +15,7 @@ from halfmask.data._value_patterns import PATTERNS
 if TYPE_CHECKING:
     from halfmask.data._declarations import Declaration
 
-__all__ = ["Coerced", "as_declared", "check_declared", "mark_missing"]
+__all__ = ["Coerced", "as_declared", "check_declared", "mark_missing", "warn_ambiguous"]
 
 
 def mark_missing(frame: pl.DataFrame, markers: tuple[str, ...] | None) -> pl.DataFrame:
@@ -71,6 +71,18 @@ class Coerced:
                     ColumnWarning,
                     stacklevel=4,
                 )
+
+
+def warn_ambiguous(columns: Iterable[str]) -> None:
+    """Say which columns of decimals could be whole numbers with points between thousands."""
+    for name in columns:
+        warnings.warn(
+            f"Column {name!r} is read as decimals (1.234 is less than 2), but each of its numbers "
+            'could have a point between thousands. Declare dtypes = "float", or number_formats = '
+            '"1.234,5".',
+            ColumnWarning,
+            stacklevel=4,
+        )
 
 
 def as_declared(

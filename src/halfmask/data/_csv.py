@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from halfmask._errors import DataError
-from halfmask.data._casts import Coerced, as_declared, check_declared
+from halfmask.data._casts import Coerced, as_declared, check_declared, warn_ambiguous
 from halfmask.data._columns import same_columns
 from halfmask.data._csv_batches import CsvBatches
 from halfmask.data._dialect import DELIMITERS, sniff
@@ -66,6 +66,7 @@ class CsvReader:
         # Names that aren't there are said after the header was found to be one.
         check_declared(declared, self.columns)
         coerced.warn()
+        warn_ambiguous(judge.ambiguous())
         self._declared, self._coerced = declared, Coerced(options.coerce)
         found = judge.dtypes() | options.typed()
         self.dtypes = {name: found.get(name, pl.String()) for name in self.columns}

@@ -8,7 +8,7 @@ import polars as pl
 
 from halfmask.data._date_formats import ISO, dtype_of_format, read_dates
 from halfmask.data._number_formats import read_numbers
-from halfmask.data._text_types import LONG_INTEGER, typed, written_as
+from halfmask.data._text_types import FLOAT_WORD, LONG_INTEGER, typed, written_as
 
 __all__ = ["Declaration"]
 
@@ -64,8 +64,12 @@ class Declaration:
             return typed(texts.to_frame(), {texts.name: dtype})[0].to_series()
         texts = texts.str.strip_chars()
         numbers = texts.cast(dtype, strict=False)
-        # A float has room for 15 digits of any number; of a longer one others would be made.
-        return numbers.set(texts.str.contains(LONG_INTEGER), None) if dtype.is_float() else numbers
+        if not dtype.is_float():
+            return numbers
+        # A float has room for 15 digits of any number, and none for 1e400.
+        other = texts.str.contains(LONG_INTEGER)
+        other |= numbers.is_infinite().fill_null(value=False) & ~texts.str.contains(FLOAT_WORD)
+        return numbers.set(other, None)
 
     def says(self) -> str:
         """Return what a column is said to be, as it reads after its name."""

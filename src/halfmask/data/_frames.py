@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -26,6 +26,7 @@ __all__ = [
     "settle",
     "settled_dtype",
     "to_polars",
+    "without_empty_types",
 ]
 
 # What one cell of a table of people can't be: it has no order, no equality or no text.
@@ -169,6 +170,19 @@ def settled_dtype(dtype: pl.DataType, column: str) -> pl.DataType:
     if isinstance(dtype, _CODED) or dtype == pl.Null:
         return pl.String()
     return dtype
+
+
+def without_empty_types(frame: pl.DataFrame, dtypes: Mapping[str, pl.DataType]) -> pl.DataFrame:
+    """Return the frame with columns without any value of the types that they have elsewhere.
+
+    A library gives them one of its own: pandas calls a column of missing cells one of floats.
+    """
+    empty = [
+        pl.lit(None, dtype).alias(name)
+        for name, dtype in dtypes.items()
+        if frame.schema.get(name, dtype) != dtype and frame[name].null_count() == frame.height
+    ]
+    return frame.with_columns(empty) if empty else frame
 
 
 def check_names(names: Sequence[str]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import warnings
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -21,7 +21,7 @@ from halfmask.data._declarations import Declaration
 from halfmask.data._text_types import written_as
 from halfmask.data._value_patterns import PATTERNS
 
-__all__ = ["TextForm", "form_of", "form_of_digits", "watched"]
+__all__ = ["TextForm", "TextWatch", "form_of", "form_of_digits"]
 
 #: From these shares of a column's cells on it is taken to be of a form, markers left out.
 NEARLY_DATES, NEARLY_NUMBERS = 0.95, 0.99
@@ -311,58 +311,53 @@ def form_of_digits(numbers: pl.Series) -> TextForm | None:
     return form if form is not None and form.date_format in _DIGITS and form.holds else None
 
 
-def watched(
-    batches: Iterable[pl.DataFrame], *, owner: str, known: Collection[str] = ()
-) -> Iterator[pl.DataFrame]:
-    """Yield batches, and say at their end which columns of text are nearly numbers or times.
+class TextWatch:
+    """Looks at batches of a table that is fitted to, and says which texts are nearly numbers.
 
     Parameters
     ----------
-    batches
-        The batches of a table.
     owner
         What takes texts for categories, as it reads before "takes".
     known
         Columns of which somebody has said that they are text or categories.
-
-    Warns
-    -----
-    ColumnWarning
-        For each such column, with the number of cells that are no numbers or times.
     """
-    tallies: dict[str, _Tally] = {}
-    for batch in batches:
+
+    def __init__(self, *, owner: str, known: Collection[str] = ()) -> None:
+        self._owner, self._known = owner, known
+        self._tallies: dict[str, _Tally] = {}
+
+    def see(self, batch: pl.DataFrame) -> None:
+        """Count the forms of a batch's columns of text."""
         for name, dtype in batch.schema.items():
-            if dtype == pl.String and name not in known:
-                tally = tallies.setdefault(name, _Tally())
+            if dtype == pl.String and name not in self._known:
+                tally = self._tallies.setdefault(name, _Tally())
                 if tally.alive:
                     tally.see(batch.get_column(name))
-        yield batch
-        del batch
-    for name, tally in tallies.items():
-        form = tally.found()
-        if form is not None and form.share >= _WORTH_SAYING:
-            warnings.warn(_sentence(name, form, owner), ColumnWarning, stacklevel=4)
+
+    def warn(self) -> None:
+        """Warn of each column that is nearly numbers, dates or times, with counts of cells."""
+        for name, tally in self._tallies.items():
+            form = tally.found()
+            # Where no text is anything but a number, somebody made texts of numbers.
+            if form is None or form.share < _WORTH_SAYING or (tally.plain and not form.unread):
+                continue
+            warnings.warn(_sentence(name, form, self._owner), ColumnWarning, stacklevel=4)
 
 
 def _sentence(name: str, form: TextForm, owner: str) -> str:
     what = "numbers" if form.is_number else "dates or times"
-    written = form.date_format or form.number_format
-    how = f" of the form {written}" if written else ""
-    said = {"dtypes": form.dtype}
     if form.number_format:
-        said = {"number_formats": form.number_format}
+        declared = f'number_formats = "{form.number_format}"'
     elif form.date_format:
-        said = {"date_formats": form.date_format}
-    declared = next(iter(said.items()))
+        declared = f'date_formats = "{form.date_format}"'
+    else:
+        declared = f'dtypes = "{form.dtype}"'
     more = f" with first_years = {form.first_year}" if form.first_year else ""
     also = f" They could be of the form {form.also}, too." if form.also else ""
-    missing = ""
-    if form.unread:
-        missing = " List the column under coerce to make the others missing."
+    rest = " List it under coerce, too: the other cells are then missing." if form.unread else ""
     return (
-        f"Column {name!r} looks like {what}{how}: {form.fits:,} of "
-        f"{form.fits + form.unread:,} cells are. {form.counted()} {owner} takes all of them for "
-        f"categories.{also} Declare {declared[0]} = {declared[1]}{more} for numbers or dates, or "
-        f"dtypes = string.{missing}"
+        f"Column {name!r} looks like {what} stored as text: {form.fits:,} of "
+        f"{form.fits + form.unread:,} cells. {owner} takes each text for a category.{also} "
+        f'Declare {declared}{more} when you read the table, or dtypes = "string" if they are '
+        f"categories.{rest}"
     )

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 import polars as pl
 
-__all__ = ["LONG_INTEGER", "TextJudge", "typed", "written_as"]
+__all__ = ["FLOAT_WORD", "LONG_INTEGER", "TextJudge", "typed", "written_as"]
 
 TextType: TypeAlias = Literal["integer", "float", "boolean", "date", "datetime", "instant"]
 
@@ -25,9 +25,11 @@ TIMES: tuple[TextType, ...] = ("date", "datetime", "instant")
 # No leading zero, no plus sign: "007" and "+49" are names of things. An integer among decimals
 # must have at most 15 digits, which a float keeps.
 _FLOAT = r"^-?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
-_FLOAT_WORD = r"^[+-]?(?:nan|NaN|NAN|inf|Inf|INF|infinity|Infinity)$"
+FLOAT_WORD = r"^[+-]?(?:nan|NaN|NAN|inf|Inf|INF|infinity|Infinity)$"
 LONG_INTEGER = r"^[+-]?[0-9]{16,}$"
 _SHORT = 10**15
+_GROUPED = r"^-?(?:[1-9][0-9]{0,2}\.[0-9]{3}|0|[1-9][0-9]{0,2})$"
+_FEW = 1_000
 _TIME = r"[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?"
 _DATETIME = rf"^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}[T ]{_TIME}$"
 _INSTANT = rf"^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}[T ]{_TIME}(?:Z|\+00:00)$"
@@ -53,6 +55,7 @@ class TextJudge:
         self._alive: dict[str, list[TextType]] = {}
         # A column of "nan" and "inf" alone holds words; numbers among them make them numbers.
         self._has_value: dict[str, bool] = {}
+        self._grouped: dict[str, _Groups] = {}
 
     def see(self, batch: pl.DataFrame) -> None:
         """Strike out the types that don't hold a batch of texts (columns of strings)."""
@@ -63,6 +66,8 @@ class TextJudge:
             if not alive or column.null_count() == len(column):
                 continue
             values = column.drop_nulls()
+            if "float" in alive:
+                self._grouped.setdefault(name, _Groups()).see(values)
             # An integer is a float too (when short): where the first holds, the pattern of the
             # second needn't be tried.
             if "integer" in alive and (numbers := _integers(values)) is not None:
@@ -73,7 +78,7 @@ class TextJudge:
                 continue
             alive[:] = [t for t in alive if t != "integer" and _HOLDS[t](values)]
             if alive == ["float"] and not self._has_value[name]:
-                self._has_value[name] = not values.str.contains(_FLOAT_WORD).all()
+                self._has_value[name] = not values.str.contains(FLOAT_WORD).all()
             elif alive:
                 self._has_value[name] = True
 
@@ -83,6 +88,36 @@ class TextJudge:
             name: DTYPES[alive[0]] if alive and self._has_value[name] else pl.String()
             for name, alive in self._alive.items()
         }
+
+    def ambiguous(self) -> list[str]:
+        """Return the columns of floats that could be whole numbers with points between thousands.
+
+        ``1.234`` is 1234 in many countries. In these columns each number with a point has three
+        digits behind it and up to three in front, and none without a point is longer.
+        """
+        dtypes = self.dtypes()
+        return [
+            name
+            for name, groups in self._grouped.items()
+            if groups.possible and groups.any_point and dtypes[name] == pl.Float64
+        ]
+
+
+class _Groups:
+    """Whether the numbers of a column may have points between their thousands."""
+
+    def __init__(self) -> None:
+        self.possible, self.any_point = True, False
+
+    def see(self, values: pl.Series) -> None:
+        if not self.possible:
+            return
+        # Most columns are done with by a few cells.
+        for some in (values.head(_FEW), values):
+            self.possible = bool(some.str.contains(_GROUPED).all())
+            if not self.possible:
+                return
+        self.any_point = self.any_point or bool(values.str.contains(".", literal=True).any())
 
 
 def typed(texts: pl.DataFrame, dtypes: Mapping[str, pl.DataType]) -> tuple[pl.DataFrame, list[str]]:
@@ -145,14 +180,17 @@ def _any_long(numbers: pl.Series) -> bool:
 
 
 def _is_float(values: pl.Series) -> bool:
-    return bool(_written_as_float(values).all()) and (
-        values.cast(pl.Float64, strict=False).null_count() == 0
-    )
+    if not _written_as_float(values).all():
+        return False
+    numbers = values.cast(pl.Float64, strict=False)
+    # Of digits that no float reaches, such as 1e400, infinity would be made.
+    beyond = numbers.is_infinite() & ~values.str.contains(FLOAT_WORD)
+    return numbers.null_count() == 0 and not beyond.any()
 
 
 def _written_as_float(values: pl.Series) -> pl.Series:
     written = values.str.contains(_FLOAT) & ~values.str.contains(LONG_INTEGER)
-    return written if written.all() else written | values.str.contains(_FLOAT_WORD)
+    return written if written.all() else written | values.str.contains(FLOAT_WORD)
 
 
 def _is_boolean(values: pl.Series) -> bool:

@@ -11,6 +11,8 @@ import polars as pl
 
 from halfmask._errors import ParameterError, SchemaError
 from halfmask.data import like, to_polars
+from halfmask.data._frames import without_empty_types
+from halfmask.data._text_forms import TextWatch
 from halfmask.encode._claims import claims_of, weaknesses_of
 from halfmask.encode._codes import Codes
 from halfmask.encode._plan_bytes import plan_from_bytes, plan_to_bytes
@@ -24,7 +26,7 @@ from halfmask.encode._summary import Summary, total
 from halfmask.vault import Secret
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -168,6 +170,12 @@ class Codec:
         SchemaError
             If a column can't be encoded: text of a schema, identifiers, infinite floats, numbers
             that no matrix could give back.
+
+        Warns
+        -----
+        ColumnWarning
+            If a column of text is nearly all numbers, dates or times, and no schema says what it
+            is.
         """
         return self.fit_batches([table], target=target, task=task, schema=schema)
 
@@ -180,18 +188,35 @@ class Codec:
         schema: Schema | None = None,
     ) -> Self:
         """Fit as `fit` does, to a table that comes in batches: summarize each, and add up."""
+        known = () if schema is None else schema.names
+        return self._fit(batches, target=target, task=task, schema=schema, known=known)
+
+    def _fit(
+        self,
+        batches: Iterable[object],
+        *,
+        target: str | None,
+        task: Task | None,
+        schema: Schema | None,
+        known: Collection[str],
+    ) -> Self:
+        """Fit to batches, and say of columns that aren't known what their texts look like."""
         roles: Roles | None = None
+        watch = TextWatch(owner="Codec", known=known)
 
         def summaries() -> Iterator[Summary]:
             nonlocal roles
             for batch in map(to_polars, batches):
                 roles = roles or Roles.of(batch.schema, schema=schema, target=target, task=task)
-                yield Summary.of(batch, roles=roles, settings=self._settings)
+                watch.see(batch)
+                alike = without_empty_types(batch, roles.dtypes)
+                yield Summary.of(alike, roles=roles, settings=self._settings)
                 del batch  # before the next one is read
 
         summary = total(summaries())
         if roles is None or summary is None:
             raise SchemaError("There is no batch to fit a codec to.")
+        watch.warn()
         secret = self.secret or Secret.fresh()
         planning = Planning(summary, roles=roles, settings=self._settings, secret=secret)
         self._fitted = planning.plan()

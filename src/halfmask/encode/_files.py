@@ -21,7 +21,7 @@ from halfmask.encode._row_ids import ROW_ID
 from halfmask.engines import map_in_order
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
     from pathlib import Path
 
     from halfmask._progress import Progress
@@ -76,6 +76,7 @@ def fit_file(
     task: Task | None = None,
     schema: Schema | None = None,
     options: ReadOptions | None = None,
+    known: Collection[str] | None = None,
     progress: Progress | None = None,
 ) -> Codec:
     """Fit a codec to a table of any length: `Codec.fit` for files.
@@ -90,6 +91,9 @@ def fit_file(
         As of `Codec.fit`.
     options
         How to read a path, where the file doesn't say.
+    known
+        Columns of text that are categories, whatever they look like; of others that are nearly
+        numbers or dates a `ColumnWarning` says so. By default those of the schema and options.
     progress
         What is told how far it is.
 
@@ -130,7 +134,9 @@ def fit_file(
             # No name may keep a batch alive while the next one is read.
             del batch
 
-    return codec.fit_batches(batches(), target=target, task=task, schema=schema)
+    if known is None:
+        known = {*(schema.names if schema else ()), *(options.typed() if options else ())}
+    return codec._fit(batches(), target=target, task=task, schema=schema, known=known)  # noqa: SLF001 # of this package
 
 
 def encode_file(  # noqa: PLR0913 # each says one thing, by its name
@@ -423,7 +429,7 @@ def _opened_as_fitted(table: object, options: ReadOptions | None, plan: Plan) ->
     other = {name: dtype for name, dtype in other.items() if name not in options.typed()}
     if not other:
         return source
-    return _opened(table, replace(options, dtypes={**options.dtypes, **other}))
+    return _opened(table, replace(options, fitted=other))
 
 
 def _check_rows(source: Source, rows: int | None) -> None:

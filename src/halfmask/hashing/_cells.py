@@ -78,6 +78,7 @@ _KINDS = {
     "integer": (pa.types.is_integer,),
     "float": (pa.types.is_floating, pa.types.is_decimal),
     "date": (pa.types.is_date,),
+    "datetime_utc": (lambda dtype: pa.types.is_timestamp(dtype) and dtype.tz is not None,),
     "datetime": (pa.types.is_timestamp,),
     "time": (pa.types.is_time,),
     "duration": (pa.types.is_duration,),

@@ -129,7 +129,8 @@ class FileHasher:
                 seen += batch.num_rows
                 told("fitting", seen / source.n_rows)
 
-        plan = fitted(frames(), settings=settings, secret=secret)
+        known = () if reading.options is None else reading.options.typed()
+        plan = fitted(frames(), settings=settings, secret=secret, known=known)
         return cls(plan=plan, label=label, codes=labels.codes(secret, settings.name))
 
     def rows(

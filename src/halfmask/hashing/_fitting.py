@@ -5,15 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 from halfmask._errors import DataError, SchemaError
+from halfmask.data._text_forms import TextWatch
 from halfmask.hashing._cells import kind_of, numbers_of, same_kind
 from halfmask.hashing._column import Column
 from halfmask.hashing._plan import HashPlan
-from halfmask.hashing._tables import arrow_of, columns_of
+from halfmask.hashing._tables import (
+    arrow_of,
+    columns_of,
+    is_empty,
+    texts_of_table,
+    with_column,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from numpy.typing import NDArray
 
@@ -35,12 +43,27 @@ def plan_of_schema(schema: Any, *, settings: Settings, secret: Secret) -> HashPl
     return HashPlan(settings=settings, columns=tuple(columns), secret=secret)
 
 
-def fitted(frames: Iterable[object], *, settings: Settings, secret: Secret) -> HashPlan:
+def fitted(
+    frames: Iterable[object],
+    *,
+    settings: Settings,
+    secret: Secret,
+    known: Collection[str] = (),
+) -> HashPlan:
     """Return the plan of the columns of frames that follow one another.
 
     Numbers are binned by the quantiles of at most 65,536 rows: those whose numbers, counted from
     the first, have the smallest values of a fixed function, so that any batches of the same rows
     give the same bins.
+
+    Parameters
+    ----------
+    frames
+        The frames.
+    settings, secret
+        As of the plan.
+    known
+        Columns of text that are categories, whatever they look like.
 
     Raises
     ------
@@ -48,15 +71,21 @@ def fitted(frames: Iterable[object], *, settings: Settings, secret: Secret) -> H
         If there is no row.
     SchemaError
         If a column can't be hashed, or is another one in a later frame.
+
+    Warns
+    -----
+    ColumnWarning
+        If a column of text is nearly all numbers, dates or times.
     """
+    said = {*known, *settings.categorical, *settings.text, *settings.sets}
+    watch = TextWatch(owner="A hasher", known=said)
     kinds: dict[str, str] = {}
     sample = _Sample()
     rows = 0
     for frame in frames:
         table = arrow_of(frame)
-        found = {
-            n: kind_of(t, n) for n, t in zip(table.schema.names, table.schema.types, strict=True)
-        }
+        watch.see(texts_of_table(table))
+        table, found = _alike(table, kinds)
         _agree(kinds, found)
         kinds = {
             name: found[name] if kinds.get(name, "empty") == "empty" else kinds[name]
@@ -66,6 +95,7 @@ def fitted(frames: Iterable[object], *, settings: Settings, secret: Secret) -> H
             numeric = [n for n, kind in found.items() if settings.role_of(n, kind) == "number"]
             sample.add(columns_of(table), numeric, first=rows, n_rows=table.num_rows)
         rows += table.num_rows
+    watch.warn()
     if not rows:
         raise DataError("A hasher can't be fitted to a table without rows.")
     columns = [
@@ -80,6 +110,16 @@ def fitted(frames: Iterable[object], *, settings: Settings, secret: Secret) -> H
         for name, kind in kinds.items()
     ]
     return HashPlan(settings=settings, columns=tuple(columns), secret=secret)
+
+
+def _alike(table: Any, kinds: dict[str, str]) -> tuple[Any, dict[str, str]]:  # noqa: ANN401 # no types
+    """Return a table and the kinds of its columns; one without a value is of any kind."""
+    found = {n: kind_of(t, n) for n, t in zip(table.schema.names, table.schema.types, strict=True)}
+    for name, kind in found.items():
+        if not same_kind(kinds.get(name, kind), kind) and is_empty(table.column(name)):
+            table = with_column(table, name, pa.nulls(table.num_rows))
+            found[name] = "empty"
+    return table, found
 
 
 def _agree(kinds: dict[str, str], found: dict[str, str]) -> None:

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+import pyarrow as pa
 
 from halfmask._errors import (
     ColumnNotFoundError,
@@ -22,7 +23,7 @@ from halfmask.hashing._column import Column
 from halfmask.hashing._placing import placed
 from halfmask.hashing._rows import HashedRows
 from halfmask.hashing._settings import Settings
-from halfmask.hashing._tables import arrow_of, columns_of
+from halfmask.hashing._tables import arrow_of, columns_of, is_empty, with_column
 from halfmask.hashing._wiring import Wired, wired
 
 if TYPE_CHECKING:
@@ -114,8 +115,7 @@ class HashPlan:
         DataError
             If a number that is kept is infinite, or labels or weights aren't what may be sent.
         """
-        table = arrow_of(frame)
-        self._check(table.schema)
+        table = self._checked(arrow_of(frame))
         starts = range(0, table.num_rows, _PIECE)
         if len(starts) > 1:
             pieces = (table.slice(start, _PIECE) for start in starts)
@@ -138,9 +138,7 @@ class HashPlan:
         """Hash frames one after the other, on all processors, few of them in memory at once."""
 
         def hashed(frame: object) -> HashedRows:
-            table = arrow_of(frame)
-            self._check(table.schema)
-            return self._hashed(table)
+            return self._hashed(self._checked(arrow_of(frame)))
 
         return map_in_order(frames, hashed)
 
@@ -157,7 +155,9 @@ class HashPlan:
         bags = [bag.counted(columns) for bag in self._wired.bags]
         return HashedRows(bits=bits, **flat(indices, values, bags, bits=bits, signed=signed))
 
-    def _check(self, schema: Any) -> None:  # noqa: ANN401 # pyarrow ships no types
+    def _checked(self, table: Any) -> Any:  # noqa: ANN401 # pyarrow ships no types
+        """Return the table if it has the fitted columns, of the fitted kinds or without a value."""
+        schema = table.schema
         known = {column.name: column.kind for column in self.columns}
         absent = [name for name in known if name not in schema.names]
         if absent:
@@ -172,11 +172,15 @@ class HashPlan:
         for name, dtype in zip(schema.names, schema.types, strict=True):
             kind = kind_of(dtype, name)
             if not _fits(kind, known[name]):
+                if is_empty(table.column(name)):
+                    table = with_column(table, name, pa.nulls(table.num_rows))
+                    continue
                 raise SchemaError(
                     f"Column {name!r} holds cells of kind {kind}; the hasher was fitted to "
                     f"{known[name]}.",
                     hint="Give the column the type that it had at the fit.",
                 )
+        return table
 
     def to_dict(self) -> dict[str, Any]:
         """Return what it is made of but the secret, as JSON can hold it."""

@@ -33,6 +33,7 @@ _TYPES: dict[str, pl.DataType] = {
     "boolean": pl.Boolean(),
     "date": pl.Date(),
     "datetime": pl.Datetime("us"),
+    "datetime_utc": pl.Datetime("us", "UTC"),
 }
 
 
@@ -90,7 +91,7 @@ def opened(
     if path and kinds and source.format in TEXT_FORMATS:
         other = _other_types(source, kinds, options)
         if other:
-            options = replace(options or ReadOptions(), dtypes=other)
+            options = replace(options or ReadOptions(), fitted=other)
             source = open_table(table, format=said, options=options)
     return _Opened(source)
 
@@ -102,15 +103,15 @@ def is_parquet(place: Place, said: Format | None) -> bool:
 
 def _other_types(
     source: Source, kinds: Mapping[str, str], options: ReadOptions | None
-) -> dict[str, Any]:
+) -> dict[str, pl.DataType]:
     said = {} if options is None else options.typed()
-    found: dict[str, Any] = dict(said)
+    found: dict[str, pl.DataType] = {}
     for name, dtype in source.dtypes.items():
         kind = kind_of(pl.Series(name, [], dtype=dtype).to_arrow().type, name)
         wanted = kinds.get(name, "empty")
         if name not in said and wanted in _TYPES and not same_kind(kind, wanted):
             found[name] = _TYPES[wanted]
-    return found if len(found) > len(said) else {}
+    return found
 
 
 class _Opened:

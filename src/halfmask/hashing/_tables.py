@@ -6,14 +6,16 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from halfmask._errors import DataError, SchemaError
 from halfmask._foreign import foreign
 from halfmask.data._arrow_types import refuse_foreign_types
 from halfmask.data._frames import check_names
 
-__all__ = ["arrow_of", "columns_of"]
+__all__ = ["arrow_of", "columns_of", "is_empty", "texts_of_table", "with_column"]
 
 
 def arrow_of(frame: object) -> Any:  # noqa: ANN401 # a pyarrow table or record batch
@@ -110,3 +112,32 @@ def columns_of(table: Any) -> dict[str, Any]:  # noqa: ANN401 # pyarrow ships no
                 )
         found[name] = column
     return found
+
+
+def is_empty(column: Any) -> bool:  # noqa: ANN401 # pyarrow ships no types
+    """Return whether a column has no value: pandas makes floats of one, all of them NaN."""
+    if pa.types.is_floating(column.type):
+        column = column.is_null(nan_is_null=True)
+        return not len(column) or bool(pc.all(column).as_py())
+    return bool(column.null_count == len(column))
+
+
+def with_column(table: Any, name: str, column: Any) -> Any:  # noqa: ANN401 # as above
+    """Return the table with another column in the place of one."""
+    return table.set_column(table.schema.get_field_index(name), name, column)
+
+
+def texts_of_table(table: Any) -> pl.DataFrame:  # noqa: ANN401 # as above
+    """Return the columns of text of a table, those in dictionaries, too."""
+    types = pa.types
+    names = [
+        it.name
+        for it in table.schema
+        if types.is_string(dtype := it.type.value_type if types.is_dictionary(it.type) else it.type)
+        or types.is_large_string(dtype)
+        or types.is_string_view(dtype)
+    ]
+    if not names:
+        return pl.DataFrame()
+    frame = pl.DataFrame(table.select(names))
+    return frame.with_columns(pl.col(pl.Categorical).cast(pl.String))

@@ -166,7 +166,8 @@ def hash_rows(
     Returns
     -------
     bool
-        Whether all cells were plain. If not, what was written is of no meaning.
+        Whether all cells were plain, numbers without zeros in front included. If not, what was
+        written is of no meaning.
     """
     width, rows = len(whats), len(indices)
     if not rows_end_alike(data, places, rows * width, width):

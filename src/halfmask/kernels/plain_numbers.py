@@ -1,4 +1,7 @@
-"""Numbers as most files write them: a sign, digits, a point, digits, an exponent."""
+"""Numbers as most files write them: a sign, digits, a point, digits, an exponent.
+
+A number with a zero in front of other digits isn't plain: it may be a name, such as 007.
+"""
 
 from __future__ import annotations
 
@@ -38,6 +41,12 @@ def _up_to_eight_digits(data: NDArray[np.uint8], start: int, length: int) -> int
 
 
 @swift
+def _zero_in_front(data: NDArray[np.uint8], at: int, stop: int) -> bool:
+    """Return whether a zero stands there, and a digit behind it."""
+    return bool(at + 1 < stop and data[at] == 48 and 48 <= data[at + 1] <= 57)
+
+
+@swift
 def number_at(data: NDArray[np.uint8], start: int, stop: int) -> float:
     """Return the float nearest to a number, or infinity where it isn't plain.
 
@@ -53,12 +62,14 @@ def number_at(data: NDArray[np.uint8], start: int, stop: int) -> float:
     Up to 53 bits of digits and 22 powers of ten, one rounding is all there is: Clinger, "How to
     read floating point numbers accurately" (PLDI 1990). Anything else isn't plain.
     """
+    negative = data[start] == 45
+    at = start + 1 if negative else start
+    if _zero_in_front(data, at, stop):
+        return np.inf
     if stop - start <= 8:
         found = _up_to_eight_digits(data, start, stop - start)
         if found >= 0:
             return float(found)
-    negative = data[start] == 45
-    at = start + 1 if negative else start
     digits, decimals, seen, point = np.uint64(0), 0, 0, False
     while at < stop and seen < 19:
         digit = data[at] - 48
@@ -100,7 +111,7 @@ def whole_at(data: NDArray[np.uint8], start: int, stop: int, found: NDArray[np.i
     """Write a whole number of up to 18 digits; return whether it is one."""
     negative = data[start] == 45
     at = start + 1 if negative else start
-    if at == stop or stop - at > 18:
+    if at == stop or stop - at > 18 or _zero_in_front(data, at, stop):
         return False
     value = 0
     while at < stop:

@@ -1,0 +1,103 @@
+"""What the command line says of single columns of a table: types, and how cells are written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from halfmask.cli._failures import UsageError
+
+__all__ = [
+    "CoerceOption",
+    "ColumnsSaid",
+    "DateFormatOption",
+    "DtypeOption",
+    "FirstYearOption",
+    "NumberFormatOption",
+]
+
+DtypeOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--dtype",
+        metavar="COLUMN=TYPE",
+        help="A column's type: string, integer, float, boolean, date, datetime, or datetime_utc "
+        "for times with a zone; may be given more than once.",
+    ),
+]
+DateFormatOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--date-format",
+        metavar="COLUMN=FORMAT",
+        help="How a column writes dates, such as born=%d.%m.%Y; may be given more than once.",
+    ),
+]
+FirstYearOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--first-year",
+        metavar="COLUMN=YEAR",
+        help="The first of the hundred years that a column's years of two digits (%y) are of.",
+    ),
+]
+NumberFormatOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--number-format",
+        metavar="COLUMN=EXAMPLE",
+        help="How a column writes 1234.5, such as 'pay=1.234,5 EUR'; may be given more than once.",
+    ),
+]
+CoerceOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--coerce",
+        metavar="COLUMN",
+        help="A column whose cells that don't fit its type or format become missing; they are "
+        "counted.",
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnsSaid:
+    """What was said of columns, as the options have it."""
+
+    dtype: Sequence[str] | None = None
+    date_format: Sequence[str] | None = None
+    first_year: Sequence[str] | None = None
+    number_format: Sequence[str] | None = None
+    coerce: Sequence[str] | None = None
+
+    def options(self) -> dict[str, object]:
+        """Return it as `halfmask.data.ReadOptions` takes it; nothing where nothing was said."""
+        found: dict[str, object] = {
+            "dtypes": _pairs(self.dtype, "--dtype", str),
+            "date_formats": _pairs(self.date_format, "--date-format", str),
+            "first_years": _pairs(self.first_year, "--first-year", int),
+            "number_formats": _pairs(self.number_format, "--number-format", str),
+            "coerce": tuple(self.coerce or ()),
+        }
+        return {name: said for name, said in found.items() if said}
+
+
+def _pairs(
+    said: Sequence[str] | None, option: str, of: Callable[[str], object]
+) -> dict[str, object]:
+    pairs: dict[str, object] = {}
+    for each in said or ():
+        column, equals, what = each.rpartition("=")
+        try:
+            pairs[column] = of(what)
+        except ValueError:
+            equals = ""
+        if not (column and equals and what):
+            raise UsageError(
+                f"{option} takes a column, = and what is said of it.",
+                hint=f"See the example of {option} in --help.",
+            )
+    return pairs

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from halfmask._errors import ColumnNotFoundError, DataError, ParameterError, SchemaError
 from halfmask.data import ReadOptions, open_table
 from halfmask.data._formats import FileForm, form_of_name
-from halfmask.data._source import _rebatched
+from halfmask.data._rebatching import rebatched
 
 CANARY = "canary-Zx81"
 TABLE = pl.DataFrame({"age": [41, 17, 33], "sex": ["f", "m", "f"]})
@@ -235,7 +235,7 @@ def test_rebatching_changes_no_row(heights, n_rows):
     starts = [sum(heights[:n]) for n in range(len(heights))]
     frames = [whole.slice(s, h) for s, h in zip(starts, heights, strict=True)]
 
-    batches = list(_rebatched(iter(frames), n_rows))
+    batches = list(rebatched(iter(frames), n_rows))
 
     assert [b.height for b in batches] == [n_rows] * (total // n_rows) + [total % n_rows] * bool(
         total % n_rows

@@ -21,6 +21,7 @@ from halfmask.data._read_options import ReadOptions
 from halfmask.data._schema import Column, Kind, Missing, Role, Schema
 from halfmask.data._singling_out import SinglingOut
 from halfmask.data._source import Source, open_table
+from halfmask.data._spelling import Normalization, spellings, steps_needed
 from halfmask.data._writer import TableWriter, write_table
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "Intervals",
     "Kind",
     "Missing",
+    "Normalization",
     "Order",
     "Prefix",
     "Proposal",
@@ -55,6 +57,8 @@ __all__ = [
     "open_table",
     "orders_of",
     "read_hierarchy",
+    "spellings",
+    "steps_needed",
     "to_polars",
     "write_table",
 ]

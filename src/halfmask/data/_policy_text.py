@@ -167,6 +167,8 @@ def _section(proposal: Proposal) -> str:
         f"role = {_value(proposal.role)}  # {ROLES[proposal.role]}",
         f"kind = {_value(proposal.kind)}",
     ]
+    if proposal.normalize:
+        lines.append(f"normalize = {tomlkit.item(list(proposal.normalize)).as_string()}")
     if proposal.role == "quasi_identifier":
         lines.append(f"# {HIERARCHIES[proposal.kind]}")
     return "\n".join(lines)

@@ -10,6 +10,7 @@ import polars as pl
 from halfmask.data._date_formats import ISO
 from halfmask.data._hierarchy import leaf_text
 from halfmask.data._person_names import share_of_names
+from halfmask.data._spelling import Normalization, spellings, steps_needed
 from halfmask.data._text_forms import TextForm, form_of, form_of_digits
 from halfmask.data._value_patterns import pattern_shares
 
@@ -17,6 +18,8 @@ __all__ = ["ColumnProfile", "profile_of"]
 
 # Forms are looked for in so many different values; a share of them is known to about 2 %.
 LOOKED_AT = 2_000
+# Spellings are compared in columns of at most so many different texts.
+MOST_RESPELLED = 20_000
 # Whole numbers as long as this may be card or account numbers.
 LONG_NUMBER = 10**11
 # Ranges of numbers: "20-29", "[70-80)", "[70, 80)", "<30", "65+", "> 5 years", "1st-4th". Without
@@ -57,6 +60,8 @@ class ColumnProfile:
         The share of different values that have each form of `PATTERNS`.
     form
         How its texts are written where most are numbers, dates or times.
+    respelled, normalize
+        How many different texts are other spellings of another one, and what makes them one.
     names
         The share of rows with a text that is a frequent name of a person.
     """
@@ -78,6 +83,8 @@ class ColumnProfile:
     ranges: float = 0.0
     patterns: dict[str, float] = field(default_factory=dict)
     form: TextForm | None = None
+    respelled: int = 0
+    normalize: tuple[Normalization, ...] = ()
     names: float = 0.0
 
     @property
@@ -167,7 +174,11 @@ def _texts(texts: pl.Series, different: pl.Series) -> dict[str, object]:
     numbers = pl.Series([], dtype=pl.Float64)
     if form is not None and form.is_number and form.holds:
         numbers = form.read(different).drop_nulls().cast(pl.Float64)
+    # Of so many different texts nobody counts how often each occurs in a class.
+    normalize = steps_needed(different) if different.len() <= MOST_RESPELLED else ()
     return {
+        "respelled": spellings(different, normalize) if normalize else 0,
+        "normalize": normalize,
         "low": numbers.min(),
         "high": numbers.max(),
         "whole_numbers": bool(numbers.len()) and bool((numbers == numbers.floor()).all()),

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from halfmask.data._derived import Derivation
     from halfmask.data._profile import ColumnProfile
+    from halfmask.data._spelling import Normalization
     from halfmask.data._text_forms import TextForm
 
 __all__ = [
@@ -36,6 +37,8 @@ __all__ = [
 
 # Of so many cells that are numbers or dates something is said, though not enough are.
 NEARLY = 0.8
+# Values of columns with these roles are counted: in classes, and by guarantees.
+COUNTED_ROLES = frozenset({"quasi_identifier", "sensitive"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +58,8 @@ class Proposal:
         on the careful side, and a person has to look.
     form
         How its texts are written, where they are to be read as numbers, dates or times.
+    normalize
+        What makes other spellings of a value one, where there are any.
     """
 
     column: Column
@@ -62,6 +67,7 @@ class Proposal:
     evidence: Mapping[str, float] = field(repr=False)
     certain: bool
     form: TextForm | None = None
+    normalize: tuple[Normalization, ...] = ()
 
     @property
     def coerced(self) -> bool:
@@ -163,6 +169,12 @@ def _proposal(profile: ColumnProfile, verdict: RoleVerdict, kind: Kind, why: str
         reasons.append(
             "Some values look like markers of missing values; name them under [input], missing."
         )
+    normalize = profile.normalize if form is None and verdict.role in COUNTED_ROLES else ()
+    if normalize:
+        reasons.append(
+            f"{profile.respelled:,} of its values differ from others only in {_differ(normalize)}: "
+            "classes and guarantees count them as different unless the policy says normalize."
+        )
     if not verdict.certain:
         reasons.append("This is uncertain: look at it.")
     evidence = {
@@ -181,7 +193,14 @@ def _proposal(profile: ColumnProfile, verdict: RoleVerdict, kind: Kind, why: str
         evidence=MappingProxyType(evidence),
         certain=verdict.certain,
         form=form,
+        normalize=normalize,
     )
+
+
+def _differ(steps: tuple[Normalization, ...]) -> str:
+    """Return in what spellings differ that these steps make one."""
+    said = {"trim": "blanks around them", "nfc": "Unicode form", "casefold": "capitals"}
+    return " or ".join(said[step] for step in steps)
 
 
 def _declared(profile: ColumnProfile, kind: Kind) -> TextForm | None:

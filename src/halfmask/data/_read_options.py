@@ -14,6 +14,7 @@ from halfmask._validation import integer_at_least
 from halfmask.data._date_formats import check_date_format, dtype_of_format
 from halfmask.data._declarations import Declaration
 from halfmask.data._number_formats import check_number_format
+from halfmask.data._spelling import Normalization, check_steps
 
 __all__ = ["ReadOptions"]
 
@@ -73,6 +74,9 @@ class ReadOptions:
         the number 10. A cell that doesn't fit is an error.
     coerce
         Columns whose cells that don't fit become missing; a `ColumnWarning` counts them.
+    normalize
+        By name, what makes spellings of a value one in a column of text: a list of ``"trim"``
+        (blanks around it), ``"nfc"`` (Unicode NFC) and ``"casefold"`` (capitals).
     fitted
         Types that columns had in an earlier table. They are read as ``dtypes`` are, but cells must
         be written as such cells are, and errors speak of the fit.
@@ -101,6 +105,7 @@ class ReadOptions:
     first_years: Mapping[str, int] = field(default_factory=dict)
     number_formats: Mapping[str, str] = field(default_factory=dict)
     coerce: Sequence[str] = ()
+    normalize: Mapping[str, Sequence[Normalization]] = field(default_factory=dict)
     fitted: Mapping[str, pl.DataType] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -126,6 +131,8 @@ class ReadOptions:
             object.__setattr__(self, "missing", tuple(self.missing))
         typed = {name: _dtype(name, dtype) for name, dtype in (self.dtypes or {}).items()}
         object.__setattr__(self, "dtypes", typed)
+        steps = {name: check_steps(name, said) for name, said in self.normalize.items()}
+        object.__setattr__(self, "normalize", steps)
         self._check_formats()
         self._check_coerced()
 
@@ -204,7 +211,14 @@ class ReadOptions:
         """Return the options of a table that has only some of the columns."""
         kept: dict[str, Any] = {
             each: {name: said for name, said in getattr(self, each).items() if name in columns}
-            for each in ("dtypes", "date_formats", "first_years", "number_formats", "fitted")
+            for each in (
+                "dtypes",
+                "date_formats",
+                "first_years",
+                "number_formats",
+                "fitted",
+                "normalize",
+            )
         }
         coerce = tuple(name for name in self.coerce if name in columns)
         return replace(self, coerce=coerce, **kept)

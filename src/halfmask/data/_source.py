@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -24,6 +24,8 @@ from halfmask.data._frames import settle, to_polars
 from halfmask.data._orders import orders_of
 from halfmask.data._places import TABLE, Place, places_of
 from halfmask.data._read_options import ReadOptions
+from halfmask.data._rebatching import rebatched
+from halfmask.data._spelling import Normalization, NormalizedReader, check_steps
 from halfmask.data._text import start_of
 
 __all__ = ["Source", "open_table"]
@@ -153,6 +155,38 @@ class Source:
         source._stamps = self._stamps
         return source
 
+    def normalized(
+        self,
+        steps: Mapping[str, Sequence[Normalization]],
+        *,
+        missing: tuple[str, ...] | None = None,
+    ) -> Source:
+        """Return the same table with one spelling for each value of some columns of text.
+
+        Parameters
+        ----------
+        steps
+            By column: a list of ``"trim"``, ``"nfc"`` and ``"casefold"``.
+        missing
+            The texts that mean a missing cell; ``None`` is the empty text in CSV, and none else.
+
+        Raises
+        ------
+        ColumnNotFoundError
+            If a column isn't there.
+        ParameterError
+            If a step is none of these.
+        """
+        if not steps:
+            return self
+        check_declared(steps, self.columns)
+        checked = {name: check_steps(name, said) for name, said in steps.items()}
+        marks = missing if missing is not None else ("",) if self.format in {"csv", "tsv"} else ()
+        reader = NormalizedReader(self._reader, checked, marks)
+        source = Source(reader, format=self.format, places=self._places)
+        source._stamps = self._stamps
+        return source
+
     def read(self, *, columns: Sequence[str] | None = None) -> pl.DataFrame:
         """Return the whole table, or some columns of it.
 
@@ -183,7 +217,7 @@ class Source:
         expected = {name: self._reader.dtypes[name] for name in columns}
         seen = 0
         self._check_unchanged()
-        for batch in _rebatched(self._reader.frames(columns, n_rows), n_rows):
+        for batch in rebatched(self._reader.frames(columns, n_rows), n_rows):
             seen += batch.height
             if dict(batch.schema) != expected or seen > self.n_rows:
                 raise _changed()
@@ -300,6 +334,7 @@ def open_table(
         source = Source(reader, format=found, places=places)
     else:
         source = Source(_FrameReader(where, options), format="frame")
+    source = source.normalized(options.normalize, missing=options.missing)
     if not source.n_rows:
         raise DataError(f"{called} has no rows.", hint="Give a table of at least one row.")
     return source
@@ -351,32 +386,6 @@ def _format_of(place: Place, said: Format | None) -> Format:
                     hint=f"Decompress it: {found} is compressed inside.",
                 )
     return found
-
-
-def _rebatched(frames: Iterator[pl.DataFrame], n_rows: int) -> Iterator[pl.DataFrame]:
-    """Yield the same rows in frames of exactly ``n_rows`` rows, except the last."""
-    held: list[pl.DataFrame] = []
-    rows = 0
-    for frame in frames:
-        if not held and frame.height == n_rows:
-            yield frame
-            continue
-        held.append(frame)
-        del frame
-        rows += held[-1].height
-        while rows >= n_rows:
-            rows -= n_rows
-            # No name may keep a frame alive while the caller works on the batch.
-            yield _first_of(held, n_rows)
-    if rows:
-        yield _first_of(held, rows)
-
-
-def _first_of(held: list[pl.DataFrame], n_rows: int) -> pl.DataFrame:
-    """Return the first rows of the held frames, and leave the rest held."""
-    whole = pl.concat(held)
-    held[:] = [whole.slice(n_rows)] if whole.height > n_rows else []
-    return whole.head(n_rows).rechunk()
 
 
 def _changed() -> DataError:

@@ -19,6 +19,7 @@ from halfmask.data import (
     Groups,
     Hierarchy,
     HierarchyRule,
+    Normalization,
     Order,
     ReadOptions,
     Schema,
@@ -284,7 +285,17 @@ class Policy(Section):
             first_years=said.first_years,
             number_formats=said.number_formats,
             coerce=said.coerce,
+            normalize=self.normalize,
         )
+
+    @property
+    def normalize(self) -> dict[str, tuple[Normalization, ...]]:
+        """What makes spellings of a value one, by column; identifiers aren't read."""
+        return {
+            name: said.normalize
+            for name, said in self.columns.items()
+            if said.normalize and said.role != "identifier"
+        }
 
     @property
     def towards(self) -> tuple[str, ...]:

@@ -197,6 +197,9 @@ class ColumnSection(Section):
         default=None, description="Levels of generalization."
     )
     missing: Missing = Field(default="value", description="What a missing cell is.")
+    normalize: tuple[Literal["trim", "nfc", "casefold"], ...] = Field(
+        default=(), description="What makes spellings of a value one when the table is read."
+    )
     label: StrictBool = Field(
         default=False, description="Whether a model is to predict this column."
     )

@@ -27,7 +27,7 @@ from halfmask.anonymize import (
     RPlusTree,
     Summary,
 )
-from halfmask.data import Hierarchy, Schema, Source, open_table
+from halfmask.data import Hierarchy, ReadOptions, Schema, Source, open_table
 from halfmask.engines import map_in_order
 from halfmask.release._claims import make_claims, merged_classes, released_guarantees
 from halfmask.release._detail_kept import detail_kept
@@ -115,9 +115,7 @@ def protect(
     """
     told = progress or silent
     _check_policy(policy)
-    source = (
-        table if isinstance(table, Source) else open_table(table, options=policy.read_options())
-    )
+    source = _opened(table, policy.read_options())
     schema = _with_trees(_with_orders(policy.schema(), source), source)
     schema.check(source.columns)
     people = None if population is None else _people(population, policy, schema)
@@ -272,15 +270,19 @@ def _summarized(
     return Summary.sum(summaries), pl.concat(drawn[0]), pl.concat(drawn[1])
 
 
+def _opened(table: object, options: ReadOptions, *, called: str = "The table to read") -> Source:
+    """Open a table as the policy says; one that is open was read, but not in one spelling."""
+    if not isinstance(table, Source):
+        return open_table(table, options=options, called=called)
+    said = {name: steps for name, steps in options.normalize.items() if name in table.columns}
+    return table.normalized(said, missing=options.missing)
+
+
 def _people(population: object, policy: Policy, schema: Schema) -> pl.DataFrame:
     """Read the population as the table is read: what means missing there means missing here."""
     options = policy.read_options()
     wanted = schema.quasi_identifiers
-    source = (
-        population
-        if isinstance(population, Source)
-        else open_table(population, options=options.of(wanted), called="The population")
-    )
+    source = _opened(population, options.of(wanted), called="The population")
     absent = [name for name in schema.quasi_identifiers if name not in source.columns]
     if absent:
         raise ColumnNotFoundError.of(absent, source.columns, where="the population")

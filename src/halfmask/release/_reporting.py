@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import polars as pl
+
+from halfmask.data import spellings, steps_needed
 from halfmask.release._report_facts import (
     ColumnFact,
     FileFact,
@@ -14,6 +17,8 @@ from halfmask.release._report_facts import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from halfmask.assess.risk import Reidentification
     from halfmask.release._manifest import Manifest
     from halfmask.release._prepared import Prepared
@@ -22,6 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["report_facts"]
 
+# Spellings are compared in so many rows.
+_SPELLED_ROWS = 100_000
 TREATMENTS = {
     "ranges": "written as ranges and sets",
     "level": "written as nodes of its hierarchy",
@@ -62,7 +69,7 @@ def report_facts(release: Release, manifest: Manifest, verification: Verificatio
         label=utility.label,
         population=risk.population_rows,
         weaknesses=manifest.weaknesses,
-        unprotected=tuple(_unprotected(prepared)),
+        unprotected=(*_unprotected(prepared), *_respelled(prepared)),
         files=tuple(
             FileFact(name=file.name, sha256=file.sha256, bytes=file.n_bytes, rows=file.n_rows)
             for file in manifest.files
@@ -130,3 +137,20 @@ def _unprotected(prepared: Prepared) -> list[str]:
         for name in prepared.schema.sensitive
         if name not in judged
     ]
+
+
+def _respelled(prepared: Prepared) -> Iterator[str]:
+    """Yield a sentence for each column whose values have several spellings, in its first rows."""
+    judged = [*prepared.schema.quasi_identifiers, *prepared.schema.sensitive]
+    names = [name for name in judged if prepared.source.dtypes[name] == pl.String]
+    if not names:
+        return
+    first = next(iter(prepared.source.batches(_SPELLED_ROWS, columns=names)))
+    for name in names:
+        if found := spellings(first[name]):
+            steps = ", ".join(f'"{step}"' for step in steps_needed(first[name]))
+            yield (
+                f"{found:,} values of the column {name!r} differ from others only in blanks, "
+                "capitals or Unicode form. Classes and guarantees count them as different values. "
+                f"normalize = [{steps}] in the policy makes them one."
+            )

@@ -95,5 +95,12 @@ def _is_unknown(kind: Any) -> bool:  # noqa: ANN401 - as above
     import pyarrow as pa  # noqa: PLC0415 - as above
 
     types = pa.types
-    unknown = (types.is_decimal256, types.is_interval, types.is_run_end_encoded, types.is_union)
+    unknown = (
+        types.is_decimal256,
+        types.is_interval,
+        types.is_run_end_encoded,
+        types.is_union,
+        types.is_list_view,
+        types.is_large_list_view,
+    )
     return any(fits(kind) for fits in unknown)

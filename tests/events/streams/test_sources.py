@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -288,6 +289,35 @@ def test_bytes_in_a_table_have_no_word_in_json(tmp_path):
     with pytest.raises(SchemaError, match="'raw', 'deep'"):
         chunks(ColumnarFile(path))
     assert lines_of(chunks(ColumnarFile(path, roots=frozenset({"a"})))) == b'{"a":1}\n'
+
+
+FOREIGN: dict[str, Callable[[], pa.Array]] = {
+    "uuid": lambda: pa.array([bytes(16)], pa.uuid()),
+    "json": lambda: pa.array(["{}"], pa.json_()),
+    "uuid in a struct": lambda: pa.StructArray.from_arrays(
+        [pa.array([bytes(16)], pa.uuid())], ["u"]
+    ),
+    "list view": lambda: pa.array([[1]], pa.list_view(pa.int32())),
+    "wide decimal": lambda: pa.array([1], pa.decimal256(50, 2)),
+}
+
+
+@pytest.mark.parametrize("kind", FOREIGN)
+@pytest.mark.parametrize("ending", [".parquet", ".arrow"])
+def test_types_that_mean_something_else_are_refused(tmp_path, ending, kind):
+    """A uuid ended in a panic, with a stack trace; a column that no rule names may be one."""
+    path = tmp_path / f"in{ending}"
+    table = pa.table({"odd": FOREIGN[kind](), "n": [2**63 - 1]})
+    if ending == ".parquet":
+        pq.write_table(table, path)
+    else:
+        with pa.ipc.new_file(str(path), table.schema) as writer:
+            writer.write_table(table)
+
+    with pytest.raises(SchemaError, match="'odd'"):
+        chunks(ColumnarFile(path))
+    named = ColumnarFile(path, roots=frozenset({"n"}))
+    assert lines_of(chunks(named)) == b'{"n":9223372036854775807}\n'
 
 
 def test_a_damaged_table_is_refused(tmp_path):

@@ -12,6 +12,7 @@ import typer
 
 from halfmask.cli._codecs import OverwriteOption, check_streams, open_vault
 from halfmask.cli._console import console, say_json
+from halfmask.cli._events_dry_run import show_dry_run
 from halfmask.cli._events_options import (  # typer reads annotations
     PolicyArgument,
     StreamOption,
@@ -118,6 +119,19 @@ def run(
             "what was dropped and stays.",
         ),
     ] = True,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="Say what would be done to the first lines of INPUT: counts, fields that are "
+            "dropped, what singles out. OUT and what the vault knows of the stream stay as they "
+            "are.",
+        ),
+    ] = False,
+    sample: Annotated[
+        int,
+        typer.Option("--sample", metavar="LINES", min=1, help="How many lines a dry run reads."),
+    ] = 10_000,
     strict: Annotated[
         bool,
         typer.Option(
@@ -141,7 +155,9 @@ def run(
     tables come from the vault. Numbers of sequences go on in the stream's next run.
     """
     _check(source, out, passphrase_file, follow=follow, topic=topic, as_json=as_json)
-    if strict and (out == "-" or follow or topic):
+    if dry_run and topic:
+        raise UsageError("--dry-run is for files and pipes, not for a topic.")
+    if strict and not dry_run and (out == "-" or follow or topic):
         raise UsageError("--strict is for an input with an end and an output that is a file.")
     read = (policy,) if topic else (policy, source)
     for target in (out, dead_letters or "-"):
@@ -150,11 +166,17 @@ def run(
         raise UsageError("--dead-letter-content goes with --dead-letters.")
     opened = open_vault(vault, key_file, passphrase_file, keyring=keyring)
     from halfmask.events import DeadLetters, EventPolicy, run_events, stage_of  # noqa: PLC0415 # half a second
-    from halfmask.events.report import Reporting, strict_gate  # noqa: PLC0415 # the same
+    from halfmask.events.report import Reporting, dry_run_events, strict_gate  # noqa: PLC0415 # the same
     from halfmask.events.streams import open_sink  # noqa: PLC0415 # the same
 
     said = EventPolicy.load(policy)
     err = console(stderr=True)
+    if dry_run:
+        with compilation_announced(err), Stages(err, verbose=verbose) as stages:
+            first = _source_of(said, source, None, follow=False)
+            tried = dry_run_events(said, first, vault=opened, sample_lines=sample, progress=stages)
+        show_dry_run(tried, said, err, as_json=as_json, strict=strict, verbose=verbose)
+        return 0
     letters = (
         None
         if dead_letters is None

@@ -55,7 +55,7 @@ def as_dict(summary: RunSummary, written: Reports | None) -> dict[str, object]:
     }
 
 
-def show_run(summary: RunSummary, policy: EventPolicy, err: Console) -> None:
+def show_run(summary: RunSummary, policy: EventPolicy, err: Console, *, dry: bool = False) -> None:
     """Say in counts what was done."""
     bad = sum(summary.bad.values())
     again = ", going on from a checkpoint" if summary.resumed else ""
@@ -70,6 +70,8 @@ def show_run(summary: RunSummary, policy: EventPolicy, err: Console) -> None:
             for file, line in summary.bad_lines.get(reason, ())
         )
         err.print(f"- {reason}: {count:,}, the first in line {places}", soft_wrap=True)
+    if bad and dry:
+        err.print("A run stops at the first; --on-bad go-on leaves them out.", soft_wrap=True)
     if summary.failures:
         _show_failures(summary, policy, err)
     if summary.unmet and summary.events:
@@ -78,7 +80,7 @@ def show_run(summary: RunSummary, policy: EventPolicy, err: Console) -> None:
             f"No event had the path of rule {said}. halfmask events describe lists all paths.",
             soft_wrap=True,
         )
-    _show_warnings(summary, err)
+    _show_warnings(summary, err, dry=dry)
     if summary.clock_went_back:
         err.print(
             f"{summary.clock_went_back:,} events are earlier than the one before.", soft_wrap=True
@@ -92,10 +94,10 @@ def show_run(summary: RunSummary, policy: EventPolicy, err: Console) -> None:
             err.print(f"{name}: {count:,}", soft_wrap=True)
 
 
-def _show_warnings(summary: RunSummary, err: Console) -> None:
+def _show_warnings(summary: RunSummary, err: Console, *, dry: bool) -> None:
     for sentence in summary.warnings():
         err.print(f"Warning: {sentence}", style=WARNED, soft_wrap=True)
-    if summary.wrote_nothing:
+    if summary.wrote_nothing and not dry:
         err.print(_AGAIN, soft_wrap=True)
 
 

@@ -5,6 +5,7 @@ Start with `write_reports`.
 
 from __future__ import annotations
 
+from halfmask.events.report._dry_run import DryRun, RuleCounts, dry_run_events
 from halfmask.events.report._fields import FieldForm, released_fields
 from halfmask.events.report._manifest import EventsManifest, OutputFile
 from halfmask.events.report._page import render_events_report
@@ -17,15 +18,18 @@ from halfmask.events.report._writing import Reports, claims_of, write_reports
 
 __all__ = [
     "DroppedPath",
+    "DryRun",
     "EventsManifest",
     "FieldForm",
     "OutputFile",
     "ReleasedRisk",
     "Reporting",
     "Reports",
+    "RuleCounts",
     "SeenPaths",
     "Watched",
     "claims_of",
+    "dry_run_events",
     "promises_of",
     "released_fields",
     "render_events_report",

@@ -12,7 +12,7 @@ from sklearn.frozen import FrozenEstimator
 from halfmask._errors import ColumnNotFoundError, DataError, SchemaError
 from halfmask._foreign import foreign
 from halfmask.anonymize._given_rows import columns_of_array, is_frame
-from halfmask.data import to_polars
+from halfmask.data import leaf_text, to_polars
 from halfmask.data._arrays import table_like
 
 if TYPE_CHECKING:
@@ -41,6 +41,52 @@ def columns_match(rows: Any, n_columns: int) -> None:  # noqa: ANN401 # any arra
             f"{n_columns} features as input.",
             hint="Pass the columns of the fit.",
         )
+
+
+def _kind(dtype: pl.DataType) -> str:
+    """Return what cells of a type are, whatever their width or unit."""
+    if dtype.is_numeric():
+        return "numbers"
+    if dtype in (pl.String, pl.Categorical, pl.Enum):
+        return "texts"
+    return "dates" if dtype in (pl.Date, pl.Datetime) else str(dtype.base_type())
+
+
+def _types(table: pl.DataFrame) -> dict[str, pl.DataType]:
+    """Return the type of each column that has any cell."""
+    return {each.name: each.dtype for each in table if each.null_count() < len(each)}
+
+
+def _other_type(name: str, at_fit: pl.DataType, now: pl.DataType, what: str = "") -> SchemaError:
+    return SchemaError(
+        f"Column {name!r} held {at_fit} at the fit. Got {now}{what}.",
+        hint="Read the new table with the same column types.",
+    )
+
+
+def _places(column: pl.Series, categories: pl.Series, at_fit: pl.DataType) -> NDArray[np.int64]:
+    """Return the place of each cell among the categories; -1 for missing and never seen.
+
+    Raises
+    ------
+    SchemaError
+        If the type is another than at the fit, and some cells are no categories by any spelling.
+    """
+    same = _kind(column.dtype) == _kind(at_fit)
+    if column.dtype.is_float():
+        column = column.fill_nan(None)
+    texts = column.cast(pl.String) if same else leaf_text(column)
+    numbers = pl.int_range(len(categories), eager=True)
+    found = (
+        texts.replace_strict(categories, numbers, default=None, return_dtype=pl.Int64)
+        if len(categories)
+        else pl.Series([None] * len(texts), dtype=pl.Int64)
+    )
+    strange = found.null_count() - texts.null_count()
+    if strange and not same and len(categories):
+        what = f", with {strange:,} cells that are none of its categories"
+        raise _other_type(column.name, at_fit, column.dtype, what)
+    return found.fill_null(-1).to_numpy()
 
 
 def _like(column: pl.Series, dtype: pl.DataType) -> pl.Series:
@@ -77,6 +123,7 @@ class Standard:
     """Numbers to mean 0 and deviation 1, a column of 0 and 1 for each category.
 
     Missing numbers become the mean, missing categories and those never seen zeros in all columns.
+    Categories that come as numbers are read as hierarchies spell them: 1.0 is 1.
     The means, deviations and names of categories are those of the fitted rows.
     """
 
@@ -120,20 +167,7 @@ class Standard:
             scaled = (_numbers(_like(table[name], self.types_[name])) - mean) / deviation
             parts.append(np.nan_to_num(scaled, nan=0.0, posinf=0.0, neginf=0.0)[:, None])
         for name, categories in self.categories_.items():
-            codes = (
-                table[name]
-                .cast(pl.String)
-                .replace_strict(
-                    categories,
-                    pl.int_range(len(categories), eager=True),
-                    default=None,
-                    return_dtype=pl.Int64,
-                )
-                .fill_null(-1)
-                .to_numpy()
-                if len(categories)
-                else np.full(table.height, -1)
-            )
+            codes = _places(table[name], categories, self.types_[name])
             parts.append(np.equal(codes[:, None], np.arange(len(categories))).astype(np.float64))
         return np.hstack(parts)
 
@@ -162,6 +196,7 @@ class Encoding:
     def fit(self, rows: Any) -> Encoding:  # noqa: ANN401 # any table
         """Fit the encoder, and find the columns that depend on quasi-identifiers."""
         table = as_table(rows)
+        self.types_ = _types(table)
         self.fitted_ = self._fitted(rows, table)
         encoded = self.encode(rows)
         shifts = {1, max(1, table.height // 2), max(1, table.height // 3)}
@@ -228,6 +263,25 @@ class Encoding:
                 hint="Let it fill in what is missing.",
             )
         return dense
+
+    def types_match(self, rows: Any) -> None:  # noqa: ANN401 # any table
+        """Raise if a column holds another kind of cells than at the fit.
+
+        Texts may come as numbers, dates or truths if this encodes them itself, which knows by their
+        categories what they are.
+
+        Raises
+        ------
+        SchemaError
+            If one does.
+        """
+        table = as_table(rows)
+        for name, now in _types(table).items():
+            at_fit = self.types_.get(name, now)
+            if _kind(now) == _kind(at_fit):
+                continue
+            if self.encoder is not None or _kind(at_fit) != "texts":
+                raise _other_type(name, at_fit, now)
 
     def names(self) -> list[str]:
         """Return what the encoder calls its columns; numbered where it can't say."""

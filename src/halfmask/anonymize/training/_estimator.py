@@ -375,11 +375,19 @@ class AnonymizedEstimator(
         return np.array(self.encoder_.names(), dtype=object)
 
     def encode(self, X: Any) -> NDArray[np.float64]:  # noqa: ANN401 # any table
-        """Return rows as the model sees them, as they are."""
+        """Return rows as the model sees them, as they are.
+
+        Raises
+        ------
+        SchemaError
+            If a column holds another kind of cells than at the fit: texts rather than numbers.
+            Numbers that spell the fitted categories are these.
+        """
         check_is_fitted(self)
         X = collected(X)
         if not is_frame(X):
             columns_match(X, self.n_features_in_)
+        self.encoder_.types_match(X)
         return self.encoder_.encode(X)
 
     def __sklearn_is_fitted__(self) -> bool:

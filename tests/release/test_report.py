@@ -290,6 +290,14 @@ def test_every_utility_number_stands_with_its_sentence(page):
     assert [sentence for sentence in sentences if sentence not in page.text] == []
 
 
+def test_a_measure_that_failed_and_a_column_that_tells_the_label_are_said():
+    model = replace(model_of(), raw=Score(accuracy=0.2), giveaways=(("<b>code</b>", 0.998),))
+    text = Page(render_report(facts_of(model_utility=model))).text
+    assert "This measure failed" in text
+    assert "Column '<b>code</b>' is released unchanged and gives the label away" in text
+    assert "99.8%" in text
+
+
 def test_every_risk_stands_with_what_it_says(page):
     for shown in ("100%", "8.3%", "63.0%", "4.7%", "61.0%", "4.5%", "52.0%"):
         assert shown in page.text

@@ -156,6 +156,8 @@ def _show_accuracy(release: Release, screen: Console) -> None:
     ):
         table.add_row(words, _score(model, getattr(score, model.measure)))
     screen.print(table)
+    for warning in model.warnings:
+        screen.print(f"Warning: {printable(warning)}", style=WARNED, soft_wrap=True)
 
 
 def _score(model: ModelUtility, score: float | None) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -19,6 +19,7 @@ from halfmask.assess.utility import (
     model_utility,
 )
 from halfmask.release._extents import as_numbers, cell_extents
+from halfmask.release._giveaways import giveaways
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -91,13 +92,15 @@ def learn(
             seen[:, np.isnan(seen).all(axis=0)] = 0.0  # the learner takes no column without values
             return LabelledRows(features=seen, label=_label(frame[label], task))
 
-        return model_utility(
+        compared = model_utility(
             raw=labelled(raw, kept),
             released=labelled(released, leaving),
             test=labelled(cells.raw(test), test),
             task=task,
             random_state=SEED,
         )
+        told = giveaways(kept.select(others), test, kept[label], test[label], task=task)
+        return replace(compared, giveaways=told)
     except (GuaranteeNotMetError, DataError):
         return None
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
@@ -186,3 +188,52 @@ def test_an_unknown_task_and_ragged_rows_are_refused():
         model_utility(raw=rows, released=rows, test=rows, task="rank", random_state=0)  # type: ignore[arg-type] # on purpose
     with pytest.raises(ParameterError, match="one row a label"):
         LabelledRows(features=rows.features, label=rows.label[:3])
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_rare_labels_make_no_reference_that_is_worse_than_none(seed):
+    """Boosting without a stop overshoots on them: accuracies .40 and .45 where .45 and .48 are."""
+    n = 800
+    rng = np.random.default_rng(seed)
+    features = rng.integers(0, 2, size=(n, 6)).astype(np.float32)
+    label = rng.choice(5, n, p=[0.42, 0.3, 0.23, 0.03, 0.02])
+    label = np.where(rng.random(n) < 0.25, (features[:, 0] * 2).astype(int), label)
+    train, test = slice(0, n * 3 // 4), slice(n * 3 // 4, None)
+    raw = LabelledRows(features=features[train], label=label[train])
+    result = model_utility(
+        raw=raw,
+        released=raw,
+        test=LabelledRows(features=features[test], label=label[test]),
+        task="classification",
+        random_state=0,
+    )
+    assert number(result.raw.accuracy) > number(result.majority.accuracy)
+    assert not result.failed
+    assert result.warnings == []
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_what_nothing_tells_is_predicted_about_as_without_features(task):
+    rng = np.random.default_rng(4)
+    label = rng.choice(["a", "b"], 400) if task == "classification" else rng.normal(size=400)
+    rows = LabelledRows(features=rng.normal(size=(400, 3)).astype(np.float32), label=label)
+    test = LabelledRows(features=rows.features[::-1].copy(), label=label)
+    result = model_utility(raw=rows, released=rows, test=test, task=task, random_state=0)
+    scores = [getattr(score, result.measure) for score in (result.raw, result.majority)]
+    assert scores[0] > scores[1] - 0.05
+
+
+def test_a_raw_model_that_is_worse_than_none_fails_the_measure(compared):
+    worse = replace(compared, raw=replace(compared.majority, accuracy=0.1))
+    assert worse.failed
+    assert worse.to_dict()["failed"] is True
+    (warning,) = worse.warnings
+    assert "This measure failed" in warning
+    assert "nothing about the release" in warning
+    assert worse.kept is None
+
+
+def test_one_or_two_rows_to_learn_from_predict_the_usual():
+    few = LabelledRows(features=np.zeros((2, 1), np.float32), label=np.array(["a", "b"]))
+    result = model_utility(raw=few, released=few, test=few, task="classification", random_state=0)
+    assert number(result.raw.accuracy) == 0.5

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from halfmask._errors import ColumnWarning, ParameterError, SchemaError
+from halfmask._errors import ColumnWarning, DataError, ParameterError, SchemaError
 from halfmask.data import ReadOptions, open_table
 from halfmask.data._header import values_among
 
@@ -201,3 +201,16 @@ def test_declared_columns_are_missed_only_after_the_header_was_looked_at(tmp_pat
         opened(tmp_path, f"{CANARY},m\nSam,m\n", dtypes={CANARY[:-1]: "string"})
 
     assert CANARY not in repr(caught.value)
+
+
+@pytest.mark.parametrize("delimiter", [",", "\t", ";"])
+def test_a_header_that_lacks_a_name_is_refused_with_a_way_out(tmp_path, delimiter):
+    """R's write.table leaves out the first name; a hand that added a column, the last one."""
+    text = 'age,town\n"1",41,Bree\n"2",17,Dale\n'.replace(",", delimiter)
+
+    with pytest.raises(DataError, match=r"Row 2 of .* has 3 cells .* has 2") as caught:
+        opened(tmp_path, text)
+    assert "--skip-rows 1 --no-header --column-names" in str(caught.value.hint)
+    names = ("row", "age", "town")
+    source = opened(tmp_path, text, skip_rows=1, header=False, column_names=names)
+    assert source.read().rows() == [(1, 41, "Bree"), (2, 17, "Dale")]

@@ -229,8 +229,16 @@ def _noting(ragged: list[Any]) -> Callable[[Any], str]:
 
 def _ragged(what: str, row: Any) -> DataError:  # noqa: ANN401 - pyarrow has no types
     where = "A row" if row.number is None else f"Row {row.number}"
+    hint = "Check the delimiter and the quotes around that row."
+    if row.number == 2 and row.actual_columns == row.expected_columns + 1:
+        # Whether the first or the last column lacks its name, nobody but the owner knows.
+        hint = (
+            "If the header lacks the name of a column, as R's write.table leaves out that of row "
+            "names, replace it: --skip-rows 1 --no-header --column-names row,age,... or "
+            "ReadOptions(skip_rows=1, header=False, column_names=...)."
+        )
     return DataError(
         f"{where} of {what[0].lower()}{what[1:]} has {row.actual_columns} cells where the first "
         f"row has {row.expected_columns}.",
-        hint="Check the delimiter and the quotes around that row.",
+        hint=hint,
     )

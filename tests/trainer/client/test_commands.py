@@ -105,6 +105,29 @@ def test_a_table_is_hashed_on_the_way(service, home, run):
         journal.unlink()
 
 
+@pytest.mark.usefixtures("desk")
+def test_a_table_without_a_header_is_hashed_on_the_way(service, home, run):
+    """Its first row is somebody, and is neither lost nor told."""
+    folder, vault = home
+    headless = folder / "headless.csv"
+    headless.write_text("made up\n" + (folder / "people.csv").read_text().partition("\n")[2])
+    out = folder / "answers.parquet"
+    names = ["--skip-rows", "1", "--no-header", "--column-names", "CANARY-town,pays"]
+    words = {"push": [headless], "predict": [headless, out]}
+    service.answer = lambda rows: (rows.indices[:, 0] % 2).astype(np.float32)
+
+    for command, files in words.items():
+        refused = run(command, *files, *service.token_options, *vault, "--skip-rows", "1")
+        assert (refused.status, "--no-header" in refused.err) == (1, True), refused.err
+        _said_nothing_secret(refused)
+        assert run(command, *files, *service.token_options, *vault, *names).status == 0
+
+    assert len(in_order(service)) == 60
+    assert pl.read_parquet(out).height == 60
+    for left in [*folder.glob(".headless*"), *folder.glob(".answers*"), headless, out]:
+        left.unlink()
+
+
 def test_standard_input_is_pushed(service, desk, run, monkeypatch):
     data = (desk / "sent.arrows").read_bytes()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))

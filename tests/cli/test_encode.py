@@ -263,6 +263,23 @@ def test_a_text_file_is_read_with_the_types_of_the_fit(run, fitted):
     )
 
 
+def test_leading_zeros_of_a_later_file_are_refused(run, home):
+    (home / "fit.csv").write_text("zip,n\n10001,1\n2116,2\n60601,3\n")
+    (home / "later.csv").write_text("zip,n\n10001,1\n02116,2\n")
+    (home / "plain.csv").write_text("zip,n\n10001,1\n2116.0,2\n,3\n")
+    assert run(*home.fit("--missing", "hidden", table="fit.csv", learner="linear")).status == 0
+
+    answer = run(*home.apply("x.parquet", "--json", table="later.csv"))
+
+    assert (answer.status, answer.json["code"]) == (1, "schema")
+    assert "'zip' held Int64 at the fit" in answer.json["error"]
+    assert "2116" not in answer.out + answer.err
+    assert not (home / "x.parquet").exists()
+    assert run(*home.apply("y.parquet", table="plain.csv")).status == 0
+    assert run(*home.decode("y.parquet", "back.parquet")).status == 0
+    assert pl.read_parquet(home / "back.parquet")["zip"].to_list() == [10001, 2116, None]
+
+
 def test_columns_are_left_out_and_numbers_called_categories(run, home):
     rows = home.rows.with_columns(
         pl.Series("name", [f"CANARY{i}" for i in range(300)]), pl.col("age") // 20
@@ -509,3 +526,49 @@ def test_numbers_beside_a_marker_are_said_and_read_by_options(run, home):
     assert "1 of 61 cells" in read.err
     assert "looks like" not in read.err
     assert (home / "back.csv").read_text().splitlines() == ["age,town", ",CANARY-x", *rows[2:]]
+
+
+def _said_for_a_program(answer):
+    """Return whether an answer speaks of parameters of Python."""
+    return re.search(r"""\w=["'\w]|'\w+' parameter|\w+\(|=(None|True|False)""", answer.err)
+
+
+def test_errors_speak_of_options(run, home):
+    """`task="classification"` was told where the option is `--task`."""
+    rows = home.rows.with_columns(
+        ratio=pl.Series([1e15, *np.random.default_rng(0).uniform(0.04, 0.06, 299)]),
+        gap=pl.lit(1.5),
+    )
+    rows.write_parquet(home / "people.parquet")
+    rows.with_columns(
+        gap=pl.lit(None, pl.Float64), town=pl.lit("CANARY-Mordor"), age=pl.lit(10**6)
+    ).write_parquet(home / "later.parquet")
+    rows.with_columns(gap=pl.lit(None, pl.Float64)).write_parquet(home / "gap.parquet")
+    cases = {
+        "--task classification or --task regression": home.fit("--target", "age"),
+        "--precision column": home.fit(learner="linear"),
+        "--learner networks": home.fit("--strength", 1, learner="linear"),
+        "--strength bends columns": home.fit("--strength", 1, learner="linear"),
+        "--by needs a matrix": home.fit("--by", "town"),
+    }
+    for said, words in cases.items():
+        answer = run(*words)
+        assert answer.status == 1, said
+        assert said in " ".join(answer.err.split())
+        assert not _said_for_a_program(answer), answer.err
+
+    words = ("--precision", "column", "--out-of-range", "error")
+    assert run(*home.fit(*words, learner="linear")).status == 0
+    assert run(*home.fit(codec="ranks")).status == 0
+    answers = {
+        "--missing hidden": run(*home.apply("x.parquet", table="gap.parquet")),
+        "--unseen reserve": run(*home.apply("x.parquet", table="later.parquet", codec="ranks")),
+    }
+    pl.DataFrame({"answer": [0.5]}).write_csv(home / "answer.csv")
+    assert run(*home.apply("sent.parquet")).status == 0
+    answers["--ids"] = run(*home.decode("answer.csv", "x.csv"))
+    for said, answer in answers.items():
+        assert answer.status == 1, said
+        assert not _said_for_a_program(answer), answer.err
+        if said != "--ids":
+            assert said in " ".join(answer.err.split())

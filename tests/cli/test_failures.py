@@ -120,3 +120,23 @@ def test_json_is_strict():
     assert out.getvalue() == '{"name": "\\u00e9"}\n'
     with pytest.raises(ValueError, match="JSON"):
         say_json({"risk": float("nan")}, out)
+
+
+@pytest.mark.parametrize(
+    ("said", "wanted"),
+    [
+        ("The 'per_doubling' parameter of KeyedHasher must be 1.", "--per-doubling must be 1."),
+        ("Name it in 'sets', or leave it out.", "Name it in --set, or leave it out."),
+        (
+            "Column 'sets' is in 'text', and isn't one.",
+            "Column 'sets' is in --text, and isn't one.",
+        ),
+        ("Send row ids (ids=True, --ids).", "Send row ids (--ids)."),
+        ('Make it with out_of_range="extrapolate".', "Make it with --out-of-range extrapolate."),
+        ("Column 'task' held 'missing' cells.", "Column 'task' held 'missing' cells."),
+    ],
+)
+def test_settings_are_called_by_their_options(said, wanted):
+    failure = failure_of(_errors.SchemaError(said, hint=said))
+
+    assert (failure.error, failure.hint) == (wanted, wanted)

@@ -262,7 +262,7 @@ def test_between_training_values_trees_agree_on_most_rows(secret):
     tree = lambda: DecisionTreeClassifier(random_state=0)  # noqa: E731 # made twice
     forest = lambda: RandomForestClassifier(10, random_state=0, n_jobs=1)  # noqa: E731
 
-    for model, least in ((tree, 0.98), (forest, 0.95)):
+    for model, least in ((tree, 0.98), (forest, 0.93)):
         plain, decoded = _predicted("trees", model, CLASSES, secret)
         assert least < np.mean(plain == decoded) < 1
 

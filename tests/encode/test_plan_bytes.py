@@ -123,3 +123,38 @@ def test_arrays_of_objects_are_refused(table, secret):
 
     with pytest.raises(DataError):
         plan_from_bytes(spoilt.getvalue())
+
+
+def _of_version_0_1(data):
+    """Return a plan's bytes without what plans of 0.1 didn't say."""
+
+    def older(value):
+        if isinstance(value, list):
+            return [older(each) for each in value]
+        if not isinstance(value, dict):
+            return value
+        new = {"home", "precision"}
+        return {name: older(each) for name, each in value.items() if name not in new}
+
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    plan = json.dumps(older(json.loads(files["plan.json"]))).encode()
+    assert plan != files["plan.json"]
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, content in {**files, "plan.json": plan}.items():
+            archive.writestr(name, content)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize("learner", ["trees", "distances", "linear", "networks"])
+def test_plans_of_0_1_decode_what_they_encoded(table, secret, learner):
+    codec = Codec(learner=learner, secret=secret).fit(table, target="age", task="regression")
+    sent = codec.encode(table)
+
+    old = Codec.from_bytes(_of_version_0_1(codec.to_bytes()))
+
+    back = old.decode(sent)
+    assert back.columns[-1] == "age"
+    assert back.select(table.columns).equals(codec.decode(sent))
+    assert old.encode(table).equals(sent)

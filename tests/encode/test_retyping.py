@@ -88,7 +88,7 @@ def test_other_types_of_a_target_are_the_same_values_or_refused(fitted):
                 codec.encode_target(later)
             continue
         sent = codec.encode_target(later)
-        assert codec.decode_predictions(sent[codec.target_name_].drop_nulls()).len() > 0
+        assert codec.decode_predictions(sent[codec.target_name_].drop_nulls(), batch=None).len() > 0
         assert codec.decode(codec.encode(later))["x"].equals(known)
 
 

@@ -29,6 +29,18 @@ FAILED, MISUSED = 1, 2
 #: The codes that no class of `halfmask._errors` has.
 CODES = ("usage", "interrupted", "out-of-memory", "disk-full", "system", "unexpected")
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+# How errors name settings of codecs and hashers to a program: 'bits' of KeyedHasher, in 'sets',
+# task="regression", (ids=True, --ids).
+_PARAMETER = re.compile(
+    r"The '(?P<one>\w+)' parameter of (?:Codec|KeyedHasher)(?:\.fit)?"
+    r"|(?<=in )'(?P<other>text|sets|categorical)'(?=, )"
+)
+_VALUE = re.compile(
+    r"\b(?P<one>task|missing|unseen|out_of_range|precision|rows|learner|numbers)="
+    r"['\"](?P<value>[a-z]+)['\"]"
+)
+_CALLED = {"sets": "set", "interactions": "interaction", "batch": "number"}
+_EITHER = re.compile(r"\(\w+=\w+, (--[a-z-]+)\)")
 WHOLE = "What is written is there whole or not at all; what was there before is still there."
 
 
@@ -77,7 +89,8 @@ def failure_of(error: BaseException) -> Failure:
     """Return what may be said of an error."""
     if isinstance(error, HalfmaskError):
         status = MISUSED if isinstance(error, UsageError) else FAILED
-        return Failure(error=error.what, hint=error.hint, code=error.code, status=status)
+        hint = None if error.hint is None else by_options(error.hint)
+        return Failure(error=by_options(error.what), hint=hint, code=error.code, status=status)
     if isinstance(error, typer.TyperException):
         return _misuse(error)
     if isinstance(error, KeyboardInterrupt | typer.Abort):
@@ -95,6 +108,26 @@ def failure_of(error: BaseException) -> Failure:
         hint="Run it again with --debug to see where; that traceback may hold values of the table.",
         code="unexpected",
     )
+
+
+def by_options(words: str) -> str:
+    """Return what is said of settings of codecs and hashers in words of the command line.
+
+    Examples
+    --------
+    >>> by_options('Say task="classification" or task="regression".')
+    'Say --task classification or --task regression.'
+    >>> by_options("The 'min_sibling_rows' parameter of Codec must be an int.")
+    '--min-sibling-rows must be an int.'
+    """
+    words = _PARAMETER.sub(_option, words)
+    words = _EITHER.sub(r"(\1)", words)
+    return _VALUE.sub(lambda found: f"{_option(found)} {found['value']}", words)
+
+
+def _option(found: re.Match[str]) -> str:
+    name = next(filter(None, (found.groupdict().get(each) for each in ("one", "other"))))
+    return f"--{_CALLED.get(name, name).replace('_', '-')}"
 
 
 def _refused(error: OSError) -> Failure:

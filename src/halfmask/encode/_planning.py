@@ -177,7 +177,7 @@ class Planning:
             if settings.by not in self.roles.coded:
                 raise SchemaError(
                     f"Column {settings.by!r} is no categorical feature of the table.",
-                    hint="Give 'by' a column whose values may have a matrix each.",
+                    hint="Name a column of categories, whose values may have a matrix each.",
                 )
             counts = _counts(self.summary.columns[settings.by])
             n_maps = counts.height + (settings.missing == "hidden") + 1
@@ -281,7 +281,7 @@ class Planning:
         if len(parts) < 2:
             raise SchemaError(
                 "Categories can't be split: there is no other feature to split them by.",
-                hint="Leave split at False.",
+                hint="Don't split categories, or fit to a table with more columns.",
             )
         return Direction(parts=tuple(parts))
 

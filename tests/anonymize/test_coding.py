@@ -255,7 +255,7 @@ def test_a_hierarchy_that_lacks_a_value():
 
 
 def test_text_that_is_said_to_be_numeric():
-    with pytest.raises(SchemaError, match="said to be numeric, but holds String") as caught:
+    with pytest.raises(SchemaError, match="said to be numeric, but holds") as caught:
         coding_of(["canary"])
 
     assert "canary" not in str(caught.value)
@@ -284,3 +284,22 @@ def test_a_repr_names_the_column_and_counts():
 def test_spans_of_time_are_refused():
     with pytest.raises(SchemaError, match="'x' holds spans of time"):
         coding_of([dt.timedelta(hours=1), dt.timedelta(hours=2)])
+
+
+@pytest.mark.parametrize(
+    ("kind", "texts", "says"),
+    [
+        ("numeric", ["1,5", "2,5", "CANARY"], 'number_formats = "1234,5" under .* coerce'),
+        ("numeric", ["+1", "2"], 'dtypes = "integer" under'),
+        ("datetime", ["1.2.1980", "31.12.2001"], 'date_formats = "%d.%m.%Y" under'),
+        ("datetime", ["1,5", "2,5"], "date_formats or number_formats"),
+    ],
+)
+def test_texts_that_are_numbers_are_told_with_what_to_declare(kind, texts, says):
+    """It isn't always a marker of missing cells."""
+    column = Column(name="pay", role="quasi_identifier", kind=kind)
+
+    with pytest.raises(SchemaError, match=says) as caught:
+        code_column(column, pl.Series("pay", texts), missing=False)
+
+    assert "CANARY" not in str(caught.value)

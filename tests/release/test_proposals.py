@@ -89,3 +89,28 @@ def test_what_is_proposed_is_accepted(stored, tmp_path, cells, names):
     assert said == proposed
     assert set(proposed) == set(tomllib.loads(text).get("input", {}).get("coerce", ()))
     assert "CANARY" not in text + "".join(str(each.message) for each in caught)
+
+
+@pytest.mark.parametrize(
+    ("column", "role", "missing"),
+    [
+        (pl.Series([dt.timedelta(hours=i % 24) for i in range(ROWS)]), "identifier", None),
+        (pl.Series([dt.time(i % 24) for i in range(ROWS)]), "quasi_identifier", None),
+        (pl.Series([*map(float, range(ROWS - 1)), float("inf")]), "quasi_identifier", 1),
+        (pl.Series([*map(str, range(ROWS - 1)), "inf"]), "quasi_identifier", 1),
+        (pl.Series([f"{i % 7}-{i % 5}, {i}" for i in range(ROWS)]), None, None),
+    ],
+)
+def test_what_no_release_can_hold_is_not_proposed(column, role, missing):
+    """Spans of time, infinite numbers, and labels without an order."""
+    table = pl.DataFrame({"age": column, "town": [f"t{i % 3}" for i in range(ROWS)]})
+    found = describe(table)
+    text = found.policy_toml().replace("k = 10", "k = 2").replace("= 0.02", "= 0.9")
+
+    assert role in {None, found["age"].role}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        protect(table, Policy.from_toml(text))
+    assert [int(str(it.message).split(" of ")[0].split()[-1]) for it in caught] == (
+        [missing] if missing else []
+    )

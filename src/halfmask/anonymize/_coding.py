@@ -10,6 +10,7 @@ import polars as pl
 
 from halfmask._errors import SchemaError
 from halfmask.data import Column, Hierarchy, has_order, leaf_text, natural_order
+from halfmask.data._text_forms import form_of
 from halfmask.kernels.records import APART
 
 if TYPE_CHECKING:
@@ -196,12 +197,7 @@ def _is_plain_number(dtype: pl.DataType) -> bool:
 
 def _check_kind(column: Column, values: pl.Series) -> None:
     if column.kind in ("numeric", "datetime") and len(values) and not _is_ordered(values.dtype):
-        raise SchemaError(
-            f"Column {column.name!r} is said to be {column.kind}, but holds {values.dtype}.",
-            hint="Mark what means missing under [input] missing, "
-            f"{'say how its dates are written under date_formats, ' * (column.kind == 'datetime')}"
-            "or make it categorical.",
-        )
+        raise _no_numbers(column, values)
     told = column.hierarchy is not None or column.order
     if column.kind == "ordinal" and not told and values.dtype == pl.String and len(values):
         _check_order(column.name, values)
@@ -215,6 +211,24 @@ def _check_kind(column: Column, values: pl.Series) -> None:
             f"Column {column.name!r} holds infinite numbers; no range can hold them.",
             hint="Replace them, or mark them as missing.",
         )
+
+
+def _no_numbers(column: Column, values: pl.Series) -> SchemaError:
+    """Return the error of a column that holds texts, with what is to be declared if that shows."""
+    form = form_of(values) if values.dtype == pl.String else None
+    if form is None or form.is_number != (column.kind == "numeric"):
+        return SchemaError(
+            f"Column {column.name!r} is said to be {column.kind}, but holds {values.dtype}.",
+            hint="Declare how it is written under [input] date_formats or number_formats, or make "
+            "it categorical.",
+        )
+    others = f" {form.unread:,} aren't." if form.unread else ""
+    return SchemaError(
+        f"Column {column.name!r} is said to be {column.kind}, but holds texts: {form.fits:,} of "
+        f"{len(values):,} different ones are written as {form.spelling}.{others}",
+        hint=f"Declare {form.declared} under [input]"
+        f"{', and list the column under coerce to make the others missing' * bool(others)}.",
+    )
 
 
 def _check_order(name: str, values: pl.Series) -> None:

@@ -109,6 +109,8 @@ def as_declared(
         if name in declared:
             before = frame.get_column(name)
             after = declared[name].read(before)
+            if name in coerced and after.dtype.is_float():
+                after = after.set(after.is_infinite().fill_null(value=False), None)
             lost = after.null_count() - before.null_count()
             if name in coerced:
                 coerced.add(before, after)

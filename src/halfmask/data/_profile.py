@@ -9,6 +9,7 @@ import polars as pl
 
 from halfmask.data._date_formats import ISO
 from halfmask.data._hierarchy import leaf_text
+from halfmask.data._orders import has_order
 from halfmask.data._person_names import share_of_names
 from halfmask.data._spelling import Normalization, spellings, steps_needed
 from halfmask.data._text_forms import TextForm, form_of, form_of_digits
@@ -59,7 +60,8 @@ class ColumnProfile:
     patterns
         The share of different values that have each form of `PATTERNS`.
     form
-        How its texts are written where most are numbers, dates or times.
+        How its texts are written where most are numbers, dates or times; of numbers, how they
+        spell dates, or that some are infinite.
     respelled, normalize
         How many different texts are other spellings of another one, and what makes them one.
     names
@@ -164,13 +166,23 @@ def _numbers(values: pl.Series, different: pl.Series) -> dict[str, object]:
         "whole_numbers": bool((finite == finite.floor()).all()),
         "mean_length": _mean(text.str.len_chars()) if text.len() else 0.0,
         "patterns": pattern_shares(text) if long else {},
-        "form": form_of_digits(values),
+        "form": _infinite(numbers) or form_of_digits(values),
     }
+
+
+def _infinite(numbers: pl.Series) -> TextForm | None:
+    """Return a form that leaves infinite numbers out: no range can hold them."""
+    infinite = int(numbers.is_infinite().sum())
+    if not infinite:
+        return None
+    finite = len(numbers) - numbers.null_count() - infinite
+    return TextForm(dtype="float", fits=finite, others=infinite)
 
 
 def _texts(texts: pl.Series, different: pl.Series) -> dict[str, object]:
     some = _some(different)
     form = form_of(texts)
+    ranges = _mean(some.str.contains(RANGE))
     numbers = pl.Series([], dtype=pl.Float64)
     if form is not None and form.is_number and form.holds:
         numbers = form.read(different).drop_nulls().cast(pl.Float64)
@@ -185,7 +197,8 @@ def _texts(texts: pl.Series, different: pl.Series) -> dict[str, object]:
         "mean_length": _mean(some.str.len_chars()),
         "mean_words": _mean(some.str.count_matches(r"\s+") + 1),
         "leading_zeros": _mean(some.str.contains(r"^0\d+$")),
-        "ranges": _mean(some.str.contains(RANGE)),
+        # What has no order to the release has none here.
+        "ranges": ranges if ranges >= 0.5 and has_order(different) else 0.0,
         "patterns": pattern_shares(some),
         "form": form,
     }

@@ -157,8 +157,9 @@ def _proposal(profile: ColumnProfile, verdict: RoleVerdict, kind: Kind, why: str
     form = None if verdict.role == "identifier" else _declared(profile, kind)
     if form is not None and form.others and verdict.role != "quasi_identifier":
         # What stays must not lose a cell that nobody looked at.
-        why = f"{why} It stays text, so that it keeps the others."
-        form, kind = None, "categorical"
+        if not profile.dtype.is_numeric():
+            why, kind = f"{why} It stays text, so that it keeps the others.", "categorical"
+        form = None
     reasons = [verdict.reason, why]
     if verdict.role in {"quasi_identifier", "sensitive"} and is_nearly_unique(profile):
         reasons.append(
@@ -204,7 +205,9 @@ def _differ(steps: tuple[Normalization, ...]) -> str:
 
 
 def _declared(profile: ColumnProfile, kind: Kind) -> TextForm | None:
-    """Return how the texts of a column of numbers or dates are to be read."""
+    """Return how the cells of a column are to be read, where it has to be said."""
+    if profile.dtype.is_float() and profile.date_format is None:
+        return profile.form
     wanted = {"datetime": profile.date_format is not None, "numeric": profile.is_number_text}
     return profile.form if wanted.get(kind, False) else None
 
@@ -235,7 +238,7 @@ def _kind(profile: ColumnProfile, hint: NameHint | None) -> tuple[Kind, str]:
             "categorical",
             "By its name its numbers are codes, which have no order.",
         ),
-        (numeric, "numeric", "Its values are numbers."),
+        (numeric, "numeric", f"Its values are numbers.{_infinite(form)}"),
         (has_free_text(profile), "text", "Its values are free text."),
         (
             profile.is_number_text and distinct > 2,
@@ -255,6 +258,12 @@ def _kind(profile: ColumnProfile, hint: NameHint | None) -> tuple[Kind, str]:
         ),
     )
     return next((kind, why) for fits, kind, why in cases if fits)
+
+
+def _infinite(form: TextForm | None) -> str:
+    if form is None or not form.is_number:
+        return ""
+    return f" {form.others:,} of {form.fits + form.others:,} cells are infinite."
 
 
 def _also(form: TextForm | None) -> str:

@@ -73,7 +73,8 @@ class ReadOptions:
         ``"1.234,5"``, ``"1234,5%"`` or ``"1,234.5 EUR"``. Signs and units are dropped: ``10%`` is
         the number 10. A cell that doesn't fit is an error.
     coerce
-        Columns whose cells that don't fit become missing; a `ColumnWarning` counts them.
+        Columns whose cells that don't fit, or are infinite, become missing; a `ColumnWarning`
+        counts them.
     normalize
         By name, what makes spellings of a value one in a column of text: a list of ``"trim"``
         (blanks around it), ``"nfc"`` (Unicode NFC) and ``"casefold"`` (capitals).

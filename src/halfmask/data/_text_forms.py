@@ -116,6 +116,16 @@ class TextForm:
         return self.date_format or self.number_format or self.dtype
 
     @property
+    def declared(self) -> str:
+        """What is to be declared so that the texts are read, as a policy writes it."""
+        if self.number_format:
+            return f'number_formats = "{self.number_format}"'
+        if self.date_format is None:
+            return f'dtypes = "{self.dtype}"'
+        more = f" with first_years = {self.first_year}" if self.first_year else ""
+        return f'date_formats = "{self.date_format}"{more}'
+
+    @property
     def holds(self) -> bool:
         """Whether so many cells are of this form that the others are mistakes."""
         if self.is_number and self.codes:
@@ -346,18 +356,11 @@ class TextWatch:
 
 def _sentence(name: str, form: TextForm, owner: str) -> str:
     what = "numbers" if form.is_number else "dates or times"
-    if form.number_format:
-        declared = f'number_formats = "{form.number_format}"'
-    elif form.date_format:
-        declared = f'date_formats = "{form.date_format}"'
-    else:
-        declared = f'dtypes = "{form.dtype}"'
-    more = f" with first_years = {form.first_year}" if form.first_year else ""
     also = f" They could be of the form {form.also}, too." if form.also else ""
     rest = " List it under coerce, too: the other cells are then missing." if form.unread else ""
     return (
         f"Column {name!r} looks like {what} stored as text: {form.fits:,} of "
         f"{form.fits + form.unread:,} cells. {owner} takes each text for a category.{also} "
-        f'Declare {declared}{more} when you read the table, or dtypes = "string" if they are '
+        f'Declare {form.declared} when you read the table, or dtypes = "string" if they are '
         f"categories.{rest}"
     )

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from halfmask.data._person_names import LEAST_NAMES
 from halfmask.data._value_patterns import PATTERNS
 
@@ -76,6 +78,18 @@ def has_free_text(profile: ColumnProfile) -> bool:
 def _is_of_dates(profile: ColumnProfile) -> bool:
     """Return whether the values are dates or times, by type or as text."""
     return profile.dtype.is_temporal() or profile.date_format is not None
+
+
+def _by_type(profile: ColumnProfile, _: NameHint | None) -> RoleVerdict | None:
+    """Judge columns of a type that no release can write."""
+    if not isinstance(profile.dtype, pl.Duration):
+        return None
+    return RoleVerdict(
+        "identifier",
+        "It holds spans of time, which no range can hold: as an identifier it is dropped. Turn "
+        "them into numbers, such as hours, to keep it.",
+        certain=False,
+    )
 
 
 def _by_filling(profile: ColumnProfile, hint: NameHint | None) -> RoleVerdict | None:
@@ -246,6 +260,7 @@ def values_said(n: int) -> str:
 
 
 RULES = (
+    _by_type,
     _by_filling,
     _by_form,
     _by_text,

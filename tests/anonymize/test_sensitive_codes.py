@@ -41,7 +41,7 @@ def test_numbers_are_found_as_a_hierarchy_spells_them():
 
 
 def test_a_value_that_the_order_lacks_is_counted_and_not_named():
-    with pytest.raises(HierarchyError, match="lacks values that 1 rows have") as error:
+    with pytest.raises(HierarchyError, match="lacks 1 value of the column") as error:
         SensitiveCodes.of(pl.Series("pay", ["low", "CANARY"]), order=ORDER, missing=False)
     assert "CANARY" not in str(error.value)
 

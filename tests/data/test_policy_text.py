@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from halfmask._errors import SchemaError
 from halfmask.data._describe import describe
+from halfmask.release import Policy
 
 N = 60
 # What Unicode calls a surrogate is no text that a file could hold.
@@ -46,9 +47,48 @@ def test_it_is_a_whole_policy_that_says_what_was_proposed():
     assert policy["guarantees"] == [
         {"model": "k-anonymity", "k": 10},
         {"model": "distinct-l-diversity", "l": 3, "column": "disease"},
-        # Most rows agree, and a column of one value can't be diverse.
-        {"model": "distinct-l-diversity", "l": 2, "column": "smoker"},
+        # Three rows can't give each group a smoker's opposite, and one value can't be diverse.
     ]
+    assert 'No l-diversity is proposed for "smoker"' in _unwrapped(description.policy_toml())
+
+
+def _unwrapped(text):
+    return " ".join(line.removeprefix("# ") for line in text.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("counts", "l"),
+    [
+        # Of groups of ten, each can have two rows that aren't of the l - 1 most frequent values.
+        ([80, 20], 2),
+        ([81, 19], None),
+        ([40, 40, 20], 3),
+        ([60, 21, 19], 2),
+        ([90, 4, 3, 3], None),
+        # Missing is a value of its own, as the guarantee counts it.
+        ([50, None], 2),
+    ],
+)
+def test_l_is_what_the_values_can_carry(counts, l):
+    cells = [
+        None if count is None else f"d{number}"
+        for number, count in enumerate(counts)
+        for _ in range(50 if count is None else count)
+    ]
+    frame = pl.DataFrame({"age": [20 + i % 50 for i in range(100)], "disease": cells})
+
+    asked = tomllib.loads(describe(frame).policy_toml())["guarantees"]
+
+    assert [each["l"] for each in asked if "l" in each] == ([] if l is None else [l])
+
+
+def test_the_method_may_be_changed_by_its_name_alone():
+    """Nothing that goes with one method only stands in the proposal."""
+    text = describe(people()).policy_toml()
+
+    for name in ("hilbert", "r-plus-tree", "mondrian"):
+        policy = Policy.from_toml(text.replace('name = "mondrian"', f'name = "{name}"'))
+        assert policy.method.name == name
 
 
 def test_each_column_has_its_reasons_above_it():

@@ -15,7 +15,7 @@ from halfmask._errors import (
     PolicyError,
     SchemaError,
 )
-from halfmask.release import Policy, protect_to, verify
+from halfmask.release import Policy, protect, protect_to, verify
 from release.people import (  # type: ignore[import-not-found] # beside, not in a package
     COLUMNS,
     KEY,
@@ -204,10 +204,28 @@ def test_hundreds_of_quasi_identifiers(tmp_path):
     assert release.rows["out"] == 40
 
 
+def test_values_that_a_hierarchy_lacks_are_not_counted_as_rows():
+    """Four values in six rows are four values: of rows nothing is said that wasn't counted."""
+    table = pl.DataFrame({"town": ["a", "a", "b", "b", "c", "d"]})
+    columns = {
+        "town": {
+            "role": "quasi_identifier",
+            "kind": "categorical",
+            "hierarchy": {"groups": {"x": ["e"]}},
+        }
+    }
+
+    with pytest.raises(HierarchyError) as raised:
+        protect(table, Policy(halfmask=1, columns=columns, guarantees=[{**K, "k": 2}]))
+
+    assert "lacks 4 values of the column" in raised.value.what
+    assert "rows" not in raised.value.what
+
+
 def test_a_policy_that_cant_be():
     """What a policy says is checked when it is made, before any table is read."""
     for changes in (
-        {"age": {"role": "quasi-identifier"}},
+        {"age": {"role": "quasi"}},
         {"age": {"role": "sensitive"}, "town": {"role": "sensitive"}, "born": {"role": "sensitive"},
          "smoker": {"role": "sensitive"}},
         {"name": {"role": "identifier", "label": True}},

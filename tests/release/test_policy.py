@@ -390,3 +390,26 @@ def said_of(sections):
     except PolicyError as error:
         return str(error)
     return ""
+
+
+def test_roles_may_be_spelt_as_reports_spell_them():
+    """The terminal and the report say quasi-identifier; a policy may, too."""
+    spelt = TEXT.replace('"quasi_identifier"', '"quasi-identifier"')
+
+    assert spelt != TEXT
+    assert Policy.from_toml(spelt).sha256 == Policy.from_toml(TEXT).sha256
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "hint"),
+    [
+        ('towards = ["income"]', "strict = true", "It goes with mondrian: remove it."),
+        ('name = "guided"', 'name = "hilbert"', "It goes with guided: remove it."),
+        ('distance = "ordered"', "k = 3", "It goes with k-anonymity: remove it."),
+    ],
+)
+def test_a_key_of_another_kind_is_refused_with_the_one_it_goes_with(before, after, hint):
+    error = refused(before, after)
+
+    assert "has no key" in error
+    assert error.endswith(hint)

@@ -204,10 +204,12 @@ class Hierarchy:
         )
         lacking = codes.is_null() & values.is_not_null()
         if lacking.any():
-            n = values.filter(lacking).n_unique()
+            n, rows = values.filter(lacking).n_unique(), int(lacking.sum())
+            # Where each value is given once they may be a column's values and not its rows.
+            where = f", in {rows} rows" if rows > n else ""
             raise HierarchyError(
                 f"The hierarchy of column {column or self.column!r} lacks {n} "
-                f"{'value' if n == 1 else 'values'} of the column, in {lacking.sum()} rows.",
+                f"{'value' if n == 1 else 'values'} of the column{where}.",
                 hint="Add a row for each, or name the markers of missing values for this table.",
             )
         return codes.alias(values.name)

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 __all__ = ["policy_text"]
 
 WIDTH = 98
+PROPOSED_K = 10
+#: l is proposed where each group of k can have so many rows that aren't of the l - 1 most
+#: frequent values, on average.
+ROWS_PER_GROUP = 2
 ROLES = {
     "identifier": "dropped",
     "quasi_identifier": "generalized until its groups are large enough",
@@ -94,7 +98,7 @@ def policy_text(description: Description) -> str:
         *(_section(proposal) for proposal in description.proposals),
         _comment(GUARANTEES),
         *_guarantees(description),
-        "\n".join((_comment(METHOD), "[method]", 'name = "mondrian"', "strict = true")),
+        "\n".join((_comment(METHOD), "[method]", 'name = "mondrian"')),
         "\n".join((_comment(RECODING), "[recoding]", 'name = "ranges"')),
         "\n".join((_comment(SUPPRESSION), "[suppression]", "max_fraction = 0.02")),
         '[output]\nformat = "parquet"',
@@ -176,14 +180,17 @@ def _section(proposal: Proposal) -> str:
 
 def _guarantees(description: Description) -> Iterator[str]:
     """Yield a section for k, and one for the diversity of each sensitive column."""
-    yield '[[guarantees]]\nmodel = "k-anonymity"\nk = 10'
+    yield f'[[guarantees]]\nmodel = "k-anonymity"\nk = {PROPOSED_K}'
     sensitive = [it for it in description.proposals if it.role == "sensitive"]
     for proposal in sensitive:
-        distinct = proposal.evidence["distinct"]
-        # Where one value is most of the column, three different ones in each group are too much
-        # to ask for a start.
-        l = 3 if distinct >= 3 and proposal.evidence["share_largest"] < 0.8 else 2
-        if distinct >= l:
+        l = _diversity(proposal)
+        if l is None:
+            yield _comment(
+                f"No l-diversity is proposed for {_value(proposal.name)}: too few rows have "
+                "another value than the most frequent one. Each group would need one of them, so "
+                "that few groups would be left."
+            )
+        else:
             yield "\n".join(
                 (
                     "[[guarantees]]",
@@ -194,6 +201,18 @@ def _guarantees(description: Description) -> Iterator[str]:
             )
     if sensitive:
         yield _comment(CLOSENESS.replace("{column}", _value(sensitive[0].name)))
+
+
+def _diversity(proposal: Proposal) -> int | None:
+    """Return the l that the column's values can carry in groups of k, or ``None``.
+
+    Each group needs a row that has none of the l - 1 most frequent values. Of the n / k groups only
+    as many can be as there are such rows; by chance a group misses them unless there are more.
+    """
+    for l, share in ((3, "share_beyond_two"), (2, "share_beyond_one")):
+        if proposal.evidence[share] * PROPOSED_K >= ROWS_PER_GROUP:
+            return l
+    return None
 
 
 def _value(text: str) -> str:

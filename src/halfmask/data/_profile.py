@@ -47,6 +47,9 @@ class ColumnProfile:
         Rows whose value no other row has, as a share of all rows.
     share_largest
         The share of the most frequent value.
+    share_beyond_one, share_beyond_two
+        The share of all rows that have another value than the most frequent one, and than the two
+        most frequent ones; missing is a value, as l-diversity counts it.
     low, high
         The range of numbers, ``None`` for others.
     mean_length, mean_words
@@ -75,6 +78,8 @@ class ColumnProfile:
     distinct: int
     share_unique: float
     share_largest: float
+    share_beyond_one: float
+    share_beyond_two: float
     # Two values of the column: not for any text.
     low: float | None = field(default=None, repr=False)
     high: float | None = field(default=None, repr=False)
@@ -143,6 +148,8 @@ def _some(different: pl.Series) -> pl.Series:
 def _counts(values: pl.Series) -> dict[str, object]:
     rows, missing = values.len(), values.null_count()
     counts = values.drop_nulls().alias("").value_counts(sort=False, name="n")["n"].to_numpy()
+    largest = np.sort(np.append(counts, missing))[::-1]
+    beyond = [float((rows - largest[:n].sum()) / max(rows, 1)) for n in (1, 2)]
     return {
         "name": values.name,
         "dtype": values.dtype,
@@ -151,6 +158,8 @@ def _counts(values: pl.Series) -> dict[str, object]:
         "distinct": len(counts),
         "share_unique": float(np.count_nonzero(counts == 1) / rows) if rows else 0.0,
         "share_largest": float(counts.max() / (rows - missing)) if len(counts) else 0.0,
+        "share_beyond_one": beyond[0],
+        "share_beyond_two": beyond[1],
     }
 
 

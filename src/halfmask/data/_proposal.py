@@ -185,6 +185,8 @@ def _proposal(profile: ColumnProfile, verdict: RoleVerdict, kind: Kind, why: str
         "uniqueness": profile.uniqueness,
         "share_unique": profile.share_unique,
         "share_largest": profile.share_largest,
+        "share_beyond_one": profile.share_beyond_one,
+        "share_beyond_two": profile.share_beyond_two,
         **({} if form is None else {"cells_not_read": form.unread}),
         **{f"looks_like_{name}": share for name, share in profile.patterns.items()},
     }

@@ -188,10 +188,14 @@ def _codes_in(column: pl.Series, order: Sequence[str]) -> tuple[Codes, int]:
     if len(set(order)) != len(order):
         raise ParameterError(f"The order of column {column.name!r} names a value twice.")
     physical = column.cast(pl.Enum(order), strict=False).to_physical()
-    unknown = physical.null_count() - column.null_count()
-    if unknown:
+    unknown = column.filter(physical.is_null() & column.is_not_null())
+    if len(unknown):
+        n, rows = unknown.n_unique(), len(unknown)
+        # Where each value is given once they may be a column's values and not its rows.
+        where = f", in {rows} rows" if rows > n else ""
         raise HierarchyError(
-            f"The order of column {column.name!r} lacks values that {unknown} rows have.",
+            f"The order of column {column.name!r} lacks {n} "
+            f"{'value' if n == 1 else 'values'} of the column{where}.",
             hint="Add the missing values to its hierarchy.",
         )
     return _filled(physical, len(order))

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from halfmask._errors import HalfmaskError, PolicyError
-from halfmask.release._policy_sections import section_at
+from halfmask.release._policy_sections import kinds_having, section_at
 
 if TYPE_CHECKING:
     import tomllib
@@ -79,6 +79,9 @@ def _sentence(fault: ErrorDetails, model: type[BaseModel]) -> tuple[str, str | N
         where, key = _place(loc[:-1]), loc[-1]
         if kind == "missing":
             return f"{where} lacks the key {key!r}.", None
+        others = kinds_having(str(key)) if loc[0] in {"guarantees", "method", "recoding"} else []
+        if others:
+            return f"{where} has no key {key!r}.", f"It goes with {' or '.join(others)}: remove it."
         shown = "such key" if _holds_levels(raw) else f"key {_word(key)}"
         return f"{where} has no {shown}.", _near([key], _known_keys(raw[:-1], model))
     where = _place(loc)

@@ -6,7 +6,16 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Annotated, Literal, Self, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictBool, StrictStr, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    StrictBool,
+    StrictStr,
+    field_validator,
+    model_validator,
+)
 
 from halfmask._errors import PolicyError
 from halfmask.data import (
@@ -32,6 +41,7 @@ __all__ = [
     "RangesSection",
     "RecodingSection",
     "SuppressionSection",
+    "kinds_having",
     "section_at",
 ]
 
@@ -203,6 +213,12 @@ class ColumnSection(Section):
     label: StrictBool = Field(
         default=False, description="Whether a model is to predict this column."
     )
+
+    @field_validator("role", mode="before")
+    @classmethod
+    def _as_reports_spell_it(cls, role: object) -> object:
+        """Take ``quasi-identifier``, as reports and the terminal write it, for the role."""
+        return "quasi_identifier" if role == "quasi-identifier" else role
 
     @model_validator(mode="after")
     def _fits_its_role(self) -> Self:
@@ -380,6 +396,17 @@ def section_at(loc: Sequence[int | str]) -> type[Section] | None:
         case [str(name)]:
             return _BY_NAME.get(name)
     return None
+
+
+def kinds_having(key: str) -> list[str]:
+    """Return the guarantees, methods and recodings whose section has a key.
+
+    Examples
+    --------
+    >>> kinds_having("strict")
+    ['mondrian']
+    """
+    return [tag for tag, section in _BY_TAG.items() if key in section.model_fields]
 
 
 _BY_NAME: dict[str, type[Section]] = {

@@ -20,6 +20,7 @@ def foreign(
     hint: str | None = None,
     also: tuple[type[BaseException], ...] = (),
     told_as: type[HalfmaskError] = DataError,
+    keep_cause: bool = False,
 ) -> Iterator[None]:
     """Run a model, an encoder, a function or another library of a caller's in this block.
 
@@ -33,12 +34,15 @@ def foreign(
         What else means that it failed, though it is no ``Exception``: a panic of a library.
     told_as
         Of what kind the error is.
+    keep_cause
+        Whether the caller's own error stays the cause: he needs it to mend what he brought, and
+        its text, which may quote cells, is shown in tracebacks.
 
     Raises
     ------
     DataError
         If the block raises: what failed, and the type of the error. Its text, its cause and its
-        context are left out, for they may quote cells.
+        context are left out, for they may quote cells, unless the cause is kept.
 
     Notes
     -----
@@ -64,6 +68,8 @@ def foreign(
         raise
     except failures as error:
         failure = told_as(f"{failed} ({type(error).__name__}).", hint=hint)
+        if keep_cause:
+            raise failure from error
         try:
             raise failure from None
         finally:

@@ -65,7 +65,7 @@ def test_what_neither_labels_nor_counts_is_refused(estimator):
     ("labels", "error", "words"),
     [
         (LABELS[:5], ParameterError, "as many rows"),
-        (np.column_stack([LABELS, LABELS]), ParameterError, "as many rows"),
+        (np.column_stack([LABELS, LABELS]), ParameterError, "must be one column"),
         (np.array(["CANARY"] * 6), ParameterError, "one class only"),
         (np.array(["CANARY", None] * 3, dtype=object), DataError, "missing"),
     ],

@@ -25,12 +25,14 @@ from halfmask.anonymize.training._encoding import as_table
 from halfmask.anonymize.training._recount import labels_known
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import polars as pl
     from numpy.typing import NDArray
 
     from halfmask.anonymize.training._estimator import AnonymizedEstimator
 
-__all__ = ["checked", "flat", "learns"]
+__all__ = ["checked", "flat", "learns", "unweighted"]
 
 
 def checked(
@@ -47,7 +49,9 @@ def checked(
     """
     owner = "AnonymizedEstimator"
     integer_at_least(2, owner=owner, folds=model.folds)
-    integer_at_least(0, owner=owner, seed=model.seed, refinements=model.refinements)
+    integer_at_least(
+        0, owner=owner, seed=model.seed, refinements=model.refinements, verbose=model.verbose
+    )
     fraction(
         owner=owner,
         max_suppression_fraction=model.max_suppression_fraction,
@@ -60,7 +64,13 @@ def checked(
     learns(model.estimator)
     table = as_table(X)
     labels_known(labels)
-    if labels.ndim != 1 or len(labels) != table.height:
+    if labels.ndim != 1:
+        raise ParameterError(
+            f"y must be one column, a label or number for each row. Got shape {labels.shape}.",
+            hint="Turn one-hot columns into labels, by y.argmax(axis=1); fit a model for each of "
+            "several outputs.",
+        )
+    if len(labels) != table.height:
         raise ParameterError(
             f"X and y must have as many rows. Got {table.height} and shape {labels.shape}."
         )
@@ -99,6 +109,27 @@ def flat(y: Any) -> NDArray[Any]:  # noqa: ANN401 # any column
         plain = np.asarray(labels.tolist())
         return plain if plain.ndim == 1 and plain.dtype.kind in "fiub" else labels
     return labels
+
+
+def unweighted(given: Mapping[str, object]) -> None:
+    """Raise if a fit was given anything besides rows and labels.
+
+    Raises
+    ------
+    ParameterError
+        If it was.
+    """
+    if "sample_weight" in given:
+        raise ParameterError(
+            "fit of AnonymizedEstimator takes no sample_weight: guarantees count rows, and each "
+            "row of a class is learned alike.",
+            hint="Weigh labels by the estimator's class_weight, or leave rows out.",
+        )
+    if given:
+        raise ParameterError(
+            f"fit of AnonymizedEstimator takes rows and labels. Got {', '.join(given)} too.",
+            hint="Set parameters of the estimator instead.",
+        )
 
 
 def learns(estimator: Any) -> None:  # noqa: ANN401 # scikit-learn ships no types

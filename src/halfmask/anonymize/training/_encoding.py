@@ -247,13 +247,15 @@ class Encoding:
             If the encoder fails, or its numbers aren't finite, or not one row for each.
         """
         if self.encoder is None:
-            dense: NDArray[np.float64] = self.fitted_.transform(as_table(rows))
+            dense: NDArray[Any] = self.fitted_.transform(as_table(rows))
         else:
             with _encoding(rows):
                 encoded = self.fitted_.transform(rows)
-                dense = np.asarray(
-                    encoded.toarray() if hasattr(encoded, "toarray") else encoded, dtype=np.float64
-                )
+                dense = np.asarray(encoded.toarray() if hasattr(encoded, "toarray") else encoded)
+                if dense.dtype != np.float32:
+                    dense = dense.astype(np.float64)
+        if self._is_narrow:
+            dense = dense.astype(np.float32)
         if dense.ndim != 2 or len(dense) != len(rows):
             raise DataError(f"The encoder must return a row for each. Got shape {dense.shape}.")
         if not np.isfinite(dense).all():
@@ -263,6 +265,12 @@ class Encoding:
                 hint="Let it fill in what is missing.",
             )
         return dense
+
+    @property
+    def _is_narrow(self) -> bool:
+        """Whether rows are in single precision, so that the model gets them so."""
+        numbers = {dtype for dtype in self.types_.values() if dtype.is_numeric()}
+        return self.encoder is None and numbers == {pl.Float32()}
 
     def types_match(self, rows: Any) -> None:  # noqa: ANN401 # any table
         """Raise if a column holds another kind of cells than at the fit.

@@ -19,10 +19,11 @@ from halfmask.anonymize.training._anonymizing import (
     numbers_are_there,
 )
 from halfmask.anonymize.training._answering import Answering
-from halfmask.anonymize.training._checked import flat
+from halfmask.anonymize.training._checked import flat, unweighted
 from halfmask.anonymize.training._classes import Classes, Whole
 from halfmask.anonymize.training._discreet import Discreet
 from halfmask.anonymize.training._encoding import as_table, columns_match
+from halfmask.anonymize.training._fitting import tell, telling
 from halfmask.anonymize.training._guides import of_labels
 from halfmask.anonymize.training._in_steps import retrain_in_steps
 from halfmask.anonymize.training._partitions import partitions
@@ -68,8 +69,7 @@ class AnonymizedEstimator(
         What every class must keep, such as ``[KAnonymity(k=100)]``; on ``label`` it judges ``y``.
     quasi_identifiers
         The columns of which an intruder may know values, by name, or by position where no other
-        column has that number for a name; ``None``: all. The other columns reach the model
-        untouched.
+        column has that number for a name; ``None``: all. Other columns reach the model untouched.
     guide
         What leads the classes: ``"cross-fitted"`` (models of the same kind, each asked about rows
         that it didn't see), ``"fitted"`` (one model of all rows: the paper), ``"labels"``, a fitted
@@ -85,28 +85,14 @@ class AnonymizedEstimator(
         ``"chosen"``: those that suit are tried, on several partitions, ``"unconfounded"`` and
         ``"centroid"`` are refined by what retrained models lack, and those win whose model agrees
         best with the labels of the rows as they were; of equals, those whose model knows least by
-        heart. Networks learn most from refined points. With models of splits nothing is refined:
-        labels lead too, the columns that the model sees are cut, too (unless ``method``,
-        ``hierarchies`` or ``kinds`` say how), points stand at the cuts or are spread, and where
-        columns that aren't recoded reach the model they are cut too, and unless ``by_heart`` is 0,
-        or models tell little of their rows, values are scattered among classes, or labels exchanged
-        between rows of a class, each class's counts kept; else classes may get several points, and
-        each row is learned once with each: where no other columns do, if models of classes of half
-        the rows then predict the other half better. Nearest neighbours count as models of splits.
+        heart (docs/explanation/training-on-protected-people.md).
     by_heart
-        With models of splits and ``"chosen"``: what is taken off a score, 0 to 1, for each point by
-        which an attack tells learned rows from others: true positives less false ones, at the best
-        threshold for each label, above .0475, which is free (of more than two labels what chance
-        tells more by so many thresholds is free, too). Three tenths of that, by one threshold
-        and above .03, for classifiers that are sure of nearly every row, as a lone tree that is
-        grown to the end is: they lose more by what hides; and for regressors, of which no attack
-        measures what they tell. With 0 only accuracy counts. Where models of half the rows tell
-        less than a tenth of theirs by one threshold, as they are and recoded, nothing is scattered
-        or exchanged, either, and by one threshold .06 is free.
+        With tree-based models and ``"chosen"``: the penalty on membership leakage when candidates
+        are ranked, 0 to 1: score - penalty * attack advantage. With 0 only accuracy counts.
     encoder
         Makes numbers of rows, as the model sees them; ``None``: numbers to mean 0 and deviation 1,
-        a column for each category. What it learns (means, deviations, names of categories) is
-        learned from the rows as they are; a ``FrozenEstimator`` fitted to other rows avoids that.
+        a column for each category. It learns from the rows as they are; a ``FrozenEstimator`` that
+        was fitted to other rows avoids that.
     refinements
         How often points are moved after a retraining, shared among what they start from.
     folds
@@ -114,6 +100,8 @@ class AnonymizedEstimator(
     hierarchies, kinds, max_suppression_fraction
         As in :class:`Anonymizer`. A suppressed row isn't given to ``model_``; guide and encoder
         have learned from it.
+    verbose
+        1 prints stages and, every five seconds at most, which model is trained; 2 every model.
     label, seed
         The name under which guarantees judge ``y``, numbers by their size; what folds, halves and
         scattered values are drawn from, though not what the estimator draws.
@@ -169,11 +157,9 @@ class AnonymizedEstimator(
     somebody may still find the row (linking by what isn't recoded), and no promise bounds what the
     model says of its training rows: attack it.
 
-    **Edge cases.** Of several points a model counts people several times: a leaf of 20 rows may be
-    of five. Points are synthetic, except ``"record"`` and ``"nearest-prediction"``, which are
-    somebody's; of a single quasi-identifier, or where an encoder mixes them, values that occur are,
-    too. Choosing compares retrained models' answers about rows as they were; refining
-    uses their mean over each class, for each output and round; the attacks judge what that tells.
+    **Edge cases.** Points are synthetic, except ``"record"`` and ``"nearest-prediction"``, which
+    are somebody's; of a single quasi-identifier, or where an encoder mixes them, values that occur
+    are, too. Of several points a model counts people several times.
 
     After Goldsteen et al., "Anonymizing machine learning models" (2020), with what stands in
     docs/explanation/training-on-protected-people.md.
@@ -208,6 +194,7 @@ class AnonymizedEstimator(
         max_suppression_fraction: float = 0.0,
         label: str = "label",
         seed: int = 0,
+        verbose: int = 0,
     ) -> None:
         self.estimator = estimator
         self.guarantees = guarantees
@@ -224,8 +211,9 @@ class AnonymizedEstimator(
         self.max_suppression_fraction = max_suppression_fraction
         self.label = label
         self.seed = seed
+        self.verbose = verbose
 
-    def fit(self, X: Any, y: ArrayLike) -> Self:  # noqa: ANN401 # any table
+    def fit(self, X: Any, y: ArrayLike, **others: object) -> Self:  # noqa: ANN401 # any table
         """Anonymize the rows and train the model on them.
 
         Parameters
@@ -233,13 +221,19 @@ class AnonymizedEstimator(
         X : frame or array of shape (n_samples, n_features)
             The rows as they are.
         y : array of shape (n_samples,)
-            Their labels or numbers.
+            Their labels or numbers. Weights (``**others``) are refused: guarantees count rows.
         """
+        unweighted(others)
         self.__dict__.pop("model_", None)  # a fit that fails must not leave half of an older one
         self._retrained(collected(X), flat(y))
         return self
 
     def _retrained(self, X: Any, labels: NDArray[Any]) -> Retrained:  # noqa: ANN401 # any table
+        with telling(type(self).__name__, self.verbose):
+            return self._led(X, labels)
+
+    def _led(self, X: Any, labels: NDArray[Any]) -> Retrained:  # noqa: ANN401 # the same
+        tell("encoding rows and training the guide")
         ready = prepared(self, X, labels, guide=self.guide)
         table, names, encoded, led_by = ready.table, ready.names, ready.encoded, ready.guidance
         self.n_features_in_, self.encoder_ = table.width, ready.encoding
@@ -253,6 +247,7 @@ class AnonymizedEstimator(
         others = self.encoder_.reaching(X) if by_others else []
         made = Anonymizing.of(self, beside, names, encoded, others=others, in_steps=in_steps)
         whole = Whole.of(ready, made, labels, estimator=self.estimator, seed=self.seed)
+        tell("finding classes")
         tried = [
             Classes.of(whole, led)
             for led in partitions(
@@ -264,6 +259,7 @@ class AnonymizedEstimator(
                 encoding=made.seen is not None,
             )
         ]
+        tell(f"retraining on {len(tried)} partitions")
         best = (
             retrain_in_steps(tried, by_heart=self.by_heart, exchange=led_by.crossed, seed=self.seed)
             if in_steps

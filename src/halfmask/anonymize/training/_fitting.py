@@ -2,23 +2,41 @@
 
 from __future__ import annotations
 
+import sys
+import time
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
-from sklearn.base import clone
+import numpy as np
+from sklearn.base import clone, is_classifier
 
 from halfmask._foreign import foreign
+from halfmask._progress import silent
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from contextlib import AbstractContextManager
 
     from numpy.typing import NDArray
 
-__all__ = ["asking", "fitted"]
+    from halfmask._progress import Progress
 
-HINT = (
-    "It sees rows as numbers, without names of columns: preprocessing by name belongs into "
-    "encoder=. Fit it to encoded rows yourself to see why."
+__all__ = ["asking", "fitted", "tell", "telling"]
+
+CAUSE = "Its own error is the cause of this one. "
+LABELS_HINT = (
+    "Some classifiers, such as XGBoost's, take the labels 0, 1, 2, ... only: turn y into these by "
+    "LabelEncoder. "
 )
+ROWS_HINT = (
+    "It sees rows as numbers, without names of columns: preprocessing by name belongs into "
+    "encoder=."
+)
+#: How often a fit that tells of itself says something at least, in seconds, with verbose=1.
+SECONDS = 5.0
+
+_PROGRESS: ContextVar[Progress] = ContextVar("_PROGRESS", default=silent)
 
 
 def fitted(estimator: Any, rows: Any, y: NDArray[Any]) -> Any:  # noqa: ANN401 # scikit-learn's
@@ -27,11 +45,53 @@ def fitted(estimator: Any, rows: Any, y: NDArray[Any]) -> Any:  # noqa: ANN401 #
     Raises
     ------
     DataError
-        If its fit raises: only the kind of its error is told.
+        If its fit raises: the kind of its error is told, and the error itself is the cause.
     """
     failed = f"{type(estimator).__name__} couldn't be fitted to {len(y)} rows"
-    with foreign(failed, hint=HINT):
+    tell(f"training {type(estimator).__name__} on {len(y):,} rows")
+    labels = LABELS_HINT if is_classifier(estimator) and not _are_places(y) else ""
+    with foreign(failed, hint=CAUSE + labels + ROWS_HINT, keep_cause=True):
         return clone(estimator).fit(rows, y)
+
+
+def _are_places(y: NDArray[Any]) -> bool:
+    """Whether labels are 0, 1, 2, ..., each of them there."""
+    labels = np.unique(y) if y.dtype.kind in "iub" else y[:0]
+    return bool(len(labels)) and np.array_equal(labels, np.arange(len(labels)))
+
+
+def tell(stage: str) -> None:
+    """Say what a fit is at, if it is to tell."""
+    _PROGRESS.get()(stage)
+
+
+@contextmanager
+def telling(owner: str, verbose: int) -> Iterator[None]:
+    """Print what is done in this block: with 1 stages, and trainings now and then; with 2 all."""
+    if not verbose:
+        yield
+        return
+    started = last = time.monotonic()
+    trained = 0
+
+    def said(stage: str, share: float | None = None) -> None:  # noqa: ARG001 # a Progress's
+        nonlocal last, trained
+        now = time.monotonic()
+        is_training = stage.startswith("training ")
+        trained += is_training
+        if is_training and verbose < 2 and now - last < SECONDS:
+            return
+        last = now
+        what = f"model {trained}: {stage}" if is_training else stage
+        sys.stdout.write(f"[{owner}] {what} ({now - started:.1f} s)\n")
+        sys.stdout.flush()
+
+    token = _PROGRESS.set(said)
+    try:
+        yield
+        said(f"done, {trained} models were trained")
+    finally:
+        _PROGRESS.reset(token)
 
 
 def asking(model: Any, what: str, rows: Any) -> AbstractContextManager[None]:  # noqa: ANN401 # the same

@@ -146,7 +146,7 @@ class Judge:
         each = each_point(points)
         written = np.concatenate(each[:, classes[places]])
         if self.depends.all():
-            return written
+            return written.astype(self.encoded.dtype, copy=False)
         rows = repeated(self.encoded[places], points)
         rows[:, self.depends] = written
         return rows

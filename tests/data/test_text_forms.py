@@ -121,3 +121,10 @@ def test_eight_digits_in_a_column_of_numbers_are_dates():
     assert found["seen"].form == form_of(table["seen"].cast(pl.String))
     assert "(%Y%m%d)" in found["seen"].reasons[1]
     assert found["n"].form is None
+
+
+def test_eight_digits_that_would_be_dates_of_another_century_are_numbers():
+    """Hours as YYMMDDHH: as DDMMYYYY they would lie in the year 2100."""
+    hours = pl.DataFrame({"hour": [14102100 + i % 5 for i in range(60)]})
+
+    assert describe(hours)["hour"].form is None

@@ -30,8 +30,9 @@ _WORTH_SAYING = 0.9
 # So many cells of the first batch say which forms are counted in all.
 _LOOKED_AT = 1_000
 _ALIVE = 0.5
-# Digits alone are dates only of years that people live in.
-_YEARS = (1850, 2100)
+# Digits alone are dates only of years that people live in; 14102100 is an hour of 2014 elsewhere.
+_THIS_YEAR = dt.datetime.now(tz=dt.UTC).year
+_YEARS = (1850, _THIS_YEAR + 10)
 _NUMBER = r"^\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?\s*$"
 _ZEROS = r"^\D*0\d"
 _CODE = r"\p{L}.*\d|\d.*\p{L}"
@@ -258,7 +259,7 @@ _WORDS = {each: word for word, each in _DTYPES.items()}
 
 @cache
 def _date_forms() -> tuple[_Form, ...]:
-    first_year = dt.datetime.now(tz=dt.UTC).year - 99
+    first_year = _THIS_YEAR - 99
     of_formats = (
         _Form(
             dtype=_WORDS[dtype_of_format(each)],

@@ -128,6 +128,35 @@ def test_a_table_without_a_header_is_hashed_on_the_way(service, home, run):
         left.unlink()
 
 
+@pytest.mark.usefixtures("desk")
+def test_a_table_is_read_as_its_columns_are_declared(service, home, run):
+    """A marker among numbers and years of two digits, in push and predict alike."""
+    folder, vault = home
+    ages = ["NA", *map(str, range(59))]
+    odd, out = folder / "odd.csv", folder / "odd.parquet"
+    rows = [f"{a};31-12-{10 + i};CANARY-{'no' if i % 2 else 'yes'}" for i, a in enumerate(ages)]
+    odd.write_text("\n".join(["age;born;pays", *rows]))
+    vault = ["odd" if word == "h" else word for word in vault]
+    said = ["--dtype", "age=integer", "--coerce", "age", "--delimiter", ";",
+            "--date-format", "born=%d-%m-%y", "--first-year", "born=1905"]  # fmt: skip
+    service.answer = lambda rows: (rows.indices[:, 0] % 2).astype(np.float32)
+    made = run("hash", odd, folder / "odd.arrows", *vault, "--fit", "--label", "pays", *said)
+
+    for command, files in {"push": [odd], "predict": [odd, out]}.items():
+        refused = run(command, *files, *service.token_options, *vault, "--delimiter", ";")
+        taken = run(command, *files, *service.token_options, *vault, *said)
+        assert (refused.status, taken.status) == (1, 0), taken.err
+        assert "held Int64 at the fit, and 1 of 60 cells" in refused.err
+        assert "1 of 60 cells don't fit its declaration" in taken.err
+        _said_nothing_secret(taken)
+
+    assert made.status == 0
+    assert len(in_order(service)) == 60
+    assert pl.read_parquet(out).height == 60
+    for left in [*folder.glob(".odd*"), *folder.glob("odd*")]:
+        left.unlink()
+
+
 def test_standard_input_is_pushed(service, desk, run, monkeypatch):
     data = (desk / "sent.arrows").read_bytes()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))

@@ -118,7 +118,7 @@ def seconds(run: Callable[[], object]) -> float:
 def fitted(name: str, settings: dict[str, Any], table: Path) -> Codec:
     """Fit one profile to a table."""
     named = settings | ({"by": GROUPS[name]} if "by" in settings else {})
-    codec = Codec(**named)
+    codec = Codec(**named, precision="column")
     taken = seconds(lambda: fit_file(codec, table, target=TARGETS[name]))
     say(f"  fit {name} {settings}: {taken:.1f} s")
     return codec

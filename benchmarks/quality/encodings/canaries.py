@@ -27,7 +27,7 @@ def measure(*, quick: bool, seed: int) -> dict[str, Any]:
         rows.write_parquet(home)
         plain = _seen(_all_bytes(home), texts, numbers)
         for learner in ("trees", "distances", "linear", "networks"):
-            codec = Codec(learner=learner, split=True)  # type: ignore[arg-type] # one of them
+            codec = Codec(learner=learner, split=True, precision="column")  # type: ignore[arg-type] # one of them
             fit_file(codec, home, target="label")
             for form in FORMATS:
                 out = Path(folder) / f"{learner}.{form}"

@@ -198,7 +198,13 @@ def _answers(case: Case, table: pl.DataFrame, asked: pl.DataFrame, target: str, 
     """Return what plain training predicts, what came back decoded, the truth, and ties."""
     train, secret = table[: case.rows], Secret.from_bytes(seed.to_bytes(32, "big"))
     asked = train if case.trained else asked
-    codec = Codec(learner=case.made_for, secret=secret, unseen="reserve", strength=case.strength)
+    codec = Codec(
+        learner=case.made_for,
+        secret=secret,
+        unseen="reserve",
+        strength=case.strength,
+        precision="column",
+    )
     codec.fit(train, target=target)
     sent, questions = codec.encode(train), codec.encode(asked.drop(target), batch=1)
     at = [codec.plan_.tokens.index(it.token) for it in codec.plan_.codes]

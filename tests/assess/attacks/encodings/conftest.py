@@ -53,7 +53,7 @@ def encoded(rows, sample):
     def make(*, reuse=False, **settings):
         def codec(byte):
             secret = Secret.from_bytes(bytes([byte]) * 32)
-            return Codec(secret=secret, **settings).fit(rows)
+            return Codec(secret=secret, precision="column", **settings).fit(rows)
 
         first = codec(1)
         return EncodingTarget.of_codec(

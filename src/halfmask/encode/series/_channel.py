@@ -63,7 +63,7 @@ class Channel:
     whiteness
         The p-values of no autocorrelation, by lag, of what the model leaves of the fitted rows.
     veil
-        What takes the place of the calendar in fitted rows; None for few rows, and in version 0.1.
+        What fitted rows have of noise; None for few rows, and in version 0.1.
     later
         What a fit to the first half left of the second: autocorrelations by lag.
     """
@@ -103,15 +103,10 @@ class Channel:
         level, width, spread, tilt = self.seasons.along(clock, positions, weights)
         # A level goes on drifting; nothing else does, which could run away.
         level = level + self.level[DRIFT_COLUMN] * self.seasons.beyond(positions)
+        if self.veil is not None:
+            drawn, stretch = self.veil.along(self.seasons, clock, positions)
+            tilt, spread = tilt - drawn, spread - stretch
         return np.stack([level, np.exp(width), spread, tilt, dither])
-
-    def veiled(
-        self, clock: Clock, positions: NDArray[np.int64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return what each step's number is multiplied by before it leaves, and what is added."""
-        if self.veil is None:
-            return np.ones(len(positions)), np.zeros(len(positions))
-        return self.veil.along(self.seasons, clock, positions)
 
     def walk(
         self,

@@ -76,21 +76,19 @@ class Fitting:
         stages = _Stages(self)
         channel = stages.channel()
         rows = np.flatnonzero(self.present)
-        if len(rows) < _FEW:
+        if not np.isfinite(self.far) or len(rows) < _FEW:
             return channel
-        if not np.isfinite(self.far):
-            return stages.veiled(channel)
         size = np.abs(stages.residuals - np.median(stages.residuals[rows]))
         spread = _MAD * float(np.median(size[rows])) or 1.0
         most = max(1, int(_MOST_SEALED * len(rows)))
         furthest = rows[np.argsort(-size[rows], kind="stable")[:most]]
         out = furthest[size[furthest] > self.far * spread]
         if not len(out):
-            return stages.veiled(channel)
+            return channel
         present = self.present.copy()
         present[out] = False
-        again = _Stages(replace(self, present=present), power=channel.power)
-        return replace(again.veiled(again.channel()), sealed=np.sort(self.positions[out]))
+        again = _Stages(replace(self, present=present), power=channel.power).channel()
+        return replace(again, sealed=np.sort(self.positions[out]))
 
 
 class _Stages:
@@ -103,7 +101,6 @@ class _Stages:
         self._rows = np.flatnonzero(fitting.present)[-_MOST_ROWS:].astype(np.int64)
         self._sets = candidates(len(self._rows), fitting.seasons.lengths)
         self.residuals = np.empty(0)
-        self.sent = np.empty(0)
 
         def design(chunk: NDArray[np.int64]) -> NDArray[np.float64]:
             return fitting.seasons.design(fitting.clock, fitting.positions[chunk])
@@ -135,17 +132,25 @@ class _Stages:
             shift=shift, tau=1.0, scores=scores, before=np.zeros((3, 1)), sign=1.0,
             sealed=np.empty(0, np.int64), whiteness=(),
         )  # fmt: skip
-        g = self._walked(replace(channel, before=_before(channel, mirror)))
-        tilt = self._fitted(g) if len(rows) >= _FEW else channel.tilt
-        g = np.where(self._it.present, g - calendar.along(tilt), 0.0)
+        channel, g = self._as_noise(replace(channel, before=_before(channel, mirror)))
         polish, tau, whiteness = self._polish(g, past)
-        channel = replace(channel, tilt=tilt, polish=polish, tau=tau, whiteness=whiteness)
+        channel = replace(channel, polish=polish, tau=tau, whiteness=whiteness)
         return replace(channel, before=_before(channel, mirror))
 
-    def veiled(self, channel: Channel) -> Channel:
-        """Return the model with what takes the calendar's place in fitted rows."""
-        veil = Veil.of(self.sent, self._it.noise, self._rows, self._calendar)
-        return replace(channel, veil=veil)
+    def _as_noise(self, channel: Channel) -> tuple[Channel, NDArray[np.float64]]:
+        """Return the model with its tilt, and scores that have the calendar of noise."""
+        it, calendar, g = self._it, self._calendar, self._walked(channel)
+        if len(self._rows) < _FEW:
+            return channel, np.where(it.present, g, 0.0)
+        veil = Veil.of(g, it.noise, self._rows, calendar)
+        # Nothing is drawn yet: scores are walked once more, as spread as noise.
+        flat = replace(channel, veil=replace(veil, drawn=0 * veil.drawn))
+        g = self._walked(flat)
+        tilt = self._fitted(g)
+        rest = g - calendar.along(tilt)
+        veil = replace(veil, drawn=veil.drawn * float(np.std(rest[self._rows])))
+        g = np.where(it.present, rest + calendar.along(veil.drawn), 0.0)
+        return replace(channel, tilt=tilt, veil=veil), g
 
     def _walked(self, channel: Channel) -> NDArray[np.float64]:
         """Return the scores as they will be: what is missing is predicted there, not drawn."""
@@ -283,7 +288,6 @@ class _Stages:
         best = self._noisy(best, np.union1d(best.lags, past.lags), g, self._it.noise)
         rest = rest_of(best, g, self._it.present)
         tau = max(float(np.std(rest[self._rows])) if len(self._rows) > 1 else 1.0, 1e-6)
-        self.sent = rest / tau
         return best, tau, whiteness
 
 

@@ -177,7 +177,7 @@ class Lane:
         if not np.isfinite(forecasts).all():
             raise DataError("There are forecasts that are missing or infinite.")
         share = np.sqrt(1 - self.blinding)
-        bare = self._unveiled(self.channel.sign * forecasts / share, positions)
+        bare: NDArray[np.float64] = self.channel.sign * forecasts / share
         bare[self.sealed(positions)] = 0.0
         return bare
 
@@ -230,8 +230,7 @@ class Lane:
     ) -> NDArray[np.float64]:
         """Put on sign, blinding, pads and what stands for missing cells."""
         first, n = self._span(positions)
-        factor, added = self.channel.veiled(self.clock, positions)
-        sent = self.channel.sign * (walked.sent * factor + added) * np.sqrt(1 - self.blinding)
+        sent = self.channel.sign * walked.sent * np.sqrt(1 - self.blinding)
         if self.blinding:
             sent = sent + np.sqrt(self.blinding) * self.noise.normal("blind", first, n)
         sealed = self.sealed(positions)
@@ -250,14 +249,8 @@ class Lane:
         if self.blinding:
             first, n = self._span(positions)
             sent = sent - np.sqrt(self.blinding) * self.noise.normal("blind", first, n)
-        return self._unveiled(self.channel.sign * sent / np.sqrt(1 - self.blinding), positions)
-
-    def _unveiled(
-        self, sent: NDArray[np.float64], positions: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
-        wide = (slice(None),) + (None,) * (sent.ndim - 1)
-        factor, added = self.channel.veiled(self.clock, positions)
-        return (sent - added[wide]) / factor[wide]
+        bare: NDArray[np.float64] = self.channel.sign * sent / np.sqrt(1 - self.blinding)
+        return bare
 
     def _around(self, positions: NDArray[np.int64]) -> NDArray[np.float64]:
         first, n = self._span(positions)

@@ -25,59 +25,54 @@ _STEPS = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Veil:
-    """How fitted rows leave: ``(sent - mean) * exp(stretch) + drawn``, each by the calendar.
+    """What fitted rows have of noise, by the calendar.
 
-    Rows behind the fitted ones leave as they are: no model has seen them.
+    Rows behind the fitted ones leave without: no model has seen them.
 
     Parameters
     ----------
-    mean
-        The calendar's weights for what would be sent.
-    stretch
-        Its weights for the logarithm of the factor by which rows are made as spread as noise.
     drawn
-        Its weights for noise.
+        The calendar's weights for noise: what scores have at each place of each cycle.
+    stretch
+        Its weights for the logarithm of the factor by which residuals are made as spread as noise.
 
     Notes
     -----
     Noise of the rows' number is drawn, and fitted by the same design: its mean by least squares,
     the logarithm of its variance by a gamma regression (McCullagh and Nelder 1989, chapter 8). What
-    leaves has the noise's mean and variance at each place of each cycle, no more and no less.
+    leaves has the noise's mean and variance at each place of each cycle, no more and no less. Both
+    are put in before past scores are fitted, or a filter would fill the holes with memory.
     """
 
-    mean: NDArray[np.float64]
-    stretch: NDArray[np.float64]
     drawn: NDArray[np.float64]
+    stretch: NDArray[np.float64]
 
     @classmethod
     def of(
         cls,
-        sent: NDArray[np.float64],
+        scores: NDArray[np.float64],
         noise: NDArray[np.float64],
         rows: NDArray[np.int64],
         calendar: Regression,
     ) -> Self:
-        """Fit what is sent, and noise of the same length, by the calendar's design."""
-        weights = []
-        for series in (sent, noise):
-            mean = calendar.weights(series)
-            spread = _log_variance((series - calendar.along(mean)) ** 2, rows, calendar)
-            weights.append((mean, spread))
-        (mean, spread), (drawn, wanted) = weights
-        return cls(mean=mean, stretch=(wanted - spread) / 2, drawn=drawn)
+        """Fit scores, and noise of the same length, by the calendar."""
+        spreads = []
+        for series in (scores, noise):
+            rest = series - calendar.along(calendar.weights(series))
+            spread = float(np.std(rest[rows])) or 1.0
+            spreads.append(_log_variance((rest / spread) ** 2, rows, calendar))
+        return cls(drawn=calendar.weights(noise), stretch=(spreads[1] - spreads[0]) / 2)
 
     def along(
         self, seasons: Seasons, clock: Clock, positions: NDArray[np.int64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the factor and what is added behind it, of each step."""
-        factor, added = np.ones(len(positions)), np.zeros(len(positions))
+        """Return what is added to each step's score, and the logarithm of the factor."""
+        found = np.zeros((2, len(positions)))
         fitted = (positions >= seasons.first) & (positions <= seasons.last)
         if fitted.any():
-            weights = np.stack([self.mean, self.stretch, self.drawn])
-            mean, stretch, drawn = seasons.along(clock, positions[fitted], weights)
-            factor[fitted] = np.exp(stretch)
-            added[fitted] = drawn - mean * factor[fitted]
-        return factor, added
+            weights = np.stack([self.drawn, self.stretch])
+            found[:, fitted] = seasons.along(clock, positions[fitted], weights)
+        return found[0], found[1]
 
 
 def _log_variance(

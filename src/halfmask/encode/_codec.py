@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 import polars as pl
 
-from halfmask._errors import ParameterError, SchemaError
+from halfmask._errors import DataError, ParameterError, SchemaError
 from halfmask.data import like, to_polars
 from halfmask.data._frames import without_empty_types
 from halfmask.data._text_forms import TextWatch
@@ -305,7 +305,11 @@ class Codec:
         tokens = self.plan_.tokens
         known = self._receipts and set(tokens) <= set(frame.columns)
         digest = digest_of(frame, tokens) if known else ""
-        number = self._number(batch, "rows", frame.height, digest)
+        try:
+            number = self._number(batch, "rows", frame.height, digest)
+        except DataError:
+            self.plan_.undo(frame, number=None)  # a damaged cell says more than a strange table
+            raise
         rows = self.plan_.undo(frame, number=number)
         warn_of_unseen(self.plan_.unseen(frame))
         return like(rows, encoded)

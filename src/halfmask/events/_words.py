@@ -101,6 +101,7 @@ def as_words(values: Values) -> Values:
 
     Examples
     --------
+    >>> from halfmask.events._levels import Level
     >>> level = Level.of_events(4)
     >>> as_words(Values.of(level, [1042, "1042", 1042.0, None])).objects()
     ['1042', '1042', '1042', None]

@@ -65,6 +65,13 @@ def test_a_file_with_other_rows_is_refused(home, capsys):
     assert "300" in capsys.readouterr().err
 
 
+def test_types_of_columns_are_declared_as_in_encode(home, capsys):
+    assert _run(home, str(home / "sent.parquet"), "--dtype", "age=date") == 1
+    said = capsys.readouterr().err
+    assert "'age'" in said
+    assert "400 of 400 cells" in said
+
+
 def test_attacks_that_were_not_run_are_named_with_what_they_lack(home, capsys):
     assert _run(home, str(home / "sent.parquet"), "--json") == 0
     lacked = {each["attack"] for each in json.loads(capsys.readouterr().out)["skipped"]}

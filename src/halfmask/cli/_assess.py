@@ -11,6 +11,7 @@ import typer
 from halfmask.cli._codecs import open_vault, unseal_codec
 from halfmask.cli._console import console, listing, printable, say_json
 from halfmask.cli._failures import UsageError
+from halfmask.cli._option_groups import spreads_groups
 from halfmask.cli._options import (  # noqa: TC001 # typer reads annotations
     DebugOption,
     JsonOption,
@@ -18,18 +19,7 @@ from halfmask.cli._options import (  # noqa: TC001 # typer reads annotations
     VerboseOption,
 )
 from halfmask.cli._progress import Stages, compilation_announced
-from halfmask.cli._tables import (  # as above
-    ColumnNamesOption,
-    CommentOption,
-    DelimiterOption,
-    EncodingOption,
-    FormatOption,
-    HeaderOption,
-    LeaveOutOption,
-    MarkOption,
-    Reading,
-    SkipRowsOption,
-)
+from halfmask.cli._tables import Reading  # as above
 from halfmask.cli._vault_lock import (  # noqa: TC001 # as above
     KeyFileOption,
     KeyringOption,
@@ -66,6 +56,7 @@ def _root(context: typer.Context) -> None:
 
 
 @assess.command()
+@spreads_groups
 def encoding(
     table: TableArgument,
     encoded: Annotated[
@@ -126,15 +117,7 @@ def encoding(
     picture: Annotated[
         str | None, typer.Option("--picture", metavar="FILE", help="Draw them as SVG.")
     ] = None,
-    leave_out: LeaveOutOption = None,
-    format: FormatOption = None,  # noqa: A002 # it is the option's name
-    delimiter: DelimiterOption = None,
-    encoding: EncodingOption = "utf-8",
-    mark: MarkOption = None,
-    header: HeaderOption = None,
-    skip_rows: SkipRowsOption = None,
-    comment: CommentOption = None,
-    column_names: ColumnNamesOption = None,
+    reading: Reading,
     key_file: KeyFileOption = None,
     passphrase_file: PassphraseFileOption = None,
     keyring: KeyringOption = False,
@@ -155,17 +138,6 @@ def encoding(
             hint="Give ENCODED, or --vault and --codec, or --frontier TARGET.",
         )
     _refuse_the_unheard(period, encoded, measure, frontier)
-    reading = Reading(
-        format=format,
-        delimiter=delimiter,
-        encoding=encoding,
-        marks=mark,
-        leave_out=leave_out,
-        header=header,
-        skip_rows=skip_rows,
-        comment=comment,
-        column_names=column_names,
-    )
     err = console(stderr=True)
     with compilation_announced(err), Stages(err, verbose=verbose) as stages:
         if frontier is not None:
@@ -249,7 +221,10 @@ def _of_files(
     from halfmask._errors import DataError  # noqa: PLC0415 # half a second
     from halfmask.assess.attacks import EncodingTarget  # noqa: PLC0415 # the same
 
-    rows, sent = _read(reading, table, None), _read(_plain(), encoded, None)
+    rows, sent = (
+        _read(reading, table, None),
+        _read(Reading(called="The encoded table"), encoded, None),
+    )
     if rows.height != sent.height:
         raise DataError(
             f"TABLE has {rows.height} rows and ENCODED has {sent.height}.",
@@ -261,17 +236,6 @@ def _of_files(
         original=rows[mine],
         population=None if periods else rows[others],
         periods=periods,
-    )
-
-
-def _plain() -> Reading:
-    return Reading(
-        format=None,
-        delimiter=None,
-        encoding="utf-8",
-        marks=None,
-        leave_out=None,
-        called="The encoded table",
     )
 
 

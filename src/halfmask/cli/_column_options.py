@@ -10,68 +10,56 @@ import typer
 
 from halfmask.cli._failures import UsageError
 
-__all__ = [
-    "CoerceOption",
-    "ColumnsSaid",
-    "DateFormatOption",
-    "DtypeOption",
-    "FirstYearOption",
-    "NumberFormatOption",
-]
-
-DtypeOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--dtype",
-        metavar="COLUMN=TYPE",
-        help="A column's type: string, integer, float, boolean, date, datetime, or datetime_utc "
-        "for times with a zone; may be given more than once.",
-    ),
-]
-DateFormatOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--date-format",
-        metavar="COLUMN=FORMAT",
-        help="How a column writes dates, such as born=%d.%m.%Y; may be given more than once.",
-    ),
-]
-FirstYearOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--first-year",
-        metavar="COLUMN=YEAR",
-        help="The first of the hundred years that a column's years of two digits (%y) are of.",
-    ),
-]
-NumberFormatOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--number-format",
-        metavar="COLUMN=EXAMPLE",
-        help="How a column writes 1234.5, such as 'pay=1.234,5 EUR'; may be given more than once.",
-    ),
-]
-CoerceOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--coerce",
-        metavar="COLUMN",
-        help="A column whose cells that don't fit its type or format become missing; they are "
-        "counted.",
-    ),
-]
+__all__ = ["ColumnOptions"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ColumnsSaid:
-    """What was said of columns, as the options have it."""
+class ColumnOptions:
+    """The types of columns, and how their cells are written."""
 
-    dtype: Sequence[str] | None = None
-    date_format: Sequence[str] | None = None
-    first_year: Sequence[str] | None = None
-    number_format: Sequence[str] | None = None
-    coerce: Sequence[str] | None = None
+    dtype: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--dtype",
+            metavar="COLUMN=TYPE",
+            help="A column's type: string, integer, float, boolean, date, datetime, or "
+            "datetime_utc for times with a zone; may be given more than once.",
+        ),
+    ] = None
+    date_format: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--date-format",
+            metavar="COLUMN=FORMAT",
+            help="How a column writes dates, such as born=%d.%m.%Y; may be given more than once.",
+        ),
+    ] = None
+    first_year: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--first-year",
+            metavar="COLUMN=YEAR",
+            help="The first of the hundred years that a column's years of two digits (%y) are of.",
+        ),
+    ] = None
+    number_format: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--number-format",
+            metavar="COLUMN=EXAMPLE",
+            help="How a column writes 1234.5, such as 'pay=1.234,5 EUR'; may be given "
+            "more than once.",
+        ),
+    ] = None
+    coerce: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--coerce",
+            metavar="COLUMN",
+            help="A column whose cells that don't fit its type or format become missing; they are "
+            "counted.",
+        ),
+    ] = None
 
     def options(self) -> dict[str, object]:
         """Return it as `halfmask.data.ReadOptions` takes it; nothing where nothing was said."""

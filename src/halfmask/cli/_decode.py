@@ -17,6 +17,8 @@ from halfmask.cli._codecs import (  # typer reads annotations
 )
 from halfmask.cli._console import console, say_json
 from halfmask.cli._failures import UsageError
+from halfmask.cli._header_options import HeaderOptions  # noqa: TC001 # typer reads it
+from halfmask.cli._option_groups import spreads_groups
 from halfmask.cli._options import (  # noqa: TC001 # as above
     DebugOption,
     FileFormat,
@@ -24,13 +26,7 @@ from halfmask.cli._options import (  # noqa: TC001 # as above
     VerboseOption,
 )
 from halfmask.cli._progress import Stages, compilation_announced
-from halfmask.cli._tables import (  # as above
-    ColumnNamesOption,
-    CommentOption,
-    HeaderOption,
-    Reading,
-    SkipRowsOption,
-)
+from halfmask.cli._tables import Reading
 from halfmask.cli._vault_lock import (  # noqa: TC001 # as above
     KeyFileOption,
     KeyringOption,
@@ -40,6 +36,7 @@ from halfmask.cli._vault_lock import (  # noqa: TC001 # as above
 __all__ = ["decode"]
 
 
+@spreads_groups
 def decode(
     encoded: Annotated[
         str,
@@ -108,10 +105,7 @@ def decode(
             "file), arrows (a stream) or jsonl.",
         ),
     ] = None,
-    header: HeaderOption = None,
-    skip_rows: SkipRowsOption = None,
-    comment: CommentOption = None,
-    column_names: ColumnNamesOption = None,
+    head: HeaderOptions,
     overwrite: OverwriteOption = False,
     key_file: KeyFileOption = None,
     passphrase_file: PassphraseFileOption = None,
@@ -143,14 +137,7 @@ def decode(
     with compilation_announced(err), Stages(err, verbose=verbose) as stages:
         source = Reading(
             format=format,
-            delimiter=None,
-            encoding="utf-8",
-            marks=None,
-            leave_out=None,
-            header=header,
-            skip_rows=skip_rows,
-            comment=comment,
-            column_names=column_names,
+            head=head,
             called="The file of predictions" if predictions else "The encoded table",
         ).open(encoded)
         absent = [name for name in column or () if name not in source.columns]

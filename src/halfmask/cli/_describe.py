@@ -12,6 +12,8 @@ import typer
 from halfmask._errors import ReleaseError
 from halfmask.cli._console import console, listing, printable, say_json
 from halfmask.cli._failures import UsageError
+from halfmask.cli._header_options import HeaderOptions  # noqa: TC001 # typer reads it
+from halfmask.cli._option_groups import spreads_groups
 from halfmask.cli._options import (
     DebugOption,
     FileFormat,
@@ -19,13 +21,7 @@ from halfmask.cli._options import (
     TableArgument,
     VerboseOption,
 )
-from halfmask.cli._tables import (
-    ColumnNamesOption,
-    CommentOption,
-    HeaderOption,
-    Reading,
-    SkipRowsOption,
-)
+from halfmask.cli._tables import Reading
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -66,6 +62,7 @@ FormatOption = Annotated[
 ]
 
 
+@spreads_groups
 def describe(
     table: TableArgument,
     *,
@@ -89,10 +86,7 @@ def describe(
             help="A text that means a missing cell, such as ?; may be given more than once.",
         ),
     ] = None,
-    header: HeaderOption = None,
-    skip_rows: SkipRowsOption = None,
-    comment: CommentOption = None,
-    column_names: ColumnNamesOption = None,
+    head: HeaderOptions,
     sample: Annotated[
         int | None,
         typer.Option("--sample", min=1, metavar="ROWS", help="Look at so many rows, at random."),
@@ -112,12 +106,8 @@ def describe(
         format=format,
         delimiter=delimiter,
         encoding=encoding,
-        marks=missing,
-        leave_out=None,
-        header=header,
-        skip_rows=skip_rows,
-        comment=comment,
-        column_names=column_names,
+        mark=missing,
+        head=head,
     ).options()
     from halfmask.data import describe as look_at  # noqa: PLC0415 - polars takes half a second
     from halfmask.data import open_table  # noqa: PLC0415 - the same

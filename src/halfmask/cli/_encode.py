@@ -34,16 +34,9 @@ from halfmask.cli._codecs import (  # typer reads annotations
     seal_receipt,
     unseal_codec,
 )
-from halfmask.cli._column_options import (  # typer reads annotations
-    CoerceOption,
-    ColumnsSaid,
-    DateFormatOption,
-    DtypeOption,
-    FirstYearOption,
-    NumberFormatOption,
-)
 from halfmask.cli._console import console, printable, say_json
 from halfmask.cli._failures import UsageError
+from halfmask.cli._option_groups import spreads_groups
 from halfmask.cli._options import (  # noqa: TC001 # as above
     DebugOption,
     JsonOption,
@@ -51,19 +44,7 @@ from halfmask.cli._options import (  # noqa: TC001 # as above
     VerboseOption,
 )
 from halfmask.cli._progress import Stages, compilation_announced
-from halfmask.cli._tables import (  # as above
-    ColumnNamesOption,
-    CommentOption,
-    DelimiterOption,
-    EncodingOption,
-    FormatOption,
-    HeaderOption,
-    LeaveOutOption,
-    MarkOption,
-    Reading,
-    SkipRowsOption,
-    schema_of,
-)
+from halfmask.cli._tables import Reading, schema_of  # typer reads it
 from halfmask.cli._vault_lock import (  # noqa: TC001 # as above
     KeyFileOption,
     KeyringOption,
@@ -95,6 +76,7 @@ def _root(context: typer.Context) -> None:
 
 
 @encode.command()
+@spreads_groups
 def fit(
     table: TableArgument,
     *,
@@ -104,7 +86,6 @@ def fit(
     target: TargetOption = None,
     task: TaskOption = None,
     categorical: CategoricalOption = None,
-    leave_out: LeaveOutOption = None,
     missing: MissingOption = "visible",
     unseen: UnseenOption = "error",
     out_of_range: OutOfRangeOption = "extrapolate",
@@ -114,19 +95,7 @@ def fit(
     by: ByOption = None,
     split: SplitOption = False,
     min_sibling_rows: MinSiblingRowsOption = 30,
-    format: FormatOption = None,  # noqa: A002 # it is the option's name
-    delimiter: DelimiterOption = None,
-    encoding: EncodingOption = "utf-8",
-    mark: MarkOption = None,
-    header: HeaderOption = None,
-    skip_rows: SkipRowsOption = None,
-    comment: CommentOption = None,
-    column_names: ColumnNamesOption = None,
-    dtype: DtypeOption = None,
-    date_format: DateFormatOption = None,
-    first_year: FirstYearOption = None,
-    number_format: NumberFormatOption = None,
-    coerce: CoerceOption = None,
+    reading: Reading,
     key_file: KeyFileOption = None,
     passphrase_file: PassphraseFileOption = None,
     keyring: KeyringOption = False,
@@ -156,24 +125,6 @@ def fit(
         split=split,
         min_sibling_rows=min_sibling_rows,
     )
-    reading = Reading(
-        format=format,
-        delimiter=delimiter,
-        encoding=encoding,
-        marks=mark,
-        leave_out=leave_out,
-        header=header,
-        skip_rows=skip_rows,
-        comment=comment,
-        column_names=column_names,
-        columns=ColumnsSaid(
-            dtype=dtype,
-            date_format=date_format,
-            first_year=first_year,
-            number_format=number_format,
-            coerce=coerce,
-        ),
-    )
     err = console(stderr=True)
     with compilation_announced(err), Stages(err, verbose=verbose) as stages:
         source = reading.open(table)
@@ -192,6 +143,7 @@ def fit(
 
 
 @encode.command()
+@spreads_groups
 def apply(
     table: TableArgument,
     out: Annotated[
@@ -214,25 +166,12 @@ def apply(
             "it back with predictions of some rows, or in another order.",
         ),
     ] = False,
-    leave_out: LeaveOutOption = None,
     overwrite: OverwriteOption = False,
     out_format: Annotated[
         OutFormat | None,
         typer.Option("--out-format", help="OUT's format where its name doesn't say it."),
     ] = None,
-    format: FormatOption = None,  # noqa: A002 # it is the option's name
-    delimiter: DelimiterOption = None,
-    encoding: EncodingOption = "utf-8",
-    mark: MarkOption = None,
-    header: HeaderOption = None,
-    skip_rows: SkipRowsOption = None,
-    comment: CommentOption = None,
-    column_names: ColumnNamesOption = None,
-    dtype: DtypeOption = None,
-    date_format: DateFormatOption = None,
-    first_year: FirstYearOption = None,
-    number_format: NumberFormatOption = None,
-    coerce: CoerceOption = None,
+    reading: Reading,
     key_file: KeyFileOption = None,
     passphrase_file: PassphraseFileOption = None,
     keyring: KeyringOption = False,
@@ -253,24 +192,6 @@ def apply(
     fitted = unseal_codec(opened, codec)
     from halfmask.encode import encode_file  # noqa: PLC0415 # polars takes half a second
 
-    reading = Reading(
-        format=format,
-        delimiter=delimiter,
-        encoding=encoding,
-        marks=mark,
-        leave_out=leave_out,
-        header=header,
-        skip_rows=skip_rows,
-        comment=comment,
-        column_names=column_names,
-        columns=ColumnsSaid(
-            dtype=dtype,
-            date_format=date_format,
-            first_year=first_year,
-            number_format=number_format,
-            coerce=coerce,
-        ),
-    )
     err = console(stderr=True)
     with compilation_announced(err), Stages(err, verbose=verbose) as stages:
         source = reading.open(table, plan=fitted.plan_)

@@ -13,14 +13,6 @@ from halfmask.cli._codecs import (  # typer reads annotations
     check_streams,
     open_vault,
 )
-from halfmask.cli._column_options import (  # typer reads annotations
-    CoerceOption,
-    ColumnsSaid,
-    DateFormatOption,
-    DtypeOption,
-    FirstYearOption,
-    NumberFormatOption,
-)
 from halfmask.cli._console import console, printable, say_json
 from halfmask.cli._failures import UsageError
 from halfmask.cli._hash_settings import (  # as above
@@ -44,6 +36,7 @@ from halfmask.cli._hashers import (  # as above
     seal_hasher,
     unseal_hasher,
 )
+from halfmask.cli._option_groups import spreads_groups
 from halfmask.cli._options import (  # noqa: TC001 # as above
     DebugOption,
     JsonOption,
@@ -51,18 +44,7 @@ from halfmask.cli._options import (  # noqa: TC001 # as above
     VerboseOption,
 )
 from halfmask.cli._progress import Stages, compilation_announced
-from halfmask.cli._tables import (  # as above
-    ColumnNamesOption,
-    CommentOption,
-    DelimiterOption,
-    EncodingOption,
-    FormatOption,
-    HeaderOption,
-    LeaveOutOption,
-    MarkOption,
-    Reading,
-    SkipRowsOption,
-)
+from halfmask.cli._tables import Reading  # noqa: TC001 # as above
 from halfmask.cli._vault_lock import (  # noqa: TC001 # as above
     KeyFileOption,
     KeyringOption,
@@ -75,6 +57,7 @@ if TYPE_CHECKING:
 __all__ = ["hash_"]
 
 
+@spreads_groups
 def hash_(
     table: TableArgument,
     out: Annotated[
@@ -112,21 +95,8 @@ def hash_(
     words: WordsOption = None,
     characters: CharactersOption = None,
     set_: SetOption = None,
-    leave_out: LeaveOutOption = None,
     overwrite: OverwriteOption = False,
-    format: FormatOption = None,  # noqa: A002 # it is the option's name
-    delimiter: DelimiterOption = None,
-    encoding: EncodingOption = "utf-8",
-    mark: MarkOption = None,
-    header: HeaderOption = None,
-    skip_rows: SkipRowsOption = None,
-    comment: CommentOption = None,
-    column_names: ColumnNamesOption = None,
-    dtype: DtypeOption = None,
-    date_format: DateFormatOption = None,
-    first_year: FirstYearOption = None,
-    number_format: NumberFormatOption = None,
-    coerce: CoerceOption = None,
+    reading: Reading,
     key_file: KeyFileOption = None,
     passphrase_file: PassphraseFileOption = None,
     keyring: KeyringOption = False,
@@ -157,24 +127,6 @@ def hash_(
     opened = open_vault(vault, key_file, passphrase_file, keyring=keyring)
     if fit:
         check_hasher_free(opened, hasher)
-    reading = Reading(
-        format=format,
-        delimiter=delimiter,
-        encoding=encoding,
-        marks=mark,
-        leave_out=leave_out,
-        header=header,
-        skip_rows=skip_rows,
-        comment=comment,
-        column_names=column_names,
-        columns=ColumnsSaid(
-            dtype=dtype,
-            date_format=date_format,
-            first_year=first_year,
-            number_format=number_format,
-            coerce=coerce,
-        ),
-    )
     err = console(stderr=True)
     settings = _settings(given) if fit else None
     fitted = None if fit else unseal_hasher(opened, hasher)

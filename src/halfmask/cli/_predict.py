@@ -7,16 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from halfmask.cli._codecs import OverwriteOption  # noqa: TC001 # typer reads annotations
-from halfmask.cli._column_options import (  # typer reads annotations
-    CoerceOption,
-    ColumnsSaid,
-    DateFormatOption,
-    DtypeOption,
-    FirstYearOption,
-    NumberFormatOption,
-)
 from halfmask.cli._console import console, say_json
 from halfmask.cli._failures import UsageError
+from halfmask.cli._option_groups import spreads_groups
 from halfmask.cli._options import (  # noqa: TC001 # as above
     DebugOption,
     JsonOption,
@@ -48,18 +41,7 @@ from halfmask.cli._rows import (  # as above
     rows_of,
     unlocked,
 )
-from halfmask.cli._tables import (  # as above
-    ColumnNamesOption,
-    CommentOption,
-    DelimiterOption,
-    EncodingOption,
-    FormatOption,
-    HeaderOption,
-    LeaveOutOption,
-    MarkOption,
-    Reading,
-    SkipRowsOption,
-)
+from halfmask.cli._tables import Reading  # noqa: TC001 # as above
 from halfmask.cli._vault_lock import (  # noqa: TC001 # as above
     KeyFileOption,
     KeyringOption,
@@ -72,6 +54,7 @@ if TYPE_CHECKING:
 __all__ = ["predict"]
 
 
+@spreads_groups
 def predict(
     source: SourceArgument,
     out: Annotated[
@@ -114,20 +97,7 @@ def predict(
     plain_http: PlainHttpOption = False,
     proxy: ProxyOption = None,
     give_up: GiveUpOption = 300.0,
-    leave_out: LeaveOutOption = None,
-    format: FormatOption = None,  # noqa: A002 # it is the option's name
-    delimiter: DelimiterOption = None,
-    encoding: EncodingOption = "utf-8",
-    mark: MarkOption = None,
-    header: HeaderOption = None,
-    skip_rows: SkipRowsOption = None,
-    comment: CommentOption = None,
-    column_names: ColumnNamesOption = None,
-    dtype: DtypeOption = None,
-    date_format: DateFormatOption = None,
-    first_year: FirstYearOption = None,
-    number_format: NumberFormatOption = None,
-    coerce: CoerceOption = None,
+    reading: Reading,
     key_file: KeyFileOption = None,
     passphrase_file: PassphraseFileOption = None,
     keyring: KeyringOption = False,
@@ -147,24 +117,6 @@ def predict(
     opened = unlocked(vault, hasher, key_file, passphrase_file, keyring=keyring)
     if hashed and opened is None:
         raise UsageError("--hashed is for --hasher.", hint="Without one, rows are hashed rows.")
-    reading = Reading(
-        format=format,
-        delimiter=delimiter,
-        encoding=encoding,
-        marks=mark,
-        leave_out=leave_out,
-        header=header,
-        skip_rows=skip_rows,
-        comment=comment,
-        column_names=column_names,
-        columns=ColumnsSaid(
-            dtype=dtype,
-            date_format=date_format,
-            first_year=first_year,
-            number_format=number_format,
-            coerce=coerce,
-        ),
-    )
     from halfmask.cli._answers import frames_of  # noqa: PLC0415 # --help needs none
     from halfmask.data import TableWriter  # noqa: PLC0415 # polars takes half a second
 

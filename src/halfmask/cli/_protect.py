@@ -13,6 +13,8 @@ import typer
 from halfmask._errors import ParameterError, ReleaseError
 from halfmask.cli._console import console, say_json
 from halfmask.cli._failures import UsageError
+from halfmask.cli._header_options import HeaderOptions  # noqa: TC001 # typer reads it
+from halfmask.cli._option_groups import spreads_groups
 from halfmask.cli._options import (  # noqa: TC001 - typer reads annotations
     DebugOption,
     JsonOption,
@@ -21,13 +23,6 @@ from halfmask.cli._options import (  # noqa: TC001 - typer reads annotations
 )
 from halfmask.cli._progress import Stages, compilation_announced
 from halfmask.cli._summary import as_dict, show_summary
-from halfmask.cli._tables import (
-    ColumnNamesOption,
-    CommentOption,
-    HeaderOption,
-    SkipRowsOption,
-    names_of,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,6 +47,7 @@ OutArgument = Annotated[
 ]
 
 
+@spreads_groups
 def protect(
     table: TableArgument,
     policy: PolicyArgument,
@@ -85,10 +81,7 @@ def protect(
             help="Fail where columns that are released unchanged put rows into classes under k.",
         ),
     ] = False,
-    header: HeaderOption = None,
-    skip_rows: SkipRowsOption = None,
-    comment: CommentOption = None,
-    column_names: ColumnNamesOption = None,
+    head: HeaderOptions,
     as_json: JsonOption = False,
     verbose: VerboseOption = False,
     debug: DebugOption = False,  # noqa: ARG001 - main looks for it
@@ -104,13 +97,7 @@ def protect(
     from halfmask.release import Policy, protect_to  # noqa: PLC0415 - half a second, or more
 
     wanted = Policy.from_toml(_read_text()) if policy == "-" else Policy.load(policy)
-    given = {
-        "header": header,
-        "skip_rows": skip_rows,
-        "comment": comment,
-        "column_names": names_of(column_names),
-    }
-    said = {name: value for name, value in given.items() if value is not None}
+    said = head.options()
     err = console(stderr=True)
     with compilation_announced(err), Stages(err, verbose=verbose) as stages:
         release = protect_to(

@@ -6,16 +6,9 @@ from typing import Annotated
 
 import typer
 
-from halfmask.cli._column_options import (  # typer reads annotations
-    CoerceOption,
-    ColumnsSaid,
-    DateFormatOption,
-    DtypeOption,
-    FirstYearOption,
-    NumberFormatOption,
-)
 from halfmask.cli._console import console, printable, say_json
 from halfmask.cli._failures import UsageError
+from halfmask.cli._option_groups import spreads_groups
 from halfmask.cli._options import (  # noqa: TC001 # typer reads annotations
     DebugOption,
     JsonOption,
@@ -46,18 +39,7 @@ from halfmask.cli._rows import (  # as above
     rows_of,
     unlocked,
 )
-from halfmask.cli._tables import (  # as above
-    ColumnNamesOption,
-    CommentOption,
-    DelimiterOption,
-    EncodingOption,
-    FormatOption,
-    HeaderOption,
-    LeaveOutOption,
-    MarkOption,
-    Reading,
-    SkipRowsOption,
-)
+from halfmask.cli._tables import Reading  # noqa: TC001 # as above
 from halfmask.cli._vault_lock import (  # noqa: TC001 # as above
     KeyFileOption,
     KeyringOption,
@@ -67,6 +49,7 @@ from halfmask.cli._vault_lock import (  # noqa: TC001 # as above
 __all__ = ["push"]
 
 
+@spreads_groups
 def push(
     source: SourceArgument,
     *,
@@ -94,20 +77,7 @@ def push(
     plain_http: PlainHttpOption = False,
     proxy: ProxyOption = None,
     give_up: GiveUpOption = 300.0,
-    leave_out: LeaveOutOption = None,
-    format: FormatOption = None,  # noqa: A002 # it is the option's name
-    delimiter: DelimiterOption = None,
-    encoding: EncodingOption = "utf-8",
-    mark: MarkOption = None,
-    header: HeaderOption = None,
-    skip_rows: SkipRowsOption = None,
-    comment: CommentOption = None,
-    column_names: ColumnNamesOption = None,
-    dtype: DtypeOption = None,
-    date_format: DateFormatOption = None,
-    first_year: FirstYearOption = None,
-    number_format: NumberFormatOption = None,
-    coerce: CoerceOption = None,
+    reading: Reading,
     key_file: KeyFileOption = None,
     passphrase_file: PassphraseFileOption = None,
     keyring: KeyringOption = False,
@@ -123,24 +93,6 @@ def push(
     """
     check_inputs(source, token_file, passphrase_file)
     opened = unlocked(vault, hasher, key_file, passphrase_file, keyring=keyring)
-    reading = Reading(
-        format=format,
-        delimiter=delimiter,
-        encoding=encoding,
-        marks=mark,
-        leave_out=leave_out,
-        header=header,
-        skip_rows=skip_rows,
-        comment=comment,
-        column_names=column_names,
-        columns=ColumnsSaid(
-            dtype=dtype,
-            date_format=date_format,
-            first_year=first_year,
-            number_format=number_format,
-            coerce=coerce,
-        ),
-    )
     err = console(stderr=True)
     with (
         connect(

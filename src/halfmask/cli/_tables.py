@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated
@@ -10,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from halfmask._errors import ColumnNotFoundError, ParameterError
-from halfmask.cli._column_options import ColumnsSaid
+from halfmask.cli._column_options import ColumnOptions
 from halfmask.cli._failures import UsageError
-from halfmask.cli._options import FileFormat
+from halfmask.cli._header_options import HeaderOptions
+from halfmask.cli._options import FileFormat  # noqa: TC001 # typer reads it
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,101 +21,48 @@ if TYPE_CHECKING:
     from halfmask.encode import Plan
     from halfmask.hashing import TableReading
 
-__all__ = [
-    "ColumnNamesOption",
-    "CommentOption",
-    "DelimiterOption",
-    "EncodingOption",
-    "FormatOption",
-    "HeaderOption",
-    "LeaveOutOption",
-    "MarkOption",
-    "Reading",
-    "SkipRowsOption",
-    "names_of",
-    "schema_of",
-]
-
-FormatOption = Annotated[
-    FileFormat | None,
-    typer.Option(
-        "--format",
-        metavar="FORMAT",
-        help="TABLE's format where its name doesn't say it: csv, tsv, parquet, arrow (a file), "
-        "arrows (a stream) or jsonl.",
-    ),
-]
-DelimiterOption = Annotated[
-    str | None,
-    typer.Option("--delimiter", metavar="CHARACTER", help="Between the cells of a CSV file."),
-]
-EncodingOption = Annotated[
-    str, typer.Option("--encoding", metavar="ENCODING", help="Of a text file.")
-]
-MarkOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--mark",
-        metavar="TEXT",
-        help="A text that means a missing cell, such as ?; may be given more than once.",
-    ),
-]
-HeaderOption = Annotated[
-    bool | None,
-    typer.Option(
-        "--header/--no-header",
-        show_default=False,
-        help="Whether the first row of a CSV file holds the names of its columns. Without either, "
-        "a first row that looks like data is an error.",
-    ),
-]
-SkipRowsOption = Annotated[
-    int | None,
-    typer.Option(
-        "--skip-rows", min=0, metavar="LINES", help="Lines at the start of a CSV file to leave out."
-    ),
-]
-CommentOption = Annotated[
-    str | None,
-    typer.Option(
-        "--comment",
-        metavar="START",
-        help="Leave out lines of a CSV file that start with this, such as #.",
-    ),
-]
-ColumnNamesOption = Annotated[
-    str | None,
-    typer.Option(
-        "--column-names",
-        metavar="NAME,NAME,...",
-        help="Names of all columns of a CSV file. With --header they replace those of the file.",
-    ),
-]
-LeaveOutOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--leave-out",
-        metavar="COLUMN",
-        help="A column that is not encoded; may be given more than once.",
-    ),
-]
+__all__ = ["Reading", "schema_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
     """How a table is to be read."""
 
-    format: FileFormat | None
-    delimiter: str | None
-    encoding: str
-    marks: Sequence[str] | None
-    leave_out: Sequence[str] | None
-    header: bool | None = None
-    skip_rows: int | None = None
-    comment: str | None = None
-    column_names: str | None = None
+    leave_out: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--leave-out",
+            metavar="COLUMN",
+            help="A column that is not encoded; may be given more than once.",
+        ),
+    ] = None
+    format: Annotated[
+        FileFormat | None,
+        typer.Option(
+            "--format",
+            metavar="FORMAT",
+            help="TABLE's format where its name doesn't say it: csv, tsv, parquet, arrow (a file), "
+            "arrows (a stream) or jsonl.",
+        ),
+    ] = None
+    delimiter: Annotated[
+        str | None,
+        typer.Option("--delimiter", metavar="CHARACTER", help="Between the cells of a CSV file."),
+    ] = None
+    encoding: Annotated[
+        str, typer.Option("--encoding", metavar="ENCODING", help="Of a text file.")
+    ] = "utf-8"
+    mark: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--mark",
+            metavar="TEXT",
+            help="A text that means a missing cell, such as ?; may be given more than once.",
+        ),
+    ] = None
+    head: HeaderOptions = field(default_factory=HeaderOptions)
+    columns: ColumnOptions = field(default_factory=ColumnOptions)
     called: str = "The table to read"
-    columns: ColumnsSaid = field(default_factory=ColumnsSaid)
 
     def open(self, table: str, *, plan: Plan | None = None) -> Source:
         """Open a table; the cells of a text file become what they were for a codec's plan."""
@@ -129,19 +76,16 @@ class Reading:
         """Return what was said of a table that it doesn't say itself."""
         from halfmask.data import ReadOptions  # noqa: PLC0415 # half a second
 
-        marks = None if self.marks is None else tuple(dict.fromkeys(("", *self.marks)))
+        marks = None if self.mark is None else tuple(dict.fromkeys(("", *self.mark)))
         tabbed = "\t" if self.delimiter == "\\t" else self.delimiter
         try:
             return ReadOptions(
                 delimiter=tabbed,
                 encoding=self.encoding,
                 missing=marks,
-                header=self.header,
-                skip_rows=self.skip_rows or 0,
-                comment=self.comment,
-                column_names=names_of(self.column_names),
                 fitted=fitted or {},
-                **self.columns.options(),  # type: ignore[arg-type] # it says what doesn't fit
+                **self.head.options(),  # type: ignore[arg-type] # it says what doesn't fit
+                **self.columns.options(),  # type: ignore[arg-type] # as above
             )
         except ParameterError as error:
             raise UsageError(error.what, hint=error.hint) from None
@@ -162,13 +106,6 @@ class Reading:
         return open_table(
             table, format=self.format, options=self.options(fitted), called=self.called
         )
-
-
-def names_of(said: str | None) -> tuple[str, ...] | None:
-    """Return the names of columns; one that holds a comma is put in quotes, as in CSV."""
-    if said is None:
-        return None
-    return tuple(next(csv.reader([said]), ()))
 
 
 def schema_of(source: Source, categorical: Sequence[str]) -> Schema | None:

@@ -1,0 +1,69 @@
+"""What the command line says of the lines before the first row of a CSV file."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+__all__ = ["HeaderOptions"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeaderOptions:
+    """Where the rows of a CSV file begin, and what its columns are called."""
+
+    header: Annotated[
+        bool | None,
+        typer.Option(
+            "--header/--no-header",
+            show_default=False,
+            help="Whether the first row of a CSV file holds the names of its columns. Without "
+            "either, a first row that looks like data is an error.",
+        ),
+    ] = None
+    skip_rows: Annotated[
+        int | None,
+        typer.Option(
+            "--skip-rows",
+            min=0,
+            metavar="LINES",
+            help="Lines at the start of a CSV file to leave out.",
+        ),
+    ] = None
+    comment: Annotated[
+        str | None,
+        typer.Option(
+            "--comment",
+            metavar="START",
+            help="Leave out lines of a CSV file that start with this, such as #.",
+        ),
+    ] = None
+    column_names: Annotated[
+        str | None,
+        typer.Option(
+            "--column-names",
+            metavar="NAME,NAME,...",
+            help="Names of all columns of a CSV file. With --header they replace those of the "
+            "file.",
+        ),
+    ] = None
+
+    def options(self) -> dict[str, object]:
+        """Return it as `halfmask.data.ReadOptions` takes it; nothing where nothing was said."""
+        found: dict[str, object] = {
+            "header": self.header,
+            "skip_rows": self.skip_rows,
+            "comment": self.comment,
+            "column_names": _names_of(self.column_names),
+        }
+        return {name: said for name, said in found.items() if said is not None}
+
+
+def _names_of(said: str | None) -> tuple[str, ...] | None:
+    """Return the names of columns; one that holds a comma is put in quotes, as in CSV."""
+    if said is None:
+        return None
+    return tuple(next(csv.reader([said]), ()))

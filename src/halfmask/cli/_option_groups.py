@@ -1,0 +1,80 @@
+"""Options that several commands share: one parameter in Python, several on the command line."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import MISSING, fields, is_dataclass
+from functools import wraps
+from typing import Any, TypeGuard, get_type_hints
+
+from typer.models import OptionInfo
+
+__all__ = ["spreads_groups"]
+
+
+def spreads_groups(command: Callable[..., int]) -> Callable[..., int]:
+    """Give a command the options of each parameter whose type is a group.
+
+    A group is a dataclass that has fields annotated with `typer.Option`, or with another group. Its
+    other fields keep their defaults.
+    """
+    signature = inspect.signature(command, eval_str=True)
+    groups = {
+        name: each.annotation
+        for name, each in signature.parameters.items()
+        if _is_group(each.annotation)
+    }
+    parameters = [
+        spread
+        for name, each in signature.parameters.items()
+        for spread in (_parameters(groups[name]) if name in groups else (each,))
+    ]
+
+    @wraps(command)
+    def run(**said: object) -> int:
+        made = {name: _made(group, said) for name, group in groups.items()}
+        return command(**said, **made)
+
+    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined] # typer reads it
+    run.__annotations__ = {each.name: each.annotation for each in parameters}
+    return run
+
+
+def _is_group(hint: object) -> TypeGuard[type]:
+    return isinstance(hint, type) and is_dataclass(hint)
+
+
+def _parameters(group: type) -> Iterator[inspect.Parameter]:
+    for name, (hint, default) in _options(group).items():
+        if _is_group(hint):
+            yield from _parameters(hint)
+        else:
+            yield inspect.Parameter(
+                name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint
+            )
+
+
+def _made(group: type, said: dict[str, object]) -> object:
+    """Return the group with what was said of its options, which are taken out of the rest."""
+    return group(
+        **{
+            name: _made(hint, said) if _is_group(hint) else said.pop(name)
+            for name, (hint, _) in _options(group).items()
+        }
+    )
+
+
+def _options(group: type) -> dict[str, tuple[Any, object]]:
+    """Return the fields that the command line has: their types and defaults."""
+    hints = get_type_hints(group, include_extras=True)
+    defaults = {
+        each.name: inspect.Parameter.empty if each.default is MISSING else each.default
+        for each in fields(group)
+    }
+    return {
+        name: (hint, defaults[name])
+        for name, hint in hints.items()
+        if _is_group(hint)
+        or any(isinstance(each, OptionInfo) for each in getattr(hint, "__metadata__", ()))
+    }

@@ -126,7 +126,7 @@ def test_names_that_were_made_are_said_once_on_standard_error(desk, sealed, run)
     for words in commands:
         answer = run(*words)
         assert answer.status == 0, answer.err
-        assert answer.err.count("without a name of their own") == 1, words
+        assert answer.err.count("with a blank or repeated name") == 1, words
     assert "column_1" in run("describe", desk.table).out
     assert "column_1" in run("describe", desk.table, "--json").json["columns"][0]["name"]
 

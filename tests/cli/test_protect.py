@@ -243,3 +243,19 @@ def test_says_what_was_lost(run, desk):
     for warning in answer.json["warnings"]:
         assert f"Warning: {warning}" in shown.out
     assert any("costs most of the detail" in warning for warning in answer.json["warnings"])
+
+
+def test_programs_hear_of_columns_that_give_the_label_away(run, desk):
+    """What the terminal warns of stands in the JSON object, too."""
+    header, *rows = desk.table.read_text().splitlines()
+    copied = [f"{row},{row[-1]}" for row in rows]
+    desk.table.write_text("\n".join([f"{header},code", *copied]) + "\n")
+    labelled = desk.policy.read_text().replace(
+        'role = "sensitive"', 'role = "sensitive"\nlabel = true'
+    )
+    desk.policy.write_text(
+        f'{labelled}[columns.code]\nrole = "insensitive"\nkind = "categorical"\n'
+    )
+
+    warnings = run(*desk.protect("--json")).json["warnings"]
+    assert any("'code' is released unchanged and gives the label away" in it for it in warnings)

@@ -114,7 +114,7 @@ def test_names_that_do_not_fit_are_refused(tmp_path, names, says):
 
 
 def test_names_need_to_know_whether_there_is_a_header():
-    with pytest.raises(ParameterError, match="must be said whether the file has a header"):
+    with pytest.raises(ParameterError, match="needs header=True or header=False"):
         ReadOptions(column_names=("a", "b"))
     with pytest.raises(ParameterError, match="Got one text"):
         ReadOptions(column_names="ab", header=True)  # type: ignore[arg-type]
@@ -134,7 +134,7 @@ def test_names_need_to_know_whether_there_is_a_header():
     ],
 )
 def test_columns_without_a_name_of_their_own_get_one_and_that_is_said(tmp_path, header, names):
-    with pytest.warns(ColumnWarning, match="without a name of their own.* column_names"):
+    with pytest.warns(ColumnWarning, match="with a blank or repeated name.* column_names"):
         source = opened(tmp_path, f"{header}\n0,39,1\n1,38,2\n")
 
     assert source.columns == names

@@ -212,7 +212,7 @@ def test_a_fraction_beside_a_whole_number_that_a_float_changes_is_refused(
 ):
     monkeypatch.setattr(_jsonl, "BLOCK", block)
 
-    with pytest.raises(SchemaError, match=r"Column 'id' holds fractions beside whole numbers"):
+    with pytest.raises(SchemaError, match=r"Column 'id' holds fractions and whole numbers"):
         open_table(lines(tmp_path, *values))
 
 

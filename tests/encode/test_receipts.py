@@ -61,7 +61,7 @@ def test_predictions_that_may_be_of_two_files_are_refused(codec, tmp_path):
         decode_predictions_file(codec, _answers(codec, sent[1]), home)
     with pytest.raises(DataError, match="don't belong to the table"):
         decode_predictions_file(codec, _answers(codec, sent[1]), home, number=3)
-    with pytest.raises(DataError, match="No table of these 2,999 predictions"):
+    with pytest.raises(DataError, match="No encoded table has these 2,999 predictions"):
         decode_predictions_file(codec, _answers(codec, sent[1])[1:], home)
     with pytest.raises(DataError, match="don't belong to the table"):
         decode_predictions_file(codec, _answers(codec, sent[1])[1:], home, number=2)
@@ -94,7 +94,7 @@ def test_predictions_beside_the_encoded_columns_are_checked_by_them(codec, tmp_p
 
     assert (done.number, done.by_count) == (1, False)
     assert pl.read_parquet(home)["y"].round().cast(pl.Int64).equals(_rows(seed=1)["y"])
-    with pytest.raises(DataError, match="No table of these"):
+    with pytest.raises(DataError, match="No encoded table has these"):
         decode_predictions_file(codec, said.reverse(), tmp_path / "x.parquet")
     with pytest.raises(DataError, match="belong to the table"):
         decode_predictions_file(codec, said.reverse(), tmp_path / "x.parquet", number=1)
@@ -136,7 +136,7 @@ def test_ids_that_are_none_are_refused(codec, secret):
     cases = {
         "1500 of 3000 row ids": pl.concat([one[:1500], two[:1500]]),
         "1 ids more than once": pl.concat([one, one[:1]]),
-        "1 cells that are no row ids": one.with_columns(
+        "1 cells that aren't row ids": one.with_columns(
             pl.when(pl.int_range(3000) == 5).then(pl.lit("r12")).otherwise("row_id").alias("row_id")
         ),
     }
@@ -156,7 +156,7 @@ def test_ids_say_nothing_of_rows_and_are_no_features(codec):
     home = codec.plan_.order(3_000, 1)
     assert abs(np.corrcoef(np.argsort(np.argsort(ids)), home)[0, 1]) < 0.06  # 3 / sqrt(3000)
     assert first.drop("row_id").equals(codec.encode(_rows(), batch=1))
-    with pytest.raises(ParameterError, match="keeps the order"):
+    with pytest.raises(ParameterError, match="has no row ids"):
         Codec(learner="trees", rows="kept").fit(_rows()).encode(_rows(), ids=True)
 
 
@@ -184,7 +184,7 @@ def test_in_memory_the_batch_is_found_too(codec):
         codec.decode_predictions(two[codec.target_name_])
     with pytest.raises(DataError, match="don't belong to the table"):
         codec.decode_predictions(one[codec.target_name_], batch=41)
-    with pytest.raises(DataError, match="No table of these 40 rows"):
+    with pytest.raises(DataError, match="No encoded table has these 40 rows"):
         codec.decode(one.reverse())
     assert codec.decode(one.reverse(), batch=None).sort("x").equals(_rows(40, seed=40).sort("x"))
 
@@ -222,9 +222,9 @@ def test_rows_find_their_file_by_what_is_in_them(table, secret, tmp_path, form):
     sent = pl.read_parquet(tmp_path / "sent.parquet")
     late = pl.concat([sent[:200], sent[200:].reverse()])
     for changed, said in (
-        (sent.reverse(), "No table of these 400 rows"),
-        (sent[1:], "No table of these 399 rows"),
-        (late, "Batch 4 of the file isn't as it was encoded"),
+        (sent.reverse(), "No encoded table has these 400 rows"),
+        (sent[1:], "No encoded table has these 399 rows"),
+        (late, "Batch 4 of the file differs from what was encoded"),
     ):
         with pytest.raises(DataError, match=said):
             decode_file(codec, changed, tmp_path / "x.parquet")

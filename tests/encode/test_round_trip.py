@@ -152,7 +152,7 @@ def test_small_cells_beside_a_huge_one_are_refused_at_the_fit(learner, decimals)
     ratios = np.append(np.random.default_rng(0).uniform(0.04, 0.06, 119).round(decimals), 1e15)
     table = pl.DataFrame({"ratio": ratios, "n": np.arange(120)})
 
-    with pytest.raises(SchemaError, match="'ratio' has floats too small") as caught:
+    with pytest.raises(SchemaError, match="'ratio' has floats that are too small") as caught:
         Codec(learner=learner, secret=SECRET).fit(table)
     roughly = Codec(learner=learner, secret=SECRET, precision="column").fit(table)
 

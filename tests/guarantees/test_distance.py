@@ -243,7 +243,7 @@ def test_texts_without_an_order_are_refused_and_labels_of_ranges_have_one():
     assert distances(rows, distance="ordered") == distances(
         rows, distance="ordered", hierarchy=leaves
     )
-    with pytest.raises(ParameterError, match="nothing says the order") as refused:
+    with pytest.raises(ParameterError, match="needs an order") as refused:
         distances([(0, "canary"), (1, "b")], distance="ordered")
     assert "canary" not in str(refused.value)
 

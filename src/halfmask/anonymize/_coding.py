@@ -218,14 +218,14 @@ def _no_numbers(column: Column, values: pl.Series) -> SchemaError:
     form = form_of(values) if values.dtype == pl.String else None
     if form is None or form.is_number != (column.kind == "numeric"):
         return SchemaError(
-            f"Column {column.name!r} is said to be {column.kind}, but holds {values.dtype}.",
+            f"Column {column.name!r} has kind {column.kind}, but holds {values.dtype}.",
             hint="Declare how it is written under [input] date_formats or number_formats, or make "
             "it categorical.",
         )
     others = f" {form.unread:,} aren't." if form.unread else ""
     return SchemaError(
-        f"Column {column.name!r} is said to be {column.kind}, but holds texts: {form.fits:,} of "
-        f"{len(values):,} different ones are written as {form.spelling}.{others}",
+        f"Column {column.name!r} has kind {column.kind}, but holds texts: {form.fits:,} of "
+        f"{len(values):,} different texts are written as {form.spelling}.{others}",
         hint=f"Declare {form.declared} under [input]"
         f"{', and list the column under coerce to make the others missing' * bool(others)}.",
     )
@@ -234,7 +234,7 @@ def _no_numbers(column: Column, values: pl.Series) -> SchemaError:
 def _check_order(name: str, values: pl.Series) -> None:
     if not has_order(values) and values.cast(pl.Int64, strict=False).null_count():
         raise SchemaError(
-            f"Column {name!r} is said to be ordinal, but nothing says the order of its texts.",
+            f"Column {name!r} has kind ordinal, but its texts have no order.",
             hint="Give it a hierarchy with the order, such as hierarchy = { order = [[...]] } in a "
             "policy, or make it categorical.",
         )

@@ -47,7 +47,7 @@ NumberOption = Annotated[
         "--number",
         min=0,
         metavar="N",
-        help="Which file it is: rows of files with different numbers leave in different orders.",
+        help="The file's number. Rows of files with different numbers get different orders.",
     ),
 ]
 OverwriteOption = Annotated[bool, typer.Option("--overwrite", help="Replace OUT if it exists.")]

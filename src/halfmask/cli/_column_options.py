@@ -39,7 +39,8 @@ class ColumnOptions:
         typer.Option(
             "--first-year",
             metavar="COLUMN=YEAR",
-            help="The first of the hundred years that a column's years of two digits (%y) are of.",
+            help="The first year of the century of a column's two-digit years (%y): with "
+            "born=1930, 48 is 1948.",
         ),
     ] = None
     number_format: Annotated[
@@ -56,8 +57,8 @@ class ColumnOptions:
         typer.Option(
             "--coerce",
             metavar="COLUMN",
-            help="A column whose cells that don't fit its type or format become missing; they are "
-            "counted.",
+            help="Make cells of this column missing if they don't fit its type or format, and "
+            "count them; may be given more than once.",
         ),
     ] = None
 
@@ -85,7 +86,7 @@ def _pairs(
             equals = ""
         if not (column and equals and what):
             raise UsageError(
-                f"{option} takes a column, = and what is said of it.",
+                f"{option} takes COLUMN=VALUE.",
                 hint=f"See the example of {option} in --help.",
             )
     return pairs

@@ -82,7 +82,7 @@ def decode(
             "--number",
             min=0,
             metavar="N",
-            help="The number that encoding took, where several files have as many rows.",
+            help="The file's number at encoding; needed if several files have this number of rows.",
         ),
     ] = None,
     unordered: Annotated[
@@ -173,8 +173,8 @@ def decode(
         err.print(f"Decoded {done.rows:,} {what}{of}. They must not leave.", soft_wrap=True)
         if done.by_count:
             err.print(
-                "Nothing in the predictions says in which order they are: it was taken to be that "
-                "of the encoded file. Encode with --ids to have it checked.",
+                "The predictions don't show their order: that of the encoded file was assumed. "
+                "Encode with --ids to check it.",
                 soft_wrap=True,
             )
     return 0

@@ -212,7 +212,7 @@ def _show(found: Description, out: Console, *, verbose: bool) -> None:
         style="bold",
     )
     out.print(
-        "On the sensitive and insensitive columns together, which a release has unchanged: "
+        "On the sensitive and insensitive columns, which are released unchanged: "
         f"{found.share_unique_unchanged:.1%}.",
         style="yellow" if found.share_unique_unchanged >= MANY_UNIQUE else None,
     )

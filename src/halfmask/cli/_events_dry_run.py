@@ -43,7 +43,7 @@ def show_dry_run(
 
 
 def _show_rules(found: DryRun, policy: EventPolicy, err: Console) -> None:
-    err.print(f"\n{found.lines:,} lines would be written; what the rules write", style="bold")
+    err.print(f"\n{found.lines:,} lines would be written. What each rule writes:", style="bold")
     table = listing(
         "rule", "path", "field", "action", "values", "different",
         right=("rule", "values", "different"),
@@ -64,7 +64,9 @@ def _show_rules(found: DryRun, policy: EventPolicy, err: Console) -> None:
 def _show_dropped(found: DryRun, err: Console, *, most: int | None) -> None:
     if found.dropped is None:
         return
-    err.print(f"\n{len(found.dropped):,} fields are dropped, as no rule writes them", style="bold")
+    err.print(
+        f"\n{len(found.dropped):,} fields are dropped, because no rule writes them", style="bold"
+    )
     for it in found.dropped[:most]:
         err.print(f"- {printable(it.path)}, in {it.events:,} events", soft_wrap=True)
     if most is not None and len(found.dropped) > most:

@@ -123,9 +123,8 @@ def run(
         bool,
         typer.Option(
             "--dry-run",
-            help="Say what would be done to the first lines of INPUT: counts, fields that are "
-            "dropped, what singles out. OUT and what the vault knows of the stream stay as they "
-            "are.",
+            help="Show what the policy does to the first lines of INPUT: counts, dropped fields "
+            "and events that single out. OUT and the vault stay unchanged.",
         ),
     ] = False,
     sample: Annotated[
@@ -136,8 +135,8 @@ def run(
         bool,
         typer.Option(
             "--strict",
-            help="Fail, and leave OUT.partial without a name, where there is something to warn of: "
-            "released events that single out, events that are lost, nothing written.",
+            help="Make a warning an error: released events that single out, lost events, or no "
+            "output. OUT then keeps the name OUT.partial.",
         ),
     ] = False,
     overwrite: OverwriteOption = False,
@@ -158,7 +157,7 @@ def run(
     if dry_run and topic:
         raise UsageError("--dry-run is for files and pipes, not for a topic.")
     if strict and not dry_run and (out == "-" or follow or topic):
-        raise UsageError("--strict is for an input with an end and an output that is a file.")
+        raise UsageError("--strict needs an input that ends and an output file.")
     read = (policy,) if topic else (policy, source)
     for target in (out, dead_letters or "-"):
         check_apart(target, *read)

@@ -78,7 +78,7 @@ def protect(
         bool,
         typer.Option(
             "--strict",
-            help="Fail where columns that are released unchanged put rows into classes under k.",
+            help="Fail if columns that are released unchanged put rows into classes under k.",
         ),
     ] = False,
     head: HeaderOptions,

@@ -28,7 +28,7 @@ def as_dict(release: Release, out: str) -> dict[str, object]:
     """Return what came of it as a JSON object."""
     manifest, verification = _written(release)
     stated = manifest.to_dict()
-    risk = release.risk.columns.warning
+    risk, model = release.risk.columns.warning, release.utility.model
     return {
         "release": out,
         "report": os.path.join(out, REPORT),  # noqa: PTH118 - as the user wrote it
@@ -36,7 +36,11 @@ def as_dict(release: Release, out: str) -> dict[str, object]:
         "verification": verification.to_dict(),
         "risk": stated["risk"],
         "utility": stated["utility"],
-        "warnings": [*([risk] if risk else []), *release.utility.detail.warnings],
+        "warnings": [
+            *([risk] if risk else []),
+            *release.utility.detail.warnings,
+            *(model.warnings if model else ()),
+        ],
         "weaknesses": stated["weaknesses"],
     }
 

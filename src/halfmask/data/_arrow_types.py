@@ -52,8 +52,8 @@ def has_extension(schema: Any) -> bool:  # noqa: ANN401 - pyarrow has no types
 def extension_error(column: str, name: str) -> SchemaError:
     """Return the error of a column that has an extension type."""
     return SchemaError(
-        f"Column {column!r} is of the extension type {name!r}: its cells are stored as something "
-        "else than they mean.",
+        f"Column {column!r} is of the extension type {name!r}: what is stored isn't "
+        "what its cells mean.",
         hint="Turn it into text, a number or a date first, such as .astype(str) in pandas, or "
         "leave the column out.",
     )

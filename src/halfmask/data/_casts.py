@@ -122,8 +122,8 @@ def as_declared(
 
 def _misfit(name: str, declared: Declaration, lost: int, of: int) -> SchemaError:
     hint = (
-        "Correct these cells, name the texts that mean missing, or list the column under coerce: "
-        "they are missing then."
+        "Correct these cells, name the texts that mean missing, or list the column under coerce "
+        "to make them missing."
     )
     if declared.fitted:
         hint = "Correct these cells, name the texts that mean missing, or fit to a table like this."

@@ -73,7 +73,7 @@ def check_date_format(column: str, format_: object, first_year: object = None) -
     if short and first_year is None:
         raise ParameterError(
             f"The date format of column {column!r} has years of two digits, which have no century.",
-            hint=f"Say the first of the hundred years they are of: first_years = {{ {column} = "
+            hint=f"Declare the first year of their century: first_years = {{ {column} = "
             f"{dt.datetime.now(tz=dt.UTC).year - 99} }}, or --first-year on the command line.",
         )
     if first_year is not None and not (
@@ -82,7 +82,7 @@ def check_date_format(column: str, format_: object, first_year: object = None) -
         raise ParameterError(
             f"The first year of column {column!r} must be a year from 1000 to 9900, and its date "
             "format must have %y.",
-            hint="Years of four digits, %Y, need none.",
+            hint="Four-digit years (%Y) need no first year.",
         )
 
 

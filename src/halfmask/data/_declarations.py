@@ -76,9 +76,9 @@ class Declaration:
         if self.fitted:
             return f"held {self.dtype} at the fit"
         if self.date_format is not None:
-            return f"is said to hold dates of the form {self.date_format}"
+            return f"is declared to hold dates of the form {self.date_format}"
         if self.number_format is not None:
-            return f"is said to hold numbers of the form {self.number_format}"
+            return f"is declared to hold numbers of the form {self.number_format}"
         return f"is declared to be {self.dtype}"
 
 

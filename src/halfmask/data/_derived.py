@@ -49,7 +49,7 @@ class Derivation:
     def reason(self) -> str:
         """One sentence that says it."""
         names = " and ".join(f"`{name}`" for name in self.sources)
-        return f"It follows from {names} ({self.share:.0%} of it): unchanged, it would tell them."
+        return f"It follows from {names} in {self.share:.0%} of the rows, and would reveal them."
 
 
 class Derivations:

@@ -24,7 +24,7 @@ _KINDS: dict[str, tuple[str, str]] = {
     "orc": ("an ORC file", _READ.format("read_orc")),
     "sqlite": ("an SQLite database", _READ.format("read_sql")),
     "avro": ("an Avro file", "Write it as Parquet."),
-    "pickle": ("a pickle of Python", "Unpickle it where you trust it, and give the DataFrame."),
+    "pickle": ("a pickle of Python", "Load it only if you trust it, and give the DataFrame."),
     "numpy": ("an array of NumPy", "Load it, and give a DataFrame with named columns."),
     "pdf": ("a PDF document", _WORD),
     "html": ("a web page", _WORD),
@@ -90,7 +90,7 @@ def refuse_foreign_file(start: bytes, name: str, *, what: str) -> None:
     >>> refuse_foreign_file(b"PK\x03\x04", "people.xlsx", what="The table to read")
     Traceback (most recent call last):
     ...
-    halfmask._errors.DataError: The table to read is an Excel workbook, which isn't read here.
+    halfmask._errors.DataError: The table to read is an Excel workbook, which halfmask doesn't read.
     <BLANKLINE>
     Hint: Save the sheet as CSV, or read it by pandas.read_excel and give the DataFrame.
     """
@@ -99,7 +99,7 @@ def refuse_foreign_file(start: bytes, name: str, *, what: str) -> None:
     kind = named if seen in {None, "zip"} and named else seen
     if kind is not None and (seen is not None or not _is_text(start)):
         about, hint = _KINDS[kind]
-        raise DataError(f"{what} is {about}, which isn't read here.", hint=hint)
+        raise DataError(f"{what} is {about}, which halfmask doesn't read.", hint=hint)
 
 
 def _is_text(start: bytes) -> bool:

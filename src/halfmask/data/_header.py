@@ -197,9 +197,9 @@ class Header:
 def _tell(made: dict[int, str], width: int, what: str) -> None:
     shown = ", ".join(map(str, list(made)[:_MOST_SHOWN]))
     warnings.warn(
-        f"Columns without a name of their own in the header of {_inside(what)}: number {shown} of "
-        f"{width}. A blank name is read as column_N, N being the number; a name that is there "
-        "before as NAME_2. To rename columns, give column_names, or --column-names.",
+        f"Columns with a blank or repeated name in the header of {_inside(what)}: number {shown} "
+        f"of {width}. Blank names become column_N, where N is the number. Repeated names become "
+        "NAME_2. To rename columns, give column_names, or --column-names.",
         ColumnWarning,
         stacklevel=2,
     )

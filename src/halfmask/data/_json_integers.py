@@ -77,7 +77,7 @@ class WholeNumbers:
         mixed = sorted(self._unsafe & self._fractions)
         if mixed:
             raise SchemaError(
-                f"Column {mixed[0]!r} holds fractions beside whole numbers beyond 2^53, which a "
+                f"Column {mixed[0]!r} holds fractions and whole numbers beyond 2^53, which a "
                 "float would change.",
                 hint="Write all of its values as texts, in quotes, or round them first.",
             )

@@ -51,8 +51,8 @@ DECLARED = """\
 How these columns write numbers, dates and times. The release holds plain numbers and ISO dates.
 Check that day and month, or decimals and thousands, aren't swapped."""
 CENTURIES = """\
-first_years: a year of two digits is one of the hundred years that start here. Write a later year
-for columns with dates in the future, such as dates of expiry."""
+first_years: two-digit years lie in the hundred years that start here. Write a later year for
+columns with future dates, such as dates of expiry."""
 COERCED = """\
 coerce: cells of these columns that aren't written like the others become missing. The comment of
 the column says how many."""
@@ -116,7 +116,7 @@ def _findings(description: Description) -> Iterator[str]:
         "are unique."
     )
     yield (
-        "On the sensitive and insensitive columns together, which a release has unchanged, "
+        "On the sensitive and insensitive columns, which are released unchanged, "
         f"{description.share_unique_unchanged:.1%} of the rows are unique."
     )
     if description.rows_paired < looked:

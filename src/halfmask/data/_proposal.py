@@ -269,7 +269,7 @@ def _infinite(form: TextForm | None) -> str:
 
 
 def _also(form: TextForm | None) -> str:
-    return f" They could be of the form {form.also}, too." if form is not None and form.also else ""
+    return f" They also fit the form {form.also}." if form is not None and form.also else ""
 
 
 def _nearly(form: TextForm | None) -> str:

@@ -181,9 +181,9 @@ class ReadOptions:
             )
         if self.header is None:
             raise ParameterError(
-                "With column_names it must be said whether the file has a header.",
-                hint="With a header, whose names are replaced: header=True, --header. Without: "
-                "header=False, --no-header.",
+                "column_names needs header=True or header=False.",
+                hint="Say whether the file has a header, whose names are then replaced: "
+                "header=True (--header) or header=False (--no-header).",
             )
         object.__setattr__(self, "column_names", tuple(self.column_names or ()))
 

@@ -357,8 +357,8 @@ class TextWatch:
 
 def _sentence(name: str, form: TextForm, owner: str) -> str:
     what = "numbers" if form.is_number else "dates or times"
-    also = f" They could be of the form {form.also}, too." if form.also else ""
-    rest = " List it under coerce, too: the other cells are then missing." if form.unread else ""
+    also = f" They also fit the form {form.also}." if form.also else ""
+    rest = " List it under coerce, too, to make the other cells missing." if form.unread else ""
     return (
         f"Column {name!r} looks like {what} stored as text: {form.fits:,} of "
         f"{form.fits + form.unread:,} cells. {owner} takes each text for a category.{also} "

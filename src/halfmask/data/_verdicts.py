@@ -249,7 +249,7 @@ def _by_uniqueness(profile: ColumnProfile, hint: NameHint | None) -> RoleVerdict
     return RoleVerdict(
         "identifier",
         f"Nearly every row has a value of its own ({profile.distinct:,} in {profile.filled:,}"
-        f"{', and they run on' if runs else ''}).",
+        f"{', and they are consecutive' if runs else ''}).",
         certain=runs,
     )
 

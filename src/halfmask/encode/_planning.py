@@ -238,8 +238,8 @@ class Planning:
         grain = max(relative * moments.least, step)
         if grain < _FINEST * max(moments.deviation, abs(moments.mean)):
             raise SchemaError(
-                f"Column {name!r} has floats too small, or of too many decimals, to come back "
-                "beside its largest ones.",
+                f"Column {name!r} has floats that are too small or too precise, compared with its "
+                "largest ones, to come back exactly.",
                 hint=NOT_BACK,
             )
 

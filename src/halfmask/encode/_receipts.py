@@ -136,7 +136,7 @@ def known_number(
     if number not in fits and (fits or any(it.first == number for it in known)):
         raise DataError(
             f"The {rows:,} {what} don't belong to the table that was encoded with this number.",
-            hint=f"Leave the number out: the table is then found. {_OTHERS}",
+            hint=f"Leave out the number: receipts find the table. {_OTHERS}",
         )
     return number
 
@@ -152,11 +152,11 @@ def _the_one(fits: set[int], known: bool, rows: int, what: str) -> int:  # noqa:
         return next(iter(fits))
     if fits:
         raise DataError(
-            f"{len(fits)} tables of {rows:,} rows were encoded, each in an order of its own.",
+            f"{len(fits)} tables of {rows:,} rows were encoded, each in its own order.",
             hint=f"Give the number of the one that these {what} belong to, or send row ids.",
         )
     if known:
-        raise DataError(f"No table of these {rows:,} {what} was encoded.", hint=_OTHERS)
+        raise DataError(f"No encoded table has these {rows:,} {what}.", hint=_OTHERS)
     raise DataError(
         f"The codec knows of no encoded table, so the order of the {what} is unknown.",
         hint="Give the number that encoding had; it was 0 if none was given.",

@@ -85,7 +85,7 @@ class Returned:
             place = number - batch_number(self.number, 0)
             if digest_of(batch, self._tokens) != self._receipt.digests[place]:
                 raise DataError(
-                    f"Batch {place + 1} of the file isn't as it was encoded.",
+                    f"Batch {place + 1} of the file differs from what was encoded.",
                     hint="Rows were changed or put in another order: leave them in the order that "
                     "they have (number=None, --unordered).",
                 )

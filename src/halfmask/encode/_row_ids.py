@@ -59,8 +59,8 @@ def home_rows(
     given = digits.str.to_integer(base=16, dtype=pl.UInt64, strict=False)
     if given.null_count():
         raise DataError(
-            f"Column {ROW_ID!r} has {given.null_count()} cells that are no row ids.",
-            hint="Send back the ids as they were sent.",
+            f"Column {ROW_ID!r} has {given.null_count()} cells that aren't row ids.",
+            hint="Send back the ids unchanged.",
         )
     if given.n_unique() < len(given):
         raise DataError(
@@ -82,7 +82,8 @@ def home_rows(
             return receipt, rows
         fewest = min(fewest, strangers)
     raise DataError(
-        f"{fewest} of {len(given)} row ids are of no row of the same encoded table.",
+        f"{fewest} of {len(given)} row ids belong to no encoded table, or to another one than the "
+        "rest.",
         hint="Decode the predictions for one table at a time, with the codec that encoded it.",
     )
 
@@ -90,7 +91,7 @@ def home_rows(
 def _integers(plan: Plan, n_rows: int, number: int) -> NDArray[np.uint64]:
     if not plan.row_key:
         raise ParameterError(
-            "A codec that keeps the order of rows gives them no ids.",
+            "A codec with rows='kept' has no row ids.",
             hint='Make the codec with rows="keyed", or add a column of your own elsewhere.',
         )
     key = hmac.new(plan.row_key, b"row ids", hashlib.sha256).digest()

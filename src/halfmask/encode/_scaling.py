@@ -23,7 +23,7 @@ RELATIVE = 1e-12
 #: What to do with a column whose cells would not come back.
 NOT_BACK = (
     "Round the column to fewer decimals, leave it out, or make the codec with "
-    'precision="column", which returns small floats beside large ones only roughly.'
+    'precision="column", which keeps small floats next to large ones less exactly.'
 )
 
 

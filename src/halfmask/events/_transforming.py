@@ -303,8 +303,8 @@ class Transform:
         if (header["format"], header["version"]) != (_FORMAT, TRANSFORM_VERSION):
             raise DataError(
                 "The state is of a version that this halfmask doesn't read.",
-                hint="Pseudonyms of numbers are others now. --afresh begins anew, with another "
-                "release in the policy if the old output is to stay apart.",
+                hint="This version gives numbers other pseudonyms. Start again with --afresh; set "
+                "another release in the policy to keep the old output apart.",
             )
         if header != wanted:
             raise KeyMismatchError("The state is of another policy or secret.")

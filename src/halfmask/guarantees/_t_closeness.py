@@ -171,7 +171,7 @@ def order_of_texts(values: pl.Series, *, column: str) -> tuple[str, ...] | None:
         return tuple(sorted(texts.to_list(), key=lambda text: (int(text), text)))
     if not has_order(texts):
         raise ParameterError(
-            f"t-closeness of {column!r} by ordered distance: nothing says the order of its texts.",
+            f"t-closeness of {column!r} by ordered distance needs an order: its texts have none.",
             hint="Give the guarantee a hierarchy whose leaves stand in order, or choose distance "
             "'equal'.",
         )

@@ -90,7 +90,8 @@ class InputSection(Section):
         default_factory=dict, description="How columns of text spell dates, such as %d.%m.%Y."
     )
     first_years: dict[str, Whole] = Field(
-        default_factory=dict, description="First of the hundred years of %y, by column."
+        default_factory=dict,
+        description="First year of the century of two-digit years (%y).",
     )
     number_formats: dict[str, StrictStr] = Field(
         default_factory=dict, description="How columns of text write the number 1234.5."
@@ -208,7 +209,7 @@ class ColumnSection(Section):
     )
     missing: Missing = Field(default="value", description="What a missing cell is.")
     normalize: tuple[Literal["trim", "nfc", "casefold"], ...] = Field(
-        default=(), description="What makes spellings of a value one when the table is read."
+        default=(), description="How spellings of a value are unified when the table is read."
     )
     label: StrictBool = Field(
         default=False, description="Whether a model is to predict this column."

@@ -73,7 +73,7 @@ def test_a_leak_at_the_tolerance_over_two_equal_references_too():
     [
         (0, 0, "needs at least 1 members, has 0"),
         (50, 60, "needs at least 60 members, has 50"),
-        (60, 60, "has 60 members, and it takes about 850 to tell"),
+        (60, 60, "has 60 members, and needs about 850 to settle it"),
     ],
 )
 def test_with_too_few_trials_nothing_is_shown(trials, needed, why):

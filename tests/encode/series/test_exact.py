@@ -152,11 +152,11 @@ def test_rows_without_their_rests_or_digits_are_refused():
     other = fitted(cents)
     rounded = other.encode(cents).with_columns(pl.selectors.float().round(3))
 
-    with pytest.raises(SchemaError, match="encode didn't give"):
+    with pytest.raises(SchemaError, match="encode didn't return"):
         codec.decode(encoded.drop(low, high))
     with pytest.raises(SchemaError, match="1 of 2"):
         codec.decode(encoded.drop(low))
-    with pytest.raises(SchemaError, match="encode didn't give"):
+    with pytest.raises(SchemaError, match="encode didn't return"):
         other.decode(rounded)
 
 

@@ -121,8 +121,8 @@ def unweighted(given: Mapping[str, object]) -> None:
     """
     if "sample_weight" in given:
         raise ParameterError(
-            "fit of AnonymizedEstimator takes no sample_weight: guarantees count rows, and each "
-            "row of a class is learned alike.",
+            "fit of AnonymizedEstimator takes no sample_weight: guarantees count rows, and all "
+            "rows of a class weigh the same.",
             hint="Weigh labels by the estimator's class_weight, or leave rows out.",
         )
     if given:

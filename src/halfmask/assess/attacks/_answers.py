@@ -148,7 +148,7 @@ def _predicted(
     strange = int((~hits.any(axis=1)).sum())
     if strange:
         raise DataError(
-            f"{who} predicts what is no label of anybody for {strange:,} rows.",
+            f"{who} predicts labels that nobody has, for {strange:,} rows.",
             hint="Give the regressor itself, as scikit-learn knows it, or labels with fractions.",
         )
     return hits.astype(np.float64)

@@ -21,8 +21,8 @@ __all__ = ["LACKS_CLASSES", "Asking", "is_regressor", "predicted_numbers"]
 
 #: What a target lacks whose model predicts numbers.
 LACKS_CLASSES = (
-    "a classifier: a number is never predicted quite rightly, so use membership/yeom, which asks "
-    "how near it is"
+    "a classifier: predicted numbers are never exactly right. Use membership/yeom, which measures "
+    "the error"
 )
 #: How much wider a normal distribution is than its median distance from the mean.
 OF_MEDIAN = 1.4826

@@ -146,8 +146,8 @@ class Finding:
                 f"it takes {about} {of}"
             )
         if needed is None:
-            return f"is as near to its tolerance as no number of {of} would tell"
-        return f"has {outcome.trials:,} {of}, and it takes about {needed:,} to tell"
+            return f"is too near its tolerance: no number of {of} would settle it"
+        return f"has {outcome.trials:,} {of}, and needs about {needed:,} to settle it"
 
     @property
     def trials_needed(self) -> int | None:

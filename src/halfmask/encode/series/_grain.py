@@ -149,8 +149,8 @@ class Grain:
         wrong = int(((marks > 1) | ((marks == 1) & (rest is None))).sum())
         if wrong:
             raise SchemaError(
-                f"Column {self.name!r} has {wrong} encoded cells that encode didn't give.",
-                hint="Decode the rows that encode gave, with all columns, as 64-bit floats.",
+                f"Column {self.name!r} has {wrong} encoded cells that encode didn't return.",
+                hint="Decode the rows that encode returned, with all columns, as 64-bit floats.",
             )
         with np.errstate(over="ignore", invalid="ignore"):
             ordered = self._ordered_at(np.where(present, places, self.center))

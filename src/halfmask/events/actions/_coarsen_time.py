@@ -111,7 +111,7 @@ def check_clock(zone: str, write: Form) -> None:
     """Refuse to write the own clock of texts as a number, which doesn't say it."""
     if zone == OWN and write in {"seconds", "milliseconds"}:
         raise PolicyError(
-            "zone = 'own' can't be written as seconds or milliseconds: they are those of UTC.",
+            "zone = 'own' can't be written as seconds or milliseconds, which count in UTC.",
             hint="Name a zone, or write local, offset or date.",
         )
 

@@ -154,11 +154,11 @@ def _time(facts: FieldFacts, verdict: Verdict, scenery: Scenery) -> Suggestion:
         return Suggestion(rule=rule, reason=reason)
     if has_own_clocks(facts):
         rule["zone"] = OWN
-        reason += " Its texts say how far they are from UTC: cells are those of their own clocks."
+        reason += " Its texts have UTC offsets: days and hours are of each text's own clock."
         if every in _WITHIN_A_DAY:
             rule["write"] = "offset"
     else:
-        reason += " It is written by the clock of UTC."
+        reason += " It is in UTC."
     if zoneless(facts):
         rule["zoneless"] = "UTC"
         reason += " Its texts don't say their zone: write which it is in place of UTC."

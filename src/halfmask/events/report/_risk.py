@@ -24,8 +24,8 @@ MOST_EVENTS: Final = 200_000
 MOST_TRACES: Final = 1_000
 KNOWN: Final = (1, 2, 4, 8)
 _ADVICE: Final = (
-    "Coarsen times and numbers, leave out what tells whose an event is, or add a [[guarantee]] to "
-    "the policy. halfmask events describe says which fields single events out."
+    "Coarsen times and numbers, drop fields that identify people, or add a [[guarantee]] to the "
+    "policy. halfmask events describe lists the fields that single events out."
 )
 #: No field is called so: names of fields are text without such characters in them.
 _NUMBER: Final = "\0number"

@@ -41,4 +41,4 @@ def strict_gate(policy: EventPolicy) -> Callable[[Iterator[bytes], RunSummary], 
     return gate
 
 
-_AGAIN = "Mend the policy or the input. Without --strict the same command releases the output."
+_AGAIN = "Change the policy or the input. Without --strict the same command releases the output."

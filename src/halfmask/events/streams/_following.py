@@ -196,10 +196,10 @@ class FollowedFile:
             if other == path or other.stat().st_mtime_ns <= changed:
                 continue
             raise DataError(
-                "The followed file was rotated several times while nobody followed: lines of the "
-                "files between would be lost.",
+                "The followed file was rotated several times while the run was stopped: lines "
+                "of the files between would be lost.",
                 hint="Append those files to the one that was read, in their order, and remove "
-                "them. Or begin anew: --afresh.",
+                "them. Or start again with --afresh.",
             )
 
     def _rotated(self, *, packed: bool = False) -> list[Path]:
@@ -260,9 +260,9 @@ def _is_same(path: Path, position: Position) -> bool:
 
 def _lost() -> DataError:
     return DataError(
-        "The followed file was rotated or truncated while nobody followed, and the rest of the "
+        "The followed file was rotated or truncated while the run was stopped, and the rest of the "
         "old one isn't in its folder: lines may be lost.",
-        hint="Put the old file back beside it, or begin anew: --afresh.",
+        hint="Put the old file back into that folder, or start again with --afresh.",
     )
 
 

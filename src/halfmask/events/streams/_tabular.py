@@ -134,8 +134,8 @@ class TableSink:
                 if not all(_is_exact(token) for _, token in whole.distinct()[1]):
                     raise DataError(
                         f"The field {str(path)!r} holds whole numbers that a column of floats "
-                        "would change: beyond 53 bits beside fractions, or beyond 64 bits.",
-                        hint="Write JSON lines, or let the policy make texts of the numbers.",
+                        "would change: beyond 53 bits if there are fractions, or beyond 64 bits.",
+                        hint="Write JSON lines, or turn the numbers into texts in the policy.",
                     )
 
     def _blocks(self) -> Iterator[bytes]:

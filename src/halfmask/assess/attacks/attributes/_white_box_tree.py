@@ -75,9 +75,9 @@ class WhiteBoxTreeInference(AttributeInference):
         trees = trees_of(target.model)
         if trees is None or trees.kind not in {"tree", "forest"} or not trees.has_classes:
             return (
-                "a tree or a forest of scikit-learn that classifies, for it reads the rows of each "
-                "label in its leaves; attributes/queries and attributes/black_box need predictions "
-                "alone"
+                "a classification tree or forest of scikit-learn: the attack reads the rows of "
+                "each label in its leaves; attributes/queries and attributes/black_box need only "
+                "predictions"
             )
         return AttributeInference.lacks(self, target)
 

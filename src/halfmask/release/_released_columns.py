@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import GuaranteeNotMetError
+from halfmask._progress import silent
 from halfmask.assess.risk import (
     ColumnSetCounter,
     ColumnSetRisk,
@@ -62,7 +63,7 @@ def released_columns_risk(
     few = worst_sets(sample.select(name for name in sample.columns if name in unchanged), k=k)
     sets = list(dict.fromkeys([(CELL, *unchanged), tuple(unchanged), *few]))
     counter = ColumnSetCounter(sets, rows=prepared.n_out, k=k)
-    for placed in prepared.placed():
+    for placed in prepared.placed(silent):
         classes = pl.Series(CELL, class_of_cell[placed[CELL].to_numpy()])
         counter.add(placed.with_columns(classes))
     every, whole, *_ = risks = counter.risks()

@@ -175,7 +175,7 @@ def test_bad_settings_are_refused(change, message):
 
 @pytest.mark.parametrize("labels", [Y[:5], np.r_[Y, Y], np.c_[Y, Y]])
 def test_labels_of_other_rows_are_refused(labels):
-    with pytest.raises(ParameterError, match="as many rows|must be one column"):
+    with pytest.raises(ParameterError, match=r"as many rows|must be one column"):
         accuracy_by_k(of(), X, labels, ks=[5])
 
 

@@ -70,6 +70,7 @@ class TestAColumnThatIsNotThere:
         assert error.hint == "There are 2 columns; check the spelling and the header."
 
 
+@pytest.mark.slow
 def test_every_message_of_the_package_is_sentences(modules_that_raise):
     """What is wrong ends as a sentence does; a hint may end in a command or code to write."""
     said = [(path, what) for path, (what, _) in modules_that_raise if what is not None]

@@ -45,6 +45,7 @@ LIBRARIES = {
 }
 
 
+@pytest.mark.slow
 @parametrize_with_checks(
     [
         Anonymizer(guarantees=K2),

@@ -100,6 +100,7 @@ GUARANTEES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("promised", GUARANTEES)
 @pytest.mark.parametrize("recoding", [Ranges(), Level(), Centroid(), Representative()], ids=repr)
 @pytest.mark.parametrize(
@@ -185,6 +186,7 @@ def sampled(each, frame, monkeypatch, *, kept, batch=400):
     return released
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("promised", GUARANTEES)
 @pytest.mark.parametrize("recoding", [Ranges(), Level(), Centroid(), Representative()], ids=repr)
 def test_a_promise_by_a_sample_holds_on_all_rows(promised, recoding, monkeypatch):
@@ -197,6 +199,7 @@ def test_a_promise_by_a_sample_holds_on_all_rows(promised, recoding, monkeypatch
     assert released.n_unique(subset=QUASI) > 20
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(
     seed=st.integers(0, 10**6),

@@ -91,6 +91,7 @@ MISUSES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("words", "said"), MISUSES.values(), ids=MISUSES)
 def test_wrong_usage(run, words, said):
     """Words that don't fit end with 2, one line and a hint, and are not repeated."""

@@ -111,6 +111,7 @@ BAD = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bad", BAD.values(), ids=BAD)
 def test_bad_input(run, desk, bad):
     """A person reads one line and a hint, a program one object; nothing is written."""
@@ -148,6 +149,7 @@ FINE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", FINE.values(), ids=FINE)
 def test_odd_but_fine(run, desk, rows):
     """Odd tables that can be protected are, and hold on disk."""

@@ -32,6 +32,7 @@ def events(tmp_path):
     return path
 
 
+@pytest.mark.slow
 def test_describe_shows_paths_and_reasons(run, events):
     """People read paths, kinds and reasons, and no value."""
     answer = run("events", "describe", events)
@@ -58,6 +59,7 @@ def test_describe_answers_programs(run, events):
     assert CANARY not in answer.out
 
 
+@pytest.mark.slow
 def test_describe_writes_a_policy_that_runs_and_verifies(run, events, tmp_path):
     """The proposal as it stands goes through run; manifest and report lie beside the output."""
     policy, out = tmp_path / "policy.toml", tmp_path / "out.jsonl"
@@ -79,6 +81,7 @@ def test_describe_writes_a_policy_that_runs_and_verifies(run, events, tmp_path):
     assert run("events", "verify", out, "--json").json["holds"]
 
 
+@pytest.mark.slow
 def test_verify_says_what_is_wrong(run, events, tmp_path):
     """Exit code 1, in words and as JSON; run again, a whole run leaves its reports alone."""
     policy, out = tmp_path / "policy.toml", tmp_path / "out.jsonl"
@@ -102,6 +105,7 @@ def test_verify_says_what_is_wrong(run, events, tmp_path):
     assert run("events", "verify", out).status == 1
 
 
+@pytest.mark.slow
 def test_without_reports(run, events, tmp_path):
     """--no-report writes the output alone."""
     policy, out = tmp_path / "policy.toml", tmp_path / "out.jsonl"

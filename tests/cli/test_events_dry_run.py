@@ -48,6 +48,7 @@ def snapshot(folder):
     return {str(path): path.read_bytes() if path.is_file() else None for path in folder.rglob("*")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before", [False, True], ids=["a new vault", "after a run"])
 @pytest.mark.parametrize("more", [[], ["--json"], ["--follow"], ["--afresh", "--overwrite"]])
 def test_a_dry_run_changes_nothing(tmp_path, words, capsys, before, more):

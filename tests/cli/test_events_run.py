@@ -141,6 +141,7 @@ def test_what_the_vault_doesnt_know_is_counted(tmp_path, people, lock, capsys):
     assert json.loads((tmp_path / "b").read_text()) == json.loads(other.read_text())
 
 
+@pytest.mark.slow
 def test_a_pipe_on_both_sides(people, lock):
     words = ["events", "run", people[0], "-", "-", *lock]
     found = subprocess.run(
@@ -257,6 +258,7 @@ def test_another_stream_under_one_release_is_told_what_to_do(tmp_path, people, l
     assert "another release, or --stream a name" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_followed_file_is_stopped_by_a_signal_and_gone_on_with(tmp_path, people, lock):
     """The run ends with exit code 0; what was appended meanwhile comes when it goes on."""
     path, out = Path(people[1]), Path(people[2])
@@ -277,6 +279,7 @@ def test_a_followed_file_is_stopped_by_a_signal_and_gone_on_with(tmp_path, peopl
     del tmp_path
 
 
+@pytest.mark.slow
 def test_a_stopped_run_says_so_and_goes_on(tmp_path, people, lock):
     """A first interrupt ends it at a block, with exit code 1; the same command ends the work."""
     path, out = Path(people[1]), Path(people[2])

@@ -92,6 +92,7 @@ def test_programs_get_the_warning_and_the_counts(run):
     assert told["risk"]["known"][0] == {"points": 1, "traces": 10, "singled_out": 1.0}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("out", ["out", "out.gz", "out.parquet", "out/"])
 def test_strict_leaves_the_output_without_a_name(run, tmp_path, out):
     """And the same command without it gives the output, byte for byte, as without the gate."""

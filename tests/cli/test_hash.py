@@ -143,6 +143,7 @@ def test_rows_to_be_predicted(run, home):
     assert (one.indices == read(home / "sent.arrows").indices).all()
 
 
+@pytest.mark.slow
 def test_a_pipe_in_and_a_pipe_out(home):
     table = home.rows.write_csv().encode()
     words = home.hash("-", "--fit", "--label", "pays", table="-")
@@ -213,6 +214,7 @@ def mixed(home, cells, name="mixed.csv"):
     return name
 
 
+@pytest.mark.slow
 def test_numbers_beside_a_marker_are_said_and_read_by_options(run, home):
     """One NA would make names of all numbers without a word."""
     table = mixed(home, ["NA", "?"])

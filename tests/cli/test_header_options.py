@@ -28,6 +28,7 @@ def sealed(desk):
     return ["--vault", desk.table.parent / "vault", "--key-file", desk.table.parent / "key"]
 
 
+@pytest.mark.slow
 def test_every_command_refuses_a_first_row_that_is_a_person(headless, sealed, run):
     """Nothing of the person is said or written, and nothing else is."""
     table, out = headless.table, headless.table.parent / "out"
@@ -80,6 +81,7 @@ def test_protect_takes_the_options_over_what_the_policy_says(headless, run):
     assert (wrong.status, "--no-header" in wrong.err) == (2, True)
 
 
+@pytest.mark.slow
 def test_codecs_and_hashers_count_the_first_person(headless, sealed, run):
     table = headless.table
     how = ["--no-header", "--column-names", NAMES]
@@ -116,6 +118,7 @@ def test_predictions_without_a_header_are_decoded(desk, sealed, run):
     assert pl.read_csv(folder / "back.csv").to_series().to_list() == truth.to_list()
 
 
+@pytest.mark.slow
 def test_names_that_were_made_are_said_once_on_standard_error(desk, sealed, run):
     desk.table.write_text(desk.table.read_text().replace("name,", ",", 1))
     commands = [

@@ -99,6 +99,7 @@ def test_killed_at_any_point(run, start, desk, old):
     assert found[0] == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("blow", ["SIGTERM", "SIGINT"])
 def test_asked_to_stop(start, desk, blow):
     """A polite end cleans up after itself, says so in a line, and is exit code 1."""
@@ -109,6 +110,7 @@ def test_asked_to_stop(start, desk, blow):
     assert desk.names() == ["people.csv", "policy.toml"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("blow", ["SIGTERM", "SIGINT"])
 def test_asked_to_stop_where_nothing_can_be_raised(start, desk, blow):
     """The request is lost in a callback, as of a weak reference, and is made again."""
@@ -119,6 +121,7 @@ def test_asked_to_stop_where_nothing_can_be_raised(start, desk, blow):
     assert desk.names() == ["people.csv", "policy.toml"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("room", [0, 100, 2_000, 10_000])
 def test_a_full_disk(run, start, desk, room):
     """A disk that is full is an error, exit code 1, and nothing is left."""

@@ -15,6 +15,7 @@ def sealed(desk):
     return ["--vault", folder / "vault", "--key-file", folder / "key"]
 
 
+@pytest.mark.slow
 def test_the_error_says_which_file_is_not_there(desk, sealed, run):
     nope, out = desk.table.parent / "nope.csv", desk.table.parent / "out"
     codec = ["--codec", "c", *sealed]

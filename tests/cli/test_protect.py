@@ -171,6 +171,7 @@ def test_a_population_is_judged(run, desk):
     assert "among the population" in answer.out
 
 
+@pytest.mark.slow
 def test_reads_table_or_policy_from_standard_input(start, desk):
     """Either may be - ."""
     table = start("protect", "-", desk.policy, desk.out, stdin=desk.table.read_bytes())

@@ -172,6 +172,7 @@ def test_a_passphrase_from_a_private_file(run, tmp_path, monkeypatch):
     )
 
 
+@pytest.mark.slow
 def test_a_passphrase_from_standard_input(start, tmp_path):
     where = tmp_path / "vault"
     said = start("vault", "create", where, "--passphrase-file", "-", "--json", stdin=WORDS.encode())
@@ -239,6 +240,7 @@ def test_alone_it_helps(run):
         assert re.search(rf"^  {command} +[A-Z].*[a-z]\.$", answer.out, re.MULTILINE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_explains_every_option_and_loads_nothing_heavy(start, command):
     code = (

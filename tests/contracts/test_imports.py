@@ -23,6 +23,7 @@ def _loaded(statement):
     return HEAVY & set(done.stdout.split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("statement", "allowed"),
     [

@@ -164,6 +164,7 @@ def test_no_entry_takes_a_file_with_an_extension_type(kind, form, tmp_path):
         list(made.rows(path))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["parquet", "arrow", "arrows"])
 @pytest.mark.parametrize("kind", ["uuid", "json", "custom", "Period", "unknown", "nested"])
 def test_events_with_an_extension_type_are_refused_in_one_line(kind, form, tmp_path, capfd):

@@ -188,6 +188,7 @@ def test_formats_that_differ_between_files_are_an_error(tmp_path):
         open_table(tmp_path)
 
 
+@pytest.mark.slow
 def test_ten_thousand_columns_and_a_million_categories_are_read(tmp_path):
     wide = pl.DataFrame({f"c{n}": [n, n] for n in range(10_000)})
     wide.write_parquet(tmp_path / "wide.parquet")

@@ -143,6 +143,7 @@ def test_blocks_of_a_file_join_into_its_rows(tmp_path, monkeypatch):
 CELLS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=6)
 
 
+@pytest.mark.slow
 @given(
     st.integers(2, 4).flatmap(
         lambda width: st.lists(st.lists(CELLS, min_size=width, max_size=width), min_size=1)
@@ -261,6 +262,7 @@ def test_errors_in_a_folder_say_which_file(tmp_path, second, error, says):
     assert CANARY not in repr(caught.value)
 
 
+@pytest.mark.slow
 def test_ten_thousand_columns_are_read(tmp_path):
     names = [f"column number {n}" for n in range(10_000)]
     content = ",".join(names) + "\n" + (",".join(["1"] * 10_000) + "\n") * 3
@@ -278,6 +280,7 @@ def test_real_tables_are_read_as_they_are(adult_csv):
     assert source.read().equals(pl.read_csv(adult_csv, infer_schema_length=None))
 
 
+@pytest.mark.slow
 @pytest.mark.real_data
 @pytest.mark.parametrize(
     ("name", "shape"),

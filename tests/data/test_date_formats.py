@@ -158,6 +158,7 @@ def test_a_zone_beside_none_is_not_the_same_time():
     assert local.to_list() == [None, ten.replace(tzinfo=None), None]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "format_",
     ["%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%d.%m.%Y %H:%M", "%d-%m-%Y", "%Y/%m/%d", "%d-%b-%Y",

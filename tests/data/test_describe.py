@@ -60,6 +60,7 @@ TRUTH = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.real_data
 def test_invented_people_by_name_and_value(shared_data):
     people = pl.read_csv(shared_data / "pii" / "FakeNameGenerator.com_3000.csv.gz")
@@ -70,6 +71,7 @@ def test_invented_people_by_name_and_value(shared_data):
         assert {name: got[name] for name in names} == dict.fromkeys(names, role)
 
 
+@pytest.mark.slow
 @pytest.mark.real_data
 def test_invented_people_by_value_alone(shared_data):
     """Without its name a column of names is still never proposed as insensitive."""
@@ -125,6 +127,7 @@ def test_kinds_follow_types_and_values():
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "cells", "role"),
     [
@@ -311,6 +314,7 @@ def test_nothing_to_describe():
         describe(canaries())["citty"]
 
 
+@pytest.mark.slow
 def test_one_row_and_rows_all_alike():
     for frame in (kinds_table().head(1), pl.concat([kinds_table().head(1)] * 50)):
         description = describe(frame)

@@ -15,6 +15,7 @@ from halfmask.data._hierarchy_file import read_hierarchy
 CANARY = "CANARY"
 
 
+@pytest.mark.slow
 @pytest.mark.real_data
 def test_every_file_of_arx_is_read_and_agrees_with_its_rows(shared_data):
     files = [*shared_data.glob("adult_hierarchies/*"), *shared_data.glob("arx/hierarchies/*")]

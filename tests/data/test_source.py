@@ -243,6 +243,7 @@ def test_rebatching_changes_no_row(heights, n_rows):
     assert pl.concat([whole.clear(), *batches]).equals(whole)
 
 
+@pytest.mark.slow
 def test_reading_in_batches_holds_a_batch_and_not_the_table(tmp_path):
     # 40 files of 50,000 rows: 2 million rows of 320 bytes in memory.
     part = pl.DataFrame({f"c{n}": pl.Series(range(n, 50_000 + n)) for n in range(40)})

@@ -74,6 +74,7 @@ def test_typed_formats_give_back_the_same_table(tmp_path_factory, table, form):
     assert open_table(path).read().equals(table)
 
 
+@pytest.mark.slow
 @given(tables(VALUES), st.sampled_from(TEXT_FORMATS))
 def test_text_formats_give_back_the_same_table(tmp_path_factory, table, form):
     path = tmp_path_factory.mktemp("text") / f"x.{form}"
@@ -432,6 +433,7 @@ def test_odd_types_have_their_texts_in_csv(tmp_path):
     assert (tmp_path / "x.csv").read_text() == "span,time,sum\nPT1M30S,01:02:00.000000000,1.10\n"
 
 
+@pytest.mark.slow
 def test_ten_thousand_columns_and_a_million_categories_are_written(tmp_path):
     wide = pl.DataFrame({f"c{n}": [n, None] for n in range(10_000)})
     many = pl.DataFrame({"a": pl.Series(range(1_000_000)).cast(pl.String).cast(pl.Categorical)})

@@ -14,6 +14,7 @@ from halfmask.vault import Secret
 from trainer.client.trainer import Trainer  # type: ignore[import-not-found] # beside, no package
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl isn't installed")
 def test_the_lines_of_curl_push_once_and_predict(page_at, tmp_path):
     (lines,) = page_at("docs/how-to/write-a-client.md").blocks("sh")

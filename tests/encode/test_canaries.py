@@ -69,6 +69,7 @@ def _pages(path):
     return path.read_bytes() + unpacked.getvalue().to_pybytes() + footer.encode()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", LEARNERS)
 @pytest.mark.parametrize("split", [False, True])
 def test_no_canary_leaves_in_a_file(planted, tmp_path, learner, split):
@@ -91,6 +92,7 @@ def test_no_canary_leaves_in_a_file(planted, tmp_path, learner, split):
         assert _leaks((tmp_path / f"sent.{ending}").read_bytes(), texts, values) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", LEARNERS)
 @pytest.mark.parametrize("missing", ["visible", "hidden"])
 def test_no_canary_leaves_in_a_file_of_batches(planted, tmp_path, monkeypatch, learner, missing):
@@ -132,6 +134,7 @@ def test_the_search_sees_what_a_renaming_leaves(planted, tmp_path):
     assert _leaks(_pages(tmp_path / "renamed.parquet"), texts, values) > len(values) / 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_no_error_shows_a_value(planted, learner):
     rows, texts, values = planted

@@ -284,6 +284,7 @@ def test_a_batch_has_a_number_of_64_bits(table, secret, batch, rows):
     assert codec.decode(codec.encode(table, batch=2**64 - 1), batch=2**64 - 1).height == 400
 
 
+@pytest.mark.slow
 def test_codes_of_categories_and_classes_are_any_permutation_alike():
     """Over 300 secrets, each order of three values comes about as often (chi square)."""
     rows = pl.DataFrame({"town": ["a", "b", "c"], "class": ["x", "y", "z"], "n": [1, 2, 3]})

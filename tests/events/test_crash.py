@@ -31,6 +31,7 @@ def words(tmp_path, vault):
     return ["events", "run", *found, *more, *letters, "--checkpoint-seconds", "0", "--json"]
 
 
+@pytest.mark.slow
 def test_kills_leave_no_trace(tmp_path, vault, words):
     """Once while it starts, then when so much is written: the end is as without."""
     rng, partial = random.Random(5), tmp_path / "out.jsonl.partial"

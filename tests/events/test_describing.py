@@ -56,6 +56,7 @@ def shop(count, *, seed=7):
     ]
 
 
+@pytest.mark.slow
 def test_each_field_gets_what_it_is():
     """Kinds, roles and rules of a shop's orders."""
     found = described(shop(400))
@@ -82,6 +83,7 @@ def test_each_field_gets_what_it_is():
     assert found.stream == stream
 
 
+@pytest.mark.slow
 def test_no_value_stands_in_the_proposal():
     """Neither in the policy, nor its comments, nor in what programs read, nor in repr."""
     found = described(shop(400))
@@ -91,6 +93,7 @@ def test_no_value_stands_in_the_proposal():
     assert [text for text in told if CANARY in text] == []
 
 
+@pytest.mark.slow
 def test_names_of_maps_are_values():
     """They become a star, and are hashed in what is written."""
     events = shop(400)
@@ -150,6 +153,7 @@ def test_records_keep_their_names():
     assert "a.field99" in [it.path for it in described(events).fields]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("zone", ["Z", "", "+02:00"], ids=["utc", "none", "offset"])
 def test_times_are_coarsened_to_where_there_is_company(zone):
     """The grid follows the density; texts without a zone get one, said to be looked at."""
@@ -278,6 +282,7 @@ def test_there_must_be_an_event(data):
         describe_events(data)
 
 
+@pytest.mark.slow
 def test_so_many_are_looked_at():
     """The first ones; pieces come as they come."""
     events = shop(300)
@@ -312,6 +317,7 @@ json_values = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(st.lists(st.dictionaries(names, json_values, max_size=5), min_size=1, max_size=12))
 def test_whatever_comes_the_proposal_runs_without_failures(events):
@@ -375,6 +381,7 @@ def retail_orders(path, most):
     return list(found.values())
 
 
+@pytest.mark.slow
 @pytest.mark.real_data
 def test_online_retail_orders(shared_data):
     """Nested orders: invoice and description dropped, stock codes numbered within the order."""

@@ -65,6 +65,7 @@ def test_fields_of_one_domain_share_tokens():
         assert same["buyer"] == same["seller"]
 
 
+@pytest.mark.slow
 def test_another_process_gives_the_same():
     """Tokens, hashes, noise and jitter follow from the secret alone."""
     code = f"""

@@ -44,6 +44,7 @@ def mutated(line, random):
     return bytes(line)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("space", ["", " "])
 def test_lines_alike_are_refused_and_read_as_if_each_were_alone(seed, space):

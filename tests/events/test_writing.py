@@ -56,6 +56,7 @@ def test_all_paths_kept_give_the_canonical_dump(event, seed):
     assert _canonical(event, inside=False) + "\n" == text.decode()
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(st.lists(documents(), max_size=4), st.integers(0, 2**32))
 def test_what_was_written_is_written_again_the_same(events, seed):

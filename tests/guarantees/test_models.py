@@ -173,6 +173,7 @@ def test_equal_distance_is_half_of_the_absolute_differences(rows, t):
     )
 
 
+@pytest.mark.slow
 @given(ROWS, THRESHOLDS)
 def test_ordered_distance_cumulates_differences_in_the_order_of_the_values(rows, t):
     assume(t <= 1)
@@ -199,6 +200,7 @@ def test_every_model_is_tried_below():
     assert {guarantee.model for guarantee in GUARANTEES_OF_ROWS} == set(GUARANTEES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("guarantee", GUARANTEES_OF_ROWS, ids=str)
 def test_merging_classes_never_breaks_a_monotone_guarantee(guarantee):
     """A merged class is no worse than the worst that it is made of, and passes if they all do."""
@@ -224,6 +226,7 @@ def test_merging_classes_never_breaks_a_monotone_guarantee(guarantee):
     check()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("guarantee", GUARANTEES_OF_ROWS, ids=str)
 def test_levels_depend_on_rows_only_by_their_counts(guarantee):
     """Shuffled rows give the same levels; a table twice over doubles k and leaves the rest."""

@@ -54,6 +54,7 @@ def written(path, text):
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("numbers", ["log", "quantiles"])
 @pytest.mark.parametrize("bins", [2, 4, 200])
 @pytest.mark.parametrize("ends", ["\n", "\r\n"])

@@ -85,6 +85,7 @@ def goes_around(hasher, path, monkeypatch, **more):
         return sum(len(rows) for rows in hasher.rows(path, **more)) > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("packing", ["snappy", "zstd", "gzip", "none", "lz4"])
 @pytest.mark.parametrize("version", ["1.0", "2.0"])
 @pytest.mark.parametrize("numbers", ["log", "quantiles"])
@@ -97,6 +98,7 @@ def test_rows_of_dictionaries_are_those_of_values(tmp_path, monkeypatch, packing
     assert same(hasher(numbers=numbers), tmp_path / "a.parquet", monkeypatch)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None, suppress_health_check=FIXTURES)
 @given(
     rows=st.integers(1, 700),
@@ -160,6 +162,7 @@ def test_required_columns(tmp_path, monkeypatch):
         assert same(hasher(frame=required), tmp_path / "a.parquet", monkeypatch)
 
 
+@pytest.mark.slow
 def test_labels(tmp_path, monkeypatch):
     path = tmp_path / "a.parquet"
     pq.write_table(ROWS, path, row_group_size=999)
@@ -201,6 +204,7 @@ def test_folders_and_several_groups_keep_their_order(tmp_path, monkeypatch):
     assert straight.equals(whole)
 
 
+@pytest.mark.slow
 def test_what_goes_through_values(tmp_path, monkeypatch):
     path = tmp_path / "a.parquet"
     pq.write_table(ROWS, path)
@@ -242,6 +246,7 @@ def test_a_file_that_changes_meanwhile(tmp_path):
         list(rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", ["1.0", "2.0"])
 @pytest.mark.parametrize("packing", ["none", "snappy"])
 @settings(max_examples=60, deadline=None, suppress_health_check=FIXTURES)

@@ -284,6 +284,7 @@ def test_libraries_and_types_make_no_difference(secret):
         assert plan.rows(other).equals(expected), type(other)
 
 
+@pytest.mark.slow
 def test_the_order_of_features_tells_nothing_of_the_columns():
     """It follows from the key: two secrets have two orders, and the table's has no say."""
     names = [f"c{i}" for i in range(12)]

@@ -32,6 +32,7 @@ print(json.dumps([rows.indices.tolist(), rows.indptr.tolist()]))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["compiled", "numpy"])
 def test_another_process_hashes_alike(secret, way):
     """In the same order, too; and without numba, which a client needn't have."""

@@ -39,6 +39,7 @@ def _table(column):
     return pl.DataFrame({"x": column, "n": range(5)})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
 @pytest.mark.parametrize("fitted", COLUMNS)
 @pytest.mark.parametrize("now", COLUMNS)

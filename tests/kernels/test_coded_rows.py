@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -107,6 +108,7 @@ def test_a_code_of_no_entry_is_refused():
             )  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(data=st.data(), before=st.integers(0, 9))
 def test_levels(data, before):

@@ -44,6 +44,7 @@ def test_the_pull_is_minus_the_losses_slope(loss, margin, label):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", LOSSES)
 @given(margin=st.floats(-4, 4), label=labels, weight=st.floats(0.1, 5), reach=st.floats(0.05, 2))
 def test_a_step_is_the_limit_of_many_small_ones(loss, margin, label, weight, reach):

@@ -255,6 +255,7 @@ def arrow_table(canaries):
 FRAMES = {"pandas": pandas_table, "pyarrow": arrow_table, "polars": table}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("output", ["parquet", "csv", "arrow", "jsonl"])
 @pytest.mark.parametrize("kind", FRAMES)
 def test_nothing_of_a_frame_leaks(desk, canaries, tmp_path, kind, output):
@@ -360,6 +361,7 @@ def _break(desk, monkeypatch, *, rows="", policy="", sabotage=None, k=5, **cells
         sabotage(monkeypatch, canaries)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("failure", FAILURES)
 def test_failures_say_nothing(desk, canaries, tmp_path, capsys, monkeypatch, caplog, failure):
     """No error, note, traceback, log or output holds a canary, and nothing is left on disk."""

@@ -168,6 +168,7 @@ LABELS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("label", "kind", "task"), LABELS.values(), ids=LABELS)
 def test_every_kind_of_label(label, kind, task):
     """Classes and numbers are learnt as such; where nothing can be learnt there is no figure."""

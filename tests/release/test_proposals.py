@@ -57,6 +57,7 @@ def counted(text):
     return found and found.groups()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stored", ["csv", "frame"])
 @settings(
     max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None

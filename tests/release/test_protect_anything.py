@@ -132,6 +132,7 @@ def _policy(draw, columns, sensitive):
     )
 
 
+@pytest.mark.slow
 @given(jobs())
 @settings(
     max_examples=100,

@@ -147,6 +147,7 @@ STEPS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EACCES])
 @pytest.mark.parametrize("step", STEPS)
 def test_the_system_refuses(tmp_path, monkeypatch, release, step, number):
@@ -238,6 +239,7 @@ release.write(folder + "/out", overwrite=True)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [4, 20, 45])
 def test_killed_in_the_middle(tmp_path, release, limit):
     """kill -9 while parts are written leaves the old release; the next run sweeps the rest away."""

@@ -260,6 +260,7 @@ def table():
     return with_gaps(people(), ["spent"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sabotage", SABOTAGE, ids=lambda each: each.__name__)
 def test_sabotage(tmp_path, monkeypatch, sabotage):
     """Every fault of the engine turns red, leaves nothing, and leaves an earlier release alone."""

@@ -87,6 +87,7 @@ def _in_order(n, *, key, stream=0):  # noqa: ARG001 # as what it stands for
     return np.arange(n)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trace", ["correlation", "neighbours"])
 def test_an_unshuffled_file_shows(tmp_path, monkeypatch, parts, trace):
     """The check above catches a writer that forgets to shuffle, in one part or in many."""
@@ -124,6 +125,7 @@ def _bytes(folder):
     return {path.name: path.read_bytes() for path in sorted((folder / "data").iterdir())}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fmt", ["parquet", "csv", "arrow", "jsonl"])
 def test_the_key_fixes_the_bytes(tmp_path, monkeypatch, fmt, in_batches):  # noqa: ARG001
     """The same key gives the same bytes, another or a fresh one the same rows in another order."""
@@ -175,6 +177,7 @@ def test_a_part_without_rows(tmp_path, monkeypatch, in_batches):  # noqa: ARG001
     assert verify(tmp_path / "out").holds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["mondrian", "guided"])
 @pytest.mark.parametrize("recoding", ["ranges", "level", "centroid", "representative"])
 def test_a_sampled_table_is_counted_whole(tmp_path, sampled, method, recoding):  # noqa: ARG001
@@ -217,6 +220,7 @@ def test_a_sampled_table_suppresses_within_its_budget(tmp_path, sampled):  # noq
     assert 0 < kept[0.3] <= 72
 
 
+@pytest.mark.slow
 def test_what_only_suppressed_rows_had_is_named_nowhere(tmp_path, sampled):  # noqa: ARG001
     """The support file orders the values that leave; one that was suppressed isn't among them."""
     order = ["flu", "cold", "ache", "CANARY", "burn", "none"]

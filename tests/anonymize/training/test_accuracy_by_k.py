@@ -38,6 +38,7 @@ def of(estimator=None, **settings):
     return AnonymizedEstimator(estimator or LogisticRegression(), **usual | settings)
 
 
+@pytest.mark.slow
 def test_it_is_the_mean_over_parts_that_took_no_part():
     found = accuracy_by_k(of(), X, Y, ks=[20, 5], folds=3, seed=4)
     assert [cost.k for cost in found.costs] == [5, 20]
@@ -49,6 +50,7 @@ def test_it_is_the_mean_over_parts_that_took_no_part():
         assert (cost.low, cost.high) == (min(scores), max(scores))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("guide", ["cross-fitted", "fitted", ["labels", "cross-fitted"]])
 def test_one_guidance_leads_every_k_of_a_part_as_each_would_find_it(guide):
     rows = np.c_[X, RNG.normal(size=240)]
@@ -85,6 +87,7 @@ def test_without_anonymization_a_model_that_remembers_gains_nothing():
     assert found.raw < 0.65
 
 
+@pytest.mark.slow
 def test_rows_of_every_kind_give_the_same():
     expected = accuracy_by_k(of(), X, Y, ks=[10])
     frame = pl.DataFrame(X, schema=["a", "b"])
@@ -106,6 +109,7 @@ def test_other_guarantees_stay_and_the_estimator_isnt_touched():
     assert not hasattr(diverse, "model_")
 
 
+@pytest.mark.slow
 def test_guides_that_are_given_are_cut_like_the_rows():
     found = accuracy_by_k(of(guide=["labels", X[:, 0]]), X, Y, ks=[10])
     assert found.costs[0].score > 0.7
@@ -186,6 +190,7 @@ def test_missing_labels_are_refused_before_rows_are_parted(gone):
         accuracy_by_k(of(), X[:15], labels, ks=[2])
 
 
+@pytest.mark.slow
 def test_labels_are_taken_as_a_fit_takes_them():
     expected = accuracy_by_k(of(), X, Y, ks=[10])
     nullable = pd.Series(Y, dtype="Int64")

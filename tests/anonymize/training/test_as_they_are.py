@@ -271,6 +271,7 @@ def forest(k, guide):
     ).fit(ROWS, LABELS)
 
 
+@pytest.mark.slow
 def test_fits_that_share_a_guidance_train_less_and_give_the_same():
     encoded, model = forest(20, "cross-fitted").encode(ROWS), Forest(8, random_state=0)
     led = [

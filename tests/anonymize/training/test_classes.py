@@ -21,6 +21,7 @@ def people(n=400, seed=0):
     return pl.DataFrame(rows, schema=NAMES), (rows.sum(axis=1) > 0).astype(int)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", [NAMES, NAMES[:2]])
 def test_classes_of_some_rows_are_those_of_the_same_method_on_these_alone(tried, names):
     rows, y = people()

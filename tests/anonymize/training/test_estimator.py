@@ -53,6 +53,7 @@ def classes_of(matrix: np.ndarray) -> np.ndarray:
     return np.array(sorted(counts.values()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("representative", [*REPRESENTATIVES, "chosen"])
 def test_every_class_keeps_k_in_what_the_model_is_given(representative):
     rows, y = people()
@@ -205,6 +206,7 @@ def test_several_classes_lead_by_their_probabilities():
     assert model.score(rows, y) > 0.9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "guide",
     [
@@ -245,6 +247,7 @@ def test_a_classifier_without_probabilities_is_led_by_its_labels():
     assert model.decision_function(rows).shape == (400,)
 
 
+@pytest.mark.slow
 def test_arrays_and_frames_give_the_same():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(200, 3))
@@ -258,6 +261,7 @@ def test_arrays_and_frames_give_the_same():
     assert np.allclose(of_frame.fit_transform(pandas, y), of_array.fit_transform(rows, y))
 
 
+@pytest.mark.slow
 def test_rows_at_runtime_take_the_points_of_their_classes():
     rows, y = people()
     model = AnonymizedEstimator(LogisticRegression(), guarantees=K).fit(rows, y)
@@ -292,6 +296,7 @@ def test_suppressed_rows_take_no_part():
     assert classes_of(written[~gone]).min() >= 10
 
 
+@pytest.mark.slow
 def test_another_model_of_the_rows_and_labels_is_the_model():
     rows, y = people(500)
     forest = RandomForestClassifier(5, random_state=0)

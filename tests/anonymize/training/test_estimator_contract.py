@@ -59,6 +59,7 @@ def smallest(model, rows, y):
     return min(counts.values())
 
 
+@pytest.mark.slow
 def test_it_keeps_scikit_learns_contract():
     model = of(guarantees=[hm.KAnonymity(k=2)], guide="labels", method=hm.Mondrian())
     with warnings.catch_warnings():
@@ -163,6 +164,7 @@ def mixed():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [None, hm.Mondrian(), hm.Hilbert(), hm.RPlusTree()])
 @pytest.mark.parametrize("suppressed", [0.0, 0.1])
 def test_l_and_t_hold_in_what_the_model_is_given(method, suppressed):
@@ -196,6 +198,7 @@ def test_l_and_t_hold_in_what_the_model_is_given(method, suppressed):
             assert min(len(set(each)) for each in groups.values()) >= guarantee.l
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rows", "k"),
     [

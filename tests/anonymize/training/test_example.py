@@ -7,9 +7,12 @@ import runpy
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+import pytest
+
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "anonymized_model" / "run.py"
 
 
+@pytest.mark.slow
 def test_the_whole_way(tmp_path, capsys):
     """Two models, their attacks, a picture and three numbers, in under 60 lines."""
     picture = tmp_path / "out" / "attacks.svg"

@@ -48,6 +48,7 @@ def fitted(estimator, quasi_identifiers=("a", "b", "c"), y=None, **settings):
     return model.fit(rows, labels if y is None else y), rows, labels
 
 
+@pytest.mark.slow
 def test_boxes_of_groups_and_scattered_values_are_tried_and_none_is_refined():
     model, rows, _ = fitted(RandomForestClassifier(20, random_state=0))
     names = {name.partition(", led")[0] for name in model.trials_}
@@ -62,6 +63,7 @@ def test_boxes_of_groups_and_scattered_values_are_tried_and_none_is_refined():
     assert np.unique(written, axis=0, return_counts=True)[1].min() >= K
 
 
+@pytest.mark.slow
 def test_a_tree_is_trained_on_what_won():
     # by such a guide no labels are exchanged
     model, rows, y = fitted(DecisionTreeClassifier(random_state=0), guide="fitted")
@@ -69,6 +71,7 @@ def test_a_tree_is_trained_on_what_won():
     assert np.array_equal(*(each.predict(model.encode(rows)) for each in (again, model.model_)))
 
 
+@pytest.mark.slow
 def test_where_all_columns_are_recoded_nothing_is_scattered():
     model, _, _ = fitted(
         RandomForestClassifier(20, random_state=0), ("a", "b", "c", "other", "another")
@@ -170,6 +173,7 @@ class Limited(GradientBoostingClassifier):  # type: ignore[misc] # scikit-learn 
         return super().fit(X, y)
 
 
+@pytest.mark.slow
 def test_who_cannot_learn_all_rows_several_times_learns_them_once(monkeypatch):
     rng = np.random.default_rng(0)
     numbers = rng.normal(size=(1_000, 5))
@@ -217,6 +221,7 @@ def test_what_can_never_be_learned_in_full_is_an_error(monkeypatch):
         _trained(lessons, 0.5, asked=2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["fit", "predict"])
 @pytest.mark.parametrize("failing", [1, 3])
 def test_what_fails_to_learn_all_rows_once_is_an_error(monkeypatch, way, failing):
@@ -249,6 +254,7 @@ def test_what_fails_to_learn_all_rows_once_is_an_error(monkeypatch, way, failing
     assert len(times) - before[0] == failing
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "estimator",
     [
@@ -273,6 +279,7 @@ def test_quasi_identifiers_that_all_have_alike_leave_nothing_to_be_recoded(estim
         )
 
 
+@pytest.mark.slow
 def test_of_few_rows_the_best_ten_are_asked_of_who_is_hidden_or_grown_to_the_end(monkeypatch):
     limits: list[int] = []
 
@@ -306,6 +313,7 @@ def judged(monkeypatch):
     return seen
 
 
+@pytest.mark.slow
 def test_what_models_of_halves_know_better_of_their_own_is_kept_with_a_lesson(judged):
     fitted(RandomForestClassifier(5, random_state=0))
     one = judged[0]
@@ -316,6 +324,7 @@ def test_what_models_of_halves_know_better_of_their_own_is_kept_with_a_lesson(ju
     assert one.own is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("guide", ["labels", "cross-fitted"])
 def test_what_wins_is_what_is_best_by_models_of_all_rows_too(judged, guide):
     """Said again, model by model."""
@@ -352,6 +361,7 @@ def test_who_refuses_to_learn_halves_may_tell_and_who_sees_points_only_tells_not
     assert not _tells(replace(choosy, judge=replace(choosy.judge, depends=every)))
 
 
+@pytest.mark.slow
 def test_a_model_that_tells_only_once_its_rows_are_recoded_is_hidden(monkeypatch, judged):
     asked: set[bool] = set()
     every = lessons_of
@@ -374,6 +384,7 @@ def test_a_model_that_tells_only_once_its_rows_are_recoded_is_hidden(monkeypatch
     assert {each.free for each in judged} == {0.0475}
 
 
+@pytest.mark.slow
 def test_where_a_model_tells_little_of_rows_as_they_are_nothing_is_done_to_hide_them():
     quiet, loud = (
         [*fitted(DecisionTreeClassifier(max_depth=depth, random_state=0))[0].trials_]
@@ -385,6 +396,7 @@ def test_where_a_model_tells_little_of_rows_as_they_are_nothing_is_done_to_hide_
     assert any(name.startswith("box of ") for name in quiet)
 
 
+@pytest.mark.slow
 def test_what_tells_little_costs_from_six_hundredths_on(judged):
     fitted(DecisionTreeClassifier(max_depth=3, random_state=0))
     assert {each.free for each in judged} == {0.06}
@@ -465,6 +477,7 @@ def test_of_equals_the_one_that_tells_least_by_what_counts_comes_first():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("by_heart", "by_label", "tells"), [(0.09, 0.2, False), (0.11, 0.05, True)]
 )
@@ -479,6 +492,7 @@ def test_one_threshold_decides_whether_rows_are_hidden(
     assert any("scattered" in name for name in model.trials_) == tells
 
 
+@pytest.mark.slow
 def test_where_only_accuracy_counts_nothing_is_scattered():
     model, _, _ = fitted(RandomForestClassifier(20, random_state=0), by_heart=0.0)
     assert not any("scattered" in name for name in model.trials_)
@@ -496,6 +510,7 @@ def interplay(n=1200, seed=1):
     return rows, (rows["other"].to_numpy() * rows["a"].to_numpy() > 0).astype(int)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("as_array", [False, True])
 @pytest.mark.parametrize("representative", ["box", "record"])
 def test_other_columns_are_cut_too_and_k_holds_in_what_is_recoded(
@@ -607,6 +622,7 @@ def test_a_rare_label_leaves_scores_of_rows_that_were_not_learned(suppressed):
     assert max(model.trials_.values()) < 0.65
 
 
+@pytest.mark.slow
 def test_of_many_rows_the_likeliest_lessons_are_judged_and_the_best_is_among_them(monkeypatch):
     rows, y = interplay()
 
@@ -624,6 +640,7 @@ def test_of_many_rows_the_likeliest_lessons_are_judged_and_the_best_is_among_the
     assert max(few.trials_.values()) > np.median([*every.trials_.values()])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [DecisionTreeClassifier(), RandomForestClassifier(5)])
 @pytest.mark.parametrize(
     ("columns", "best"), [(["a", "b"], _in_steps.BEST_OF_MORE), (None, _in_steps.BEST)]
@@ -666,6 +683,7 @@ def test_a_model_that_cannot_learn_of_few_rows_is_still_trained(monkeypatch):
     assert model.score(rows, y) > 0.5
 
 
+@pytest.mark.slow
 def test_exchanged_labels_are_judged_by_what_never_saw_the_other_half(monkeypatch):
     _, y = people()
     seen: list[Any] = []
@@ -691,6 +709,7 @@ def test_exchanged_labels_are_judged_by_what_never_saw_the_other_half(monkeypatc
     assert np.array_equal(one.labels, exchanged(y, cells, guide_of_all))
 
 
+@pytest.mark.slow
 def test_one_guide_of_halves_serves_all_partitions_of_the_same_rows(monkeypatch):
     seen: list[Any] = []
 
@@ -718,6 +737,7 @@ def test_one_guide_of_halves_serves_all_partitions_of_the_same_rows(monkeypatch)
     assert len(seen) == 1
 
 
+@pytest.mark.slow
 def test_labels_are_exchanged_only_of_what_tells_and_is_not_hidden_otherwise(monkeypatch):
     given: list[Any] = []
     every = _in_steps._exchanged
@@ -741,6 +761,7 @@ def test_labels_are_exchanged_only_of_what_tells_and_is_not_hidden_otherwise(mon
     assert names([replace(each, by_label=each.free) for each in given]) == []
 
 
+@pytest.mark.slow
 def test_a_guide_that_may_have_learned_the_rows_exchanges_no_labels(monkeypatch):
     monkeypatch.setattr(_in_steps, "EXCHANGED", 1000)
     forest = RandomForestClassifier(20, random_state=0)
@@ -757,6 +778,7 @@ def test_a_guide_that_may_have_learned_the_rows_exchanges_no_labels(monkeypatch)
     assert fitted(forest, guide=crossed)[0].trials_ == model.trials_
 
 
+@pytest.mark.slow
 def test_the_dearer_it_is_the_less_a_model_tells_of_its_rows(monkeypatch):
     rng = np.random.default_rng(5)
     rows = pl.DataFrame(rng.normal(size=(1500, 8)), schema=list("abcdefgh"))
@@ -781,6 +803,7 @@ def test_the_dearer_it_is_the_less_a_model_tells_of_its_rows(monkeypatch):
     assert told[1.0] < 0.8 * told[0.0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("estimator", "cost"),
     [

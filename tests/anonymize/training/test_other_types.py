@@ -79,6 +79,7 @@ def fitted(request, library):
     return request.param, model().fit(made, LABELS), library
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("now", list(CELLS))
 def test_every_type_after_every_other_is_predicted_alike_or_refused(fitted, now):
     at_fit, trained, library = fitted

@@ -27,6 +27,7 @@ def of(**settings):
     return AnonymizedEstimator(LogisticRegression(), **usual | settings)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folds", [2, 5])
 @pytest.mark.parametrize("seed", [0, 3])
 def test_the_guide_is_cross_fitted_as_the_estimator_says(folds, seed):
@@ -47,6 +48,7 @@ def test_the_guide_is_cross_fitted_as_the_estimator_says(folds, seed):
     assert np.array_equal(found.guidance.alone, expected.alone)
 
 
+@pytest.mark.slow
 def test_rows_are_encoded_as_the_model_of_a_fit_sees_them():
     model = of().fit(ROWS, LABELS)
     found = prepared(of(), ROWS, LABELS, guide="labels")

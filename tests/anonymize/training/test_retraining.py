@@ -48,6 +48,7 @@ def fitted(estimator, **settings):
     return model.fit(rows, y), rows, y
 
 
+@pytest.mark.slow
 def test_partitions_and_points_are_tried_and_the_winner_is_named():
     model, _, _ = fitted(LogisticRegression())
     tried = set(model.trials_)
@@ -60,6 +61,7 @@ def test_partitions_and_points_are_tried_and_the_winner_is_named():
     assert others == names - {model.led_by_}
 
 
+@pytest.mark.slow
 def test_the_model_is_trained_on_the_points_that_won():
     model, rows, y = fitted(LogisticRegression())
     again = LogisticRegression().fit(model.fit_transform(rows, y), y)
@@ -93,6 +95,7 @@ def test_one_that_is_named_is_trained_once(representative):
     assert model.trials_[representative] == pytest.approx(model.score(rows, y))
 
 
+@pytest.mark.slow
 def test_what_the_guide_says_is_viewed_once_for_all_partitions_of_the_same_rows(monkeypatch):
     viewed = []
     of = LinearView.of
@@ -107,6 +110,7 @@ def test_what_the_guide_says_is_viewed_once_for_all_partitions_of_the_same_rows(
     assert len(viewed) == 1
 
 
+@pytest.mark.slow
 def test_partitions_of_other_rows_share_no_view(monkeypatch):
     """Of each partition other rows may be suppressed, and a view is of those that are kept."""
     given: list[tuple[bytes, int]] = []

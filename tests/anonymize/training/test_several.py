@@ -78,6 +78,7 @@ def only_several(monkeypatch):
     monkeypatch.setattr(_in_steps, "lessons_of", those)
 
 
+@pytest.mark.slow
 def test_they_are_tried_where_little_is_told_of_rows():
     tree = DecisionTreeClassifier(random_state=0)
     assert tried(fitted()[0]), "it tells little"
@@ -87,6 +88,7 @@ def test_they_are_tried_where_little_is_told_of_rows():
     assert tried(fitted(DecisionTreeRegressor(max_depth=3), y=people()[0]["a"].to_numpy())[0])
 
 
+@pytest.mark.slow
 def test_of_larger_tables_a_class_gets_one_point(monkeypatch):
     monkeypatch.setattr(_several, "MOST_NUMBERS", 4 * 900 * 5 - 1)
     assert not tried(fitted()[0])
@@ -139,6 +141,7 @@ def test_who_holds_rows_back_is_asked_of_all_copies(monkeypatch, every_lesson):
         assert (several_points(replace(classes, judge=judge), seed=0) is not None) is there
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("only_several")
 @pytest.mark.parametrize("names", [("a",), ("a", "b", "c")])
 def test_the_model_is_one_of_the_rows_that_are_handed_out(names):
@@ -211,6 +214,7 @@ def test_of_suppressed_rows_there_are_no_copies(monkeypatch):
     assert len(written) == len(labels) == 4 * left
 
 
+@pytest.mark.slow
 def test_they_teach_boosting_more_of_the_same_classes_than_one_point_does(
     monkeypatch, every_lesson
 ):

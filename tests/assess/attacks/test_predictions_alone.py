@@ -65,6 +65,7 @@ def rote_labels(rows, labels, seed):
     return LabelsOnly(DecisionTreeClassifier(random_state=seed).fit(rows, labels))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind",
     [Yeom(), BlackBox(trees=20), ShadowModels(n_shadows=4), Lira(n_shadows=6), Rmia(n_shadows=6)],
@@ -121,6 +122,7 @@ def test_a_regressor_with_whole_numbers_for_labels_is_one():
     assert "membership/gap" in dict(attack(replace(whole, **given)).skipped)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("frame", [np.asarray, pl.DataFrame])
 def test_a_regressor_tells_a_secret_to_queries(frame):
     rng = np.random.default_rng(1)

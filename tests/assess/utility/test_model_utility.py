@@ -190,6 +190,7 @@ def test_an_unknown_task_and_ragged_rows_are_refused():
         LabelledRows(features=rows.features, label=rows.label[:3])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
 def test_rare_labels_make_no_reference_that_is_worse_than_none(seed):
     """Boosting without a stop overshoots on them: accuracies .40 and .45 where .45 and .48 are."""

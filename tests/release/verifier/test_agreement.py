@@ -45,6 +45,7 @@ def asks_for_tree(parameters):
     return parameters.get("column") == "ill" and parameters.get("distance", "equal") != "equal"
 
 
+@pytest.mark.slow
 @settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )

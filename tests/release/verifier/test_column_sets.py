@@ -44,6 +44,7 @@ def _naive(rows, names, k):
     return sum(n for n in sizes.values() if n == 1), sum(n for n in sizes.values() if n < k)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sparse", [0, 64])
 @given(ROWS, st.integers(2, 5))
 def test_counts_are_those_of_a_counter(sparse, rows, k):

@@ -60,6 +60,7 @@ def values():
     return {"age": AGES + new, "zip": ZIPS + new, "ill": ILLS + new, "note": ["0", *new]}
 
 
+@pytest.mark.slow
 def test_a_thousand_of_a_thousand_breaking_mutations_are_caught(make, naive, claim):
     """Hashes and evidence are made to fit the mutated table: only the recount can catch it."""
     frame, rng = release_frame(), random.Random(5)

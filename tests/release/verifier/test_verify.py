@@ -67,6 +67,7 @@ def diversity_claims(claim):
     ]
 
 
+@pytest.mark.slow
 @SHARED
 @given(data=st.data())
 def test_all_models_are_counted_as_the_oracle_counts_them(data, make, naive, claim):

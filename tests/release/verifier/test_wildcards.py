@@ -41,6 +41,7 @@ def as_multiset(counters):
     return Counter(frozenset(each.items()) for each in counters)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", [1, 50_000])
 @given(tables)
 def test_each_class_is_judged_by_all_rows_it_may_be_one_of(block, rows):

@@ -24,6 +24,7 @@ def played(tmp_path_factory):
     return said, out
 
 
+@pytest.mark.slow
 def test_answers_come_home(played):
     said, out = played
 
@@ -36,6 +37,7 @@ def test_answers_come_home(played):
     assert float(said[1].split()[-3].rstrip("%")) > 76
 
 
+@pytest.mark.slow
 def test_the_other_company_has_no_word_of_the_table(played, adult_csv):
     """Neither in its log, nor in its snapshots, nor in its lists."""
     _, out = played

@@ -137,6 +137,7 @@ def tokens(tmp_path):
     return made
 
 
+@pytest.mark.slow
 def test_what_was_acknowledged_is_learned_once_however_the_service_dies(tmp_path, tokens):
     rng, folder, load = random.Random(3), tmp_path / "t", Load(tokens)
     service = Process(folder)
@@ -181,6 +182,7 @@ def check(model, folder, load):
     assert replayed.summary() == model.state.summary()
 
 
+@pytest.mark.slow
 def test_a_service_that_is_asked_to_end_finishes_what_it_has(tmp_path, tokens):
     service = Process(tmp_path / "t")
     header = {"Authorization": f"Bearer {tokens[0]}"}
@@ -200,6 +202,7 @@ def test_a_service_that_is_asked_to_end_finishes_what_it_has(tmp_path, tokens):
     store.close()
 
 
+@pytest.mark.slow
 def test_two_services_dont_share_a_folder(tmp_path, tokens):
     store = Store(tmp_path / "t")
     second = subprocess.run(

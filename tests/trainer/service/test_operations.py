@@ -42,6 +42,7 @@ def walked(tmp_path_factory):
         yield made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", list(GenerationMode))
 def test_what_the_openapi_allows_and_forbids_is_answered_as_it_says(walked, mode):
     """Schemathesis makes requests of every operation, good ones and bad ones."""

@@ -72,6 +72,7 @@ def test_a_model_that_remembers_secrets_is_broken_by_its_output(target_of):
     assert attack(broken, attacks=[BlackBoxInference()]).findings[0].verdict == "broken"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("made", [BlackBoxInference, QueryInference])
 def test_a_model_that_says_nothing_gives_no_more_than_imputation(target_of, made):
     blank = target_of(lambda rows: np.full((len(rows), 2), 0.5))

@@ -77,6 +77,7 @@ def target(released: pl.DataFrame, rows: pl.DataFrame, hierarchies=None, **more)
     )
 
 
+@pytest.mark.slow
 def test_a_minimal_output_is_broken_and_one_that_is_not_resists():
     rows, hierarchies, cluster = clustered(1)
     control = pl.concat([clustered(seed)[0] for seed in range(10, 20)])

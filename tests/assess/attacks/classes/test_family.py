@@ -57,6 +57,7 @@ def numbers(outcomes: tuple[Outcome, ...]) -> list[object]:
     return [(o.success, o.control, o.details) for o in outcomes]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("each", EVERY, ids=lambda each: each.name)
 @pytest.mark.parametrize("column", ["age", "city", "ill"])
 def test_a_columns_name_changes_nothing(each: Attack, column: str):

@@ -45,6 +45,7 @@ def _with_holes():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("each", TABLES, ids=lambda each: each.name)
 def test_identity_and_unkeyed_encodings_are_broken(each, rows, sample):
     if each.name == "encodings/null-patterns":
@@ -68,6 +69,7 @@ def test_of_a_short_table_half_of_the_rows_are_known(rows, n):
     assert {it.measure.rpartition(", ")[2] for it in found} == {f"{known} known rows"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("each", TABLES, ids=lambda each: each.name)
 def test_a_table_that_has_nothing_to_do_with_the_rows_is_not_broken(each, random_table):
     report = attack(random_table, unprotected=random_table.unprotected(), attacks=[each])
@@ -86,6 +88,7 @@ def test_an_attack_says_what_it_lacks(rows):
     assert lacks["encodings/known-plaintext"] == ""
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_findings_and_no_detail_holds_a_cell(encoded):
     """Names of columns may stand in a report at home, a category may not."""
     target = encoded(learner="trees")

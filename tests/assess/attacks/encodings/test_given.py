@@ -100,6 +100,7 @@ def test_times_of_the_population_are_in_the_originals_units():
     assert found[0] == found[1] > 0.9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "emptied",
     [

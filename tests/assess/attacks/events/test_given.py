@@ -136,6 +136,7 @@ CELLS: dict[str, pl.Expr] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("kind", CELLS)
 @pytest.mark.parametrize("column", ["at", "page", "size"])

@@ -87,6 +87,7 @@ def test_scores_are_those_of_plain_loops(unprotected, noise, wrong, rows):
             assert got.sole[k] == matching[0]
 
 
+@pytest.mark.slow
 def test_pseudonyms_are_undone_and_noise_is_not(unprotected, unrelated):
     report = attack(
         unrelated, unprotected=unprotected, attacks=[KnownEvents()],

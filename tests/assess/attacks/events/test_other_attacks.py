@@ -86,6 +86,7 @@ def test_a_shift_of_all_dates_leaves_intervals(unprotected):
     assert set(found.values()) == {"broken"}
 
 
+@pytest.mark.slow
 def test_intervals_are_gone_with_a_shift_onto_a_coarse_grid_and_with_anothers_times(
     unprotected, unrelated
 ):
@@ -236,6 +237,7 @@ def test_people_of_one_release_alone_are_the_control(twice):
     assert outcome.control.value < 0.02
 
 
+@pytest.mark.slow
 def test_what_is_lacking_is_told(unprotected):
     bare = replace(unprotected, pseudonym="", time="", items=(), numbers=())
     assert "pseudonym" in IntervalFingerprint().lacks(replace(unprotected, pseudonym=""))

@@ -53,6 +53,7 @@ def retail(shared_data):
     ).unprotected()  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["wikipedia", "retail"])
 def test_two_known_events_find_who_wrote_or_bought(name, request):
     target = request.getfixturevalue(name)
@@ -61,12 +62,14 @@ def test_two_known_events_find_who_wrote_or_bought(name, request):
     assert all(outcome.control.value < 0.03 for outcome in outcomes)
 
 
+@pytest.mark.slow
 def test_four_points_are_unique_even_by_the_day(retail):
     outcomes = TrajectoryUniqueness(points=(4,), n_traces=500).run(retail, seed=0)
     assert outcomes[0].success.value > 0.98
     assert outcomes[0].details["at steps of 86400 s"] > 0.9
 
 
+@pytest.mark.slow
 def test_shifted_orders_are_linked_by_their_intervals(retail):
     rng = np.random.default_rng(0)
     number = retail.released["pseudonym"].fill_null(0).to_numpy()

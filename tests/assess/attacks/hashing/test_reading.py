@@ -64,6 +64,7 @@ def test_one_message_under_many_seeds_is_each_seed_alone():
         ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("each", READERS, ids=lambda each: each.name)
 @pytest.mark.parametrize("how", ["murmur3", "siphash"])
 def test_unkeyed_rows_are_read_whole_and_keyed_ones_not_at_all(each, how, target):
@@ -94,6 +95,7 @@ def _signed(word):
     return number - (1 << 32) if number >> 31 else number
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_a_dictionary_reads_what_libraries_hash(library, target):
     assert share(Dictionary(), hash_by(target, LIBRARIES[library])) == 1.0
@@ -111,6 +113,7 @@ def test_scikit_learns_own_hasher_is_read(target):
     assert share(Dictionary(), hash_by(few, told)) == 1.0
 
 
+@pytest.mark.slow
 def test_a_secret_that_people_choose_is_no_secret(target):
     def rehash(secret, rows):
         key = int.from_bytes(secret.key("hash")[:16], "little")
@@ -251,6 +254,7 @@ def hashers(target):
     return make
 
 
+@pytest.mark.slow
 def test_our_own_hasher_resists_and_its_columns_are_told_apart(target, hashers):
     """A row's places are in a keyed order: which is which column is granted to the attacker."""
     ours = hashers(Secret.fresh())
@@ -263,6 +267,7 @@ def test_our_own_hasher_resists_and_its_columns_are_told_apart(target, hashers):
     assert broken.verdict == "broken"
 
 
+@pytest.mark.slow
 def test_our_own_hasher_under_a_weak_secret_is_read(hashers):
     assert share(Dictionary(sample=10), hashers(Secret.from_bytes(bytes(32)))) == 1.0
 

@@ -47,6 +47,7 @@ def test_a_model_that_always_says_the_same_is_its_own_control(trainer):
     assert outcome.excess.value == 0.0
 
 
+@pytest.mark.slow
 def test_one_client_spoils_what_is_bare_and_not_what_is_capped(trainer):
     report = attack(
         trainer(cap=20), unprotected=trainer(), attacks=[WORST], tolerance=0.2, least_power=0.2

@@ -70,6 +70,7 @@ def test_nobody_has_an_area_that_may_be_anything():
     assert area.trials == 0
 
 
+@pytest.mark.slow
 @given(sides, sides)
 def test_no_threshold_is_better_than_the_best(high, low):
     values, member = pooled(high, low)

@@ -62,6 +62,7 @@ def test_shadow_models_train_on_original_rows_of_their_half(overfitted, make_tar
         np.testing.assert_array_equal(of_rows, labels[inside])
 
 
+@pytest.mark.slow
 def test_what_was_trained_dies_with_its_target(overfitted, make_target):
     gc.collect()
     before = len(module._TRAINED)
@@ -93,6 +94,7 @@ WRAPS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrap", WRAPS.values(), ids=WRAPS)
 @pytest.mark.parametrize("attack", [Gap(), Yeom(), Lira(n_shadows=6), Rmia(n_shadows=4)], ids=repr)
 def test_frames_give_what_arrays_give(attack, wrap, overfitted, make_target):
@@ -120,6 +122,7 @@ def test_the_same_seed_gives_the_same_outcomes(overfitted, make_target):
     assert attack.run(first, seed=4) == attack.run(second, seed=4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "attack",
     [

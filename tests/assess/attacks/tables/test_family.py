@@ -51,6 +51,7 @@ def of_every_type(released: pl.DataFrame, original: pl.DataFrame) -> TableTarget
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("each", SMALL, ids=lambda each: each.name)
 def test_columns_of_every_type_are_attacked(each: Attack):
     original = every_type(300, 1)
@@ -79,6 +80,7 @@ def test_a_seed_decides_everything(each: Attack, raw: TableTarget):
     assert each.run(raw, seed=3) == each.run(raw, seed=3)
 
 
+@pytest.mark.slow
 def test_the_battery_tells_a_shuffled_table_from_a_raw_one(raw: TableTarget, permuted: TableTarget):
     chosen = [each for each in SMALL if "univariate" not in each.name]
     # A tolerance that 400 people can tell from nothing.

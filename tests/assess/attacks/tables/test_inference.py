@@ -175,6 +175,7 @@ def test_a_tenth_of_verbatim_rows_among_synthetic_ones_is_broken():
     assert finding.outcome.details["always_nearest"] < 0.4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 def test_independent_synthetic_rows_resist(seed: int):
     target, raw = synthetic(4000, 0, seed)

@@ -205,6 +205,7 @@ def test_a_person_of_an_unknown_category_is_in_no_set():
     assert gaps(column, pl.Series(["z"])) == [[1, 1]]
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.text(alphabet='ab,{}[]" \\.', min_size=1, max_size=6),
@@ -254,6 +255,7 @@ def test_what_anonymizer_writes_admits_its_own_row(recoding: Recoding):
         assert np.diag(np.array(gaps(column, rows[name]))).max() <= 1e-3, name
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.integers(-50, 50) | st.none(), min_size=1, max_size=12),
     st.lists(st.tuples(st.integers(-50, 50), st.integers(0, 20)), min_size=1, max_size=12),

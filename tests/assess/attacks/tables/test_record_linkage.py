@@ -244,6 +244,7 @@ def ten_each(k: int = 10) -> tuple[pl.DataFrame, pl.DataFrame]:
     return hm.Anonymizer(guarantees=[hm.KAnonymity(k=k)]).fit_transform(rows), rows
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("linkage", LINKAGES, ids=lambda attack: attack.name)
 def test_links_are_judged_by_what_k_claims(linkage: Attack):
     released, rows = ten_each()

@@ -8,14 +8,8 @@ It is no encryption: its `claims` say for which learners predictions stay as the
 from __future__ import annotations
 
 from halfmask.encode._codec import Codec
-from halfmask.encode._files import (
-    EncodedFormat,
-    FileCount,
-    decode_file,
-    decode_predictions_file,
-    encode_file,
-    fit_file,
-)
+from halfmask.encode._decoded_files import decode_file, decode_predictions_file
+from halfmask.encode._files import EncodedFormat, FileCount, encode_file, fit_file
 from halfmask.encode._plan import Plan
 from halfmask.encode._plan_bytes import PLAN_VERSION, plan_from_bytes, plan_to_bytes
 from halfmask.encode._profile import Claim, Learner, Weakness

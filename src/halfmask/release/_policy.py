@@ -6,7 +6,7 @@ import hashlib
 import json
 import tomllib
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import polars as pl
 import tomlkit
@@ -30,17 +30,19 @@ from halfmask.release._policy_errors import policy_error, toml_error
 from halfmask.release._policy_sections import (
     ColumnSection,
     GuaranteeSection,
-    HierarchySection,
     InputSection,
     MethodSection,
     MondrianSection,
     OutputSection,
     RangesSection,
     RecodingSection,
-    Section,
     SuppressionSection,
     TClosenessSection,
 )
+from halfmask.release._section import Section
+
+if TYPE_CHECKING:
+    from halfmask.release._hierarchy_section import HierarchySection
 
 __all__ = ["Policy"]
 

@@ -1,0 +1,206 @@
+"""Files that come home: encoded rows and predictions, decoded batch by batch."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from halfmask._errors import DataError
+from halfmask._progress import silent
+from halfmask.data import TableWriter
+from halfmask.encode._files import FileCount, opened, stream
+from halfmask.encode._predictions import by_row, come_home, warn_of_unseen
+from halfmask.encode._returned import Returned
+from halfmask.encode._row_ids import ROW_ID
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from halfmask._progress import Progress
+    from halfmask.data import Source
+    from halfmask.encode._codec import Codec
+    from halfmask.encode._receipts import Number
+
+__all__ = ["decode_file", "decode_predictions_file"]
+
+
+def decode_file(
+    codec: Codec,
+    encoded: object,
+    out: str | Path,
+    *,
+    number: Number = "auto",
+    rows: int | None = None,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> FileCount:
+    """Decode a file of encoded rows into the rows at home: `Codec.decode` for files.
+
+    Parameters
+    ----------
+    codec
+        The codec that encoded them.
+    encoded
+        A path, a frame or a `Source` of what `encode_file` wrote, in any format.
+    out
+        The file to write, at home; the end of its name says the format. ``"-"`` is standard
+        output, as Parquet.
+    number
+        The number that `encode_file` took. ``"auto"`` takes it from the codec's `receipts_
+        <Codec.receipts_>`, and 0 where there is none. ``None`` leaves rows in the order that they
+        have.
+    rows
+        How many rows there have to be, as `encode_file` counted them; not checked by default.
+    overwrite, progress
+        As of `encode_file`.
+
+    Returns
+    -------
+    FileCount
+        The rows that were written, and the batches.
+
+    Raises
+    ------
+    KeyMismatchError
+        If the table has no column of this codec.
+    DataError, SchemaError
+        As `open_table` and `Codec.decode` do, or if there aren't as many rows as there have to be.
+    ReleaseError
+        If the file exists and may not be replaced, or can't be written.
+
+    Guarantees
+    ----------
+    As of `encode_file`. A batch that can't be decoded leaves no file.
+
+    Edge cases
+    ----------
+    Columns come in the fitted order. Categories that weren't there at the fit come back missing,
+    and a `ColumnWarning` counts them. Texts are written as they are: a decoded CSV file may hold
+    what a spreadsheet runs as a formula. Rows that were taken out or put in another order are
+    refused by their receipt; without one, the order of rows is wrong then.
+    """
+    source = opened(encoded)
+    _check_rows(source, rows)
+    plan = codec.plan_
+    returned = Returned(codec, source, number, what="rows")
+
+    unseen: list[dict[str, int]] = []  # of one batch each; appending is safe in threads
+
+    def decoded(numbered: tuple[int, pl.DataFrame]) -> pl.DataFrame:
+        rows = plan.undo(numbered[1], number=returned.order_of(*numbered), threads=False)
+        unseen.append(plan.unseen(numbered[1]))
+        return rows
+
+    done = stream(
+        codec,
+        source,
+        out,
+        decoded,
+        number=returned.number or 0,
+        format=None,
+        overwrite=overwrite,
+        told=partial(progress or silent, "decoding"),
+    )
+    warn_of_unseen(sum(map(Counter, unseen), Counter()))
+    return replace(done, number=returned.number)
+
+
+def decode_predictions_file(
+    codec: Codec,
+    predictions: object,
+    out: str | Path,
+    *,
+    columns: Sequence[str] | None = None,
+    number: Number = "auto",
+    rows: int | None = None,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> FileCount:
+    """Decode a file of predictions for encoded rows: `Codec.decode_predictions` for files.
+
+    Parameters
+    ----------
+    codec
+        The codec that encoded the rows that were predicted.
+    predictions
+        A path, a frame or a `Source`: a row for each encoded row, in the order of the encoded
+        file, or with its column ``row_id`` in any order. One column of predicted codes or numbers,
+        or a column of probabilities for each code, in ascending order of the codes.
+    out
+        The file to write, at home; the end of its name says the format.
+    columns
+        Which columns hold the predictions, in order. By default all but those of the encoded file.
+    number
+        As of `decode_file`; without a receipt it has to be said.
+    rows, overwrite, progress
+        As of `decode_file`.
+
+    Returns
+    -------
+    FileCount
+        The rows that were written, and the batches.
+
+    Raises
+    ------
+    DataError, SchemaError, ReleaseError
+        As `Codec.decode_predictions` and `decode_file` do.
+
+    Guarantees
+    ----------
+    As of `encode_file`.
+
+    Edge cases
+    ----------
+    Predictions with ``row_id`` are read whole, and come in the order at home behind a column
+    ``row``: the place of each row there, from 0. Predictions beside all encoded columns are checked
+    by these. Other predictions tell nothing of their order: it has to be that of the encoded file.
+    """
+    source = opened(predictions)
+    _check_rows(source, rows)
+    plan = codec.plan_
+    sent = {*plan.tokens, ROW_ID, plan.target.token if plan.target is not None else ""}
+    answers = columns or [name for name in source.columns if name not in sent]
+    if columns is None and not answers:
+        answers = [name for name in source.columns if name not in {*plan.tokens, ROW_ID}]
+    if ROW_ID in source.columns:
+        frame = pl.concat(list(source.batches(columns=[ROW_ID, *answers])))
+        return _written(by_row(plan, frame, codec.receipts_, answers), out, overwrite=overwrite)
+    returned = Returned(codec, source, number, what="predictions")
+
+    def decoded(numbered: tuple[int, pl.DataFrame]) -> pl.DataFrame:
+        order = returned.order_of(*numbered)
+        answer = numbered[1].select(answers)
+        found: pl.DataFrame = come_home(plan, answer, number_of=lambda _: order)
+        return found
+
+    done = stream(
+        codec,
+        source,
+        out,
+        decoded,
+        number=returned.number or 0,
+        format=None,
+        overwrite=overwrite,
+        told=partial(progress or silent, "decoding"),
+    )
+    by_count = returned.number is not None and not returned.is_checked
+    return replace(done, number=returned.number, by_count=by_count)
+
+
+def _written(frame: pl.DataFrame, out: str | Path, *, overwrite: bool) -> FileCount:
+    with TableWriter(out, format=None, overwrite=overwrite, guard_formulas=False) as writer:
+        writer.write(frame)
+    return FileCount(rows=frame.height, batches=1)
+
+
+def _check_rows(source: Source, rows: int | None) -> None:
+    if rows is not None and source.n_rows != rows:
+        raise DataError(
+            f"There are {source.n_rows} rows where {rows} were encoded.",
+            hint="Ask for the whole file, or say that the order is lost: number=None, --unordered.",
+        )

@@ -6,13 +6,16 @@ import io
 import subprocess
 import sys
 import threading
+import weakref
+from contextlib import suppress
+from typing import ClassVar
 
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
 import pytest
 
 from halfmask.data import _csv_batches
-from halfmask.data._csv_batches import CsvBatches
+from halfmask.data._csv_batches import CsvBatches, _Noting
 
 ROWS = b"1,2\n" * 50_000
 
@@ -39,7 +42,7 @@ class Stream(io.RawIOBase):
 
 def batches(stream):
     read = arrow_csv.ReadOptions(column_names=["a", "b"], block_size=1 << 12, use_threads=False)
-    return CsvBatches(stream, read, arrow_csv.ParseOptions(), arrow_csv.ConvertOptions())
+    return CsvBatches(stream, read, arrow_csv.ParseOptions(), arrow_csv.ConvertOptions(), [])
 
 
 def read_all(stream):
@@ -59,7 +62,7 @@ def test_after_an_early_end_nothing_holds_the_stream():
     with batches(Stream()) as found:
         next(found)
 
-    assert found._watch() is None
+    assert all(watch() is None for watch in found._watches)
     assert list(found) == []
     found.close()
 
@@ -72,10 +75,10 @@ def test_closing_waits_for_a_read_that_is_under_way():
     closing = threading.Thread(target=found.close)
     closing.start()
 
-    assert found._watch() is not None
+    assert any(watch() is not None for watch in found._watches)
     stream.may_go_on.set()
     closing.join()
-    assert found._watch() is None
+    assert all(watch() is None for watch in found._watches)
 
 
 @pytest.mark.parametrize(
@@ -93,6 +96,51 @@ def test_after_an_error_nothing_holds_the_stream(stream, error):
         read_all(stream)
 
     assert set(_csv_batches._OPEN) == before
+
+
+@pytest.mark.parametrize("end", [b"", b"1,2,3\n", b"1\n"])
+@pytest.mark.parametrize("start", [b"1,2\n", ROWS])
+def test_when_reading_ends_nothing_holds_the_handler_of_rows(monkeypatch, start, end):
+    notes = []
+    monkeypatch.setattr(_csv_batches, "_Noting", lambda ragged: _noted(ragged, notes))
+    with suppress(pa.ArrowInvalid):
+        read_all(Stream(start + end))
+
+    assert [note() for note in notes] == [None]
+
+
+def test_arrow_holds_no_bytes_of_a_read_once_it_is_over():
+    held = []
+
+    class Counted(Stream):
+        given: ClassVar = []
+
+        def read(self, size=-1, /):
+            held.extend(sys.getrefcount(data) for data in self.given)
+            self.given.append(super().read(size))
+            return self.given[-1]
+
+    read_all(Counted())
+
+    # The list, the name in the loop and the argument of the call.
+    assert len(held) > 100
+    assert set(held) == {3}
+
+
+def _noted(ragged, notes):
+    note = _Noting(ragged)
+    notes.append(weakref.ref(note))
+    return note
+
+
+def test_errors_of_reads_are_kept_from_arrow():
+    stream = Stream(fail_at=1 << 16)
+    with pytest.raises(ValueError, match="the disk broke") as raised:
+        read_all(stream)
+
+    assert raised.value.__traceback__ is not None
+    assert raised.value.__cause__ is None
+    assert sys.getrefcount(raised.value) <= 4  # nothing of Arrow's is among them
 
 
 @pytest.mark.parametrize("end", ["", "rows.close()", "raise SystemExit(0)", "del rows"])

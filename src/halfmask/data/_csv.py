@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -143,7 +143,6 @@ class _Part:
 
         width = len(self.columns)
         every = [str(position) for position in range(width)]
-        ragged: list[Any] = []
         read = arrow_csv.ReadOptions(column_names=every, block_size=BLOCK, use_threads=False)
         parse = arrow_csv.ParseOptions(
             delimiter=self._dialect.delimiter,
@@ -151,7 +150,6 @@ class _Part:
             newlines_in_values=True,
             # In a table of one column an empty line is a missing cell.
             ignore_empty_lines=width > 1,
-            invalid_row_handler=_noting(ragged),
         )
         convert = arrow_csv.ConvertOptions(
             column_types=dict.fromkeys(every, pa.large_string()),
@@ -161,8 +159,9 @@ class _Part:
             quoted_strings_can_be_null=True,
             check_utf8=False,  # the stream has checked
         )
+        ragged: list[Any] = []
         try:
-            with CsvBatches(stream, read, parse, convert) as batches:
+            with CsvBatches(stream, read, parse, convert, ragged) as batches:
                 yield from batches
         except pa.ArrowInvalid:
             if not ragged:
@@ -217,14 +216,6 @@ def _without_end(batches: Iterator[pa.RecordBatch], what: str) -> Iterator[pa.Re
             hint="Find the cell that runs to the end of the file, or say another quote.",
         )
     yield held.slice(0, held.num_rows - 1)
-
-
-def _noting(ragged: list[Any]) -> Callable[[Any], str]:
-    def note(row: Any) -> str:  # noqa: ANN401 - pyarrow has no types
-        ragged.append(row)
-        return "error"
-
-    return note
 
 
 def _ragged(what: str, row: Any) -> DataError:  # noqa: ANN401 - pyarrow has no types

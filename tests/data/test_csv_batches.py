@@ -101,7 +101,7 @@ def test_after_an_error_nothing_holds_the_stream(stream, error):
 @pytest.mark.parametrize("end", [b"", b"1,2,3\n", b"1\n"])
 @pytest.mark.parametrize("start", [b"1,2\n", ROWS])
 def test_when_reading_ends_nothing_holds_the_handler_of_rows(monkeypatch, start, end):
-    notes = []
+    notes: list[weakref.ref[_Noting]] = []
     monkeypatch.setattr(_csv_batches, "_Noting", lambda ragged: _noted(ragged, notes))
     with suppress(pa.ArrowInvalid):
         read_all(Stream(start + end))
@@ -110,10 +110,10 @@ def test_when_reading_ends_nothing_holds_the_handler_of_rows(monkeypatch, start,
 
 
 def test_arrow_holds_no_bytes_of_a_read_once_it_is_over():
-    held = []
+    held: list[int] = []
 
     class Counted(Stream):
-        given: ClassVar = []
+        given: ClassVar[list[bytes]] = []
 
         def read(self, size=-1, /):
             held.extend(sys.getrefcount(data) for data in self.given)

@@ -13,8 +13,11 @@ from halfmask.data._frames import library_of
 
 __all__ = ["has_order", "natural_order", "orders_of"]
 
-_NUMBER = re.compile(r"\d+(?:\.\d+)?")
-_ORDINALS = re.compile(r"\d+(?:st|nd|rd|th)?\b")
+_NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[-+]?\d+|[km](?![^\W\d_]))?")
+_TIMES = {"k": 1e3, "m": 1e6}
+#: Separators of thousands. Between brackets, as in R's ``(100,200]``, a comma is none.
+_THOUSANDS = re.compile(r"(?<=\d)[,'\u2019\u00a0\u202f](?=\d{3}(?!\d))")
+_ORDINALS = re.compile(r"\d+(?:st|nd|rd|th|e[-+]?\d+)?\b")
 _WORDS = r"under|below|less than|or less|up to|at most|over|above|more than|or more|at least"
 #: Words of ranges, which stand before or behind a number.
 _RANGE_WORDS = re.compile(rf"\b(?:{_WORDS}|older|younger|less|more|to|and|or|than)\b")
@@ -97,8 +100,8 @@ def natural_order(values: pl.Series) -> pl.Series:
 
     Examples
     --------
-    >>> natural_order(pl.Series(["5-9", "100+", "10-14", "<5"])).to_list()
-    ['<5', '5-9', '10-14', '100+']
+    >>> natural_order(pl.Series(["5-9", "1,000+", "10-999", "<5"])).to_list()
+    ['<5', '5-9', '10-999', '1,000+']
     """
     if not has_order(values):
         return values.sort()
@@ -111,13 +114,20 @@ def _unit(text: str) -> frozenset[str]:
     return frozenset(character for character in rest if character.isalpha())
 
 
-def _rank(text: str) -> tuple[bool, float, float, str]:
-    numbers = [float(found) for found in _NUMBER.findall(text)]
+def _rank(text: str) -> tuple[bool, list[float], str]:
+    numbers = _numbers(text.lower())
     if not numbers:
-        return True, 0.0, 0.0, text
+        return True, [], text
     if re.match(r"\s*[\[(]?\s*-\s*\d", text):
         numbers[0] = -numbers[0]
-    first, last = numbers[0], numbers[-1]
     if len(numbers) == 1 and _BELOW.match(text.lower()):
-        first = -math.inf
-    return False, first, last, text
+        numbers = [-math.inf, *numbers]
+    return False, numbers, text
+
+
+def _numbers(text: str) -> list[float]:
+    """Return a label's numbers: ``1,000`` is one, and so is ``10k``."""
+    whole = text if text.lstrip().startswith(("[", "(")) else _THOUSANDS.sub("", text)
+    return [
+        float(found.rstrip("km")) * _TIMES.get(found[-1], 1.0) for found in _NUMBER.findall(whole)
+    ]

@@ -54,6 +54,22 @@ def test_a_first_row_that_occurs_as_values_below_is_refused_by_its_number(tmp_pa
     assert "--no-header" in str(caught.value.hint)
 
 
+def test_a_title_above_the_names_is_not_the_header(tmp_path):
+    content = f"{CANARY} 2024,,\n,,\nage,sex,town\n41,m,Bree\n38,f,Dale\n"
+    with pytest.raises(SchemaError, match=r"looks like a title .* 1 of its 3 cells") as caught:
+        opened(tmp_path, content)
+
+    assert CANARY not in repr(caught.value)
+    assert opened(tmp_path, content, skip_rows=2).read().rows() == [
+        (41, "m", "Bree"),
+        (38, "f", "Dale"),
+    ]
+    with pytest.warns(ColumnWarning, match="number 2, 3"):
+        assert opened(tmp_path, content, header=True).n_rows == 4
+    with pytest.warns(ColumnWarning, match="number 1"):  # as pandas writes one column
+        assert opened(tmp_path, ",age\n0,41\n1,38\n").columns == ("column_1", "age")
+
+
 def test_a_value_is_found_below_however_late(tmp_path, monkeypatch):
     """All rows are looked at, not a sample."""
     monkeypatch.setattr("halfmask.data._csv.BLOCK", 256)
@@ -130,7 +146,7 @@ def test_names_need_to_know_whether_there_is_a_header():
         ("age,age_2,age", ("age", "age_2", "age_3")),
         ("age,age,age_2", ("age", "age_3", "age_2")),
         (" ,column_1,x", ("column_1_2", "column_1", "x")),
-        ("x,,", ("x", "column_2", "column_3")),
+        ("x,,y", ("x", "column_2", "y")),
     ],
 )
 def test_columns_without_a_name_of_their_own_get_one_and_that_is_said(tmp_path, header, names):

@@ -119,6 +119,7 @@ class Header:
             marked = [number for number, cell in enumerate(first, 1) if cell in marks]
             found = sorted({*values_among(first), *marked})
             self._refuse_data(found, "have the form of numbers, dates or other values")
+            self._refuse_title()
         self.columns = self._named(options)
 
     def check(self, texts: pl.DataFrame, rows_before: int) -> None:
@@ -181,6 +182,18 @@ class Header:
             f"{shown}).",
             hint=_DATA_HINT,
         )
+
+    def _refuse_title(self) -> None:
+        """Refuse a first row that has text in its first cell alone: the names stand below it."""
+        first, *others = (cell.strip() for cell in self._first)
+        if first and len(others) > 1 and not any(others):
+            raise SchemaError(
+                f"The first row of {_inside(self._what)} looks like a title and not like names of "
+                f"columns: 1 of its {len(self._first)} cells has text.",
+                hint="Leave out the lines above the names: --skip-rows, skip_rows under [input] of "
+                "a policy, or ReadOptions(skip_rows=...). If these are names: --header, "
+                "header = true, ReadOptions(header=True).",
+            )
 
     def _refuse_repeated(self, whole: pl.Series, rows_before: int) -> None:
         # The header is row 1.

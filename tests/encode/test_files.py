@@ -19,7 +19,14 @@ from encode.any_table import (  # type: ignore[import-not-found] # beside, not i
     is_back,
     tables,
 )
-from halfmask import DataError, KeyMismatchError, ParameterError, ReleaseError, SchemaError
+from halfmask import (
+    ColumnWarning,
+    DataError,
+    KeyMismatchError,
+    ParameterError,
+    ReleaseError,
+    SchemaError,
+)
 from halfmask.data import ReadOptions, open_table, write_table
 from halfmask.encode import (
     PLAN_VERSION,
@@ -308,9 +315,17 @@ def test_policies_hold_in_every_batch(table, secret, tmp_path, learner):
     sent = pl.read_parquet(tmp_path / "sent.parquet")
     token = next(it.token for it in codec.plan_.codes if it.name == "town")
     assert sent[token].n_unique() == 1
-    with pytest.raises(DataError, match=r"were not there at the fit|no value of the fit"):
-        decode_file(codec, sent, tmp_path / "back.parquet")
-    assert _names(tmp_path) == ["sent.parquet"]
+    back = tmp_path / "back.parquet"
+    if learner == "trees":  # codes of a number's order say nothing of values beyond the fit
+        with pytest.raises(DataError, match="were not there at the fit"):
+            decode_file(codec, sent, back)
+        assert _names(tmp_path) == ["sent.parquet"]
+        return
+    with pytest.warns(ColumnWarning, match=f"'town': {rows.height:,} cells"):
+        decode_file(codec, sent, back)
+    returned = pl.read_parquet(back)
+    assert returned["town"].null_count() == rows.height
+    assert is_back(returned.drop("town"), new.drop("town"))
 
 
 @pytest.mark.usefixtures("short_batches")

@@ -54,11 +54,16 @@ class Returned:
             number = None  # rows keep their order
         # A frame that was encoded in memory is a file of one batch, where it fits.
         known = [it for it in codec.receipts_ if it.file or _is_file(it, source, plan)]
-        digest = ""
+        first, digest = None, ""
         if number is not None and known and set(self._tokens) <= set(source.columns):
-            first = next(iter(source.batches(batch_rows(plan), columns=list(self._tokens))))
+            first = next(iter(source.batches(batch_rows(plan))))
             digest = digest_of(first, self._tokens)
-        found = known_number(known, number, rows=source.n_rows, what=what, digest=digest)
+        try:
+            found = known_number(known, number, rows=source.n_rows, what=what, digest=digest)
+        except DataError:
+            if first is not None and what == "rows":
+                plan.undo(first, number=None)  # a damaged cell says more than a strange table
+            raise
         if found is None:
             return
         self.number = found // batch_number(1, 0)

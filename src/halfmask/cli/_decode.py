@@ -63,8 +63,8 @@ def decode(
         typer.Option(
             "--predictions",
             help="Decode predictions: one column of codes or numbers, or probabilities, a column "
-            "for each code in ascending order. They stand in the order of the encoded rows, or "
-            "beside row_id in any order.",
+            "for each code in ascending order. They are in the order of the encoded rows, or "
+            "in any order with row_id.",
         ),
     ] = False,
     column: Annotated[

@@ -15,8 +15,8 @@ _NAME = b"ARROW:extension:name"
 def refuse_foreign_types(schema: Any, columns: Collection[str] | None = None) -> None:  # noqa: ANN401 - pyarrow has no types
     """Raise if columns have extension types, or types that can't be read.
 
-    A month of pandas is stored as 600 and an interval as two numbers: whoever reads the storage
-    reads another table.
+    pandas stores a month as 600 and an interval as two numbers, so the stored values aren't those
+    of the table.
 
     Parameters
     ----------

@@ -34,8 +34,8 @@ def guarded(frame: pl.DataFrame) -> pl.DataFrame:
 def guarded_names(names: Sequence[str]) -> list[str]:
     """Return names of columns with an apostrophe before each that reads as a formula.
 
-    Different names stay different: whoever takes one apostrophe from names that begin with some
-    before a sign has the names again.
+    Different names stay different. To get the names back, remove one apostrophe from names in which
+    apostrophes precede a sign.
 
     Examples
     --------

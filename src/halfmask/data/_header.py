@@ -1,4 +1,4 @@
-"""The first row of a CSV file: names of columns, or somebody's data."""
+"""The first row of a CSV file: names of columns, or data."""
 
 from __future__ import annotations
 

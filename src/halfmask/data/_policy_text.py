@@ -188,7 +188,7 @@ def _guarantees(description: Description) -> Iterator[str]:
             yield _comment(
                 f"No l-diversity is proposed for {_value(proposal.name)}: too few rows have "
                 "another value than the most frequent one. Each group would need one of them, so "
-                "that few groups would be left."
+                "few groups would be left."
             )
         else:
             yield "\n".join(

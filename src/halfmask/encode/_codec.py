@@ -420,10 +420,10 @@ class Codec:
 
     @property
     def receipts_(self) -> tuple[Receipt, ...]:
-        """What is known of the tables that were encoded: `decode` finds their order by it.
+        """The receipts of encoded tables, by which `decode` finds the order of rows.
 
-        `to_bytes` leaves receipts out. Keep those of files (``FileCount.receipt``) beside the
-        codec, and give them to `remember`.
+        `to_bytes` leaves receipts out. Keep those of files (``FileCount.receipt``) with the codec,
+        and give them to `remember`.
         """
         return tuple(self._receipts)
 

@@ -156,9 +156,9 @@ def decode_predictions_file(
 
     Edge cases
     ----------
-    Predictions with ``row_id`` are read whole, and come in the order at home behind a column
-    ``row``: the place of each row there, from 0. Predictions beside all encoded columns are checked
-    by these. Other predictions tell nothing of their order: it has to be that of the encoded file.
+    Predictions with ``row_id`` are read whole. They come in the order at home, after a column
+    ``row``: the place of each row there, from 0. If the file has all encoded columns, they check
+    the order. Other predictions must be in the order of the encoded file.
     """
     source = opened(predictions)
     _check_rows(source, rows)

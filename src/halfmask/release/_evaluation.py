@@ -68,7 +68,7 @@ class ReleaseRisk:
     before_sizes, after_sizes
         The sizes of the classes of both.
     columns
-        What who knows other columns finds in the release: they are in no class.
+        The risk from an attacker who knows columns that no class covers.
     population_rows
         How many rows the population has, where one was given.
     """

@@ -1,4 +1,4 @@
-"""Giveaways: columns that are released unchanged, and tell the label nearly alone."""
+"""Giveaways: columns that are released unchanged and predict the label nearly alone."""
 
 from __future__ import annotations
 

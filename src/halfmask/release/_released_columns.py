@@ -1,4 +1,4 @@
-"""Count what an attacker finds who knows columns that a release holds unchanged."""
+"""The risk from an attacker who knows columns that are released unchanged."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class ColumnSetRisk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleasedColumnsRisk:
-    """What an attacker finds who knows columns that are released unchanged.
+    """The risk from an attacker who knows columns that are released unchanged.
 
     Parameters
     ----------

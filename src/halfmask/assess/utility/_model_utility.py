@@ -154,7 +154,7 @@ class ModelUtility:
         found += [
             f"Column {name!r} is released unchanged and gives the label away: alone it "
             + (
-                f"predicts {score:.1%} of the held-out rows right."
+                f"predicts {score:.1%} of the held-out rows correctly."
                 if self.task == "classification"
                 else f"explains {score:.1%} of its variance."
             )

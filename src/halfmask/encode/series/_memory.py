@@ -32,7 +32,7 @@ def past_of(
     """Return the filter that says most of the next value, and the series as it looks back at it.
 
     A missing value is what the filter said of it. A line drawn through a gap would end in a value
-    that nobody knew, and a filter that is fitted to it is wrong behind every gap.
+    that is unknown, and a filter that is fitted to it is wrong behind every gap.
 
     Parameters
     ----------

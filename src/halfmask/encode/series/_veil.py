@@ -1,7 +1,8 @@
 """What the calendar says of fitted rows, taken out and replaced by what it says of noise.
 
 A model that is fitted to rows leaves too little in them: the mean of each hour of the week is 0 to
-the last digit, where that of noise is not. Whoever folds the rows sees the cycle by its hole.
+the last digit, where that of noise is not. An attacker who folds the rows finds the cycle by its
+hole.
 """
 
 from __future__ import annotations

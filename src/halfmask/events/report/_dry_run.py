@@ -169,9 +169,8 @@ def dry_run_events(
 
     Notes
     -----
-    **Edge cases.** Numbers of sequences begin anew. Lines that are no events are counted, and don't
-    stop it. Windows are those of the sample, and end with it: guarantees hold back more in a sample
-    than in the whole.
+    **Edge cases.** Numbers of sequences start again. Lines that are no events are counted and don't
+    stop the run. Windows end with the sample, so guarantees hold back more than in a whole run.
     """
     integer_at_least(1, owner="dry_run_events", sample_lines=sample_lines)
     sample = _Sample(source, sample_lines)

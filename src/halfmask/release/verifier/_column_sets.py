@@ -27,7 +27,7 @@ Ints: TypeAlias = NDArray[np.int64]
 
 #: Whole numbers within such a range are their own codes.
 DENSE_RANGE = 1 << 31
-#: Keys are numbered anew where so many times as many are possible as there are rows.
+#: Keys are renumbered if their span is more than this many times the number of rows.
 SPARSE = 64
 #: By how much of the rows an estimate may be below what is counted.
 ESTIMATE_MARGIN = 0.02

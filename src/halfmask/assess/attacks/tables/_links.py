@@ -129,7 +129,7 @@ def link_outcome(
     n_rows: int,
     details: dict[str, float],
 ) -> Outcome:
-    """Return how many links are right, beside guessing one of the rows and what is claimed."""
+    """Return how many links are right, compared with a guess among the rows and the claim."""
     return Outcome(
         attack=name,
         measure=f"share of right links by {measure}",

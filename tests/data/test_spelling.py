@@ -126,8 +126,9 @@ def test_describe_counts_spellings_and_proposes_what_makes_them_one():
     found = describe(table)
 
     assert found["disease"].normalize == ("trim", "casefold")
-    assert "2 of its values differ" in " ".join(found["disease"].reasons)
+    assert "2 values differ from others only in" in " ".join(found["disease"].reasons)
     assert found["city"].normalize == ("casefold",)
+    assert "1 value differs from another only in capitals" in " ".join(found["city"].reasons)
     assert found["weekday"].normalize == ()
     assert "CANARY" not in found.policy_toml().upper().replace('"DISEASE"', "")
     # What is no class and no guarantee counts isn't changed.

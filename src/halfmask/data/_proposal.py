@@ -173,8 +173,8 @@ def _proposal(profile: ColumnProfile, verdict: RoleVerdict, kind: Kind, why: str
     normalize = profile.normalize if form is None and verdict.role in COUNTED_ROLES else ()
     if normalize:
         reasons.append(
-            f"{profile.respelled:,} of its values differ from others only in {_differ(normalize)}: "
-            "classes and guarantees count them as different unless the policy says normalize."
+            f"{_respelled(profile.respelled)} only in {_differ(normalize)}. Without normalize, "
+            "classes and guarantees count them as different."
         )
     if not verdict.certain:
         reasons.append("This is uncertain: look at it.")
@@ -197,6 +197,12 @@ def _proposal(profile: ColumnProfile, verdict: RoleVerdict, kind: Kind, why: str
         certain=verdict.certain,
         form=form,
         normalize=normalize,
+    )
+
+
+def _respelled(values: int) -> str:
+    return (
+        "1 value differs from another" if values == 1 else f"{values:,} values differ from others"
     )
 
 

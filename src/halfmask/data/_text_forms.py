@@ -136,11 +136,11 @@ class TextForm:
         return self.share >= NEARLY_DATES
 
     def counted(self) -> str:
-        """Return how many cells aren't so, as a sentence; empty if all are."""
+        """Return how many cells don't fit the form, as a sentence; empty if all do."""
         if not self.unread:
             return ""
-        marks = f", {self.marks:,} of them markers such as NA" if self.marks else ""
-        return f"{self.unread:,} of {self.fits + self.unread:,} cells aren't{marks}."
+        marks = f" ({self.marks:,} are markers such as NA)" if self.marks else ""
+        return f"{self.unread:,} of {self.fits + self.unread:,} cells don't fit{marks}."
 
 
 class _Tally:

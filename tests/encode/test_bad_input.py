@@ -175,6 +175,18 @@ def test_the_ends_of_64_bits_are_ranked_and_not_mixed(secret):
 
 
 @pytest.mark.parametrize("learner", MATRICES)
+def test_whole_numbers_too_large_for_a_matrix_are_not_asked_to_have_fewer_decimals(secret, learner):
+    table = pl.DataFrame({"n": [2**53 + 1, *range(59)], "x": [i / 7 for i in range(60)]})
+    for settings in ({}, {"precision": "column"}):
+        said = _raised(lambda kw=settings: _fit(learner, secret, table, **kw).encode(table))
+
+        assert "Column 'n'" in said
+        assert "too large" in said
+        assert "decimals" not in said
+        assert "precision" not in said
+
+
+@pytest.mark.parametrize("learner", MATRICES)
 def test_floats_too_large_for_a_matrix_are_refused(secret, learner):
     rows = pl.DataFrame({"x": [1e308, -1e308, 1.0]})
     codec = _fit("trees", secret, rows)

@@ -25,6 +25,11 @@ NOT_BACK = (
     "Round the column to fewer decimals, leave it out, or make the codec with "
     'precision="column", which keeps small floats next to large ones less exactly.'
 )
+#: The same for whole numbers, dates, times and decimals: fewer decimals don't help there.
+_STEPS_NOT_BACK = (
+    "Numbers of the same rows are too large to be mixed exactly, in this column or in another one: "
+    'scale the largest column, leave it out, or use learner="trees".'
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +110,7 @@ class Scaling:
         between, far = kernel.steps_to_standard(
             ticks, present, int(self.center), self.unit, self.scale, self.missing_at, standard
         )
-        self._refuse(between, why="between the steps of its grid")
+        self._refuse(between, why="between the steps of its grid", hint=NOT_BACK)
         self._refuse(far)
         return standard
 
@@ -144,9 +149,8 @@ class Scaling:
             elif self.dtype == pl.Float32:
                 restored = read_only(restored.astype(np.float32).astype(np.float64))
                 relative = 0.0
-            self._refuse(
-                kernel.count_wrong_floats(ticks, present, restored, there, relative, least)
-            )
+            wrong = kernel.count_wrong_floats(ticks, present, restored, there, relative, least)
+            self._refuse(wrong, hint=NOT_BACK)
 
     def values(self, standard: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return numbers in standard units as numbers of the column, unrounded: predictions."""
@@ -197,9 +201,12 @@ class Scaling:
                 hint='Check the unit, or make the codec with out_of_range="extrapolate".',
             )
 
-    def _refuse(self, wrong: int, *, why: str = "that would not come back exactly") -> None:
+    def _refuse(
+        self,
+        wrong: int,
+        *,
+        why: str = "that would not come back exactly",
+        hint: str = _STEPS_NOT_BACK,
+    ) -> None:
         if wrong:
-            raise SchemaError(
-                f"Column {self.name!r} has {wrong} cells {why}.",
-                hint=NOT_BACK,
-            )
+            raise SchemaError(f"Column {self.name!r} has {wrong} cells {why}.", hint=hint)

@@ -164,6 +164,7 @@ def test_missing_files_folders_and_rights_are_told_without_the_path(tmp_path):
         (folder, "folder that holds folders"),
         (tmp_path / "x.csv" / "y", "is not there"),
         ("nul\0byte", "can't be read"),
+        ("", "an empty path"),
     ]:
         with pytest.raises(DataError, match=says) as caught:
             open_table(path)

@@ -142,6 +142,12 @@ def places_of(where: str | Path, *, called: str = TABLE) -> list[Place]:
     """
     if str(where) == STANDARD_INPUT:
         return [_spooled(sys.stdin.buffer, called)]
+    if not str(where):
+        # A shell's variable that isn't set: the empty path is the folder that one is in.
+        raise DataError(
+            f"{called} has an empty path.",
+            hint="Give a file or a folder; the folder you are in is written as a dot.",
+        )
     with reading(called):
         path = Path(where)
         mode = path.stat().st_mode

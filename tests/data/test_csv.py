@@ -342,5 +342,7 @@ def test_cells_of_a_later_table_are_compared_with_the_fit(cell, dtype, tmp_path)
     file = tmp_path / "t.csv"
     file.write_text(f"n,town\n1,Bree\n{cell},Dale\n")
 
-    with pytest.raises(SchemaError, match=r"'n' held (Int|Float)64 at the fit, and 1 of 2 cells"):
+    says = r"'n' held (Int|Float)64 at the fit, and 1 of 2 cells"
+    with pytest.raises(SchemaError, match=says) as caught:
         open_table(file, options=ReadOptions(fitted={"n": dtype()}))
+    assert "date_formats, number_formats" in str(caught.value.hint)

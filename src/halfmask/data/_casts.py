@@ -126,7 +126,10 @@ def _misfit(name: str, declared: Declaration, lost: int, of: int) -> SchemaError
         "to make them missing."
     )
     if declared.fitted:
-        hint = "Correct these cells, name the texts that mean missing, or fit to a table like this."
+        hint = (
+            "Say how the cells are written if that was said at the fit (date_formats, "
+            "number_formats), name the texts that mean missing, correct them, or fit anew."
+        )
     return SchemaError(
         f"Column {name!r} {declared.says()}, and {lost} of {of} cells looked at don't fit.",
         hint=hint,

@@ -358,7 +358,7 @@ def test_what_is_said_of_a_column_that_is_not_there(said):
 @pytest.mark.parametrize(
     ("arguments", "frame", "error", "says"),
     [
-        ({"kinds": {"a": "numeric"}}, {"a": ["canary", "x"]}, SchemaError, "said to be numeric"),
+        ({"kinds": {"a": "numeric"}}, {"a": ["canary", "x"]}, SchemaError, "has kind numeric"),
         ({}, {"a": [1.0, float("inf")]}, SchemaError, "infinite"),
         ({"hierarchies": {"a": Hierarchy.from_rows([("x", "*")], column="a")}},
          {"a": ["canary", "x"]}, HierarchyError, "lacks 1 value"),

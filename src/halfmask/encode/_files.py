@@ -199,7 +199,7 @@ def encode_file(  # noqa: PLR0913 # each says one thing, by its name
     --------
     >>> import pathlib, tempfile
     >>> import polars as pl
-    >>> from halfmask.encode import Codec
+    >>> from halfmask.encode import Codec, decode_file
     >>> rows = pl.DataFrame({"age": [41, 17, 30], "town": ["Bree", "Dale", "Bree"]})
     >>> codec = fit_file(Codec(learner="trees"), rows)
     >>> with tempfile.TemporaryDirectory() as folder:

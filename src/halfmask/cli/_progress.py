@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Stages", "compilation_announced"]
 
-COMPILING = "Compiling kernels, once for this machine: about 20 s."
+COMPILING = (
+    "Compiling the kernels that this run needs and no earlier one did; they are kept. "
+    "This takes up to 20 s."
+)
 
 
 class Stages:

@@ -42,6 +42,7 @@ class Waves:
 waves = Waves()
 
 
+@pytest.mark.slow
 @parametrize_with_checks(
     [
         Minimizer(waves, target_accuracy=0.9, seed=0),
@@ -128,6 +129,7 @@ def test_it_finds_what_a_rule_needs_and_no_more():
     assert "1 aren't needed, 2 may be coarser" in minimizer.sentence
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_the_promise_holds_on_rows_never_seen(seed):
     """A tree on noise needs many cuts, so the search has something to go wrong with."""

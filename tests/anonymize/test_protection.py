@@ -338,6 +338,7 @@ def test_columns_that_are_all_missing():
         assert holds(released, [KAnonymity(k=10)])
 
 
+@pytest.mark.slow
 def test_a_category_of_a_hundred_thousand_values():
     n = 100_000
     frame = pl.DataFrame({"city": [f"v{i}" for i in range(n)]})

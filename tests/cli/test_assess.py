@@ -36,6 +36,7 @@ def _run(home, *words):
     return main(["assess", "encoding", str(home / "table.parquet"), *words])
 
 
+@pytest.mark.slow
 def test_a_codec_in_a_vault_is_attacked_and_the_report_holds_no_cell(home, capsys):
     lock = ["--vault", str(home / "vault"), "--codec", "mine", "--key-file", str(home / "key")]
     files = ["--out", str(home / "r.json"), "--picture", str(home / "r.svg")]
@@ -72,6 +73,7 @@ def test_types_of_columns_are_declared_as_in_encode(home, capsys):
     assert "400 of 400 cells" in said
 
 
+@pytest.mark.slow
 def test_attacks_that_were_not_run_are_named_with_what_they_lack(home, capsys):
     assert _run(home, str(home / "sent.parquet"), "--json") == 0
     lacked = {each["attack"] for each in json.loads(capsys.readouterr().out)["skipped"]}
@@ -81,6 +83,7 @@ def test_attacks_that_were_not_run_are_named_with_what_they_lack(home, capsys):
     assert "date-recovery: not run, for want of periods" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_measures_that_are_not_asked_for_are_not_judged(home, capsys):
     assert _run(home, str(home / "sent.parquet"), "--json") == 0
     told = json.loads(capsys.readouterr().out)

@@ -101,6 +101,7 @@ def test_an_edited_policy_stays(run, desk):
     assert before != desk.policy.read_text()
 
 
+@pytest.mark.slow
 def test_reads_standard_input(start, desk):
     """- is standard input."""
     answer = start("describe", "-", "--json", stdin=desk.table.read_bytes())

@@ -239,6 +239,7 @@ def test_regressions_come_home(run, home):
     assert np.allclose(pl.read_csv(home / "said.csv")["wage"], rest["wage"], rtol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ["csv", "arrow", "parquet"])
 def test_the_end_of_a_name_says_the_format(run, fitted, end):
     out = f"sent.{end}"
@@ -385,6 +386,7 @@ SPOILS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("spoil", "code"), SPOILS.values(), ids=SPOILS)
 def test_nothing_is_written_by_a_codec_that_is_not_the_one(run, fitted, spoil, code):
     """An error before any output, for rows, predictions, and rows on their way out."""

@@ -117,6 +117,7 @@ def test_without_reports(run, events, tmp_path):
     assert [it.name for it in tmp_path.glob("out*")] == ["out.jsonl"]
 
 
+@pytest.mark.slow
 def test_describe_to_standard_output(run, events):
     """With -o - the policy is all that is written; with --json, too, it is refused."""
     answer = run("events", "describe", events, "-o", "-")

@@ -100,6 +100,7 @@ def test_codecs_and_hashers_count_the_first_person(headless, sealed, run):
     assert (answer.status, answer.json["rows"]) == (0, 80)
 
 
+@pytest.mark.slow
 def test_predictions_without_a_header_are_decoded(desk, sealed, run):
     """numpy.savetxt writes none: the first row would be lost."""
     codec = ["--codec", "c", *sealed]

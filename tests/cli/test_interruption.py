@@ -138,6 +138,7 @@ def test_a_full_disk(run, start, desk, room):
     assert desk.names() == ["people.csv", "policy.toml"]
 
 
+@pytest.mark.slow
 def test_a_full_disk_for_the_policy(start, desk):
     """The same for describe: no half of a policy."""
     answer = start(100, "describe", desk.table, "--out", desk.folder / "new.toml", code=FULL)

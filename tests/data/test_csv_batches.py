@@ -143,6 +143,7 @@ def test_errors_of_reads_are_kept_from_arrow():
     assert sys.getrefcount(raised.value) <= 4  # nothing of Arrow's is among them
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ["", "rows.close()", "raise SystemExit(0)", "del rows"])
 def test_a_script_that_stops_reading_ends_well(tmp_path, end):
     (tmp_path / "people.csv").write_bytes(b"age,sex\n" + b"41,f\n" * 1_500_000)

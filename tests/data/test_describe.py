@@ -108,6 +108,7 @@ def kinds_table():
     )
 
 
+@pytest.mark.slow
 def test_kinds_follow_types_and_values():
     assert {it.name: it.kind for it in describe(kinds_table()).proposals} == {
         "measure": "numeric",
@@ -193,6 +194,7 @@ def test_roles_of_what_public_tables_have(name, cells, role):
     assert describe(pl.DataFrame({name: cells}))[name].role == role
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [
@@ -252,6 +254,7 @@ def test_the_share_that_is_unique_on_what_leaves_unchanged():
     )
 
 
+@pytest.mark.slow
 def test_what_is_uncertain_says_so_and_what_is_clear_does_not():
     description = describe(kinds_table().with_columns(age=pl.col("count")))
 
@@ -277,6 +280,7 @@ def canaries():
     )
 
 
+@pytest.mark.slow
 def test_no_cell_in_any_text():
     description = describe(canaries())
 
@@ -291,6 +295,7 @@ def test_no_cell_in_any_text():
         assert "98127" not in text
 
 
+@pytest.mark.slow
 def test_no_cell_in_errors():
     description = describe(canaries())
     for wrong in (
@@ -305,6 +310,7 @@ def test_no_cell_in_errors():
         assert CANARY not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_nothing_to_describe():
     with pytest.raises(DataError, match="8 columns and 0 rows"):
         describe(canaries().head(0))

@@ -41,6 +41,7 @@ def tables(draw):
     return pl.DataFrame(columns)
 
 
+@pytest.mark.slow
 @given(tables())
 def test_a_frame_comes_back_from_pyarrow_as_it_was(table):
     assert to_polars(like(table, pa.table({"x": [1]}))).equals(table)

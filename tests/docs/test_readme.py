@@ -29,6 +29,7 @@ def _run(page) -> tuple[dict[str, object], str]:
     return names, said.getvalue()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("at_the_root")
 def test_python_blocks_run(page):
     """Every Python block of a page runs, where the examples are, after those before it."""

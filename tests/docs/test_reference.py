@@ -60,6 +60,7 @@ def _names(section: str) -> set[str]:
     return {name for row in rows for name in _quoted(row)}
 
 
+@pytest.mark.slow
 def test_the_command_line_is_in_step(repository):
     """docs/reference/cli.md is what --help says now."""
     script = repository / "tools" / "cli_reference.py"

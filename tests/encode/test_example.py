@@ -29,6 +29,7 @@ def rented(tmp_path_factory):
     return said, out
 
 
+@pytest.mark.slow
 def test_answers_from_elsewhere_are_those_of_plain_training(rented):
     """Equal labels of boosting; scores of a network and of a kernel to 1e-9."""
     said, _ = rented
@@ -60,6 +61,7 @@ def test_nothing_that_left_names_what_it_is_about(rented, adult_csv):
     assert not [word for word in words if len(word) > 3 and word.encode() in sent]
 
 
+@pytest.mark.slow
 def test_the_machine_elsewhere_refuses_to_have_halfmask(rented):
     """Else nothing would be proved; and without it the same command succeeds."""
     _, out = rented

@@ -62,6 +62,7 @@ def _names(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("short_batches")
 @pytest.mark.parametrize("learner", LEARNERS)
 @pytest.mark.parametrize("form", FORMATS)
@@ -81,6 +82,7 @@ def test_a_file_of_many_batches_comes_back(table, secret, tmp_path, learner, for
     assert _names(tmp_path) == ["back.parquet", "rows.parquet", "sent"]
 
 
+@pytest.mark.slow
 @FEW
 @given(
     table=tables(CELLS),
@@ -97,6 +99,7 @@ def test_any_table_comes_back_bit_by_bit_from_trees_in_any_format(
     assert _there_and_back(codec, table, form, size, number).equals(table)
 
 
+@pytest.mark.slow
 @FEW
 @given(
     table=tables(NARROW),
@@ -197,6 +200,7 @@ def test_a_fit_to_a_file_is_a_fit_to_its_rows(table, secret, tmp_path, monkeypat
     assert np.allclose(one.to_numpy(), other.to_numpy(), atol=1e-9, equal_nan=True)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("short_batches")
 @pytest.mark.parametrize("form", FORMATS)
 def test_predicted_classes_and_numbers_come_home(table, secret, tmp_path, form):
@@ -279,6 +283,7 @@ def test_a_text_file_is_read_as_the_fit_was(secret, tmp_path):
     assert count.rows == 1
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("short_batches")
 @pytest.mark.parametrize("learner", LEARNERS)
 @pytest.mark.parametrize("change", ["unseen", "far", "dropped", "new", "retyped", "infinite"])

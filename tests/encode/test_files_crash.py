@@ -104,6 +104,7 @@ def _run(script, *given):
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("use", "moment"),
     [("encode", "a batch"), ("encode", "the name"), ("decode", "the end")],
@@ -119,6 +120,7 @@ def test_kill_9_leaves_the_old_file(tmp_path, use, moment):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["next", "out.parquet"]
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_said_and_leaves_the_old_file(tmp_path):
     done = _run(FULL, tmp_path)
     said = done.stdout.splitlines()
@@ -128,6 +130,7 @@ def test_a_full_disk_is_said_and_leaves_the_old_file(tmp_path):
     assert all("disk is full" in line for line in said)
 
 
+@pytest.mark.slow
 def test_a_writer_that_writes_in_place_would_leave_a_half(tmp_path):
     done = _run(
         KILLED.replace("use, moment", IN_PLACE + "use, moment", 1), tmp_path, "encode", "the end"

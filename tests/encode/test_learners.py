@@ -141,6 +141,7 @@ OTHER_LABELS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("learner", "model"), LABELS)
 def test_labels_are_those_of_plain_training(secret, learner, model):
     plain, decoded = _predicted(learner, model, CLASSES, secret)
@@ -159,6 +160,7 @@ def test_labels_of_support_vectors_are_those_of_plain_training(secret, kernel):
     assert np.array_equal(plain, decoded)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("learner", "model"), VALUES)
 def test_numbers_are_those_of_plain_training(secret, learner, model):
     plain, decoded = _predicted(learner, model, NUMBERS, secret)
@@ -267,6 +269,7 @@ def test_between_training_values_trees_agree_on_most_rows(secret):
         assert least < np.mean(plain == decoded) < 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("learner", "model", "most"), OTHER_LABELS)
 def test_the_comparison_sees_learners_that_notice(secret, learner, model, most):
     """What is said not to be invariant isn't, so that equal labels above mean something."""
@@ -332,6 +335,7 @@ def _one_hot(frame, column):
     return np.column_stack([_array(frame.drop(column)), codes])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("learner", "model", "prepare", "same"),
     [

@@ -100,6 +100,7 @@ def test_predictions_beside_the_encoded_columns_are_checked_by_them(codec, tmp_p
         decode_predictions_file(codec, said.reverse(), tmp_path / "x.parquet", number=1)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("short_batches")
 @pytest.mark.parametrize("form", ["parquet", "csv"])
 def test_ids_find_rows_in_any_order_and_any_file(codec, tmp_path, form):
@@ -205,6 +206,7 @@ def test_a_codec_that_knows_of_nothing_asks_for_the_number(codec, tmp_path):
     assert home.round().cast(pl.Int64).equals(_rows()["y"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["parquet", "csv", "arrow"])
 @pytest.mark.usefixtures("short_batches")
 def test_rows_find_their_file_by_what_is_in_them(table, secret, tmp_path, form):

@@ -57,6 +57,7 @@ def _fits(now, fitted):
     return (now, fitted) in ALIKE or COLUMNS[now].dtype == COLUMNS[fitted].dtype
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::halfmask.ColumnWarning")  # texts of dates
 @pytest.mark.parametrize("learner", ["trees", "distances"])
 @pytest.mark.parametrize("fitted", COLUMNS)

@@ -39,6 +39,7 @@ def test_any_table_comes_back_bit_by_bit_from_trees(table, missing, rows, batch)
     assert back.equals(table)
 
 
+@pytest.mark.slow
 @FEW
 @given(
     table=tables(NARROW),

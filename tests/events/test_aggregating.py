@@ -127,6 +127,7 @@ EVENTS = st.tuples(
 START = datetime(2011, 10, 29, 12, tzinfo=UTC)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     data=st.data(), events=st.lists(EVENTS, max_size=40), late=st.sampled_from(["drop", "update"])

@@ -336,6 +336,7 @@ def test_whatever_comes_the_proposal_runs_without_failures(events):
     assert transform.tally.bad.total() == sum(found.refused.values())
 
 
+@pytest.mark.slow
 @pytest.mark.real_data
 def test_wikipedia_edits(shared_data):
     """20 fields: who, where and what is left out or tokens; 39,244 events of 10,531 users."""

@@ -124,6 +124,7 @@ def as_json(order):
     return f'{head[:-1]},"lines":[{lines}]}}\n'.encode()
 
 
+@pytest.mark.slow
 def test_orders_become_daily_sales_per_country(shared_data):
     """Every cell is that of a plain loop, and no cell of fewer than five customers is written."""
     found = list(orders(shared_data / "online_retail.csv.gz"))
@@ -156,6 +157,7 @@ def test_orders_become_daily_sales_per_country(shared_data):
     assert verify_events(lines, stage.claims()).holds
 
 
+@pytest.mark.slow
 def test_edits_leave_where_enough_people_made_such(shared_data):
     """Sessions are recounted in entities; blocks don't matter; most of it is left."""
     with gzip.open(shared_data / "wikiticker-2015-09-12-sampled.json.gz") as file:

@@ -116,6 +116,7 @@ def test_json_is_accepted(value, paths):
     assert _reason(value, paths) == ("duplicate-key" if twice else None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("paths", PATHS.values(), ids=PATHS)
 @pytest.mark.parametrize("value", REFUSED.values(), ids=REFUSED)
 def test_what_is_no_json_is_refused_also_where_nothing_is_named(value, paths):

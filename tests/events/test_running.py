@@ -716,6 +716,7 @@ ENDS: dict[str, Callable[[Path], Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("between", [*STAGES, "nothing"])
 @pytest.mark.parametrize("end", ENDS)
 @pytest.mark.parametrize("where", ["before the name", "after the name", "at the last checkpoint"])

@@ -46,6 +46,7 @@ def _lines(events, seed):
     return "".join(f"{written(event, random)}\n" for event in events).encode()
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(st.lists(documents(), max_size=5), st.lists(STEPS, max_size=6), st.integers(0, 2**32))
 def test_named_paths_hold_what_a_plain_reader_finds(events, paths, seed):
@@ -61,6 +62,7 @@ def test_named_paths_hold_what_a_plain_reader_finds(events, paths, seed):
         assert expected == _tokens(block.values(path))
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(
     st.lists(documents(), max_size=4),
@@ -99,6 +101,7 @@ def _means(pattern, place):
     return re.fullmatch("".join(parts), "".join(code[step] for step in place)) is not None
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(documents(), st.integers(0, 2**32), st.data())
 def test_mutated_bytes_are_refused_exactly_where_a_strict_reader_refuses(event, seed, data):

@@ -13,6 +13,7 @@ import pytest
 SCRIPT = Path(__file__).with_name("json_uncompiled.py")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2])
 def test_every_index_is_within_its_array(seed):
     ran = subprocess.run(

@@ -88,6 +88,7 @@ def cells(kind):
 rows = st.lists(st.tuples(*(cells(name) for name in ROWS.columns)), min_size=1, max_size=30)
 
 
+@pytest.mark.slow
 @given(
     table=rows,
     quoting=st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),

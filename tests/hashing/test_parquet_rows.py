@@ -189,6 +189,7 @@ def test_wrong_labels_are_told_of(tmp_path):
         list(hasher().rows(path))
 
 
+@pytest.mark.slow
 def test_folders_and_several_groups_keep_their_order(tmp_path, monkeypatch):
     folder = tmp_path / "parts"
     folder.mkdir()

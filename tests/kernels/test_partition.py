@@ -252,6 +252,7 @@ def rules_for(choice, values):
     }[choice]
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=120)
 @given(
     seed=st.integers(0, 10**6),

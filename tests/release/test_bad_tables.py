@@ -172,6 +172,7 @@ def test_all_alike_is_one_class(tmp_path):
     assert release.utility.loss.ncp == 0
 
 
+@pytest.mark.slow
 def test_two_thousand_columns(tmp_path):
     """A wide table is protected, and whoever forgets columns reads which."""
     rng = np.random.default_rng(1)
@@ -193,6 +194,7 @@ def test_two_thousand_columns(tmp_path):
     assert not (tmp_path / "other").exists()
 
 
+@pytest.mark.slow
 def test_hundreds_of_quasi_identifiers(tmp_path):
     """Each column may be a quasi-identifier."""
     rng = np.random.default_rng(1)

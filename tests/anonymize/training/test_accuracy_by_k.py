@@ -64,6 +64,7 @@ def test_one_guidance_leads_every_k_of_a_part_as_each_would_find_it(guide):
         assert (cost.low, cost.high) == (min(scores), max(scores))
 
 
+@pytest.mark.slow
 def test_a_guide_is_trained_once_for_every_k_of_a_part():
     class Guide(LogisticRegression):  # type: ignore[misc] # scikit-learn ships no types
         trained = 0

@@ -25,6 +25,7 @@ def test_rows_are_numbered_in_their_order(values):
     assert alike(values).tolist() == ranks(values)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [1, 7, 64, 221])
 def test_many_rows_of_many_columns_are_numbered_however_they_lie_in_memory(columns):
     rng = np.random.default_rng(columns)

@@ -168,6 +168,7 @@ def test_rows_may_be_suppressed_where_the_model_s_columns_are_cut(only):
     assert np.unique(kept, axis=0, return_counts=True)[1].min() >= K
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "said",
     [

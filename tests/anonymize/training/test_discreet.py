@@ -41,6 +41,7 @@ def test_a_notebook_shows_no_point(representative):
         assert "7000" not in shown
 
 
+@pytest.mark.slow
 def test_a_notebook_shows_no_category_and_no_label():
     model = of("labels")
     jobs = pl.DataFrame({"job": [f"CANARY{n % 3}" for n in range(60)]})

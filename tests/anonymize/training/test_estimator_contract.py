@@ -76,6 +76,7 @@ def test_it_is_what_its_estimator_is():
     assert not is_classifier(of(LinearRegression()))
 
 
+@pytest.mark.slow
 def test_it_can_be_searched_piped_and_cloned():
     grid = {"guarantees": [[hm.KAnonymity(k=k)] for k in (5, 60)]}
     search = GridSearchCV(of(guide="labels"), grid, cv=2, scoring="roc_auc")

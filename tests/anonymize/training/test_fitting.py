@@ -153,6 +153,7 @@ class TurningLine(Turning, LogisticRegression):  # type: ignore[misc] # scikit-l
         return super().predict_proba(rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [TurningTree, TurningLine])
 @pytest.mark.parametrize("representative", ["chosen", "centroid"])
 @pytest.mark.parametrize("guide", ["cross-fitted", "fitted", "labels"])

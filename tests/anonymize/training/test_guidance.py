@@ -194,6 +194,7 @@ def test_lone_trees_that_are_grown_to_the_end_are_not_led_case_by_case():
     assert guided("cross-fitted", y=labels, estimator=stopped).cases.shape == (3000, CASES, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::UserWarning")  # it says so of each row without neighbours
 def test_a_model_that_gives_some_rows_no_share_at_all_may_lead():
     rows = np.random.default_rng(0).normal(size=(300, 6))

@@ -564,6 +564,7 @@ def test_a_column_that_does_not_reach_the_model_parts_nobody(only):
     assert set(model.anonymizer_.plan_.quasi_identifiers) == set(columns)
 
 
+@pytest.mark.slow
 def test_infinite_numbers_beside_quasi_identifiers_part_nobody_and_fail_nothing():
     rows, y = interplay()
     endless = rows.with_columns(
@@ -605,6 +606,7 @@ def test_nobody_is_suppressed_for_columns_that_are_not_recoded():
     assert np.unique(kept[:, [1, 3]], axis=0, return_counts=True)[1].min() >= K
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suppressed", [0.0, 0.15])
 def test_a_rare_label_leaves_scores_of_rows_that_were_not_learned(suppressed):
     rng = np.random.default_rng(3)
@@ -666,6 +668,7 @@ def test_where_rows_are_hidden_more_lessons_are_judged(monkeypatch, model, colum
     assert set(kept) == {best}
 
 
+@pytest.mark.slow
 def test_a_model_that_cannot_learn_of_few_rows_is_still_trained(monkeypatch):
     class Choosy(DecisionTreeClassifier):  # type: ignore[misc] # scikit-learn ships no types
         def fit(self, X, y):

@@ -101,6 +101,7 @@ def test_weights_of_rows_are_refused_in_words():
         of(GaussianNB()).fit(ROWS, PLACES, epochs=3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("representative", ["centroid", "chosen", "record"])
 @pytest.mark.parametrize("kind", ["array", "polars", "pandas"])
 def test_rows_in_single_precision_reach_the_model_so(kind, representative):

@@ -66,6 +66,7 @@ def test_several_points_are_tried_where_nothing_hides_rows_and_scattered_ones_wh
     assert [each.name for each in found if each.is_scattered] == scattered
 
 
+@pytest.mark.slow
 def test_scattered_values_leave_what_tells_groups_apart_as_it_is_called(partitions):
     classes = partitions("a", "b", "c")[0]
     found = {each.recipe: each.points for each in lessons_of(classes, 0, scatter=True, quiet=False)}
@@ -109,6 +110,7 @@ def test_lots_are_of_three_classes_of_eight_and_of_two_and_no_more_than_so_many(
     assert lots() == {f"scattered by {n // 2}": 2}, "nothing goes astray in one lot of all"
 
 
+@pytest.mark.slow
 def test_lessons_know_whether_classes_have_several_points(partitions):
     for each in lessons_of(partitions("a", "b", "c")[0], 0, scatter=True, quiet=True):
         assert each.is_of_several == (each.name == SEVERAL)
@@ -187,6 +189,7 @@ def test_where_models_know_classes_alone_other_classes_are_another_lesson(partit
     assert distinct([lesson, again, others]) == [lesson, again, others]
 
 
+@pytest.mark.slow
 def test_a_lesson_is_judged_by_what_models_of_its_parts_know(partitions):
     lesson = next(lessons_of(partitions("a", "b", "c")[0], 0, scatter=False, quiet=False))
     judge, cells = lesson.classes.judge, lesson.classes.rows.classes

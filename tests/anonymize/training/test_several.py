@@ -96,6 +96,7 @@ def test_of_larger_tables_a_class_gets_one_point(monkeypatch):
     assert tried(fitted()[0])
 
 
+@pytest.mark.slow
 def test_points_that_are_all_alike_are_one(every_lesson):
     fitted()
     classes = every_lesson[0].classes
@@ -192,6 +193,7 @@ def test_guarantees_on_the_label_are_judged_by_all_points_together(monkeypatch):
     assert judged == [len(model.points_)]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("only_several")
 def test_l_and_t_hold_in_every_copy():
     promised = [hm.KAnonymity(k=20), hm.EntropyLDiversity(l=1.3, column="label")]

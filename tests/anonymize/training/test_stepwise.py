@@ -25,6 +25,7 @@ NUMBERS = ROWS[:, 0] + ROWS[:, 1] * ROWS[:, 2] + 0.3 * RNG.normal(size=1500)
 LABELS = (NUMBERS > 0).astype(int)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("estimator", "steps"),
     [

@@ -59,6 +59,7 @@ def best_of_each_kind(found):
 TREE: Any = DecisionTreeClassifier(min_samples_leaf=20, random_state=0)
 
 
+@pytest.mark.slow
 def test_pretence_is_told_from_what_teaches(lessons):
     """Both look better by the rows that they learned; only one is, by 20,000 others."""
     verdicts = {}
@@ -173,6 +174,7 @@ def said_of(lesson):
     return lesson.classes.whole.guidance.said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("guide", ["fitted", "labels", "given"])
 def test_classes_of_a_half_know_no_label_of_the_other_though_the_guide_does(
     lessons, guide, monkeypatch
@@ -271,6 +273,7 @@ def test_of_many_rows_the_best_of_each_kind_are_compared(monkeypatch, lessons):
     assert kinds.count(False) == _in_steps.BEST
 
 
+@pytest.mark.slow
 def test_several_points_predict_more_strangers_than_one_and_chance_makes_no_difference():
     """Mean over seeds: with clear labels it is better, with noise hardly worse."""
     gained = {}

@@ -68,6 +68,7 @@ def logits(rows):
     return np.column_stack([rows[:, 0], -rows[:, 0]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "said"),
     [

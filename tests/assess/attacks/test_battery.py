@@ -379,6 +379,7 @@ def test_an_attack_that_measures_the_same_thing_twice_is_a_defect():
         attack(target(0.0), attacks=[Twice()])
 
 
+@pytest.mark.slow
 def test_a_report_is_as_sure_as_one_attack():
     # A leak that sits exactly at the tolerance: each attack is called resisted in 5 %, a report of
     # attacks is resisted only if each of them is.

@@ -54,6 +54,7 @@ def test_a_leak_at_the_tolerance_is_called_resisted_as_rarely_as_promised():
     assert called <= 70  # 5 % of 1000, and luck
 
 
+@pytest.mark.slow
 def test_a_leak_at_the_tolerance_over_two_equal_references_too():
     # Whichever reference looks higher by luck would make the excess look smaller.
     rng = np.random.default_rng(1)

@@ -100,6 +100,7 @@ of_round_trips = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.slow
 @of_round_trips
 def test_secrets_of_a_round_trip_are_as_open_as_those_of_the_table_itself(
     through: Callable[[pl.DataFrame], pl.DataFrame], column: str
@@ -114,6 +115,7 @@ def test_secrets_of_a_round_trip_are_as_open_as_those_of_the_table_itself(
         assert of_raw.success.value == of_text.success.value > 0.4, attack.name
 
 
+@pytest.mark.slow
 @of_round_trips
 def test_people_of_a_round_trip_are_linked_as_well_as_those_of_the_table_itself(
     through: Callable[[pl.DataFrame], pl.DataFrame], column: str

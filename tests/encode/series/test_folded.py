@@ -93,6 +93,7 @@ def sent():
     return {kind: sent_of(make()) for kind, (make, _) in KINDS.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_folds_look_like_noise(sent, kind, view):
@@ -114,6 +115,7 @@ def test_the_same_folds_see_what_is_not_encoded():
     assert both_tails(x, 7, "levels") > 0.004
 
 
+@pytest.mark.slow
 def test_mondays_are_not_found_in_segments(sent):
     """It was found in 86 % of segments of 91 steps, by the variance, where chance is 14 %."""
     hits = tries = 0

@@ -96,6 +96,7 @@ def test_what_is_sent_shows_no_calendar(arms):
     assert hits <= binom.ppf(0.975, tries, chance)
 
 
+@pytest.mark.slow
 @pytest.mark.real_data
 @pytest.mark.parametrize("arm", [0, 1], ids=["plain", "differences"])
 def test_what_is_not_encoded_is_broken_by_the_same_tests(arms, arm):

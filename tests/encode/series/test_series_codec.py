@@ -23,6 +23,7 @@ def daily(n=200, seed=0):
     return pl.DataFrame({"day": days, "sold": rng.poisson(level)})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["integers", "floats"])
 def test_no_error_adds_up_over_a_million_steps(kind):
     """The last of a million steps of a random walk comes back as the first does."""

@@ -56,6 +56,7 @@ def test_a_table_has_a_row_for_each_line(tmp_path, ending):
     assert [each.name for each in tmp_path.iterdir()] == [path.name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", [{"n": "text"}, {"n": {"a": 1}}, {"n": [1]}])
 def test_what_cant_be_a_column_is_said_and_the_lines_stay(tmp_path, row):
     path = tmp_path / "out.parquet"

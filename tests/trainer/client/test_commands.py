@@ -194,6 +194,7 @@ def test_answers_keep_their_order_and_need_no_hasher(service, desk, run):
     _said_nothing_secret(said)
 
 
+@pytest.mark.slow
 def test_classes_come_back_under_their_names(service, desk, home, run):
     folder, vault = home
     service.answer = lambda rows: (rows.indices[:, 0] % 2).astype(np.float32)
@@ -265,6 +266,7 @@ def test_a_broken_prediction_goes_on_and_leaves_no_half_file(service, desk, run)
     _said_nothing_secret(broken)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kill", range(2))
 def test_a_killed_push_doubles_and_loses_nothing(service, desk, kill):
     """kill -9 after some batches, the answer to one of them still on its way."""

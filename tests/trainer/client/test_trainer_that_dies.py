@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 
 import numpy as np
+import pytest
 
 from halfmask.trainer.client import Patience, TrainerClient
 from trainer.client.stand_in import (  # type: ignore[import-not-found] # beside, not in a package
@@ -15,6 +16,7 @@ from trainer.client.trainer import Trainer  # type: ignore[import-not-found] # a
 ROWS, BATCH = 2_000, 50
 
 
+@pytest.mark.slow
 def test_a_push_outlives_its_trainer(tmp_path, unused_port):
     patience = Patience(answer_seconds=30, first_seconds=0.02, most_seconds=0.2)
     rows = rows_of(ROWS)

@@ -78,6 +78,7 @@ def same(ours, theirs):
     return np.allclose(ours, theirs, rtol=2e-4, atol=2e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("loss", "optimizer"), KINDS)
 @given(data=st.data())
 @settings(max_examples=30, deadline=None)

@@ -40,6 +40,7 @@ def memory(target_rows: np.ndarray) -> object:
     return chances
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "made",
     [QueryInference(), WhiteBoxTreeInference(), WhiteBoxTreeInference(prior="marginal")],

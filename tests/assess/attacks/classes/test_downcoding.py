@@ -94,6 +94,7 @@ def test_a_minimal_output_is_broken_and_one_that_is_not_resists():
     assert broken.findings[1].outcome.success.value > 0.5
 
 
+@pytest.mark.slow
 def test_our_own_levels_are_broken_on_such_data():
     """It is why Level names the weakness."""
     rows, hierarchies, _ = clustered(2)
@@ -121,6 +122,7 @@ def written_range(values: list[int | None]) -> str | None:
     return text if len(known) == len(values) else f"{text} or missing"
 
 
+@pytest.mark.slow
 @given(small)
 def test_ends_of_ranges_agree_with_cells_looked_up_one_by_one(right_of, given_rows):
     groups = {g: [v for other, v in given_rows if other == g] for g, _ in given_rows}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,6 +21,7 @@ def frame(rows) -> pl.DataFrame:
     return pl.DataFrame(rows, schema={"q": pl.Int64, "ill": pl.String}, orient="row")
 
 
+@pytest.mark.slow
 @given(people, people, released, released)
 def test_counts_agree_with_people_looked_up_one_by_one(right_of, now, before, later, earlier):
     """Equal rows are told apart by their order; what a release says may be anything."""

@@ -42,6 +42,7 @@ def distributions(given_rows):
     return table, [(len(group), shares(group)) for group in groups.values()]
 
 
+@pytest.mark.slow
 @given(rows)
 def test_people_and_distances_agree_with_fractions(right_of, given_rows):
     table, classes = distributions(given_rows)

@@ -143,6 +143,7 @@ def test_a_target_refuses_what_does_not_fit(rows):
         EncodingTarget(encoded=rows, original=rows, periods=(1,))
 
 
+@pytest.mark.slow
 def test_a_frontier_is_a_value_that_can_be_written(rows, tmp_path):
     codecs = [Codec(learner="trees"), Codec(learner="networks", strength=2.0)]
 

@@ -40,6 +40,7 @@ def target(**more: Any) -> EncodingTarget:
     return EncodingTarget(**{**settings, **more})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("turned", [pl.DataFrame.to_pandas, pl.DataFrame.lazy])
 def test_tables_of_other_libraries_are_attacked_as_polars_are(turned):
     own = target(later=table())
@@ -133,6 +134,7 @@ def test_an_empty_population_is_lacking():
         assert each.lacks(empty) == "a sample of the population"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 4, 5])
 def test_tables_of_few_rows_end_no_battery(n):
     rows = table()[:n]

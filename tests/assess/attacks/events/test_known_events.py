@@ -114,6 +114,7 @@ def test_too_few_people_prove_nothing(unprotected, unrelated):
     assert all("needs at least" in finding.why_not_shown for finding in report.findings)
 
 
+@pytest.mark.slow
 def test_an_attack_without_power_is_invalid(unrelated):
     report = attack(unrelated, unprotected=unrelated, attacks=[KnownEvents(known=(2,))])
     assert {finding.verdict for finding in report.findings} == {"INVALID"}

@@ -95,6 +95,7 @@ def test_intervals_are_gone_with_a_shift_onto_a_coarse_grid_and_with_anothers_ti
     assert set(verdicts(unrelated, unprotected, IntervalFingerprint()).values()) == {"resisted"}
 
 
+@pytest.mark.slow
 def test_links_by_intervals_are_those_of_plain_loops(unprotected):
     """Daily dates: what two intervals link is counted over all pairs."""
     days = shifted(unprotected, 30, grid=86_400.0)

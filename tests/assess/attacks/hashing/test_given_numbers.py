@@ -147,6 +147,7 @@ def test_weights_are_one_number_for_each_bucket(target, who, spoil, said):
     assert found == f"failed: The {who}'s model {said}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [

@@ -31,6 +31,7 @@ ALL: list[Any] = [
 each = pytest.mark.parametrize("attack", ALL, ids=repr)
 
 
+@pytest.mark.slow
 @each
 def test_an_overfitted_model_is_broken(attack, overfitted, outcomes):
     found = outcomes(attack.run(overfitted, seed=0))
@@ -53,6 +54,7 @@ def test_a_constant_model_is_not(attack, constant_target, outcomes):
         assert outcome.excess.bounds(0.01)[0] <= 0.0
 
 
+@pytest.mark.slow
 @each
 def test_a_model_that_was_trained_on_neither_is_not(attack, make_target, overfitted):
     """People of the pool are in the shadow models, but none was in the model."""
@@ -108,6 +110,7 @@ def noisy_target(train, **more):
     )
 
 
+@pytest.mark.slow
 def test_training_on_anonymized_rows_is_resisted_and_on_raw_rows_is_not():
     rows, labels = noisy(4000, seed=5)
     protected = noisy_target(anonymizing, trained_rows=masked(rows[:2000], labels[:2000]))

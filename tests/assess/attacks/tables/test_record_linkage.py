@@ -54,6 +54,7 @@ def test_shuffled_columns_resist(attack: Attack, permuted: TableTarget):
         assert outcome.excess.value < 0.02
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("attack", LINKAGES, ids=lambda attack: attack.name)
 @pytest.mark.parametrize("recoding", [hm.Centroid(), hm.Ranges(), hm.Representative()], ids=str)
 def test_k_anonymity_keeps_linkage_by_quasi_identifiers_to_one_in_k(

@@ -118,6 +118,7 @@ def other_people(n: int, rng: np.random.Generator) -> pl.DataFrame:
     return pl.DataFrame({"age": age, "income": income, "day": rng.integers(0, 3000, n)})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_control", [1500, 300, 150])
 def test_what_tells_nothing_is_rarely_found_whatever_the_controls_size(n_control: int):
     """Release, original and control are drawn independently: any excess is luck."""

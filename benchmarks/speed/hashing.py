@@ -38,7 +38,7 @@ from halfmask.hashing import FileHasher, Settings, TableReading
 from halfmask.hashing._fitting import fitted
 from halfmask.hashing._keys import Keys
 from halfmask.hashing._reading import opened
-from halfmask.kernels import siphash_numpy
+from halfmask.kernels.hashing import siphash_numpy
 from halfmask.vault import Secret
 
 SHARE = 0.70

@@ -30,8 +30,8 @@ from threadpoolctl import threadpool_limits
 
 import workloads
 from bars import Bar, report, say, seconds_of
-from halfmask.anonymize.training import AnonymizedEstimator
 from halfmask.guarantees import KAnonymity
+from halfmask.training import AnonymizedEstimator
 
 if TYPE_CHECKING:
     import polars as pl

@@ -36,13 +36,11 @@ if TYPE_CHECKING:
         Guided,
         Hilbert,
         Level,
-        Minimizer,
         Mondrian,
         Ranges,
         Representative,
         RPlusTree,
     )
-    from halfmask.anonymize.training import AnonymizedEstimator, accuracy_by_k
     from halfmask.assess.attacks import (
         AttackReport,
         EncodingTarget,
@@ -61,13 +59,15 @@ if TYPE_CHECKING:
         measure,
     )
     from halfmask.hashing import KeyedHasher
+    from halfmask.minimize import Minimizer
     from halfmask.release import Policy, Release, protect, protect_to, verify
+    from halfmask.training import AnonymizedEstimator, accuracy_by_k
     from halfmask.vault import KeyFile, Keyring, Passphrase, Secret, Vault
 
 __version__ = "0.1.0"
 
 _ROOMS = {
-    "AnonymizedEstimator": "anonymize.training",
+    "AnonymizedEstimator": "training",
     "Anonymizer": "anonymize",
     "AttackReport": "assess.attacks",
     "Centroid": "anonymize",
@@ -92,7 +92,7 @@ _ROOMS = {
     "KeyedHasher": "hashing",
     "Keyring": "vault",
     "Level": "anonymize",
-    "Minimizer": "anonymize",
+    "Minimizer": "minimize",
     "ModelTarget": "assess.attacks",
     "Mondrian": "anonymize",
     "ParameterError": "_errors",
@@ -114,7 +114,7 @@ _ROOMS = {
     "Vault": "vault",
     "VaultError": "_errors",
     "VerificationError": "_errors",
-    "accuracy_by_k": "anonymize.training",
+    "accuracy_by_k": "training",
     "attack": "assess.attacks",
     "describe": "data",
     "measure": "guarantees",

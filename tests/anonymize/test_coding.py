@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from halfmask._errors import HierarchyError, SchemaError
 from halfmask.anonymize._coding import Coding, code_column
 from halfmask.data import Column, Hierarchy, Intervals
-from halfmask.kernels.records import APART
+from halfmask.kernels.partition.records import APART
 
 TREE = Hierarchy.from_rows(
     [("paris", "fr", "eu"), ("rome", "it", "eu"), ("lyon", "fr", "eu"), ("oslo", "no", "north")],

@@ -9,9 +9,10 @@ from sklearn.linear_model import LogisticRegression
 
 import halfmask as hm
 from halfmask._errors import ColumnNotFoundError, ParameterError
-from halfmask.anonymize import Anonymizer, Minimizer
+from halfmask.anonymize import Anonymizer
 from halfmask.anonymize._columns import named
-from halfmask.anonymize.training import AnonymizedEstimator
+from halfmask.minimize import Minimizer
+from halfmask.training import AnonymizedEstimator
 
 RNG = np.random.default_rng(0)
 ROWS = pd.DataFrame(RNG.normal(size=(120, 6)))

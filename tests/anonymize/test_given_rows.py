@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 
 from halfmask._errors import ParameterError
 from halfmask.anonymize._given_rows import as_array, collected, columns_of_array, is_frame, read
-from halfmask.anonymize.training._encoding import as_table
+from halfmask.training._encoding import as_table
 
 NAN = float("nan")
 FRAME = pl.DataFrame({"age": [31.0, NAN, None], "town": ["Ulm", None, "Bern"]})

@@ -22,7 +22,7 @@ from halfmask.guarantees import (
     RecursiveCLDiversity,
     TCloseness,
 )
-from halfmask.kernels.criteria import rules_hold
+from halfmask.kernels.partition.criteria import rules_hold
 
 
 def sensitive_of(values, order, *, name="s"):

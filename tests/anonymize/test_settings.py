@@ -8,9 +8,10 @@ from sklearn.linear_model import LogisticRegression
 
 import halfmask as hm
 from halfmask._errors import ParameterError
-from halfmask.anonymize import Anonymizer, Guided, Minimizer
-from halfmask.anonymize.training import AnonymizedEstimator
+from halfmask.anonymize import Anonymizer, Guided
 from halfmask.data import Intervals
+from halfmask.minimize import Minimizer
+from halfmask.training import AnonymizedEstimator
 
 ROWS = np.random.default_rng(0).normal(size=(60, 2))
 Y = (ROWS[:, 0] > 0).astype(int)

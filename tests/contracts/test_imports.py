@@ -29,7 +29,7 @@ def _loaded(statement):
     [
         ("import halfmask", set()),
         ("import halfmask; dir(halfmask); halfmask.GuaranteeNotMetError", set()),
-        ("import halfmask.kernels.records", set()),
+        ("import halfmask.kernels.partition.records", set()),
         ("import halfmask.release", set()),
         ("from halfmask.release import verify", TABLES),
         ("from halfmask.guarantees import KAnonymity", {*TABLES, "tomlkit"}),

@@ -8,7 +8,7 @@ from typing import get_args
 from halfmask.cli._options import FileFormat
 from halfmask.data import Format, Kind, Role
 from halfmask.guarantees import GUARANTEES, Criterion
-from halfmask.kernels import criteria
+from halfmask.kernels.partition import criteria
 from halfmask.release._manifest_reader import FORMATS, KINDS, ROLES
 from halfmask.release._policy_sections import OutputSection, section_at
 from halfmask.release._reporting import METHODS, TREATMENTS

@@ -11,11 +11,12 @@ from scipy.sparse import csr_array
 from sklearn.tree import DecisionTreeClassifier
 
 from halfmask._errors import DataError, ParameterError
-from halfmask.anonymize import Anonymizer, Minimizer
-from halfmask.anonymize.training import AnonymizedEstimator
+from halfmask.anonymize import Anonymizer
 from halfmask.data._arrays import is_missing, table_like, unmasked
 from halfmask.guarantees import KAnonymity
 from halfmask.hashing import KeyedHasher
+from halfmask.minimize import Minimizer
+from halfmask.training import AnonymizedEstimator
 from halfmask.vault import Secret
 
 CANARY = "xqcanary"

@@ -34,7 +34,7 @@ from halfmask.events import (
     scan_block,
     write_block,
 )
-from halfmask.kernels import (
+from halfmask.kernels.text import (
     json_gaps,
     json_keys,
     json_log,
@@ -49,7 +49,7 @@ from halfmask.kernels import (
 )
 from halfmask.vault import Secret
 
-from halfmask.kernels import json_join, json_numbers, json_write, rounding  # isort: skip # by what they are of
+from halfmask.kernels.text import json_join, json_numbers, json_write, rounding  # isort: skip # by what they are of
 
 PIECES = [b'"', b"\\", b"\\u", b"\\ud800", b"{", b"]", b",", b"-", b".", b"\xed\xa0", b"\xe2"]
 

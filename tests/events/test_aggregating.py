@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from events.cell_oracle import expected_lines  # type: ignore[import-not-found] # beside it
 from halfmask._errors import DataError, PolicyError
 from halfmask.events import EventPolicy, Transform
-from halfmask.events._aggregation import Aggregation
+from halfmask.events.stages._aggregation import Aggregation
 from halfmask.vault import Secret
 
 SECRET = Secret.from_bytes(bytes(32))

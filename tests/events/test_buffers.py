@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from halfmask.events import _buffers
-from halfmask.events._buffers import Buffers
+from halfmask.events.block import _buffers
+from halfmask.events.block._buffers import Buffers
 
 
 def test_what_was_given_back_is_used_again_and_once_alone():

@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halfmask.events._buffers import Buffers
-from halfmask.events._columns import NEVER, Columns
+from halfmask.events.block._buffers import Buffers
+from halfmask.events.block._columns import NEVER, Columns
 
 NODES = 4
 ROOMS = st.lists(st.sampled_from([NEVER, 0, 1, 5]), min_size=NODES, max_size=NODES)

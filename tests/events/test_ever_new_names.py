@@ -9,8 +9,9 @@ import pytest
 
 from events.running import transform_of  # type: ignore[import-not-found] # beside
 from halfmask import DataError
-from halfmask.events import _naming, _transforming
-from halfmask.events._buffers import Lease
+from halfmask.events.block import _naming
+from halfmask.events.block._buffers import Lease
+from halfmask.events.running import _transforming
 
 STAR = {"path": "a.*", "names": "hash"}
 

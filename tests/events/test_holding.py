@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from events.cell_oracle import panes_of  # type: ignore[import-not-found] # beside it
 from halfmask._errors import DataError, PolicyError
 from halfmask.events import EventPolicy, Transform
-from halfmask.events._holding import Holding
+from halfmask.events.stages._holding import Holding
 from halfmask.events.verifier import verify_events
 from halfmask.vault import Secret
 

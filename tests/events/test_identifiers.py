@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from events.running import SECRET, lines_of, one, run, transform_of  # type: ignore[import-not-found] # beside, not in a package
 from halfmask._errors import IntegrityError
 from halfmask.events import SecretTable, read_text
-from halfmask.events._keys import EventKeys
 from halfmask.events.actions import reveal_token
+from halfmask.events.secrets._keys import EventKeys
 from halfmask.vault import Secret
 
 SHORT = st.lists(st.one_of(st.text(max_size=12), st.integers()), max_size=20)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 
 from events.running import SECRET, run, transform_of  # type: ignore[import-not-found] # beside, not in a package
 from halfmask.events import EventPolicy, Kind, Transform, reverse_events, run_events, stage_of
-from halfmask.events._words import lookup_word
+from halfmask.events.block._words import lookup_word
 from halfmask.events.report import claims_of
 from halfmask.events.report._risk import RiskCounts
 from halfmask.events.streams import open_sink, open_source

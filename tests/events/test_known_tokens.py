@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halfmask.events._known_tokens import KnownTokens
-from halfmask.events._values import Kind, Level, Values
+from halfmask.events.block._known_tokens import KnownTokens
+from halfmask.events.block._values import Kind, Level, Values
 
 SCALARS = (
     st.booleans()

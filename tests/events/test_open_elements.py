@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from halfmask.events import _open_elements
-from halfmask.events._open_elements import OpenElements
-from halfmask.events._policy_sections import RuleSection
+from halfmask.events.block import _open_elements
+from halfmask.events.block._open_elements import OpenElements
+from halfmask.events.policy._policy_sections import RuleSection
 
 LEVELS = ["", "a[]", "b[]", "a[].c[]", "a[][]"]
 

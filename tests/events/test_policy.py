@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from halfmask._errors import DataError, HalfmaskError, PolicyError
 from halfmask.events import EventPolicy, SecretTable
-from halfmask.events._tables import TableKind
 from halfmask.events.actions import ACTIONS, WEAKNESSES
+from halfmask.events.secrets._tables import TableKind
 
 HEAD = 'halfmask-events = 1\nrelease = "r"\n'
 CANARY = "CaNaRy-7f3a"

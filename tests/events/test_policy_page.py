@@ -8,10 +8,10 @@ from typing import get_args
 
 import pytest
 
-from halfmask.events._conditions import Condition
-from halfmask.events._policy_sections import RuleSection, StreamSection
-from halfmask.events._tables import TableKind
 from halfmask.events.actions import ACTIONS, WEAKNESSES, HierarchySection
+from halfmask.events.policy._policy_sections import RuleSection, StreamSection
+from halfmask.events.running._conditions import Condition
+from halfmask.events.secrets._tables import TableKind
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "reference" / "events-policy.md").read_text(encoding="utf-8")

@@ -8,9 +8,9 @@ import pytest
 
 from halfmask._errors import VerificationError
 from halfmask.events import EventPolicy, Transform
-from halfmask.events import _holding as holding
-from halfmask.events._aggregation import Aggregation
-from halfmask.events._cell_lines import CellLines
+from halfmask.events.stages import _holding as holding
+from halfmask.events.stages._aggregation import Aggregation
+from halfmask.events.stages._cell_lines import CellLines
 from halfmask.events.verifier import verify_events
 from halfmask.vault import Secret
 

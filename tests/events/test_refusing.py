@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from halfmask._errors import DataError, ParameterError
-from halfmask.events import Limits, PathTree, Reason, _block, scan_block
+from halfmask.events import Limits, PathTree, Reason, scan_block
+from halfmask.events.block import _block
 
 #: Values, each put into ``{"a": ...}``.
 ACCEPTED = {

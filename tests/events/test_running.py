@@ -25,7 +25,7 @@ from halfmask.events import (
     run_events,
     table_entry,
 )
-from halfmask.events._checkpoint import CheckpointStore
+from halfmask.events.running._checkpoint import CheckpointStore
 from halfmask.events.streams import (
     FileSink,
     FileSource,

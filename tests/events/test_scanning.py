@@ -21,7 +21,8 @@ from events.json_documents import (  # type: ignore[import-not-found] # beside, 
     token,
     written,
 )
-from halfmask.events import Limits, Path, PathTree, Step, _block, scan_block
+from halfmask.events import Limits, Path, PathTree, Step, scan_block
+from halfmask.events.block import _block
 
 STEPS = st.lists(st.sampled_from([*NAMES, Step.ELEMENT]), min_size=1, max_size=4).filter(
     lambda steps: steps[0] is not Step.ELEMENT

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from halfmask.events import EventPolicy, run_events, stage_of
-from halfmask.events._holding import Holding
+from halfmask.events.stages._holding import Holding
 from halfmask.events.streams import open_sink, open_source
 from halfmask.events.verifier import verify_events
 from halfmask.vault import KeyFile, Vault

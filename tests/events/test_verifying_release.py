@@ -14,8 +14,6 @@ import pytest
 
 from halfmask._errors import ReleaseError, VerificationError
 from halfmask.events import EventPolicy, SecretTable, run_events, stage_of
-from halfmask.events._run_summary import summed_up
-from halfmask.events._tally import Tally
 from halfmask.events.report import (
     Reporting,
     SeenPaths,
@@ -24,6 +22,8 @@ from halfmask.events.report import (
     released_fields,
     write_reports,
 )
+from halfmask.events.running._run_summary import summed_up
+from halfmask.events.running._tally import Tally
 from halfmask.events.streams import open_sink, open_source
 from halfmask.events.verifier import verify_release
 from halfmask.events.verifier._forms import has_form

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from halfmask._errors import DataError
 from halfmask.events import OutputShape, PathTree, scan_block, write_block
-from halfmask.events._held import Held, names_of
+from halfmask.events.stages._held import Held, names_of
 
 PATHS = ["a", "b[].c", "b[].d[].e", "f.g", "h[]"]
 SHAPE = OutputShape(

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from halfmask.events._durations import Duration
-from halfmask.events._grid import Grid
-from halfmask.events._zones import Zone
+from halfmask.events.block._zones import Zone
+from halfmask.events.policy._durations import Duration
+from halfmask.events.stages._grid import Grid
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICRO = timedelta(microseconds=1)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from halfmask._errors import DataError
-from halfmask.events._working_ahead import Steps, WorkingAhead
+from halfmask.events.running._working_ahead import Steps, WorkingAhead
 
 DEADLINE = 60
 

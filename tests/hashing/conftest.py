@@ -25,7 +25,7 @@ def secret():
 def loops(request, monkeypatch):
     """Hash by the compiled loops, and by those for a machine without a compiler."""
     if request.param == "numpy":
-        from halfmask.kernels import grams_numpy, siphash_numpy  # noqa: PLC0415 # only here
+        from halfmask.kernels.hashing import grams_numpy, siphash_numpy  # noqa: PLC0415 # only here
 
         for module in ("_slots", "_assembly", "_placing"):
             monkeypatch.setattr(f"halfmask.hashing.{module}.siphash", lambda: siphash_numpy)

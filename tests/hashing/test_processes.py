@@ -27,7 +27,7 @@ table = pa.table(said["table"]["columns"])
 secret = Secret.from_bytes(bytes.fromhex(said["secret"]))
 plan = fitted([table], settings=Settings(**said["table"]["settings"]), secret=secret)
 rows = plan.rows(table)
-assert ("halfmask.kernels.siphash" in sys.modules) == (sys.argv[1] != "numpy")
+assert ("halfmask.kernels.hashing.siphash" in sys.modules) == (sys.argv[1] != "numpy")
 print(json.dumps([rows.indices.tolist(), rows.indptr.tolist()]))
 """
 

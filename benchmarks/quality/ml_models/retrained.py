@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from halfmask._errors import SchemaError
-from halfmask.anonymize.training import AnonymizedEstimator, Guidance, guidance
+from halfmask.training import AnonymizedEstimator, Guidance, guidance
 from ml_models.encoding import FittedEncoding
 from ml_models.models import MODELS
 from ml_models.task import Anonymized

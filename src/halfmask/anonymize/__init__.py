@@ -18,7 +18,6 @@ from halfmask.anonymize._generalizations import FeatureGeneralization, Generaliz
 from halfmask.anonymize._guided import Guided
 from halfmask.anonymize._hilbert import Hilbert
 from halfmask.anonymize._method import Method
-from halfmask.anonymize._minimizer import Minimizer
 from halfmask.anonymize._mondrian import Mondrian
 from halfmask.anonymize._partition import Partition
 from halfmask.anonymize._plan import Plan
@@ -49,7 +48,6 @@ __all__ = [
     "Hilbert",
     "Level",
     "Method",
-    "Minimizer",
     "Mondrian",
     "Part",
     "Partition",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.anonymize._sensitive_codes import SensitiveCodes
-    from halfmask.kernels.criteria import Rules
+    from halfmask.kernels.partition.criteria import Rules
 
 __all__ = ["cut_curve"]
 
@@ -50,8 +50,8 @@ def cut_curve(
     -------
     partition, cell_of_row
     """
-    from halfmask.kernels.curve import cut_runs  # noqa: PLC0415 # the compiler loads late
-    from halfmask.kernels.hilbert import curve_keys  # noqa: PLC0415 # the same
+    from halfmask.kernels.partition.curve import cut_runs  # noqa: PLC0415 # the compiler loads late
+    from halfmask.kernels.partition.hilbert import curve_keys  # noqa: PLC0415 # the same
 
     points = np.stack(codes, axis=1, dtype=np.int32, casting="unsafe")
     greatest = np.array([max(0, count - 1) for count in n_codes], dtype=np.int64)
@@ -118,7 +118,7 @@ def _joined(  # what both steps share
     rules: Rules,
 ) -> NDArray[np.int64]:
     """Return which of the cuts are left so that every rule holds between them."""
-    from halfmask.kernels.curve import join_runs  # noqa: PLC0415 # the compiler loads late
+    from halfmask.kernels.partition.curve import join_runs  # noqa: PLC0415 # the compiler loads late
 
     low, high = _boxes(points, cuts)
     judged = np.stack([column.codes[order] for column in sensitive]).astype(np.int64)

@@ -54,7 +54,7 @@ class CurvePartition(Partition):
         codes
             For each column, in the order of the fit, the codes of the rows.
         """
-        from halfmask.kernels.hilbert import find_runs  # noqa: PLC0415 # the compiler loads late
+        from halfmask.kernels.partition.hilbert import find_runs  # noqa: PLC0415 # the compiler loads late
 
         points = np.ascontiguousarray(np.stack(codes, axis=1), dtype=np.int32)
         runs = np.empty(len(points), dtype=np.int64)
@@ -79,7 +79,7 @@ def balanced_tree(
 
     Nodes are numbered as in a heap, so that the children of i are 2i + 1 and 2i + 2.
     """
-    from halfmask.kernels.descent import cell_spans  # noqa: PLC0415 # the compiler loads late
+    from halfmask.kernels.partition.descent import cell_spans  # noqa: PLC0415 # the compiler loads late
 
     n_nodes = 2 * n_cells - 1
     node = np.arange(n_nodes)

@@ -13,8 +13,8 @@ from halfmask.engines import map_in_order, worker_count
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from halfmask.kernels.criteria import Rules
-    from halfmask.kernels.records import Buffers, Columns, Guide
+    from halfmask.kernels.partition.criteria import Rules
+    from halfmask.kernels.partition.records import Buffers, Columns, Guide
 
 __all__ = ["BRANCHES", "PARALLEL_ROWS", "Engine"]
 
@@ -79,7 +79,7 @@ class Engine:
     def _grown(
         self, run: tuple[int, int, int], whole: int, cell_of_row: NDArray[np.int32]
     ) -> tuple[Partition, NDArray[np.int64], NDArray[np.int64]]:
-        from halfmask.kernels.partition import Tree, grow  # noqa: PLC0415 # the compiler loads late
+        from halfmask.kernels.partition.growing import Tree, grow  # noqa: PLC0415 # the compiler loads late
 
         rows, d = run[1] - run[0], len(self.columns.scale)
         most = rows // self.k + 1

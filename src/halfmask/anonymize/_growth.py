@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from halfmask.anonymize._sensitive_codes import SensitiveCodes
     from halfmask.data import Hierarchy
     from halfmask.guarantees import Guarantee
-    from halfmask.kernels.criteria import Rules
+    from halfmask.kernels.partition.criteria import Rules
 
 __all__ = ["Lead", "engine_rules", "grow_partition"]
 
@@ -28,7 +28,7 @@ VECTOR_BYTES = 16
 ROW_NUMBER_BYTES = 4
 #: How many bins a column's codes are counted in when a guide looks for a cut.
 GUIDE_BINS = 256
-#: A guide's sums share 64 bits with the counts; see COUNT_SHIFT in kernels/guided.py.
+#: A guide's sums share 64 bits with the counts; see COUNT_SHIFT in kernels/partition/guided.py.
 GUIDE_SUM_BITS = 36
 
 Codes = NDArray[np.int64]
@@ -100,7 +100,7 @@ def grow_partition(
     GuaranteeNotMetError
         If the whole table as one class misses a guarantee: then no partition can keep it.
     """
-    from halfmask.kernels.partition import Buffers, Columns, Guide  # noqa: PLC0415
+    from halfmask.kernels.partition.growing import Buffers, Columns, Guide  # noqa: PLC0415
 
     n = len(codes[0])
     rules, k = engine_rules(guarantees, sensitive)
@@ -164,7 +164,7 @@ def engine_rules(
     guarantees: Sequence[Guarantee], sensitive: Sequence[SensitiveCodes]
 ) -> tuple[Rules, int]:
     """Return the guarantees as arrays, and the least size of a class that they allow."""
-    from halfmask.kernels.criteria import Rules  # noqa: PLC0415 # the compiler loads late
+    from halfmask.kernels.partition.criteria import Rules  # noqa: PLC0415 # the compiler loads late
 
     places = {column.name: place for place, column in enumerate(sensitive)}
     k, kept = 1, []

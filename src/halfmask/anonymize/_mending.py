@@ -106,7 +106,7 @@ class _Spans:
 
     @classmethod
     def of(cls, partition: Partition) -> _Spans:
-        from halfmask.kernels.descent import cell_spans  # noqa: PLC0415 # the compiler loads late
+        from halfmask.kernels.partition.descent import cell_spans  # noqa: PLC0415 # the compiler loads late
 
         n = len(partition.feature)
         parent = np.empty(n, dtype=np.int32)

@@ -59,7 +59,7 @@ class Partition:
         codes
             For each column, in the order of the fit, the codes of the rows.
         """
-        from halfmask.kernels.descent import descend  # noqa: PLC0415 # the compiler loads late
+        from halfmask.kernels.partition.descent import descend  # noqa: PLC0415 # the compiler loads late
 
         cells = np.empty(len(codes[0]), dtype=np.int32)
         stacked = np.ascontiguousarray(np.stack(codes), dtype=np.int64)

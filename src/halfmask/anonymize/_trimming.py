@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from halfmask.anonymize._fitted import Fitted
     from halfmask.anonymize._partition import Partition
-    from halfmask.kernels.criteria import Rules
-    from halfmask.kernels.trimming import Moves
+    from halfmask.kernels.partition.criteria import Rules
+    from halfmask.kernels.partition.trimming import Moves
 
 __all__ = ["trim"]
 
@@ -120,7 +120,7 @@ class _Rows:
 
     def best_moves(self, fitted: Fitted, rules: Rules, k: int) -> Moves:
         """Return each cell's best offer."""
-        from halfmask.kernels.trimming import Moves, best_moves  # noqa: PLC0415 # the compiler
+        from halfmask.kernels.partition.trimming import Moves, best_moves  # noqa: PLC0415 # the compiler
 
         n = len(self.cells)
         ints = [np.zeros(n, dtype=np.int64) for _ in range(3)]

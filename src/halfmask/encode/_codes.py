@@ -137,7 +137,7 @@ class Codes:
         return places
 
     def _within(self, places: NDArray[np.int64], score: NDArray[np.float64]) -> NDArray[np.int64]:
-        from halfmask.kernels.siblings import count_cuts  # noqa: PLC0415 # numba is heavy
+        from halfmask.kernels.encoding.siblings import count_cuts  # noqa: PLC0415 # numba is heavy
 
         starts = np.cumsum([0, *map(len, self.cuts)], dtype=np.int64)
         within = np.empty(len(places), dtype=np.int64)

@@ -27,7 +27,7 @@ class Buckets:
     __slots__ = ("scale", "starts", "values")
 
     def __init__(self, values: NDArray[Any]) -> None:
-        from halfmask.kernels.ranking import start_buckets  # noqa: PLC0415 # numba is heavy
+        from halfmask.kernels.encoding.ranking import start_buckets  # noqa: PLC0415 # numba is heavy
 
         n_buckets = min(_MOST_BUCKETS, 1 << (2 * len(values)).bit_length())
         width = float(values[-1]) - float(values[0])
@@ -89,7 +89,7 @@ class Lookup:
         return places
 
     def _of_ticks(self, column: pl.Series) -> NDArray[np.int64]:
-        from halfmask.kernels.ranking import find_places  # noqa: PLC0415 # numba is heavy
+        from halfmask.kernels.encoding.ranking import find_places  # noqa: PLC0415 # numba is heavy
 
         if self._buckets is None:
             self._buckets = Buckets(to_ticks(self._values.drop_nulls())[0])

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Ranks"]
 
-# Codes of neighbouring values are so far apart: `halfmask.kernels.ranking.STEP`, which is heavy.
+# How far apart codes of neighbouring values are: `STEP` of `halfmask.kernels.encoding.ranking`,
+# which is slow to import.
 STEP = 4
 
 
@@ -63,7 +64,7 @@ class Ranks:
 
     def encode(self, column: pl.Series) -> pl.Series:
         """Return the codes of a column of the fitted type."""
-        from halfmask.kernels.ranking import rank_codes  # noqa: PLC0415 # numba is heavy
+        from halfmask.kernels.encoding.ranking import rank_codes  # noqa: PLC0415 # numba is heavy
 
         ticks, present = to_ticks(column)
         known = self._known(present)
@@ -92,7 +93,7 @@ class Ranks:
             If a code stands for no fitted value, with the number of such cells, or is no whole
             number.
         """
-        from halfmask.kernels.ranking import rank_values  # noqa: PLC0415 # numba is heavy
+        from halfmask.kernels.encoding.ranking import rank_values  # noqa: PLC0415 # numba is heavy
 
         codes, there = whole_codes(coded, name=self.name, hidden=self.null_at >= 0)
         codes = codes + self._zero

@@ -93,7 +93,7 @@ class Scaling:
 
     def standardized(self, ticks: Numbers, present: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Return ticks in standard units; see `standard`."""
-        from halfmask.kernels import standard as kernel  # noqa: PLC0415 # numba is heavy
+        from halfmask.kernels.encoding import standard as kernel  # noqa: PLC0415 # numba is heavy
 
         missing = len(present) - int(present.sum())
         if missing and not (self.hidden or self.nullable):
@@ -137,7 +137,7 @@ class Scaling:
         missing: NDArray[np.bool_] | None,
     ) -> None:
         """Raise unless ticks come back from ``back`` as they were."""
-        from halfmask.kernels import standard as kernel  # noqa: PLC0415 # numba is heavy
+        from halfmask.kernels.encoding import standard as kernel  # noqa: PLC0415 # numba is heavy
 
         restored, there = self._ticks(back, missing)
         if self.unit:
@@ -163,7 +163,7 @@ class Scaling:
     def _ticks(
         self, standard: NDArray[np.float64], missing: NDArray[np.bool_] | None
     ) -> tuple[Numbers, NDArray[np.bool_]]:
-        from halfmask.kernels import standard as kernel  # noqa: PLC0415 # numba is heavy
+        from halfmask.kernels.encoding import standard as kernel  # noqa: PLC0415 # numba is heavy
 
         said = read_only(np.empty(0, dtype=np.bool_) if missing is None else missing)
         standard = read_only(standard)
@@ -189,7 +189,7 @@ class Scaling:
         return max(abs(self.low), abs(self.high)) or 1.0
 
     def _check_range(self, ticks: Numbers, present: NDArray[np.bool_]) -> None:
-        from halfmask.kernels import standard as kernel  # noqa: PLC0415 # numba is heavy
+        from halfmask.kernels.encoding import standard as kernel  # noqa: PLC0415 # numba is heavy
 
         if self.out_of_range == "extrapolate":
             return

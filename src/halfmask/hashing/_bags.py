@@ -46,7 +46,7 @@ LETTERS = _letters()
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TextBag:
-    """Runs of words, or of characters, of a text; see `halfmask.kernels.grams`."""
+    """Runs of words, or of characters, of a text; see `halfmask.kernels.hashing.grams`."""
 
     column: str
     key: Key

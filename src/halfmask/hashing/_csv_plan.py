@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["check_unchanged", "csv_rows", "plain_slots"]
 
 _SAMPLE = 1 << 20
-#: What :mod:`halfmask.kernels.csv_rows` does with a column; it isn't imported without need.
+#: What :mod:`halfmask.kernels.hashing.csv_rows` does with a column; it isn't imported without need.
 _TEXT, _WHOLE, _BINNED, _LOGGED, _CELLS, _NUMBER = 1, 2, 3, 4, 5, 6
 _CATEGORIES = {"text": _TEXT, "integer": _WHOLE}
 #: By what its classes are; a label without classes is a number.
@@ -183,7 +183,7 @@ def _log_bits(slots: Mapping[str, PlainSlot]) -> int:
 
 
 class _Arrays:
-    """The arrays of :func:`halfmask.kernels.csv_rows.hash_rows`, filled column by column."""
+    """The arrays of `halfmask.kernels.hashing.csv_rows.hash_rows`, filled column by column."""
 
     def __init__(self, width: int, bits: int) -> None:
         self.whats = np.zeros(width, np.int8)

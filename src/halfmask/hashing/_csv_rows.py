@@ -74,7 +74,7 @@ class CsvRows:
     features, bits
         How many indices a row has, and of how many bits.
     whats, slots, keys, missing, tables, table_starts, edges, edge_starts, log_bits
-        As :func:`halfmask.kernels.csv_rows.hash_rows` takes them.
+        As :func:`halfmask.kernels.hashing.csv_rows.hash_rows` takes them.
     """
 
     dialect: Dialect
@@ -104,7 +104,7 @@ class CsvRows:
 
     def _blocks(self, place: Place) -> Iterator[_Block]:
         """Yield whole rows, the first without the header."""
-        from halfmask.kernels.separators import end_of_rows  # noqa: PLC0415 # numba: a second
+        from halfmask.kernels.text.separators import end_of_rows  # noqa: PLC0415 # numba: a second
 
         quote, held, first, last = _byte(self.dialect.quote), np.empty(0, np.uint8), True, False
         header = held
@@ -137,8 +137,8 @@ class CsvRows:
             raise NotPlainError
 
     def _hashed(self, block: _Block) -> Hashed:
-        from halfmask.kernels.csv_rows import CELLS, NUMBER, hash_rows  # noqa: PLC0415 # numba
-        from halfmask.kernels.separators import find_separators, survey  # noqa: PLC0415 # the same
+        from halfmask.kernels.hashing.csv_rows import CELLS, NUMBER, hash_rows  # noqa: PLC0415 # numba
+        from halfmask.kernels.text.separators import find_separators, survey  # noqa: PLC0415 # the same
 
         quote, delimiter = _byte(self.dialect.quote), _byte(self.dialect.delimiter)
         data, size = block.data[block.start :], block.end - block.start
@@ -193,7 +193,7 @@ def _ended(data: NDArray[np.uint8], size: int) -> int:
 
 def _header(data: NDArray[np.uint8], size: int, quote: np.uint8) -> tuple[int, int]:
     """Return where the row of names is, which is shorter than what was sniffed at."""
-    from halfmask.kernels.separators import find_separators  # noqa: PLC0415 # numba: a second
+    from halfmask.kernels.text.separators import find_separators  # noqa: PLC0415 # numba: a second
 
     start = 3 if data[:3].tobytes() == codecs.BOM_UTF8 else 0
     while start < size and data[start] in _ENDS:
@@ -258,7 +258,7 @@ class _Room(threading.local):
     """What the loops overwrite, made once for each thread."""
 
     def __init__(self) -> None:
-        from halfmask.kernels.siphash_lanes import LANES, ROOM  # noqa: PLC0415 # numba: a second
+        from halfmask.kernels.hashing.siphash_lanes import LANES, ROOM  # noqa: PLC0415 # numba: a second
 
         self.arrays = (
             np.empty(ROOM, np.uint64),

@@ -11,13 +11,13 @@ __all__ = ["grams", "siphash"]
 
 @cache
 def siphash() -> Any:  # noqa: ANN401 # a module
-    """Return `halfmask.kernels.siphash`, or what stands in for it without a compiler."""
+    """Return `halfmask.kernels.hashing.siphash`, or what stands in for it without a compiler."""
     return _compiled_or_numpy("siphash")
 
 
 @cache
 def grams() -> Any:  # noqa: ANN401 # a module
-    """Return `halfmask.kernels.grams`, or what stands in for it without a compiler."""
+    """Return `halfmask.kernels.hashing.grams`, or what stands in for it without a compiler."""
     return _compiled_or_numpy("grams")
 
 

@@ -27,7 +27,7 @@ _LENGTH = 4
 
 
 class Chunk(NamedTuple):
-    """A column: its distinct values, and what `halfmask.kernels.coded_rows.place_coded` takes.
+    """A column: its distinct values, and what `place_coded` of `coded_rows` takes.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def chunk_of(
     optional
         Whether cells may be missing.
     """
-    from halfmask.kernels.parquet_pages import DICTIONARY, KIND  # noqa: PLC0415 # numba: a second
+    from halfmask.kernels.hashing.parquet_pages import DICTIONARY, KIND  # noqa: PLC0415 # numba: a second
 
     if about.compression not in _PACKINGS:
         return None
@@ -105,7 +105,7 @@ def room_for(size: int) -> NDArray[np.uint8]:
 
 
 def _pages(packed: NDArray[np.uint8]) -> NDArray[np.int64] | None:
-    from halfmask.kernels.parquet_pages import FIELDS, SMALLEST, find_pages  # noqa: PLC0415 # numba
+    from halfmask.kernels.hashing.parquet_pages import FIELDS, SMALLEST, find_pages  # noqa: PLC0415 # numba
 
     most = min(len(packed) // SMALLEST + 1, _MOST_PAGES)
     pages = np.empty((most, FIELDS), np.int64)
@@ -136,7 +136,7 @@ def _dictionary(
     field: Any,  # noqa: ANN401 # the same
 ) -> Any:  # noqa: ANN401 # the same
     """Return the distinct values of a column, or None if they aren't plain."""
-    from halfmask.kernels import parquet_pages as of  # noqa: PLC0415 # numba takes a second
+    from halfmask.kernels.hashing import parquet_pages as of  # noqa: PLC0415 # numba takes a second
 
     if page[of.ENCODING] not in {_PLAIN, _OLD_CODES}:
         return None
@@ -167,7 +167,7 @@ def _unpacked(
     optional: bool,
 ) -> list[_Page] | None:
     """Unpack pages of codes into room that begins at a place; return where those of each are."""
-    from halfmask.kernels import parquet_pages as of  # noqa: PLC0415 # numba takes a second
+    from halfmask.kernels.hashing import parquet_pages as of  # noqa: PLC0415 # numba takes a second
 
     found, at = [], 0
     for page in pages.tolist():
@@ -214,7 +214,7 @@ def _runs(
     optional: bool,
 ) -> Chunk | None:
     """Find the runs of all pages."""
-    from halfmask.kernels.coded_rows import find_runs, spread_levels  # noqa: PLC0415 # numba
+    from halfmask.kernels.hashing.coded_rows import find_runs, spread_levels  # noqa: PLC0415 # numba
 
     if sum(page.cells for page in pages) != rows:
         return None

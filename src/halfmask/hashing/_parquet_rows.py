@@ -65,7 +65,7 @@ class _Coded:
     slots: NDArray[np.int64]
 
     def place(self, first: int, indices: NDArray[np.uint32]) -> None:
-        from halfmask.kernels.coded_rows import BLOCK, place_coded  # noqa: PLC0415 # numba
+        from halfmask.kernels.hashing.coded_rows import BLOCK, place_coded  # noqa: PLC0415 # numba
 
         cursors = np.empty((2, len(self.slots)), np.int64)
         if not place_coded(
@@ -133,7 +133,7 @@ class ParquetRows:
 
     def _pieces(self, path: Path, file: Any, number: int, first: int) -> list[_Piece]:  # noqa: ANN401 # no types
         """Unpack a row group."""
-        from halfmask.kernels.coded_rows import READABLE  # noqa: PLC0415 # numba takes a second
+        from halfmask.kernels.hashing.coded_rows import READABLE  # noqa: PLC0415 # numba takes a second
 
         group = file.metadata.row_group(number)
         rows = group.num_rows

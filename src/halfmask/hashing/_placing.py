@@ -67,7 +67,7 @@ def _place_views(
     views: NDArray[np.uint64],
     mask: np.uint64,
 ) -> _Place:
-    from halfmask.kernels.placing import place_views  # noqa: PLC0415 # numba takes a second
+    from halfmask.kernels.hashing.placing import place_views  # noqa: PLC0415 # numba takes a second
 
     valid, missing = _valid(array), np.uint32(slot.missing & mask)
 
@@ -80,7 +80,7 @@ def _place_views(
 
 
 def _place_numbers(slot: BinSlot | LogSlot, array: Any, mask: np.uint64) -> _Place:  # noqa: ANN401 # no types
-    from halfmask.kernels.placing import place_binned, place_logged  # noqa: PLC0415 # numba
+    from halfmask.kernels.hashing.placing import place_binned, place_logged  # noqa: PLC0415 # numba
 
     whole = pa.types.is_integer(array.type)
     array = array.cast(pa.int64() if whole else pa.float64())

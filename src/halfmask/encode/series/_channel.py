@@ -133,7 +133,7 @@ class Channel:
         history
             What the first step looks back at, (3, reach).
         """
-        from halfmask.kernels.series import walk  # noqa: PLC0415 # loads the compiler
+        from halfmask.kernels.encoding.series import walk  # noqa: PLC0415 # loads the compiler
 
         values, sent = values.copy(), sent.copy()
         histories = np.hstack([history, np.empty((3, len(values)))])

@@ -154,7 +154,7 @@ class _Stages:
 
     def _walked(self, channel: Channel) -> NDArray[np.float64]:
         """Return the scores as they will be: what is missing is predicted there, not drawn."""
-        from halfmask.kernels.series import SEND  # noqa: PLC0415 # loads the compiler
+        from halfmask.kernels.encoding.series import SEND  # noqa: PLC0415 # loads the compiler
 
         # The steps are dithered already.
         around = channel.around(self._it.clock, self._it.positions, np.zeros(self._n))
@@ -219,7 +219,7 @@ class _Stages:
 
     def _volatile(self, sizes: NDArray[np.float64]) -> Filter:
         """Return what past sizes say of the next."""
-        from halfmask.kernels.series import FLOOR  # noqa: PLC0415 # loads the compiler
+        from halfmask.kernels.encoding.series import FLOOR  # noqa: PLC0415 # loads the compiler
 
         found = fits(sizes, self._rows, self._sets, constant=False)
         best = min(found, key=lambda fit: fit.aicc).filter if found else Filter.none()
@@ -261,7 +261,7 @@ class _Stages:
     def _sizes(
         self, missed: NDArray[np.float64], rho: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], float]:
-        from halfmask.kernels.series import FLOOR  # noqa: PLC0415 # loads the compiler
+        from halfmask.kernels.encoding.series import FLOOR  # noqa: PLC0415 # loads the compiler
 
         sizes = np.log(np.abs(missed) / rho + FLOOR)
         shift = -float(np.mean(sizes[self._rows]))

@@ -120,7 +120,7 @@ class Lane:
         positions, history
             As `send` had them.
         """
-        from halfmask.kernels.series import TAKE  # noqa: PLC0415 # loads the compiler
+        from halfmask.kernels.encoding.series import TAKE  # noqa: PLC0415 # loads the compiler
 
         first, n = self._span(positions)
         seen = ~np.isnan(sent)
@@ -155,7 +155,7 @@ class Lane:
         history: NDArray[np.float64],
     ) -> NDArray[np.float64]:
         """Return forecasts of what will be sent as numbers of the column, one after the other."""
-        from halfmask.kernels.series import ASK  # noqa: PLC0415 # loads the compiler
+        from halfmask.kernels.encoding.series import ASK  # noqa: PLC0415 # loads the compiler
 
         bare = self.undressed(forecasts, positions)
         nothing = np.zeros(len(positions))
@@ -215,7 +215,7 @@ class Lane:
         positions: NDArray[np.int64],
         history: NDArray[np.float64],
     ) -> Walked:
-        from halfmask.kernels.series import SEND  # noqa: PLC0415 # loads the compiler
+        from halfmask.kernels.encoding.series import SEND  # noqa: PLC0415 # loads the compiler
 
         lost = ~present | self.sealed(positions)
         return self._walk(SEND, steps, np.zeros(len(steps)), lost, positions, history)

@@ -33,7 +33,7 @@ def remembered(
     periods
         The cycles that were asked for.
     """
-    from halfmask.kernels.series import SEND  # noqa: PLC0415 # loads the compiler
+    from halfmask.kernels.encoding.series import SEND  # noqa: PLC0415 # loads the compiler
 
     rows = slice(max(0, len(fitting.steps) - _MOST_ROWS), None)
     positions, steps = fitting.positions[rows], fitting.steps[rows]

@@ -75,7 +75,7 @@ def _filled(
     past: Filter, series: NDArray[np.float64], present: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
     """Return the series with what a filter says in place of each missing value."""
-    from halfmask.kernels.series import SEND, walk  # noqa: PLC0415 # loads the compiler
+    from halfmask.kernels.encoding.series import SEND, walk  # noqa: PLC0415 # loads the compiler
 
     n, reach, none = len(series), max(past.reach, 1), Filter.none()
     histories = np.zeros((3, reach + n))

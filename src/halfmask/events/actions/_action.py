@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from halfmask._errors import ParameterError, PolicyError
-from halfmask.events._sections import Section
+from halfmask.events.policy._sections import Section
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from halfmask.events._context import Applier
-    from halfmask.events._keys import EventKeys
-    from halfmask.events._tables import SecretTable, TableKind
+    from halfmask.events.running._context import Applier
+    from halfmask.events.secrets._keys import EventKeys
+    from halfmask.events.secrets._tables import SecretTable, TableKind
 
 __all__ = ["Action", "Supplies"]
 

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from halfmask._errors import PolicyError
-from halfmask.events._draws import event_draws
-from halfmask.events._durations import Duration, DurationText
-from halfmask.events._grid import cell_of, origin_of
-from halfmask.events._levels import merged, only
-from halfmask.events._times import Clock, Form, Unit
-from halfmask.events._values import Values
-from halfmask.events._zones import DAY, EARLIEST, LATEST, OWN, ClockText, ZoneText
 from halfmask.events.actions._action import Action
 from halfmask.events.actions._once_each import OnceEach
+from halfmask.events.block._levels import merged, only
+from halfmask.events.block._times import Clock, Form, Unit
+from halfmask.events.block._values import Values
+from halfmask.events.block._zones import DAY, EARLIEST, LATEST, OWN, ClockText, ZoneText
+from halfmask.events.policy._durations import Duration, DurationText
+from halfmask.events.secrets._draws import event_draws
+from halfmask.events.stages._grid import cell_of, origin_of
 
 if TYPE_CHECKING:
-    from halfmask.events._context import Applier, Context
     from halfmask.events.actions._action import Supplies
+    from halfmask.events.running._context import Applier, Context
 
 __all__ = ["CoarsenTime", "check_clock"]
 
@@ -177,8 +177,8 @@ class _Even:
 
     def apply(self, values: Values, context: Context) -> Values:
         """Return the points of the grid."""
-        from halfmask.kernels import time_grids  # noqa: PLC0415 # numba is slow to import
-        from halfmask.kernels.iso_times import LONGEST  # noqa: PLC0415 # as above
+        from halfmask.kernels.text import time_grids  # noqa: PLC0415 # numba is slow to import
+        from halfmask.kernels.text.iso_times import LONGEST  # noqa: PLC0415 # as above
 
         to = {"down": time_grids.DOWN, "nearest": time_grids.NEAREST, "up": time_grids.UP}[self.to]
         level, room = values.level, context.room

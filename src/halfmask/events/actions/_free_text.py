@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
 from pydantic import Field
 
 from halfmask._errors import PolicyError
-from halfmask.events._sections import Text
-from halfmask.events._values import Kind, read_text, written_text
 from halfmask.events.actions._action import Action
 from halfmask.events.actions._memo import Memo
+from halfmask.events.block._values import Kind, read_text, written_text
+from halfmask.events.policy._sections import Text
 
 if TYPE_CHECKING:
-    from halfmask.events._context import Applier
-    from halfmask.events._tables import TableKind
-    from halfmask.events._words import Token
     from halfmask.events.actions._action import Supplies
+    from halfmask.events.block._words import Token
+    from halfmask.events.running._context import Applier
+    from halfmask.events.secrets._tables import TableKind
 
 __all__ = ["FreeText", "found_in"]
 

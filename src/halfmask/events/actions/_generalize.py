@@ -10,17 +10,17 @@ from pydantic import Field
 
 from halfmask._errors import HierarchyError, PolicyError
 from halfmask.data import Groups, Hierarchy, Intervals, Prefix, read_hierarchy
-from halfmask.events._sections import Number, Section, Text, Whole
-from halfmask.events._values import Kind, written_text
-from halfmask.events._words import exact_float, lookup_word
 from halfmask.events.actions._action import Action
 from halfmask.events.actions._memo import Memo
+from halfmask.events.block._values import Kind, written_text
+from halfmask.events.block._words import exact_float, lookup_word
+from halfmask.events.policy._sections import Number, Section, Text, Whole
 
 if TYPE_CHECKING:
     from halfmask.data import HierarchyRule
-    from halfmask.events._context import Applier
-    from halfmask.events._words import Token
     from halfmask.events.actions._action import Supplies
+    from halfmask.events.block._words import Token
+    from halfmask.events.running._context import Applier
 
 __all__ = ["Generalize", "HierarchySection"]
 

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import Field
 
 from halfmask._errors import PolicyError
-from halfmask.events._sections import Text, Whole
-from halfmask.events._values import Kind
-from halfmask.events._words import identity
 from halfmask.events.actions._action import Action
 from halfmask.events.actions._memo import Memo
+from halfmask.events.block._values import Kind
+from halfmask.events.block._words import identity
+from halfmask.events.policy._sections import Text, Whole
 
 if TYPE_CHECKING:
-    from halfmask.events._context import Applier
-    from halfmask.events._words import Token
     from halfmask.events.actions._action import Supplies
+    from halfmask.events.block._words import Token
+    from halfmask.events.running._context import Applier
 
 __all__ = ["Hash"]
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from halfmask.events._levels import only
-from halfmask.events._values import Kind
 from halfmask.events.actions._action import Action
+from halfmask.events.block._levels import only
+from halfmask.events.block._values import Kind
 
 if TYPE_CHECKING:
-    from halfmask.events._context import Applier, Context
-    from halfmask.events._values import Values
     from halfmask.events.actions._action import Supplies
+    from halfmask.events.block._values import Values
+    from halfmask.events.running._context import Applier, Context
 
 __all__ = ["Keep"]
 

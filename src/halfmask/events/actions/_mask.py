@@ -8,17 +8,17 @@ import numpy as np
 from pydantic import Field
 
 from halfmask._errors import PolicyError
-from halfmask.events._levels import merged, only
-from halfmask.events._quantities import with_nulls
-from halfmask.events._sections import Whole
-from halfmask.events._values import Kind, Values, read_text, written_text
 from halfmask.events.actions._action import Action
 from halfmask.events.actions._memo import Memo
+from halfmask.events.block._levels import merged, only
+from halfmask.events.block._quantities import with_nulls
+from halfmask.events.block._values import Kind, Values, read_text, written_text
+from halfmask.events.policy._sections import Whole
 
 if TYPE_CHECKING:
-    from halfmask.events._context import Applier, Context
-    from halfmask.events._words import Token
     from halfmask.events.actions._action import Supplies
+    from halfmask.events.block._words import Token
+    from halfmask.events.running._context import Applier, Context
 
 __all__ = ["Mask"]
 
@@ -89,7 +89,7 @@ class _Masker:
         self._escaped = Memo(self._masked)
 
     def apply(self, values: Values, context: Context) -> Values:
-        from halfmask.kernels.masking import mask_texts  # noqa: PLC0415 # numba is slow to import
+        from halfmask.kernels.text.masking import mask_texts  # noqa: PLC0415 # numba is slow to import
 
         action, level = self._action, values.level
         wanted = context.scalars(values, Kind.STRING, Kind.INTEGER, Kind.NUMBER)

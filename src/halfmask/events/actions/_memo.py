@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask.events._known_tokens import KnownTokens
-from halfmask.events._levels import absent
-from halfmask.events._quantities import with_nulls
-from halfmask.events._values import Kind, Level, Values
+from halfmask.events.block._known_tokens import KnownTokens
+from halfmask.events.block._levels import absent
+from halfmask.events.block._quantities import with_nulls
+from halfmask.events.block._values import Kind, Level, Values
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from halfmask.events._context import Context
-    from halfmask.events._words import Token
+    from halfmask.events.block._words import Token
+    from halfmask.events.running._context import Context
 
 __all__ = ["Memo"]
 

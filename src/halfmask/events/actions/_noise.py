@@ -8,17 +8,17 @@ import numpy as np
 from pydantic import Field
 
 from halfmask._errors import PolicyError
-from halfmask.events._draws import EntityDraws, event_draws, fractions
-from halfmask.events._quantities import Quantities
-from halfmask.events._sections import Number, Text, Whole
 from halfmask.events.actions._action import Action
+from halfmask.events.block._quantities import Quantities
+from halfmask.events.policy._sections import Number, Text, Whole
+from halfmask.events.secrets._draws import EntityDraws, event_draws, fractions
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from halfmask.events._context import Applier, Context
-    from halfmask.events._values import Values
     from halfmask.events.actions._action import Supplies
+    from halfmask.events.block._values import Values
+    from halfmask.events.running._context import Applier, Context
 
 __all__ = ["Noise"]
 

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask.events._context import Context, Scene
-from halfmask.events._values import Level
+from halfmask.events.block._values import Level
+from halfmask.events.running._context import Context, Scene
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from halfmask.events._context import Applier
-    from halfmask.events._values import Values
+    from halfmask.events.block._values import Values
+    from halfmask.events.running._context import Applier
 
 __all__ = ["OnceEach"]
 

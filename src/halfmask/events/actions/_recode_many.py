@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from halfmask.events._sections import Text
-from halfmask.events._words import lookup_word
 from halfmask.events.actions._action import Action
+from halfmask.events.block._words import lookup_word
+from halfmask.events.policy._sections import Text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from halfmask.events._context import Context
-    from halfmask.events._tables import Part, TableKind
-    from halfmask.events._values import Level
     from halfmask.events.actions._action import Supplies
+    from halfmask.events.block._values import Level
+    from halfmask.events.running._context import Context
+    from halfmask.events.secrets._tables import Part, TableKind
 
 __all__ = ["RecodeMany", "Splitter"]
 

@@ -9,18 +9,18 @@ import numpy as np
 from pydantic import Field
 
 from halfmask._errors import PolicyError
-from halfmask.events._levels import merged, only
-from halfmask.events._quantities import MOST, Quantities, rounded_to, ten_to
-from halfmask.events._sections import Number, Text, Whole
-from halfmask.events._values import Values
 from halfmask.events.actions._action import Action
 from halfmask.events.actions._once_each import OnceEach
+from halfmask.events.block._levels import merged, only
+from halfmask.events.block._quantities import MOST, Quantities, rounded_to, ten_to
+from halfmask.events.block._values import Values
+from halfmask.events.policy._sections import Number, Text, Whole
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from halfmask.events._context import Applier, Context
     from halfmask.events.actions._action import Supplies
+    from halfmask.events.running._context import Applier, Context
 
 __all__ = ["Round"]
 
@@ -115,8 +115,8 @@ class _Stepping:
         self._steps = np.where(units <= MOST // _POWERS, units * _POWERS, 0)
 
     def apply(self, values: Values, context: Context) -> Values:
-        from halfmask.kernels import rounding  # noqa: PLC0415 # numba is slow to import
-        from halfmask.kernels.json_numbers import LONGEST  # noqa: PLC0415 # as above
+        from halfmask.kernels.text import rounding  # noqa: PLC0415 # numba is slow to import
+        from halfmask.kernels.text.json_numbers import LONGEST  # noqa: PLC0415 # as above
 
         level = values.level
         to = {"nearest": rounding.NEAREST, "down": rounding.DOWN, "up": rounding.UP}[self._to]

@@ -9,20 +9,20 @@ import numpy as np
 from pydantic import Field
 
 from halfmask._errors import PolicyError
-from halfmask.events._quantities import MOST, Quantities, rounded_to, ten_to
-from halfmask.events._sections import Number, Text, Whole
-from halfmask.events._words import lookup_word
 from halfmask.events.actions._action import Action
+from halfmask.events.block._quantities import MOST, Quantities, rounded_to, ten_to
+from halfmask.events.block._words import lookup_word
+from halfmask.events.policy._sections import Number, Text, Whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from halfmask.events._context import Applier, Context
-    from halfmask.events._tables import TableKind
-    from halfmask.events._values import Values
     from halfmask.events.actions._action import Supplies
+    from halfmask.events.block._values import Values
+    from halfmask.events.running._context import Applier, Context
+    from halfmask.events.secrets._tables import TableKind
 
 __all__ = ["Scale", "scaled"]
 

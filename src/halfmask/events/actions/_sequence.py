@@ -8,19 +8,19 @@ import numpy as np
 from pydantic import Field
 
 from halfmask._errors import DataError
-from halfmask.events._known_tokens import KnownTokens
-from halfmask.events._quantities import with_nulls
-from halfmask.events._sections import Whole
-from halfmask.events._values import SEED, Kind, Level, Values
-from halfmask.events._words import SeenKinds, as_words
 from halfmask.events.actions._action import Action
+from halfmask.events.block._known_tokens import KnownTokens
+from halfmask.events.block._quantities import with_nulls
+from halfmask.events.block._values import SEED, Kind, Level, Values
+from halfmask.events.block._words import SeenKinds, as_words
+from halfmask.events.policy._sections import Whole
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from halfmask.events._context import Context
-    from halfmask.events._words import Token
     from halfmask.events.actions._action import Supplies
+    from halfmask.events.block._words import Token
+    from halfmask.events.running._context import Context
 
 __all__ = ["Sequence", "SequenceApplier"]
 
@@ -212,7 +212,7 @@ def _by_last(codes: NDArray[np.int32]) -> list[int]:
 
 
 def _within_events(values: Values, context: Context) -> Values:
-    from halfmask.kernels.json_sequences import number_within  # noqa: PLC0415 # numba is slow to import
+    from halfmask.kernels.text.json_sequences import number_within  # noqa: PLC0415 # numba is slow to import
 
     groups, room = values.level.event, context.room
     count = len(groups)

@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from halfmask._errors import PolicyError
-from halfmask.events._draws import EntityDraws, steps
-from halfmask.events._durations import Duration, DurationText
-from halfmask.events._sections import Text
-from halfmask.events._times import Clock, Form, Unit
-from halfmask.events._words import lookup_word
-from halfmask.events._zones import ClockText, ZoneText
 from halfmask.events.actions._action import Action
 from halfmask.events.actions._coarsen_time import check_clock
+from halfmask.events.block._times import Clock, Form, Unit
+from halfmask.events.block._words import lookup_word
+from halfmask.events.block._zones import ClockText, ZoneText
+from halfmask.events.policy._durations import Duration, DurationText
+from halfmask.events.policy._sections import Text
+from halfmask.events.secrets._draws import EntityDraws, steps
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from halfmask.events._context import Applier, Context
-    from halfmask.events._tables import TableKind
-    from halfmask.events._values import Values
     from halfmask.events.actions._action import Supplies
+    from halfmask.events.block._values import Values
+    from halfmask.events.running._context import Applier, Context
+    from halfmask.events.secrets._tables import TableKind
 
 __all__ = ["Shift"]
 

@@ -6,18 +6,18 @@ import base64
 from typing import TYPE_CHECKING, Any, Literal
 
 from halfmask._errors import IntegrityError
-from halfmask.events._sections import Text
-from halfmask.events._values import Kind
-from halfmask.events._words import SeenKinds, identity
 from halfmask.events.actions._action import Action
 from halfmask.events.actions._memo import Memo
+from halfmask.events.block._values import Kind
+from halfmask.events.block._words import SeenKinds, identity
+from halfmask.events.policy._sections import Text
 
 if TYPE_CHECKING:
-    from halfmask.events._context import Context
-    from halfmask.events._keys import EventKeys
-    from halfmask.events._values import Values
-    from halfmask.events._words import Token as JsonToken
     from halfmask.events.actions._action import Supplies
+    from halfmask.events.block._values import Values
+    from halfmask.events.block._words import Token as JsonToken
+    from halfmask.events.running._context import Context
+    from halfmask.events.secrets._keys import EventKeys
 
 __all__ = ["Token", "TokenApplier", "reveal_token"]
 

@@ -13,11 +13,10 @@ import numpy as np
 
 from halfmask._errors import DataError
 from halfmask._validation import integer_at_least
-from halfmask.events._block import scan_block
-from halfmask.events._limits import Limits
-from halfmask.events._path_tree import PathTree
-from halfmask.events._paths import Step
-from halfmask.events._transforming import Transform
+from halfmask.events.block._block import scan_block
+from halfmask.events.block._limits import Limits
+from halfmask.events.block._path_tree import PathTree
+from halfmask.events.block._paths import Step
 from halfmask.events.description._facts import FieldFacts, facts_of
 from halfmask.events.description._field_proposal import EventsDescription, FieldProposal
 from halfmask.events.description._identifying import Identifying, company_of, identifying
@@ -26,6 +25,7 @@ from halfmask.events.description._roles import StreamRole, roles_of
 from halfmask.events.description._rules import Scenery, Suggestion, suggested
 from halfmask.events.description._times import zoneless
 from halfmask.events.description._tree import Tree
+from halfmask.events.running._transforming import Transform
 from halfmask.vault import Secret
 
 if TYPE_CHECKING:

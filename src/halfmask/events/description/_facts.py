@@ -11,8 +11,8 @@ import polars as pl
 from halfmask.data._column_names import NameHint, hint_of, words_of
 from halfmask.data._profile import profile_of
 from halfmask.data._verdicts import can_be
-from halfmask.events._paths import Path, Step
-from halfmask.events._values import Kind
+from halfmask.events.block._paths import Path, Step
+from halfmask.events.block._values import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,9 +11,9 @@ from halfmask.events.description._policy_text import policy_text
 
 if TYPE_CHECKING:
     from halfmask.data import SinglingOut
-    from halfmask.events._policy import EventPolicy
     from halfmask.events.description._kinds import FieldKind
     from halfmask.events.description._roles import StreamRole
+    from halfmask.events.policy._policy import EventPolicy
 
 __all__ = ["EventsDescription", "FieldProposal"]
 
@@ -152,7 +152,7 @@ class EventsDescription:
             The word of the release's keys; None: ``name-this-release``, which `run_events` refuses
             until the owner has put another in its place.
         """
-        from halfmask.events._policy import UNNAMED  # noqa: PLC0415 # the policy reads texts, too
+        from halfmask.events.policy._policy import UNNAMED  # noqa: PLC0415 # the policy reads texts, too
 
         return policy_text(self, release=UNNAMED if release is None else release)
 
@@ -164,7 +164,7 @@ class EventsDescription:
         release
             The word of the release's keys.
         """
-        from halfmask.events._policy import EventPolicy  # noqa: PLC0415 # the policy reads texts, too
+        from halfmask.events.policy._policy import EventPolicy  # noqa: PLC0415 # the policy reads texts, too
 
         return EventPolicy.from_toml(self.policy_toml(release=release))
 

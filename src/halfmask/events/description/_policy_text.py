@@ -120,7 +120,7 @@ def _counted(proposal: FieldProposal) -> str:
 
 
 def _weaknesses(rule: Mapping[str, Any] | None) -> tuple[str, ...]:
-    from halfmask.events._policy_sections import RuleSection  # noqa: PLC0415 # pydantic, 0.1 s
+    from halfmask.events.policy._policy_sections import RuleSection  # noqa: PLC0415 # pydantic, 0.1 s
 
     if rule is None:
         return ()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from halfmask.events._paths import Step
-from halfmask.events._zones import OWN
+from halfmask.events.block._paths import Step
+from halfmask.events.block._zones import OWN
 from halfmask.events.description._times import grid_of, has_own_clocks, zoneless
 
 if TYPE_CHECKING:

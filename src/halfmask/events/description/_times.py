@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from halfmask.events._context import Context, Scene
-from halfmask.events._durations import Duration
-from halfmask.events._grid import cell_of
-from halfmask.events._times import Clock, read_times
-from halfmask.events._values import Level, Values
-from halfmask.events._zones import OWN, Zone
+from halfmask.events.block._times import Clock, read_times
+from halfmask.events.block._values import Level, Values
+from halfmask.events.block._zones import OWN, Zone
+from halfmask.events.policy._durations import Duration
+from halfmask.events.running._context import Context, Scene
+from halfmask.events.stages._grid import cell_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from halfmask.events._times import Unit
+    from halfmask.events.block._times import Unit
     from halfmask.events.description._facts import FieldFacts
 
 __all__ = ["GRIDS", "company_in_time", "grid_of", "has_own_clocks", "zoneless"]

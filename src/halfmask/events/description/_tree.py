@@ -9,8 +9,8 @@ from typing import Any, Final
 import polars as pl
 
 from halfmask.data._value_patterns import PATTERNS
-from halfmask.events._paths import Step
-from halfmask.events._values import Kind
+from halfmask.events.block._paths import Step
+from halfmask.events.block._values import Kind
 
 __all__ = ["Node", "Tree"]
 

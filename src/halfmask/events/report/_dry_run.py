@@ -13,16 +13,16 @@ import numpy as np
 from halfmask._errors import VaultError
 from halfmask._progress import silent
 from halfmask._validation import integer_at_least
-from halfmask.events._checkpoint import CheckpointStore
-from halfmask.events._event_run import sealed_tables, stage_of
-from halfmask.events._notices import Notices
-from halfmask.events._prepared_rules import matching
-from halfmask.events._running import Running
-from halfmask.events._transforming import Transform
-from halfmask.events._values import Kind
+from halfmask.events.block._values import Kind
 from halfmask.events.report._fields import field_name, released_fields
 from halfmask.events.report._risk import RiskCounts
 from halfmask.events.report._seen import SeenPaths, Watched
+from halfmask.events.running._checkpoint import CheckpointStore
+from halfmask.events.running._event_run import sealed_tables, stage_of
+from halfmask.events.running._notices import Notices
+from halfmask.events.running._prepared_rules import matching
+from halfmask.events.running._running import Running
+from halfmask.events.running._transforming import Transform
 from halfmask.events.streams import FileSource, PipeSource
 from halfmask.vault import Secret
 
@@ -31,17 +31,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from halfmask._progress import Progress
-    from halfmask.events._block import Block
-    from halfmask.events._checkpoint import Checkpoint
-    from halfmask.events._limits import Limits
-    from halfmask.events._policy import EventPolicy
-    from halfmask.events._run_summary import RunSummary
-    from halfmask.events._stage import Stage
-    from halfmask.events._tables import SecretTable
-    from halfmask.events._transforming import Changed
-    from halfmask.events._values import Values
+    from halfmask.events.block._block import Block
+    from halfmask.events.block._limits import Limits
+    from halfmask.events.block._values import Values
+    from halfmask.events.policy._policy import EventPolicy
     from halfmask.events.report._risk import ReleasedRisk
     from halfmask.events.report._seen import DroppedPath
+    from halfmask.events.running._checkpoint import Checkpoint
+    from halfmask.events.running._run_summary import RunSummary
+    from halfmask.events.running._transforming import Changed
+    from halfmask.events.secrets._tables import SecretTable
+    from halfmask.events.stages._stage import Stage
     from halfmask.events.streams import Chunk, Position, Source
     from halfmask.vault import Vault
 

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from halfmask.events._paths import Path, Step
-from halfmask.events._shape import OutputShape
 from halfmask.events.actions import Hash, Keep, Sequence, Token
+from halfmask.events.block._paths import Path, Step
+from halfmask.events.block._shape import OutputShape
 
 if TYPE_CHECKING:
-    from halfmask.events._policy import EventPolicy
-    from halfmask.events._policy_sections import RuleSection
     from halfmask.events.actions import Action
+    from halfmask.events.policy._policy import EventPolicy
+    from halfmask.events.policy._policy_sections import RuleSection
 
 __all__ = ["FieldForm", "field_name", "released_fields", "telling_steps"]
 

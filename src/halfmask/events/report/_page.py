@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
     from jinja2 import Environment
 
-    from halfmask.events._policy import EventPolicy
-    from halfmask.events._run_summary import RunSummary
+    from halfmask.events.policy._policy import EventPolicy
     from halfmask.events.report._manifest import EventsManifest
     from halfmask.events.report._seen import SeenPaths
+    from halfmask.events.running._run_summary import RunSummary
 
 __all__ = ["render_events_report"]
 

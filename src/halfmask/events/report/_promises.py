@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from halfmask.events._aggregation import Aggregation
-from halfmask.events._claims import guarantee_claim
 from halfmask.events.report._fields import released_fields
+from halfmask.events.running._claims import guarantee_claim
+from halfmask.events.stages._aggregation import Aggregation
 
 if TYPE_CHECKING:
-    from halfmask.events._policy import EventPolicy
+    from halfmask.events.policy._policy import EventPolicy
 
 __all__ = ["promises_of"]
 

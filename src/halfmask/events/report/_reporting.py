@@ -9,10 +9,10 @@ from halfmask.events.report._writing import claims_of, manifest_path, write_repo
 from halfmask.events.streams import FileSource, PipeSource
 
 if TYPE_CHECKING:
-    from halfmask.events._policy import EventPolicy
-    from halfmask.events._run_summary import RunSummary
-    from halfmask.events._stage import Stage
+    from halfmask.events.policy._policy import EventPolicy
     from halfmask.events.report._writing import Reports
+    from halfmask.events.running._run_summary import RunSummary
+    from halfmask.events.stages._stage import Stage
     from halfmask.events.streams import Sink, Source
 
 __all__ = ["Reporting"]

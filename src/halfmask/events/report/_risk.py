@@ -9,14 +9,14 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from halfmask.events._values import Kind
-from halfmask.events._words import lookup_word, scalar_token
+from halfmask.events.block._values import Kind
+from halfmask.events.block._words import lookup_word, scalar_token
 from halfmask.events.report._fields import telling_steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from halfmask.events._policy import EventPolicy
+    from halfmask.events.policy._policy import EventPolicy
 
 __all__ = ["ReleasedRisk", "RiskCounts", "counted_in", "percent"]
 

@@ -6,17 +6,17 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from halfmask.events._block import scan_block
-from halfmask.events._path_tree import PathTree
-from halfmask.events._paths import Path, Step
+from halfmask.events.block._block import scan_block
+from halfmask.events.block._path_tree import PathTree
+from halfmask.events.block._paths import Path, Step
 from halfmask.events.description._tree import Tree
 
 if TYPE_CHECKING:
     import threading
     from collections.abc import Iterator
 
-    from halfmask.events._limits import Limits
-    from halfmask.events._policy import EventPolicy
+    from halfmask.events.block._limits import Limits
+    from halfmask.events.policy._policy import EventPolicy
     from halfmask.events.streams import Chunk, Position, Source
 
 __all__ = ["DroppedPath", "SeenPaths", "Watched"]

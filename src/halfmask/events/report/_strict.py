@@ -10,8 +10,8 @@ from halfmask.events.report._risk import counted_in
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from halfmask.events._policy import EventPolicy
-    from halfmask.events._run_summary import RunSummary
+    from halfmask.events.policy._policy import EventPolicy
+    from halfmask.events.running._run_summary import RunSummary
 
 __all__ = ["strict_gate"]
 

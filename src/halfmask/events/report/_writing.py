@@ -14,21 +14,21 @@ from typing import TYPE_CHECKING, Any, Final
 
 from halfmask._errors import DataError, ReleaseError
 from halfmask.data import atomic_file
-from halfmask.events._aggregation import Aggregation
-from halfmask.events._holding import Holding
 from halfmask.events.report._fields import released_fields
 from halfmask.events.report._manifest import EventsManifest, OutputFile
 from halfmask.events.report._page import render_events_report
 from halfmask.events.report._risk import RiskCounts
+from halfmask.events.stages._aggregation import Aggregation
+from halfmask.events.stages._holding import Holding
 from halfmask.events.streams import open_source
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from halfmask.events._policy import EventPolicy
-    from halfmask.events._run_summary import RunSummary
-    from halfmask.events._stage import Stage
+    from halfmask.events.policy._policy import EventPolicy
     from halfmask.events.report._seen import SeenPaths
+    from halfmask.events.running._run_summary import RunSummary
+    from halfmask.events.stages._stage import Stage
 
 __all__ = ["Reports", "claims_of", "manifest_path", "write_reports"]
 

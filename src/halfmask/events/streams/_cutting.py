@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from halfmask._errors import DataError
-from halfmask.events._buffers import BUFFERS
+from halfmask.events.block._buffers import BUFFERS
 from halfmask.events.streams._chunk import SPARE, Chunk
 from halfmask.events.streams._readers import Bytes, Descriptor, skip
 
@@ -76,7 +76,7 @@ class Cutter:
 
     def _filled(self, reader: Filling) -> Iterator[Chunk]:
         """Do so in memory that is used again, once chunks are given back."""
-        from halfmask.kernels.line_ends import count_lines, last_line_end  # noqa: PLC0415 # numba is slow to import
+        from halfmask.kernels.text.line_ends import count_lines, last_line_end  # noqa: PLC0415 # numba is slow to import
 
         whole = _MOST_HELD + self.block_bytes + SPARE
         while True:

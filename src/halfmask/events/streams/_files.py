@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from halfmask._errors import DataError
-from halfmask.events._limits import Limits
+from halfmask.events.block._limits import Limits
 from halfmask.events.streams._columnar import ColumnarFile
 from halfmask.events.streams._cutting import Cutter, begin_at
 from halfmask.events.streams._readers import Descriptor, reader_of

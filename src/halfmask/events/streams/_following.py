@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from halfmask._errors import DataError
-from halfmask.events._limits import Limits
+from halfmask.events.block._limits import Limits
 from halfmask.events.streams._cutting import Cutter
 from halfmask.events.streams._files import BLOCK_BYTES
 from halfmask.events.streams._landmark import Landmark

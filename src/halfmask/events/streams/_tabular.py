@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from halfmask._errors import DataError
 from halfmask.data import atomic_file
-from halfmask.events._block import scan_block
-from halfmask.events._levels import only
-from halfmask.events._path_tree import PathTree
-from halfmask.events._paths import Path as EventPath
-from halfmask.events._paths import Step
-from halfmask.events._values import Kind
+from halfmask.events.block._block import scan_block
+from halfmask.events.block._levels import only
+from halfmask.events.block._path_tree import PathTree
+from halfmask.events.block._paths import Path as EventPath
+from halfmask.events.block._paths import Step
+from halfmask.events.block._values import Kind
 from halfmask.events.streams._file_sink import FileSink
 from halfmask.events.streams._places import beside, check_free, writing_out
 

@@ -241,7 +241,7 @@ class OnlineLearner:
         ParameterError
             If the rows have other bits.
         """
-        from halfmask.kernels.online_predict import (  # noqa: PLC0415 # numba: a second
+        from halfmask.kernels.online.predict import (  # noqa: PLC0415 # numba: a second
             predict_classes,
             predict_rows,
         )

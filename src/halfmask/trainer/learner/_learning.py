@@ -71,10 +71,10 @@ def _learn_numbers(
     settings: Settings, state: State, examples: Examples, counts: NDArray[np.float64]
 ) -> Progress | None:
     """Learn with one prediction a row."""
-    from halfmask.kernels.online_adagrad import learn_adagrad  # noqa: PLC0415 # numba: a second
-    from halfmask.kernels.online_ftrl import learn_ftrl  # noqa: PLC0415 # the same
-    from halfmask.kernels.online_losses import summed_losses  # noqa: PLC0415 # the same
-    from halfmask.kernels.online_sgd import learn_sgd  # noqa: PLC0415 # the same
+    from halfmask.kernels.online.adagrad import learn_adagrad  # noqa: PLC0415 # numba: a second
+    from halfmask.kernels.online.ftrl import learn_ftrl  # noqa: PLC0415 # the same
+    from halfmask.kernels.online.losses import summed_losses  # noqa: PLC0415 # the same
+    from halfmask.kernels.online.sgd import learn_sgd  # noqa: PLC0415 # the same
 
     loss, tau, bias = LOSSES.index(settings.loss), settings.tau, float(settings.intercept)
     margins = np.empty(len(examples))
@@ -109,7 +109,7 @@ def _learn_classes(
     settings: Settings, state: State, examples: Examples, counts: NDArray[np.float64]
 ) -> Progress | None:
     """Learn with a prediction for each class."""
-    from halfmask.kernels.online_softmax import learn_softmax  # noqa: PLC0415 # numba: a second
+    from halfmask.kernels.online.softmax import learn_softmax  # noqa: PLC0415 # numba: a second
 
     sums = np.zeros(3)
     learnt = learn_softmax(

@@ -12,7 +12,7 @@ __all__ = ["LOSSES", "OPTIMIZERS", "Loss", "Optimizer", "Settings", "rate_of"]
 
 Loss = Literal["logistic", "hinge", "squared", "softmax", "quantile"]
 Optimizer = Literal["sgd", "adagrad", "ftrl"]
-#: The first four in the order of :mod:`halfmask.kernels.online_losses`.
+#: The first four in the order of :mod:`halfmask.kernels.online.losses`.
 LOSSES: tuple[Loss, ...] = ("logistic", "hinge", "squared", "quantile", "softmax")
 #: How many numbers a slot has: the weight, and what the optimizer keeps beside it.
 OPTIMIZERS: dict[Optimizer, int] = {"sgd": 1, "adagrad": 2, "ftrl": 3}

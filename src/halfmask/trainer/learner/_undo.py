@@ -53,7 +53,7 @@ class Undo:
             if self.indices is None:
                 now[...] = kept
             else:
-                from halfmask.kernels.slots import scatter  # noqa: PLC0415 # numba: a second
+                from halfmask.kernels.online.slots import scatter  # noqa: PLC0415 # numba: a second
 
                 scatter(now.reshape(len(now), -1), self.indices, kept)
         state.model[-1] = self.bias
@@ -61,7 +61,7 @@ class Undo:
 
 
 def _read(array: NDArray[np.float32], indices: NDArray[np.uint32]) -> NDArray[np.float32]:
-    from halfmask.kernels.slots import gather  # noqa: PLC0415 # numba: a second
+    from halfmask.kernels.online.slots import gather  # noqa: PLC0415 # numba: a second
 
     slots = array.reshape(len(array), -1)
     kept = np.empty((len(indices), slots.shape[1]), np.float32)

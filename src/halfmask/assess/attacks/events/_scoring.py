@@ -77,7 +77,7 @@ class Board:
         time_noise
             Up to how many seconds known times are wrong.
         """
-        from halfmask.kernels.scoreboard import scoreboard  # noqa: PLC0415 # numba loads late
+        from halfmask.kernels.attacks.scoreboard import scoreboard  # noqa: PLC0415 # numba loads late
 
         scene, n, m = self.scene, self.scene.released.owned.n, len(facts.entity)
         at = np.minimum(np.searchsorted(self.item_of, facts.item), max(len(self.item_of) - 1, 0))

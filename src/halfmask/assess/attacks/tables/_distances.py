@@ -68,7 +68,7 @@ class Comparison:
             yield some, self._distances(known, some, n_rows)
 
     def _distances(self, known: Known, some: slice, n_rows: int) -> NDArray[np.float32]:
-        from halfmask.kernels import linkage  # noqa: PLC0415 # numba loads late
+        from halfmask.kernels.attacks import linkage  # noqa: PLC0415 # numba loads late
 
         out = np.zeros((some.stop - some.start, n_rows), dtype=np.float32)
         squared = self.metric == "standardised"

@@ -1,0 +1,251 @@
+"""Columns of times: read to microseconds of UTC, and written by a zone's clock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+
+from halfmask.events.block._levels import only
+from halfmask.events.block._quantities import Quantities, ten_to, with_nulls
+from halfmask.events.block._values import Kind, Values
+from halfmask.events.block._zones import EARLIEST, LATEST, OWN, Zone
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from halfmask.events.running._context import Context
+
+__all__ = ["Clock", "Form", "Times", "Unit", "read_times", "write_times"]
+
+Form: TypeAlias = Literal["local", "offset", "date", "seconds", "milliseconds"]
+Unit: TypeAlias = Literal["seconds", "milliseconds", "microseconds"]
+#: Digits of a microsecond in a unit.
+_DIGITS = {"seconds": 6, "milliseconds": 3, "microseconds": 0}
+_FORMS = {"date": 0, "local": 1, "offset": 2}
+#: Bytes of a date: no sign of an offset stands among them.
+_SHORTEST = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Times:
+    """A column of times.
+
+    Parameters
+    ----------
+    source
+        What they were read from.
+    utc
+        Microseconds since 1970; 0 where there is none.
+    fits
+        Where there is one.
+    """
+
+    source: Values
+    utc: NDArray[np.int64]
+    fits: NDArray[np.bool_]
+
+
+def read_times(
+    values: Values, context: Context, *, zone: Zone | None, unit: Unit | None = None
+) -> Times:
+    """Read times: texts of ISO 8601, and numbers where it is said what they count.
+
+    Parameters
+    ----------
+    values
+        What is read.
+    context
+        Counts what is no time: ``wrong-type``, ``not-a-time``, ``no-zone``, ``no-such-time`` (the
+        zone's clocks skip it), ``out-of-range``, and what numbers may be.
+    zone
+        Of texts that don't say theirs; None refuses them.
+    unit
+        What numbers count since 1970; None refuses them.
+    """
+    from halfmask.kernels.text.iso_times import NO_ZONE, NOT_A_TIME, parse_times  # noqa: PLC0415 # numba is slow to import
+
+    level = values.level
+    numeric = (Kind.INTEGER, Kind.NUMBER) if unit is not None else ()
+    context.scalars(values, Kind.STRING, *numeric)
+    texts = values.kinds == int(Kind.STRING)
+    starts, stops = np.where(texts, values.starts, 0), np.where(texts, values.stops, 0)
+    utc, found = np.empty(len(texts), np.int64), np.empty(len(texts), np.uint8)
+    parse_times(values.data, starts, stops, utc, found)
+    context.fail("not-a-time", level, texts & (found == NOT_A_TIME))
+    unzoned = texts & (found == NO_ZONE)
+    fits = texts & (found != NOT_A_TIME)
+    if zone is None:
+        context.fail("no-zone", level, unzoned)
+        fits &= ~unzoned
+    elif unzoned.any():
+        told, there = zone.utc(np.clip(utc[unzoned], EARLIEST, LATEST))
+        within = (utc[unzoned] >= EARLIEST) & (utc[unzoned] <= LATEST)
+        utc[unzoned] = np.where(within, told, utc[unzoned])
+        skipped = np.zeros(len(texts), np.bool_)
+        skipped[unzoned] = ~there & within
+        context.fail("no-such-time", level, skipped)
+        fits &= ~skipped
+    if unit is not None:
+        counted = _counted(values, context, unit)
+        utc, fits = np.where(counted.fits, counted.utc, utc), fits | counted.fits
+    return _within(Times(source=values, utc=utc, fits=fits), context)
+
+
+def _counted(values: Values, context: Context, unit: Unit) -> Times:
+
+    numbers = only(values, (values.kinds == int(Kind.INTEGER)) | (values.kinds == int(Kind.NUMBER)))
+    read = Quantities.read(numbers, context, ())
+    digits = _DIGITS[unit]
+    fits = read.fits.copy()
+    more = read.places <= digits
+    # What is finer than a microsecond is cut off.
+    cut = read.units // ten_to(np.maximum(read.places - digits, 0))
+    raised = np.maximum(digits - read.places, 0)
+    small = np.abs(read.units) <= LATEST // ten_to(raised)
+    context.fail("out-of-range", values.level, fits & more & ~small)
+    fits &= ~more | small
+    utc = np.where(more, np.where(small, read.units, 0) * ten_to(raised), cut)
+    return Times(source=values, utc=np.where(fits, utc, 0), fits=fits)
+
+
+def _within(times: Times, context: Context) -> Times:
+    far = times.fits & ((times.utc < EARLIEST) | (times.utc > LATEST))
+    context.fail("out-of-range", times.source.level, far)
+    fits = times.fits & ~far
+    return Times(source=times.source, utc=np.where(fits, times.utc, 0), fits=fits)
+
+
+class Clock:
+    """Whose clock is read off times and written: one of a zone, or of each text its own.
+
+    Parameters
+    ----------
+    name
+        A zone, or ``own``: the clock that a text was written by, as far from UTC as it says. Of a
+        text that doesn't say, what it shows; of a number, UTC.
+    zoneless
+        The zone of texts that don't say theirs.
+    form
+        ``local``: date and time of the clock; ``offset``: with how far it is from UTC; ``date``:
+        its date; ``seconds``, ``milliseconds``: since 1970, whole ones.
+    """
+
+    __slots__ = ("_form", "_reading", "_zone")
+
+    def __init__(self, name: str, *, zoneless: str | None, form: Form) -> None:
+        self._form = form
+        self._zone = None if name == OWN else Zone(name)
+        # What such a text shows is its own clock, wherever that was.
+        unsaid = "UTC" if name == OWN and form in {"local", "date"} else None
+        told = zoneless or unsaid
+        self._reading = None if told is None else Zone(told)
+
+    @property
+    def even(self) -> int | None:
+        """How far it is before UTC at any time, in microseconds; None if that changes."""
+        return None if self._zone is None else self._zone.even
+
+    @property
+    def zoneless(self) -> Zone | None:
+        """The zone of texts that don't say theirs; None: they can't be read."""
+        return self._reading
+
+    def read(
+        self, values: Values, context: Context, unit: Unit | None
+    ) -> tuple[Times, NDArray[np.int64]]:
+        """Return times, and how far the clock is before UTC at each, in microseconds."""
+        times = read_times(values, context, zone=self._reading, unit=unit)
+        if self._zone is not None:
+            return times, np.where(times.fits, self._zone.ahead(times.utc), 0)
+        return times, _own_ahead(times, self._reading)
+
+    def write(
+        self,
+        times: Times,
+        clock: NDArray[np.int64],
+        ahead: NDArray[np.int64],
+        context: Context,
+    ) -> Values:
+        """Write what the clock is to show; NULL stays where it was.
+
+        Parameters
+        ----------
+        times
+            What the clock's times were made from.
+        clock
+            What is shown, as microseconds since 1970 on that clock; it may be a time that it skips.
+        ahead
+            How far each text's own clock is before UTC; a zone's is looked up again.
+        context
+            Counts, as ``out-of-range``, times that no clock shows.
+        """
+        if self._form in {"local", "date"}:
+            shown = Times(source=times.source, utc=clock, fits=times.fits)
+            return write_times(shown, np.zeros(len(clock), np.int64), context, form=self._form)
+        utc = clock - ahead
+        if self._zone is not None:
+            utc, _ = self._zone.utc(np.clip(clock, EARLIEST, LATEST))
+            ahead = self._zone.ahead(utc)
+        within = (clock >= EARLIEST) & (clock <= LATEST)
+        # Beyond that no zone has a clock, and it is counted.
+        utc = np.where(within, utc, LATEST + 1)
+        told = Times(source=times.source, utc=utc, fits=times.fits)
+        return write_times(told, ahead, context, form=self._form)
+
+
+def _own_ahead(times: Times, zoneless: Zone | None) -> NDArray[np.int64]:
+    """Return how far the clock of each text is before UTC: what it shows, less the time of UTC."""
+    from halfmask.kernels.text.iso_times import NO_ZONE, parse_times  # noqa: PLC0415 # numba is slow to import
+
+    values = times.source
+    data = values.data
+    texts = times.fits & (values.kinds == int(Kind.STRING))
+    if not texts.any():
+        return np.zeros(len(texts), np.int64)
+    stops = np.where(texts, values.stops, 0)
+    starts = np.where(texts, values.starts, 0)
+    behind = np.zeros(len(stops), np.int64)
+    # +02, +0200, +02:00, Z: the text is a time, so no other sign stands there.
+    for length, signs in ((3, b"+-"), (5, b"+-"), (6, b"+-"), (1, b"Zz")):
+        at = np.maximum(stops - length, 0)
+        found = texts & (stops - starts > length + _SHORTEST) & np.isin(data[at], [*signs])
+        behind = np.where(found, length, behind)
+    clock, kinds = np.empty(len(stops), np.int64), np.empty(len(stops), np.uint8)
+    parse_times(data, starts, stops - behind, clock, kinds)
+    ahead = np.where(texts & (behind > 0) & (kinds == NO_ZONE), clock - times.utc, 0)
+    unsaid = texts & (behind == 0)
+    if zoneless is not None and unsaid.any():
+        ahead[unsaid] = zoneless.ahead(times.utc[unsaid])
+    return ahead
+
+
+def write_times(times: Times, ahead: NDArray[np.int64], context: Context, *, form: Form) -> Values:
+    """Write times by clocks; NULL stays where it was.
+
+    Parameters
+    ----------
+    times
+        What is written; times that no clock shows are counted as ``out-of-range``.
+    ahead
+        How far the clock of each is before UTC, in microseconds.
+    context
+        Counts.
+    form
+        As of `Clock`.
+    """
+    from halfmask.kernels.text.iso_times import LONGEST  # noqa: PLC0415 # numba is slow to import
+    from halfmask.kernels.text.iso_times import write_times as write  # noqa: PLC0415 # the same
+
+    times = _within(times, context)
+    level, fits = times.source.level, times.fits
+    if form in {"seconds", "milliseconds"}:
+        numbers = times.utc // ten_to(6 if form == "seconds" else 3)
+        return with_nulls(Values.from_integers(level, numbers, fits), times.source)
+    data = np.empty(len(fits) * LONGEST, np.uint8)
+    starts, stops = np.empty(len(fits), np.int64), np.empty(len(fits), np.int64)
+    write(times.utc + ahead, ahead, fits, _FORMS[form], data, starts, stops)
+    kinds = np.where(fits, np.uint8(Kind.STRING), np.uint8(Kind.MISSING))
+    written = Values(level=level, kinds=kinds, data=data, starts=starts, stops=stops)
+    return with_nulls(written, times.source)

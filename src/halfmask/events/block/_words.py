@@ -1,0 +1,180 @@
+"""Which JSON scalars are the same: those of one text, whatever their types."""
+
+from __future__ import annotations
+
+import re
+import threading
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from halfmask.events.block._levels import merged, only
+from halfmask.events.block._values import Kind, Values, read_text, written_text
+
+__all__ = [
+    "SeenKinds",
+    "Token",
+    "as_words",
+    "exact_float",
+    "identity",
+    "lookup_word",
+    "scalar_token",
+]
+
+Token = tuple[Kind, bytes]
+#: A number of more digits before or behind its point isn't written out.
+_LONGEST_NUMBER = 400
+_NUMBERS = (Kind.INTEGER, Kind.NUMBER)
+_NUMBER = re.compile(rb"-?(0|[1-9]\d*)(\.\d+)?(e-?\d+)?")
+
+
+def lookup_word(kind: Kind, token: bytes) -> str | None:
+    """Return the word that equal scalars have in common; None for what is no scalar.
+
+    Numbers are what they are, not how they are written: ``1.50`` and ``15e-1`` are ``"1.5"``, and
+    so is the text ``"1.5"``. Other texts are the same if each of their code points is.
+
+    Examples
+    --------
+    >>> lookup_word(Kind.NUMBER, b"1.50"), lookup_word(Kind.STRING, b"1.50")
+    ('1.5', '1.50')
+    >>> lookup_word(Kind.NUMBER, b"1e3"), lookup_word(Kind.INTEGER, b"-0")
+    ('1000', '0')
+    """
+    match kind:
+        case Kind.STRING:
+            return read_text(token)
+        case Kind.INTEGER if token != b"-0" and len(token) <= _LONGEST_NUMBER:
+            return token.decode()
+        case Kind.INTEGER | Kind.NUMBER:
+            return _plain(token.decode())
+        case Kind.TRUE | Kind.FALSE:
+            return token.decode()
+        case _:
+            return None
+
+
+def _plain(text: str) -> str:
+    """Return a number in one way of all in which it may be written."""
+    number = Decimal(text)
+    if not number:
+        return "0"
+    if abs(number.adjusted()) < _LONGEST_NUMBER:
+        plain = f"{number:f}"
+        return plain.rstrip("0").rstrip(".") if "." in plain else plain
+    # An exponent of a billion isn't written out.
+    sign, digits, exponent = number.as_tuple()
+    whole = "".join(map(str, digits))
+    short = whole.rstrip("0")
+    return f"{'-' * sign}{short}e{int(exponent) + len(whole) - len(short)}"
+
+
+def exact_float(word: str) -> float | None:
+    """Return the number of a word as a float; None beyond 53 bits, where floats merge numbers.
+
+    Raises
+    ------
+    ValueError
+        If the word is of no number.
+
+    Examples
+    --------
+    >>> exact_float("27"), exact_float("9007199254740993")
+    (27.0, None)
+    """
+    number = float(word)
+    return number if abs(number) < 1 << 53 else None
+
+
+def identity(kind: Kind, token: bytes) -> bytes:
+    """Return the token of the text that a scalar is the same as, and so of all the same scalars.
+
+    Pseudonyms, draws and counts go by it, so that they agree on who is who.
+    """
+    return token if kind is Kind.STRING else written_text(lookup_word(kind, token) or "")
+
+
+def as_words(values: Values) -> Values:
+    """Return values with each scalar as the text that it is the same as.
+
+    Examples
+    --------
+    >>> from halfmask.events.block._levels import Level
+    >>> level = Level.of_events(4)
+    >>> as_words(Values.of(level, [1042, "1042", 1042.0, None])).objects()
+    ['1042', '1042', '1042', None]
+    """
+    kinds = values.kinds
+    whole = kinds == int(Kind.INTEGER)
+    other = (kinds == int(Kind.NUMBER)) | (kinds == int(Kind.TRUE)) | (kinds == int(Kind.FALSE))
+    if not (whole.any() or other.any()):
+        return values
+    sizes = values.stops - values.starts
+    # Written in one way alone, but for -0 and what is longer than anybody's number.
+    for at in np.flatnonzero(whole & ((sizes == 2) | (sizes > _LONGEST_NUMBER))).tolist():
+        other[at] = sizes[at] != 2 or values.token(at)[1] == b"-0"
+    texts = replace(values, kinds=np.where(whole, np.uint8(Kind.STRING), kinds))
+    if not other.any():
+        return texts
+    codes, tokens = only(values, other).distinct()
+    words = [(Kind.STRING, identity(*token)) for token in tokens]
+    return merged([only(texts, ~other), Values.from_tokens(values.level, codes, words)])
+
+
+class SeenKinds:
+    """Whether values of a field were texts, numbers or booleans: by its word alone nobody knows.
+
+    So pseudonyms that are turned back become what they were. Several threads may use it at once.
+    """
+
+    __slots__ = ("_lock", "_seen")
+
+    def __init__(self) -> None:
+        self._seen: frozenset[int] = frozenset()
+        self._lock = threading.Lock()
+
+    def see(self, values: Values) -> None:
+        """Look at values."""
+        new = frozenset(np.flatnonzero(np.bincount(values.kinds, minlength=9)).tolist())
+        if not new <= self._seen:
+            with self._lock:
+                self._seen |= new
+
+    def state(self) -> list[int] | None:
+        """Return what was seen, as JSON can hold it; None if they were texts alone."""
+        told = sorted(self._seen & {*_NUMBERS, Kind.TRUE, Kind.FALSE, Kind.STRING})
+        return None if told in ([], [int(Kind.STRING)]) else told
+
+    def restore(self, state: Any) -> None:  # noqa: ANN401 # what JSON held
+        """Go on from what `state` returned."""
+        self._seen = frozenset(int(kind) for kind in state or ())
+
+    def turned(self, token: bytes) -> Token:
+        """Return the scalar of a text that `identity` gave.
+
+        Where a field had texts and others, texts that are written as numbers become numbers.
+        """
+        if self._seen & {Kind.TRUE, Kind.FALSE} and token in {b"true", b"false"}:
+            return (Kind.TRUE if token == b"true" else Kind.FALSE), token
+        kind = Kind.INTEGER if token.lstrip(b"-").isdigit() else Kind.NUMBER
+        if self._seen & {*_NUMBERS} and _NUMBER.fullmatch(token) and identity(kind, token) == token:
+            return kind, token
+        return Kind.STRING, token
+
+
+def scalar_token(value: object) -> Token | None:
+    """Return what a table or policy says as a JSON scalar; None for what is none."""
+    match value:
+        case bool():
+            return (Kind.TRUE, b"true") if value else (Kind.FALSE, b"false")
+        case int():
+            return Kind.INTEGER, b"%d" % value
+        case float() | Decimal() if Decimal(value).is_finite():
+            text = str(value) if isinstance(value, Decimal) else repr(value)
+            return (Kind.INTEGER if text.lstrip("-").isdigit() else Kind.NUMBER), text.encode()
+        case str():
+            return Kind.STRING, written_text(value)
+        case _:
+            return None

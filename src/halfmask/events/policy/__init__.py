@@ -1,0 +1,1 @@
+"""What an events' policy says: its sections, and what is wrong with them."""

@@ -1,0 +1,298 @@
+"""EventPolicy: what may leave of each event, as a TOML file that may be published."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from pathlib import Path as FilePath
+from typing import TYPE_CHECKING, Any, Final, Literal, Self
+
+import tomlkit
+from pydantic import ConfigDict, Field, PrivateAttr
+
+from halfmask._errors import PolicyError
+from halfmask._file_kinds import check_kind
+from halfmask.data import atomic_file
+from halfmask.events.actions import Erase, Generalize, RecodeMany
+from halfmask.events.block._paths import Path, Step
+from halfmask.events.block._shape import OutputShape
+from halfmask.events.policy._faults import toml_error
+from halfmask.events.policy._policy_sections import RuleSection, StreamSection
+from halfmask.events.policy._sections import Section, Text, said_of
+from halfmask.events.policy._stage_sections import AggregateSection, GuaranteeSection, WindowSection
+from halfmask.events.policy._together import check_together, original_paths
+
+if TYPE_CHECKING:
+    from halfmask.events.secrets._tables import TableKind
+
+__all__ = ["UNNAMED", "EventPolicy"]
+
+#: The release of a policy that was proposed and that nobody has named yet. Keys follow from the
+#: release: two streams that ran under this word would have the same pseudonyms.
+UNNAMED: Final = "name-this-release"
+
+
+class EventPolicy(Section):
+    """What may leave of each event: rules by path. What no rule names doesn't leave.
+
+    It holds paths, options and, in conditions and hierarchies, categories that the owner wrote
+    there; no event and no secret.
+
+    Parameters
+    ----------
+    version
+        ``halfmask-events`` in the file: 1.
+    release
+        The word of this release's keys: pseudonyms of another release can't be joined to them.
+    stream
+        Where the time, tenant, session and entity of an event stand.
+    rules
+        ``[[rule]]`` in the file, one at least. Of several rules of one path, the first whose
+        conditions hold does the work.
+    window
+        Windows of time, for aggregates and guarantees.
+    aggregates, guarantees
+        ``[[aggregate]]``: lines for many events together; ``[[guarantee]]``: what must hold of the
+        events that leave. One of both kinds at most.
+
+    Raises
+    ------
+    PolicyError
+        If anything in it can't be: the message says where, what was got and what was probably
+        meant. It never quotes a category.
+
+    Notes
+    -----
+    **Guarantees.** A policy that could be made is consistent in itself: fields that are read can be
+    reached, no two fields of the output share a name, sequences and noise know their scope and
+    entity.
+
+    Examples
+    --------
+    >>> policy = EventPolicy.from_toml('''
+    ... halfmask-events = 1
+    ... release = "orders-2014"
+    ... [[rule]]
+    ... path = "products[].id"
+    ... name = "ref"
+    ... do = "sequence"
+    ... scope = "event"
+    ... ''')
+    >>> policy
+    EventPolicy(release 'orders-2014', 1 rules)
+    >>> policy.rules[0].weaknesses
+    ('equality-leaking', 'frequency-leaking', 'order-leaking')
+    """
+
+    model_config = ConfigDict(title="A policy of events")
+
+    version: Literal[1] = Field(alias="halfmask-events")
+    release: Text
+    stream: StreamSection = Field(default_factory=StreamSection)
+    rules: tuple[RuleSection, ...] = Field(alias="rule")
+    window: WindowSection | None = None
+    aggregates: tuple[AggregateSection, ...] = Field(default=(), alias="aggregate")
+    guarantees: tuple[GuaranteeSection, ...] = Field(default=(), alias="guarantee")
+
+    _folder: FilePath | None = PrivateAttr(None)
+
+    @classmethod
+    def load(cls, path: str | FilePath) -> Self:
+        """Read a policy file; hierarchy files are looked for beside it.
+
+        Raises
+        ------
+        PolicyError
+            If the file can't be read, isn't TOML in UTF-8, or says something that can't be.
+        """
+        where = FilePath(path)
+        try:
+            text = where.read_bytes().decode("utf-8-sig")
+        except OSError as error:
+            raise PolicyError(
+                f"The policy file can't be read: {error.strerror or 'the system refused'}."
+            ) from None
+        except UnicodeDecodeError:
+            raise PolicyError("The policy file isn't in UTF-8.") from None
+        policy = cls.from_toml(text)
+        policy._folder = where.parent  # noqa: SLF001 # its own
+        return policy
+
+    @classmethod
+    def from_toml(cls, text: str) -> Self:
+        """Read a policy from TOML text.
+
+        Raises
+        ------
+        PolicyError
+            If it isn't TOML, or says something that can't be.
+        """
+        try:
+            sections = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise toml_error(error, "The policy") from None
+        except RecursionError:
+            raise PolicyError("The policy nests its values too deeply.") from None
+        check_kind(sections, "halfmask-events", PolicyError)
+        return cls(**sections)
+
+    def to_toml(self) -> str:
+        """Return the policy as TOML, without what is the default; `from_toml` reads it back."""
+        return tomlkit.dumps(self._said())
+
+    def save(self, path: str | FilePath) -> None:
+        """Write the policy file, whole or not at all."""
+        with atomic_file(path) as file:
+            file.write(self.to_toml().encode())
+
+    @property
+    def folder(self) -> FilePath | None:
+        """Where it was loaded from; None if it wasn't."""
+        return self._folder
+
+    @property
+    def sha256(self) -> str:
+        """The hash of what the policy says, 64 hexadecimal digits.
+
+        Comments, spaces, and whether a default is written don't matter; the order of rules does.
+        """
+        said = json.dumps(self._said(), ensure_ascii=True, sort_keys=True, allow_nan=False)
+        return hashlib.sha256(said.encode("ascii")).hexdigest()
+
+    def paths(self) -> tuple[Path, ...]:
+        """Return the paths that must be followed in events."""
+        texts = [rule.path for rule in self.rules if rule.steps]
+        texts += [path for rule in self.rules for path in rule.reads()]
+        needs = {need for rule in self.rules for it in rule.steps for need in it.needs()}
+        texts += [path for name, path in self.stream.paths().items() if name in needs]
+        texts += original_paths(self)
+        return tuple(dict.fromkeys(Path.parse(text) for text in texts))
+
+    def tables(self) -> dict[str, TableKind]:
+        """Return the secret tables that are needed: names and kinds."""
+        actions = [action for rule in self.rules for action in rule.steps]
+        return dict(named for action in actions for named in action.tables())
+
+    def files(self) -> tuple[str, ...]:
+        """Return the hierarchy files that are needed, as the policy names them."""
+        actions = [action for rule in self.rules for action in rule.steps]
+        found = [action.hierarchy for action in actions if isinstance(action, Generalize)]
+        found += [it for section in self.guarantees for it in section.hierarchies.values()]
+        return tuple(sorted({str(it.file) for it in found if it.file is not None}))
+
+    def containers(self) -> frozenset[int]:
+        """Return which rules work on whole elements of arrays, rather than on values."""
+        places = [rule.place for rule in self.rules]
+        return frozenset(
+            number
+            for number, rule in enumerate(self.rules)
+            if any(isinstance(it, RecodeMany) for it in rule.steps)
+            or (
+                any(isinstance(it, Erase) for it in rule.steps)
+                and any(_beneath(other, places[number]) for other in places)
+            )
+        )
+
+    def check_named(self) -> None:
+        """Raise where the policy is a proposal whose release has no name yet.
+
+        Raises
+        ------
+        PolicyError
+            If it is.
+        """
+        if self.release == UNNAMED:
+            raise PolicyError(
+                "The policy's release has no name yet.",
+                hint=f'Put a word of your own in the place of "{UNNAMED}", such as '
+                'release = "orders-2014": the keys of its pseudonyms follow from it.',
+            )
+
+    def names(self) -> dict[str, str | None]:
+        """Return what each path without stars is called in the output, in the order of rules."""
+        found: dict[str, str | None] = {}
+        for rule in self.rules:
+            if rule.names is None:
+                found[rule.place.place] = found.get(rule.place.place) or rule.name
+        return found
+
+    def model_post_init(self, context: object, /) -> None:
+        """Check that the rules go together."""
+        super().model_post_init(context)
+        if not self.rules:
+            raise PolicyError(
+                "The policy has no [[rule]]: nothing would leave.",
+                hint="Write one for each path that may.",
+            )
+        for number, rule in enumerate(self.rules, start=1):
+            try:
+                self._check(rule)
+            except PolicyError as error:
+                where = f"[[rule]] number {number}: {rule.path!r}: "
+                raise PolicyError(where + error.what, hint=error.hint) from None
+        OutputShape(self.names())  # raises where two fields have one name
+        self._check_tables()
+        check_together(self)
+
+    def _check(self, rule: RuleSection) -> None:
+        beneath = any(_beneath(other.place, rule.place) for other in self.rules)
+        if not rule.steps and not beneath:
+            raise PolicyError(
+                "the key 'do' is lacking, and no rule is beneath the path.",
+                hint='Say what becomes of it; do = "keep" passes it on as it is.',
+            )
+        erases = any(isinstance(action, Erase) for action in rule.steps)
+        if erases and beneath and rule.place.steps[-1] is not Step.ELEMENT:
+            raise PolicyError("it is erased, and rules beneath it write what is in it.")
+        if erases and beneath and not rule.when:
+            raise PolicyError("all elements are erased, and rules beneath write what is in them.")
+        said = self.stream.paths()
+        for need in (need for action in rule.steps for need in action.needs()):
+            if need not in said:
+                raise PolicyError(
+                    f"an action needs the path of the {need}.",
+                    hint=f'Write {need} = "..." in [stream]'
+                    + (', or by = "..." in the rule.' if need == "entity" else "."),
+                )
+
+    def _check_tables(self) -> None:
+        kinds: dict[str, TableKind] = {}
+        for rule in self.rules:
+            for name, kind in (named for action in rule.steps for named in action.tables()):
+                if kinds.setdefault(name, kind) != kind:
+                    raise PolicyError(
+                        f"The secret table {name!r} can't be both of kind {kinds[name]!r} and "
+                        f"{kind!r}."
+                    )
+
+    def _said(self) -> dict[str, Any]:
+        stream = self.stream.model_dump(mode="json", exclude_none=True)
+        return {
+            "halfmask-events": self.version,
+            "release": self.release,
+            **({"stream": stream} if stream else {}),
+            "rule": [rule.table() for rule in self.rules],
+            **({} if self.window is None else {"window": said_of(self.window)}),
+            **({"aggregate": list(map(said_of, self.aggregates))} if self.aggregates else {}),
+            **({"guarantee": list(map(said_of, self.guarantees))} if self.guarantees else {}),
+        }
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether both say the same; where they were read from doesn't matter."""
+        return isinstance(other, EventPolicy) and self._said() == other._said()
+
+    def __hash__(self) -> int:
+        """Return a hash of what the policy says."""
+        return hash(self.sha256)
+
+    def __repr__(self) -> str:
+        """Show how much the policy says; never a category of its conditions."""
+        return f"EventPolicy(release {self.release!r}, {len(self.rules)} rules)"
+
+    __str__ = __repr__
+
+
+def _beneath(other: Path, path: Path) -> bool:
+    steps = path.steps
+    return len(other.steps) > len(steps) and other.steps[: len(steps)] == steps

@@ -1,0 +1,227 @@
+"""The sections of a policy that say what leaves together: windows, aggregates, guarantees."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from halfmask._errors import PolicyError
+from halfmask.events.actions import HierarchySection
+from halfmask.events.block._paths import Path
+from halfmask.events.block._times import Unit
+from halfmask.events.block._zones import ZoneText
+from halfmask.events.policy._durations import Duration, DurationText
+from halfmask.events.policy._policy_sections import place
+from halfmask.events.policy._sections import Section, Text, Whole
+
+__all__ = ["AggregateSection", "GuaranteeSection", "MeasureSection", "WindowSection"]
+
+_Least = Annotated[Whole, Field(ge=1, le=1_000_000_000)]
+_SUMMABLE = ("sum", "min", "max", "mean")
+
+
+class WindowSection(Section):
+    """``[window]``: how events are put together by their original time.
+
+    Parameters
+    ----------
+    every
+        How long a window is: such as ``1 hour``, ``1 day``, ``1 week`` (from Monday on),
+        ``1 month``. Days and what is longer begin at midnight of the zone's clock.
+    zone
+        Whose clock the windows are of.
+    lateness
+        How far behind the latest time that was met an event may be. A window closes when the
+        latest time is so far beyond its end. Files and folders need none: their windows close with
+        their last event.
+    median
+        The latest time is the latest median of the times of so many events that follow each other,
+        an odd number; 1: of each event. With it a few wrong times far ahead don't close windows.
+    late
+        What becomes of events whose window is closed: ``drop`` them, or ``update``: they leave as
+        a group of their own, which must fulfil what is promised by itself. A pipe that lost events
+        so is an error, unless this is written.
+    unit
+        What numbers count since 1970; without it events whose time is a number have none.
+    most
+        Guarantees: a window's events leave in parts of so many, so that none waits for longer.
+    """
+
+    every: DurationText
+    zone: ZoneText
+    lateness: DurationText = "0 seconds"
+    median: Annotated[Whole, Field(ge=1, le=1_001)] = 1
+    late: Literal["drop", "update"] = "drop"
+    unit: Unit | None = None
+    most: Annotated[Whole, Field(ge=1, le=100_000_000)] = 1_000_000
+
+    def model_post_init(self, context: object, /) -> None:  # noqa: ARG002 # pydantic's
+        """Check that the durations can be what they are for."""
+        grid, late = Duration.parse(self.every), Duration.parse(self.lateness)
+        if grid.micros <= 0 and grid.months <= 0:
+            raise PolicyError("'every' must be longer than nothing.")
+        if late.months or late.micros < 0:
+            raise PolicyError("'lateness' must be a duration without months, of 0 or more.")
+        if self.median % 2 == 0:
+            raise PolicyError("'median' must be an odd number.")
+
+
+class MeasureSection(Section):
+    """``[[aggregate.measure]]``: one number of each cell.
+
+    Parameters
+    ----------
+    name
+        What the field is called.
+    do
+        ``sum``, ``min``, ``max``, ``mean`` of numbers; ``count`` of values that are there;
+        ``distinct``: how many different values there are.
+    path
+        Of the values; elements of arrays each count.
+    of
+        The ``original`` values, or those that rules ``released``.
+    unit
+        What stands behind numbers that are texts, with its space, such as ``" EUR"``.
+    decimals
+        Digits behind the point of a mean.
+    """
+
+    name: Text
+    do: Literal["sum", "min", "max", "mean", "count", "distinct"]
+    path: Text
+    of: Literal["original", "released"]
+    unit: Text | None = None
+    decimals: Annotated[Whole, Field(ge=0, le=18)] | None = None
+
+    def model_post_init(self, context: object, /) -> None:  # noqa: ARG002 # pydantic's
+        """Check that the options go with what is done."""
+        place(self.path)
+        if (self.decimals is None) == (self.do == "mean"):
+            raise PolicyError("'decimals' goes with do = 'mean', which needs it.")
+        if self.unit is not None and self.do not in _SUMMABLE:
+            raise PolicyError("'unit' goes with sum, min, max and mean.")
+
+    @property
+    def numeric(self) -> bool:
+        """Whether it is of numbers."""
+        return self.do in _SUMMABLE
+
+
+class AggregateSection(Section):
+    """``[[aggregate]]``: many events become one line for each window and key.
+
+    Parameters
+    ----------
+    name
+        Written in the field ``aggregate``; needed where there are several sections.
+    window
+        What the field of the window's start is called.
+    by
+        Fields of the output, and the path whose released values they have: the key.
+    count
+        What the field of the number of events is called; without it the number isn't written.
+    measures
+        ``[[aggregate.measure]]``: other numbers.
+    least_events, least_entities
+        ``least-events``, ``least-entities``: a cell of fewer events, or of events of fewer
+        distinct entities, isn't written. One of both at least; entities are those of ``[stream]``.
+    totals
+        Whether a line for all cells of a window together is written, too. Cells that could be
+        computed from it and the others are then held back with others.
+    """
+
+    name: Text | None = None
+    window: Text = "window"
+    by: dict[Text, Text] = Field(default_factory=dict)
+    count: Text | None = None
+    measures: tuple[MeasureSection, ...] = Field(default=(), alias="measure")
+    least_events: _Least | None = Field(default=None, alias="least-events")
+    least_entities: _Least | None = Field(default=None, alias="least-entities")
+    totals: bool = Field(default=False, strict=True)
+
+    def model_post_init(self, context: object, /) -> None:  # noqa: ARG002 # pydantic's
+        """Check that the fields go together."""
+        if self.least_events is None and self.least_entities is None:
+            raise PolicyError(
+                "least-events or least-entities must be given: of how many a cell must be.",
+                hint="Write least-entities = 5, say; 1 writes every cell.",
+            )
+        names = ["aggregate", "update", "total", self.window, *self.by]
+        names += [] if self.count is None else [self.count]
+        names += [measure.name for measure in self.measures]
+        if len(set(names)) < len(names):
+            raise PolicyError(
+                "two fields have one name; aggregate, update and total are names, too."
+            )
+        deepest = self.level()
+        for measure in self.measures:
+            steps = Path.parse(Path.parse(measure.path).level).steps
+            if steps[: len(deepest.steps)] != deepest.steps:
+                raise PolicyError(
+                    f"the measure {measure.name!r} would count a value once for each element: its "
+                    "path must stand among the elements of 'by', or beneath them."
+                )
+        if self.totals and deepest.steps:
+            raise PolicyError("'totals' can't be written where 'by' has elements of an array.")
+
+    def level(self) -> Path:
+        """Return the elements that cells are made of; the empty path for events.
+
+        Raises
+        ------
+        PolicyError
+            If the paths of the key are in different arrays.
+        """
+        levels = [Path.parse(place(path).level) for path in self.by.values()]
+        deepest = max(levels, key=lambda path: len(path.steps), default=Path(steps=()))
+        if any(deepest.steps[: len(path.steps)] != path.steps for path in levels):
+            raise PolicyError("the paths of 'by' are in different arrays.")
+        return deepest
+
+
+class GuaranteeSection(Section):
+    """``[[guarantee]]``: what must hold of the events that leave together.
+
+    Parameters
+    ----------
+    kind
+        ``session-k``: what a session shows in the paths is shown by sessions of at least k
+        distinct entities. ``k-m``: so is each set of at most m values of the path that a session
+        shows. ``distinct``: each value of the path is of events of at least k distinct entities.
+    paths
+        Whose released values are protected; one path for ``k-m`` and ``distinct``.
+    k
+        How many distinct entities.
+    m
+        ``k-m``: how many values somebody may know.
+    fails
+        What is left out where it doesn't hold: the ``field``, the ``element`` of the array that it
+        is in (the event, where it is in none), the ``event``, or all events of the ``session``.
+        ``session-k`` has ``field`` and ``session``.
+    hierarchies
+        For paths: hierarchies by which values are made coarser before anything is left out.
+    """
+
+    kind: Literal["session-k", "k-m", "distinct"]
+    paths: tuple[Text, ...] = Field(min_length=1)
+    k: Annotated[Whole, Field(ge=2, le=1_000_000_000)]
+    m: Annotated[Whole, Field(ge=1, le=3)] | None = None
+    fails: Literal["field", "element", "event", "session"]
+    hierarchies: dict[Text, HierarchySection] = Field(default_factory=dict)
+
+    def model_post_init(self, context: object, /) -> None:  # noqa: ARG002 # pydantic's
+        """Check that the options go with the kind."""
+        if (self.m is None) == (self.kind == "k-m"):
+            raise PolicyError("'m' goes with kind = 'k-m', which needs it.")
+        if self.kind != "session-k" and len(self.paths) > 1:
+            raise PolicyError(f"'paths' of kind {self.kind!r} must be one path.")
+        if self.kind == "session-k" and self.fails not in {"field", "session"}:
+            raise PolicyError("'fails' of kind 'session-k' must be 'field' or 'session'.")
+        places = [place(path).place for path in self.paths]
+        if len(set(places)) < len(places):
+            raise PolicyError("'paths' names a path twice.")
+        if any(place(path).place not in places for path in self.hierarchies):
+            raise PolicyError("'hierarchies' has a path that isn't in 'paths'.")
+        if len({place(path).level for path in self.paths}) > 1:
+            raise PolicyError("'paths' must be fields of the event, or of one array's elements.")

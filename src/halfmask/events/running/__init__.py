@@ -1,0 +1,1 @@
+"""A run: rules prepared, blocks transformed in order, checkpoints, counts."""

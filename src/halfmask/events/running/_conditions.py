@@ -1,0 +1,112 @@
+"""Conditions of rules: on what a field of the event or element was."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import numpy as np
+from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr
+
+from halfmask._errors import PolicyError
+from halfmask.events.block._values import Kind
+from halfmask.events.block._words import lookup_word, scalar_token
+from halfmask.events.policy._sections import Number, Section, Text
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from halfmask.events.block._values import Values
+    from halfmask.events.block._words import Token
+
+__all__ = ["Condition"]
+
+Scalar: TypeAlias = Annotated[
+    StrictBool | StrictInt | StrictFloat | StrictStr, Field(union_mode="left_to_right")
+]
+_LONGEST_NUMBER = 400
+
+
+class Condition(Section):
+    """``when`` of a rule: what a field must be for the rule to do its work.
+
+    Parameters
+    ----------
+    path
+        The field: of the event, of the same element, or of one that encloses it.
+    is_, in_, not_
+        ``is``: it is this; ``in``: one of these; ``not``: none of these, or it isn't there.
+    exists
+        Whether it is there, and not null.
+    above, below
+        It is a number above, below this.
+
+    Notes
+    -----
+    Of several keys all must hold. Fields are seen as they were before any rule. Numbers are
+    compared by what they are, ``1.0`` is ``1``; the text ``"1"`` is another thing.
+    """
+
+    path: Text
+    is_: Scalar | None = Field(default=None, alias="is")
+    in_: tuple[Scalar, ...] | None = Field(default=None, alias="in", min_length=1)
+    not_: Scalar | tuple[Scalar, ...] | None = Field(
+        default=None, alias="not", union_mode="left_to_right"
+    )
+    exists: StrictBool | None = None
+    above: Number | None = None
+    below: Number | None = None
+
+    def model_post_init(self, context: object, /) -> None:  # noqa: ARG002 # pydantic's
+        """Check that it says something."""
+        asked = (self.is_, self.in_, self.not_, self.exists, self.above, self.below)
+        if all(each is None for each in asked):
+            raise PolicyError(
+                "a condition asks nothing: it has none of is, in, not, exists, above and below."
+            )
+
+    def holds(self, values: Values) -> NDArray[np.bool_]:
+        """Return where it does, for the values of its field."""
+        codes, tokens = values.distinct()
+        found = [self._one(*token) for token in tokens]
+        return np.array([*found, self._one(Kind.MISSING, b"")], np.bool_)[codes]
+
+    def _one(self, kind: Kind, token: bytes) -> bool:
+        mark = _mark(kind, token)
+        asked = [
+            self.is_ is None or mark == _mark_of(self.is_),
+            self.in_ is None or mark in map(_mark_of, self.in_),
+            self.not_ is None or mark not in map(_mark_of, _listed(self.not_)),
+            self.exists is None or self.exists == (kind > Kind.NULL),
+        ]
+        if self.above is not None or self.below is not None:
+            number = _number(kind, token)
+            asked += [
+                number is not None,
+                number is None or self.above is None or number > Decimal(repr(self.above)),
+                number is None or self.below is None or number < Decimal(repr(self.below)),
+            ]
+        return all(asked)
+
+
+def _listed(scalars: object) -> tuple[object, ...]:
+    return scalars if isinstance(scalars, tuple) else (scalars,)
+
+
+def _mark(kind: Kind, token: bytes) -> Token | None:
+    """Return what equal values have in common, by what they are."""
+    word = lookup_word(kind, token)
+    if word is None:
+        return None
+    return (Kind.NUMBER if kind == Kind.INTEGER else kind), word.encode()
+
+
+def _mark_of(scalar: object) -> Token | None:
+    token = scalar_token(scalar)
+    return None if token is None else _mark(*token)
+
+
+def _number(kind: Kind, token: bytes) -> Decimal | None:
+    if kind not in {Kind.INTEGER, Kind.NUMBER} or len(token) > _LONGEST_NUMBER:
+        return None
+    return Decimal(token.decode())

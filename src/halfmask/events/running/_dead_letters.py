@@ -1,0 +1,141 @@
+"""Dead letters: which lines were no events and why, in a file that only its owner may read."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import stat
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from halfmask._errors import ReleaseError
+from halfmask.events.block._bad_lines import Reason
+from halfmask.events.streams._places import lock, not_ours, writing_out
+
+if TYPE_CHECKING:
+    from halfmask.events.block._block import Block
+    from halfmask.events.streams import Chunk
+
+__all__ = ["DeadLetters"]
+
+_TOGETHER = 1024
+
+
+class DeadLetters:
+    """A file with a line of JSON for each line that is no event.
+
+    Parameters
+    ----------
+    path
+        The file, of mode 0600. It must not leave.
+    with_content
+        Whether the lines themselves are in it: ``raw``, or ``raw_base64`` where a line isn't
+        UTF-8. Those that are too long aren't.
+    overwrite
+        Whether what is there may be replaced.
+
+    Notes
+    -----
+    Each has ``file`` (the number of the file in a folder, else 1), ``line`` and ``reason``.
+    """
+
+    def __init__(
+        self, path: str | Path, *, with_content: bool = False, overwrite: bool = False
+    ) -> None:
+        self._path = Path(path)
+        self.with_content = with_content
+        self._overwrite = overwrite
+        self._file: BinaryIO | None = None
+        self._length = 0
+
+    def check(self) -> None:
+        """Raise if something is there that may not be replaced.
+
+        Raises
+        ------
+        ReleaseError
+            If there is.
+        """
+        if os.path.lexists(self._path) and not self._overwrite:
+            raise ReleaseError(
+                "The file of dead letters exists.",
+                hint="Choose another name, or allow it to be overwritten: --overwrite.",
+            )
+
+    def begin(self, length: int) -> None:
+        """Make the file, or cut it back to a length.
+
+        Raises
+        ------
+        ReleaseError
+            If others may read it, it is shorter, or can't be written.
+        """
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        with writing_out():
+            self._file = os.fdopen(os.open(self._path, flags, 0o600), "r+b", buffering=0)
+            lock(self._file)
+            found = os.fstat(self._file.fileno())
+            if found.st_mode & (stat.S_IRWXG | stat.S_IRWXO) or found.st_uid != os.geteuid():
+                raise ReleaseError(
+                    "The file of dead letters may be read by others, or isn't yours.",
+                    hint="Remove it, or give it the mode 0600.",
+                )
+            if found.st_size < length:
+                raise not_ours()
+            self._file.truncate(length)
+            self._file.seek(length)
+            self._length = length
+
+    def write(self, chunk: Chunk, block: Block | None) -> None:
+        """Note the lines of a chunk that are no events."""
+        letters = self._letters(chunk, block)
+        while data := b"".join(
+            json.dumps(each).encode() + b"\n" for each in islice(letters, _TOGETHER)
+        ):
+            self._put(data)
+
+    def _letters(self, chunk: Chunk, block: Block | None) -> Iterator[dict[str, object]]:
+        if block is None:
+            yield {"file": chunk.file, "line": chunk.first_line, "reason": str(Reason.TOO_LONG)}
+            return
+        for bad in block.bad:
+            told: dict[str, object] = {
+                "file": chunk.file,
+                "line": bad.line,
+                "reason": str(bad.reason),
+            }
+            if self.with_content and bad.reason != Reason.TOO_LONG:
+                told |= _content(bytes(chunk.view[bad.start : bad.stop]))
+            yield told
+
+    def _put(self, data: bytes) -> None:
+        if self._file is None:
+            raise ReleaseError("The dead letters were closed.", hint="This is a fault of halfmask.")
+        left = memoryview(data)
+        with writing_out():
+            while left:
+                left = left[self._file.write(left) or 0 :]
+        self._length += len(data)
+
+    def sync(self) -> int:
+        """Bring all to the disk; return how long the file is."""
+        if self._file is not None:
+            with writing_out():
+                os.fsync(self._file.fileno())
+        return self._length
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+
+def _content(line: bytes) -> dict[str, object]:
+    try:
+        return {"raw": line.decode()}
+    except UnicodeDecodeError:
+        return {"raw_base64": base64.b64encode(line).decode()}

@@ -1,0 +1,1 @@
+"""Keys, draws and secret tables of events, and the way back."""

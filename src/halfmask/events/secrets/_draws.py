@@ -1,0 +1,75 @@
+"""Draws under a key: the same again for the same event or entity, and for nobody without the key.
+
+SipHash-2-4 is the pseudo-random function (J.-P. Aumasson, D. J. Bernstein, INDOCRYPT 2012). Draws
+of one key at different events are independent; so are those of different entities.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from halfmask.events.block._levels import ordinals
+from halfmask.events.block._values import Kind
+from halfmask.events.block._words import identity
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from halfmask.events.block._values import Level, Values
+    from halfmask.events.secrets._keys import Words
+
+__all__ = ["EntityDraws", "event_draws", "fractions", "steps"]
+
+_MOST_KNOWN = 1 << 18
+
+
+def event_draws(level: Level, *, first_event: int, key: Words) -> NDArray[np.uint64]:
+    """Return 64 bits for each slot, by its event's number in the stream and its own within."""
+    from halfmask.kernels.hashing.siphash import hash_words  # noqa: PLC0415 # numba is slow to import
+
+    words = np.empty((level.slots, 2), np.uint64)
+    words[:, 0] = level.event + first_event
+    words[:, 1] = ordinals(level)
+    drawn = np.empty(level.slots, np.uint64)
+    hash_words(words, *key, drawn)
+    return drawn
+
+
+class EntityDraws:
+    """64 bits for each entity, always the same under one key."""
+
+    __slots__ = ("_key", "_known")
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+        self._known: dict[tuple[Kind, bytes], int] = {}
+
+    def of(self, entities: Values) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
+        """Return the bits of each slot's entity, and whether it has one."""
+        codes, tokens = entities.distinct()
+        if len(self._known) > _MOST_KNOWN:
+            self._known.clear()
+        drawn = np.array([self._one(token) for token in tokens] + [0], np.uint64)
+        named = np.array([Kind.NULL < kind < Kind.OBJECT for kind, _ in tokens] + [False], np.bool_)
+        return drawn[codes], named[codes]
+
+    def _one(self, token: tuple[Kind, bytes]) -> int:
+        known = self._known.get(token)
+        if known is None:
+            data = bytes([Kind.STRING]) + identity(*token)
+            digest = hashlib.blake2b(data, key=self._key, digest_size=8).digest()
+            known = self._known[token] = int.from_bytes(digest, "little")
+        return known
+
+
+def fractions(drawn: NDArray[np.uint64]) -> NDArray[np.float64]:
+    """Return numbers between 0 and 1, neither of them."""
+    return ((drawn >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+
+
+def steps(drawn: NDArray[np.uint64], count: int) -> NDArray[np.int64]:
+    """Return whole numbers from 0 to below a count, each as likely up to count / 2**64."""
+    return (drawn % np.uint64(count)).astype(np.int64)

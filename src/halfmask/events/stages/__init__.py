@@ -1,0 +1,1 @@
+"""What stands between rules and output: windows, aggregates, guarantees."""

@@ -1,0 +1,181 @@
+"""Aggregation: the stage that writes one line for many events, and none for few."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from halfmask._errors import DataError
+from halfmask.events.block._values import Kind
+from halfmask.events.stages._cell_lines import CellLines
+from halfmask.events.stages._cells import Cell
+from halfmask.events.stages._clock import EventClock, pane_of
+from halfmask.events.stages._gathering import ALL, Gathering
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from halfmask.events.block._block import Block
+    from halfmask.events.block._limits import Limits
+    from halfmask.events.policy._policy import EventPolicy
+    from halfmask.events.running._transforming import Changed
+    from halfmask.events.stages._cells import Key
+    from halfmask.events.stages._clock import Closing, Pane
+    from halfmask.events.streams import Chunk
+
+__all__ = ["Aggregation"]
+
+_FORMAT = "halfmask events cells"
+_VERSION = 1
+
+
+class Aggregation:
+    """Writes lines of cells: of each key and window one, once the window is over.
+
+    Parameters
+    ----------
+    policy
+        With ``[window]`` and ``[[aggregate]]``.
+
+    Notes
+    -----
+    **Guarantees.** No event leaves. A cell is written if it has the least number of events and of
+    distinct entities that its section says, counted exactly; where totals are written, too, so has
+    what is left of the total without the cells that are written. Sums are exact: decimal, not
+    binary. Late events are dropped, or written as cells of their own, which fulfil the same by
+    themselves. The lines depend on the events alone, not on where blocks end or whether the stage
+    went on from a state.
+
+    **Edge cases.** A minimum count doesn't bound how much one entity contributes: a sum can be
+    nearly one customer's, and the smallest and largest value are somebody's. Somebody in two
+    windows is counted in both. Events without an entity count as events, not as entities.
+    """
+
+    is_straight = False
+
+    def __init__(self, policy: EventPolicy) -> None:
+        self._clock = EventClock(policy)
+        self._gatherings = [
+            Gathering(
+                section=section,
+                entity=policy.stream.entity if section.least_entities is not None else None,
+            )
+            for section in policy.aggregates
+        ]
+        self._writers = [
+            CellLines(section, entity=policy.stream.entity) for section in policy.aggregates
+        ]
+        self._counts: Counter[str] = Counter()
+        self._events = 0
+
+    def look_ahead(self, chunks: Iterable[Chunk], limits: Limits) -> None:
+        """Count the events of each window before they come, so that none is late."""
+        self._clock.look_ahead(chunks, limits)
+
+    def take(self, changed: Changed, block: Block) -> bytes:
+        """Take a block in, and return the lines of the windows that are over."""
+        placed = self._clock.place(block, changed.wanted, first_event=self._events)
+        self._events += block.n_events
+        if placed.panes:
+            for gathering in self._gatherings:
+                gathering.add(changed, block, placed, self._counts)
+            self._counts["events"] += int(np.count_nonzero(placed.number >= 0))
+        return self._written(placed.closings)
+
+    def finish(self) -> bytes:
+        """Return the lines of the windows that were still open."""
+        return self._written(self._clock.finish(events=self._events))
+
+    def _written(self, closings: tuple[Closing, ...]) -> bytes:
+        return b"".join(
+            writer.lines(
+                gathering.cells.pop(closing.pane, {}),
+                gathering.totals.pop(closing.pane, {}).get(ALL),
+                window=self._clock.written(closing.pane),
+                is_update=closing.pane[2] is not None,
+                counts=self._counts,
+            )
+            for closing in closings
+            for gathering, writer in zip(self._gatherings, self._writers, strict=True)
+        )
+
+    def state(self) -> bytes:
+        """Return what the stage knows: entities and values among it; seal it in the vault."""
+        form = {
+            "format": _FORMAT,
+            "version": _VERSION,
+            "clock": self._clock.state(),
+            "events": self._events,
+            "counts": dict(sorted(self._counts.items())),
+            "cells": [_told(it.cells) for it in self._gatherings],
+            "totals": [_told(it.totals) for it in self._gatherings],
+        }
+        return json.dumps(form, ensure_ascii=False, separators=(",", ":")).encode()
+
+    def restore(self, state: bytes) -> None:
+        """Go on from what `state` returned.
+
+        Raises
+        ------
+        DataError
+            If the bytes aren't the state of such a stage.
+        """
+        try:
+            form = json.loads(state)
+            if (form["format"], form["version"]) != (_FORMAT, _VERSION):
+                raise ValueError  # noqa: TRY301 # said below
+            self._clock.restore(form["clock"])
+            self._events, self._counts = int(form["events"]), Counter(form["counts"])
+            told = zip(self._gatherings, form["cells"], form["totals"], strict=True)
+            for gathering, cells, totals in told:
+                measures, fields = len(gathering.section.measures), len(gathering.section.by)
+                gathering.cells = _untold(cells, fields=fields, measures=measures)
+                gathering.totals = _untold(totals, fields=len(ALL), measures=measures)
+        except (ValueError, TypeError, KeyError):
+            raise DataError("The bytes hold no state of aggregates, or a damaged one.") from None
+
+    def renew(self) -> None:
+        """Count anew, for the next input; times that were met stay met."""
+        self._counts.clear()
+        self._clock.renew()
+
+    def summary(self) -> dict[str, int]:
+        """Return counts: events in cells, late ones, cells that were written and held back."""
+        return {**dict(sorted(self._counts.items())), **dict(sorted(self._clock.dropped.items()))}
+
+    def claims(self) -> dict[str, Any]:
+        """Return what is claimed of the lines, for `halfmask.events.verifier.verify_events`."""
+        return {
+            "format": "halfmask events claims",
+            "version": 1,
+            "aggregates": [writer.claim() for writer in self._writers],
+        }
+
+
+def _told(cells: dict[Pane, dict[Key, Cell]]) -> list[Any]:
+    return [
+        [pane, [[_key_told(key), cell.to_json()] for key, cell in there.items()]]
+        for pane, there in cells.items()
+    ]
+
+
+def _key_told(key: Key) -> list[Any]:
+    return [None if token is None else [int(token[0]), token[1].decode()] for token in key]
+
+
+def _untold(told: Any, *, fields: int, measures: int) -> dict[Pane, dict[Key, Cell]]:  # noqa: ANN401 # what JSON held
+    return {
+        pane_of(pane): {
+            _key_of(key, fields): Cell.from_json(cell, measures=measures) for key, cell in there
+        }
+        for pane, there in told
+    }
+
+
+def _key_of(told: list[Any], fields: int) -> Key:
+    if len(told) != fields:
+        raise ValueError
+    return tuple(None if it is None else (Kind(it[0]), str(it[1]).encode()) for it in told)

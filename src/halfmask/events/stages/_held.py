@@ -1,0 +1,252 @@
+"""Held: events after their rules that wait, as columns that take no more room than they need."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from halfmask._errors import DataError
+from halfmask.events.block._levels import absent
+from halfmask.events.block._paths import Path
+from halfmask.events.block._values import Kind, Level, Values
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from halfmask.events.block._shape import OutputShape
+
+__all__ = ["Held", "names_of"]
+
+_HEAD = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Held:
+    """Events that wait.
+
+    Parameters
+    ----------
+    names
+        What the fields of the output are called, by path, as `OutputShape` takes it.
+    columns
+        By path; others may be among them that aren't written, under words that are no path.
+    events
+        The level of the events.
+
+    Notes
+    -----
+    **Guarantees.** `joined` of parts, and `unpacked` of `packed`, have the same values in the same
+    order.
+    """
+
+    names: Mapping[str, str | None]
+    columns: Mapping[str, Values]
+    events: Level
+
+    def narrowed(self, keeps: Mapping[str, NDArray[np.bool_]]) -> Held:
+        """Return a part of the events, or all without some elements of arrays.
+
+        Parameters
+        ----------
+        keeps
+            Which slots stay, by the path of their level; all of a level that isn't named. What
+            stands beneath a slot goes with it.
+        """
+        narrowing = _Narrowing(keeps=keeps)
+        columns = {}
+        for path, values in self.columns.items():
+            level, index = narrowing.narrowed(values.level)
+            columns[path] = _compacted(values.take(index, level))
+        events, _ = narrowing.narrowed(self.events)
+        return Held(names=self.names, columns=columns, events=events)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Held]) -> Held:
+        """Return events of several parts one behind the other; one part at least."""
+        if len(parts) == 1:
+            return parts[0]
+        names: dict[str, str | None] = {}
+        for part in parts:
+            names |= {path: name for path, name in part.names.items() if path not in names}
+        chains = [_levels_of(part) for part in parts]
+        levels = _joined_levels(chains)
+        paths = dict.fromkeys(path for part in parts for path in part.columns)
+        columns = {}
+        for path in paths:
+            place = next(part.columns[path] for part in parts if path in part.columns).level.path
+            tokens = [
+                part.columns[path]
+                if path in part.columns
+                else absent(chain.get(place, Level.of_events(0)))
+                for part, chain in zip(parts, chains, strict=True)
+            ]
+            columns[path] = _concatenated(tokens, levels[place])
+        return cls(names=names, columns=columns, events=levels[""])
+
+    def packed(self) -> bytes:
+        """Return it as bytes."""
+        levels = _levels_of(self)
+        blobs: list[bytes] = []
+        for path, level in levels.items():
+            if path:
+                blobs += [np.diff(level.offsets).tobytes(), level.present.tobytes()]
+        for values in self.columns.values():
+            plain = _compacted(values)
+            lengths = (plain.stops - plain.starts).astype(np.int64)
+            blobs += [plain.kinds.tobytes(), lengths.tobytes(), plain.data.tobytes()]
+        form = {
+            "names": dict(self.names),
+            "events": self.events.slots,
+            "levels": [
+                [path, level.above.path]
+                for path, level in levels.items()
+                if level.above is not None
+            ],
+            "columns": [[path, values.level.path] for path, values in self.columns.items()],
+            "sizes": [len(blob) for blob in blobs],
+        }
+        head = json.dumps(form, ensure_ascii=False, separators=(",", ":")).encode()
+        return len(head).to_bytes(_HEAD, "little") + head + b"".join(blobs)
+
+    @classmethod
+    def unpacked(cls, data: bytes) -> Held:
+        """Return what `packed` gave.
+
+        Raises
+        ------
+        DataError
+            If it didn't.
+        """
+        try:
+            return cls._read(data)
+        except (ValueError, TypeError, KeyError, StopIteration):
+            raise DataError("The bytes hold no events that wait, or damaged ones.") from None
+
+    @classmethod
+    def _read(cls, data: bytes) -> Held:
+        length = int.from_bytes(data[:_HEAD], "little")
+        form = json.loads(data[_HEAD : _HEAD + length])
+        ends = np.cumsum([_HEAD + length, *form["sizes"]]).tolist()
+        if ends[-1] != len(data):
+            raise ValueError
+        blobs = (data[start:stop] for start, stop in pairwise(ends))
+        levels = {"": Level.of_events(int(form["events"]))}
+        for path, above in form["levels"]:
+            counts = np.frombuffer(next(blobs), np.int64)
+            present = np.frombuffer(next(blobs), np.bool_)
+            levels[path] = Level.under(levels[above], path, counts, present=present)
+        columns = {}
+        for path, place in form["columns"]:
+            kinds = np.frombuffer(next(blobs), np.uint8)
+            stops = np.cumsum(np.frombuffer(next(blobs), np.int64))
+            columns[path] = Values(
+                level=levels[place],
+                kinds=kinds,
+                data=np.frombuffer(next(blobs), np.uint8),
+                starts=np.concatenate([[0], stops[:-1]]).astype(np.int64)[: len(kinds)],
+                stops=stops,
+            )
+        return cls(names=form["names"], columns=columns, events=levels[""])
+
+
+def names_of(shape: OutputShape) -> dict[str, str | None]:
+    """Return what a shape calls its fields, by path, in its order."""
+    return {
+        node.place: str(json.loads(node.key[:-1])) if node.key else None for node in shape.nodes[1:]
+    }
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class _Narrowing:
+    keeps: Mapping[str, NDArray[np.bool_]]
+    known: dict[str, tuple[Level, NDArray[np.int64]]] = field(default_factory=dict)
+
+    def narrowed(self, level: Level) -> tuple[Level, NDArray[np.int64]]:
+        """Return a level with the slots that stay, and which those are."""
+        if level.path not in self.known:
+            self.known[level.path] = self._made(level)
+        return self.known[level.path]
+
+    def _made(self, level: Level) -> tuple[Level, NDArray[np.int64]]:
+        keep = self.keeps.get(level.path)
+        if level.above is None:
+            slots = np.arange(level.slots) if keep is None else np.flatnonzero(keep)
+            return Level.of_events(len(slots)), slots
+        above, up = self.narrowed(level.above)
+        counts = np.diff(level.offsets)[up]
+        index = _runs(level.offsets[up], counts)
+        if keep is not None:
+            stays = keep[index]
+            owners = np.repeat(np.arange(len(up)), counts)
+            counts = np.bincount(owners[stays], minlength=len(up))
+            index = index[stays]
+        return Level.under(above, level.path, counts, present=level.present[up]), index
+
+
+def _runs(starts: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return runs of numbers, one behind the other."""
+    shift = starts - np.concatenate([[0], np.cumsum(counts)[:-1]])[: len(counts)]
+    return np.repeat(shift, counts) + np.arange(int(counts.sum()))
+
+
+def _compacted(values: Values) -> Values:
+    """Return the same values with their tokens one behind the other, and no other bytes."""
+    scalar = (values.kinds >= int(Kind.INTEGER)) & (values.kinds < int(Kind.OBJECT))
+    counts = np.where(scalar, values.stops - values.starts, 0)
+    stops = np.cumsum(counts)
+    index = _runs(np.where(scalar, values.starts, 0), counts)
+    return Values(
+        level=values.level,
+        kinds=values.kinds,
+        data=values.data[index],
+        starts=stops - counts,
+        stops=stops,
+    )
+
+
+def _levels_of(part: Held) -> dict[str, Level]:
+    """Return the levels of the columns and those above them, those above first."""
+    found = {"": part.events}
+    for values in part.columns.values():
+        level: Level | None = values.level
+        while level is not None:
+            found.setdefault(level.path, level)
+            level = level.above
+    return dict(sorted(found.items(), key=lambda item: len(Path.parse(item[0]).steps)))
+
+
+def _joined_levels(chains: Sequence[Mapping[str, Level]]) -> dict[str, Level]:
+    levels = {"": Level.of_events(sum(chain[""].slots for chain in chains))}
+    paths = dict.fromkeys(path for chain in chains for path in chain)
+    for path in sorted(paths, key=lambda path: len(Path.parse(path).steps)):
+        above = next(chain[path].above for chain in chains if path in chain)
+        if above is None:
+            continue
+        counts, present = [], []
+        for chain in chains:
+            level = chain.get(path)
+            slots = chain[above.path].slots if above.path in chain else 0
+            counts.append(np.zeros(slots, np.int64) if level is None else np.diff(level.offsets))
+            present.append(np.zeros(slots, np.bool_) if level is None else level.present)
+        levels[path] = Level.under(
+            levels[above.path], path, np.concatenate(counts), present=np.concatenate(present)
+        )
+    return levels
+
+
+def _concatenated(columns: Sequence[Values], level: Level) -> Values:
+    plain = [_compacted(values) for values in columns]
+    shifts = np.cumsum([0, *(len(values.data) for values in plain)])[:-1].tolist()
+    shifted = list(zip(plain, shifts, strict=True))
+    return Values(
+        level=level,
+        kinds=np.concatenate([values.kinds for values in plain]),
+        data=np.concatenate([values.data for values in plain]),
+        starts=np.concatenate([values.starts + shift for values, shift in shifted]),
+        stops=np.concatenate([values.stops + shift for values, shift in shifted]),
+    )

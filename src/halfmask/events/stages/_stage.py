@@ -1,0 +1,137 @@
+"""Stage: what stands between the rules and the output, and may hold events back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from halfmask._errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from halfmask.events.block._block import Block
+    from halfmask.events.block._limits import Limits
+    from halfmask.events.running._transforming import Changed
+    from halfmask.events.streams import Chunk
+
+__all__ = ["Stage", "Straight"]
+
+
+class Stage(Protocol):
+    """Gets every block after its rules, in order, and says which lines may leave.
+
+    One stage works on one stream; a run calls it from one thread at a time, which needn't be the
+    thread that called `Transform.change`.
+
+    **Guarantees** that a run relies on: what a stage returns depends only on the events that it
+    took since its beginning, not on where blocks end; after ``restore(state())`` it goes on as if
+    nothing had been between. Lines are whole: what is returned is empty or ends in a line feed.
+    """
+
+    @property
+    def is_straight(self) -> bool:
+        """Whether it lets all lines of a block pass and remembers none.
+
+        Then it is asked by several threads at once, in any order, and the memory of a block is used
+        again once its lines are written.
+        """
+        ...
+
+    def look_ahead(self, chunks: Iterable[Chunk], limits: Limits) -> None:
+        """Look at a whole input that has an end, before its blocks are taken.
+
+        Not called where lines come once alone, such as those of a pipe; nor for a straight stage.
+
+        Parameters
+        ----------
+        chunks
+            All of the input; each is to be released.
+        limits
+            Beyond what a line is refused.
+        """
+        ...
+
+    def take(self, changed: Changed, block: Block) -> bytes | memoryview:
+        """Take a block in, and return the lines that may leave now.
+
+        Parameters
+        ----------
+        changed
+            The block after its rules: what may be written at all.
+        block
+            The block as it was read, with the original values of the paths that are followed.
+
+        Returns
+        -------
+        bytes or memoryview
+            Lines; a view of the block's memory, if the stage is straight.
+        """
+        ...
+
+    def finish(self) -> bytes:
+        """Return what may leave of what was held back, now that the stream is at its end."""
+        ...
+
+    def state(self) -> bytes:
+        """Return all that the stage knows of the stream so far; it is sealed in the vault."""
+        ...
+
+    def restore(self, state: bytes) -> None:
+        """Go on where a stage with the same settings was.
+
+        Raises
+        ------
+        DataError
+            If the bytes aren't the state of such a stage.
+        """
+        ...
+
+    def renew(self) -> None:
+        """Begin with the next input of the stream, once one is at its end.
+
+        What is known of the stream stays; what is told of lines is of the next output alone.
+        """
+        ...
+
+    def summary(self) -> dict[str, int]:
+        """Return counts for the run's summary, by name."""
+        ...
+
+
+class Straight:
+    """Writes what comes: the stage of a run that has no other."""
+
+    is_straight = True
+
+    def look_ahead(self, chunks: Iterable[Chunk], limits: Limits) -> None:
+        """Do nothing: nothing waits for what comes later."""
+
+    def take(self, changed: Changed, block: Block) -> bytes | memoryview:  # noqa: ARG002 # a Stage's
+        """Return all lines of the block that the rules let out."""
+        return changed.view()
+
+    def finish(self) -> bytes:
+        """Return nothing: nothing was held back."""
+        return b""
+
+    def state(self) -> bytes:
+        """Return no bytes: it knows nothing."""
+        return b""
+
+    def restore(self, state: bytes) -> None:
+        """Take the state that `state` gave.
+
+        Raises
+        ------
+        DataError
+            If there is more in it than nothing.
+        """
+        if state:
+            raise DataError("The state is that of another stage.")
+
+    def renew(self) -> None:
+        """Do nothing: it knows nothing."""
+
+    def summary(self) -> dict[str, int]:
+        """Return no counts."""
+        return {}

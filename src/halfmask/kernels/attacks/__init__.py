@@ -1,0 +1,1 @@
+"""Loops that compare what an attacker knows with every released row."""

@@ -1,0 +1,1 @@
+"""Loops of reversible encodings of columns and series."""

@@ -1,0 +1,1 @@
+"""Loops from cells to hashed rows."""

@@ -1,0 +1,1 @@
+"""Loops of online learning over hashed rows."""

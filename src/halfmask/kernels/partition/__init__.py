@@ -1,0 +1,1 @@
+"""Loops that grow, cut and search partitions of quasi-identifiers."""

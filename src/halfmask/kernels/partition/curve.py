@@ -1,0 +1,214 @@
+"""Cut a sequence of rows into runs that lose least: the optimal partition of one dimension.
+
+G. Ghinita, P. Karras, P. Kalnis, N. Mamoulis, "Fast data anonymization with low information loss",
+VLDB 2007, section 4.1: a run that could be cut into two that keep k is never better than these two,
+so that only runs of k to 2k - 1 rows have to be looked at, and dynamic programming finds the best
+cuts in O(n k). The loss of a run is its rows times the summed normalized widths of their box, in
+the space of all columns.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numba import njit
+
+from halfmask.kernels.lean import lean
+from halfmask.kernels.partition.criteria import Int, Rules, rules_hold
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["cut_runs", "join_runs"]
+
+
+@njit(nogil=True, cache=True)
+def cut_runs(
+    points: NDArray[np.int32],
+    starts: NDArray[np.int64],
+    scale: NDArray[np.float64],
+    k: Int,
+    origin: NDArray[np.int64],
+) -> None:
+    """Find the cuts between distinct points that lose least where every run has k rows.
+
+    Parameters
+    ----------
+    points
+        The distinct rows of codes in their order, (points, columns).
+    starts
+        How many rows lie before each point, and in all, (points + 1,); at least k.
+    scale
+        What one code's step is worth, (columns,).
+    k
+        The least rows of a run.
+    origin
+        Written: where the last run of the best cuts of the points before each place starts,
+        (points + 1,).
+    """
+    n_points = points.shape[0]
+    least = np.full(n_points + 1, np.inf)
+    least[0] = 0.0
+    low = np.empty(points.shape[1], dtype=np.int32)
+    high = np.empty(points.shape[1], dtype=np.int32)
+    for stop in range(1, n_points + 1):
+        _open(points, stop - 1, low, high)
+        enough = -1
+        for start in range(stop - 1, -1, -1):
+            width = _widened(points, points, start, scale, low, high)
+            size = starts[stop] - starts[start]
+            if size < k:
+                continue
+            if enough < 0:
+                enough = start
+            elif starts[enough] - starts[start] >= k:
+                break  # a run that starts here is two runs
+            loss = least[start] + width * size
+            if loss < least[stop]:
+                least[stop], origin[stop] = loss, start
+
+
+@njit(nogil=True, cache=True)
+def join_runs(
+    lows: NDArray[np.int32],
+    highs: NDArray[np.int32],
+    starts: NDArray[np.int64],
+    sensitive: NDArray[np.signedinteger[Any]],
+    scale: NDArray[np.float64],
+    k: Int,
+    rules: Rules,
+    reach: Int,
+    origin: NDArray[np.int64],
+) -> None:
+    """Join neighbouring runs so that every rule holds, at little loss.
+
+    Parameters
+    ----------
+    lows, highs
+        The box of each run, (runs, columns).
+    starts
+        How many rows lie before each run, and in all, (runs + 1,).
+    sensitive
+        The sensitive codes of the rows in their order, (sensitive columns, rows).
+    scale, k, rules
+        As everywhere; all rows as one run keep every rule.
+    reach
+        How many runs are joined at most where fewer do.
+    origin
+        Written, as in :func:`cut_runs`.
+
+    Notes
+    -----
+    From each run the shortest join that keeps the rules is looked for, and longer ones as long as
+    what they add is shorter than that (of k alone, this is k to 2k - 1 again). The best of these is
+    the best of all that are looked at, not of all: a rule can take more runs than ``reach``. So the
+    plain joins from left to right, each as short as it can be and the last one lengthened to the
+    left, are always among the choices.
+    """
+    n_runs = lows.shape[0]
+    least = np.full(n_runs + 1, np.inf)
+    least[0] = 0.0
+    low, high = np.empty_like(lows[0]), np.empty_like(highs[0])
+    counts = np.zeros((1, rules.offsets[-1] + 1), dtype=np.int64)
+    scratch = np.zeros((4, rules.offsets[-1]), dtype=np.float64)
+    plain, n_plain = np.zeros(n_runs + 1, dtype=np.int64), 1
+    for start in range(n_runs):
+        if least[start] == np.inf:
+            continue
+        _open(lows, start, low, high)
+        counts[:] = 0
+        enough, on_plain = -1, start == plain[n_plain - 1]
+        for stop in range(start + 1, n_runs + 1):
+            if stop - start > reach and (enough >= 0 or not on_plain):
+                break
+            if enough >= 0 and starts[stop] - starts[enough] >= starts[enough] - starts[start]:
+                break
+            width = _widened(lows, highs, stop - 1, scale, low, high)
+            size = starts[stop] - starts[start]
+            _count(sensitive, starts[stop - 1], starts[stop], rules, counts)
+            if size < k or not rules_hold(counts, 0, size, rules, scratch):
+                continue
+            if enough < 0:
+                enough = stop
+                if on_plain:
+                    plain[n_plain] = stop
+                    n_plain += 1
+            loss = least[start] + width * size
+            if loss < least[stop]:
+                least[stop], origin[stop] = loss, start
+    if plain[n_plain - 1] < n_runs:
+        counts[:] = 0
+        last = (lows, highs, starts, sensitive, scale, k, rules)
+        _lengthen(last, plain[:n_plain], least, (low, high), counts, scratch, origin)
+
+
+@njit(nogil=True, cache=True)
+def _lengthen(
+    runs: tuple[Any, ...],
+    plain: NDArray[np.int64],
+    least: NDArray[np.float64],
+    box: tuple[NDArray[np.int32], NDArray[np.int32]],
+    counts: NDArray[np.int64],
+    scratch: NDArray[np.float64],
+    origin: NDArray[np.int64],
+) -> None:
+    """Lengthen the last of the plain joins, which misses a rule, to the left until none is missed.
+
+    Where rounding denies even all rows as one run, ``origin`` says that run as it did before.
+    """
+    lows, highs, starts, sensitive, scale, k, rules = runs
+    stop = lows.shape[0]
+    n_runs, width = stop, 0.0
+    _open(lows, stop - 1, box[0], box[1])
+    for place in range(plain.shape[0] - 1, -1, -1):
+        start = plain[place]
+        for run in range(start, stop):
+            width = _widened(lows, highs, run, scale, box[0], box[1])
+        _count(sensitive, starts[start], starts[stop], rules, counts)
+        stop, size = start, starts[n_runs] - starts[start]
+        if size >= k and rules_hold(counts, 0, size, rules, scratch):
+            loss = least[start] + width * size
+            if loss < least[n_runs]:
+                least[n_runs], origin[n_runs] = loss, start
+            return
+
+
+@lean
+def _open(
+    lows: NDArray[np.int32], run: Int, low: NDArray[np.int32], high: NDArray[np.int32]
+) -> None:
+    for j in range(low.shape[0]):
+        low[j] = lows[run, j]
+        high[j] = lows[run, j]
+
+
+@lean
+def _widened(
+    lows: NDArray[np.int32],
+    highs: NDArray[np.int32],
+    run: Int,
+    scale: NDArray[np.float64],
+    low: NDArray[np.int32],
+    high: NDArray[np.int32],
+) -> float:
+    """Widen a box by a run's; return its summed normalized widths."""
+    width = 0.0
+    for j in range(low.shape[0]):
+        low[j] = min(low[j], lows[run, j])
+        high[j] = max(high[j], highs[run, j])
+        width += np.float64(high[j] - low[j]) * scale[j]
+    return width
+
+
+@lean
+def _count(
+    sensitive: NDArray[np.signedinteger[Any]],
+    first: Int,
+    last: Int,
+    rules: Rules,
+    counts: NDArray[np.int64],
+) -> None:
+    for s in range(sensitive.shape[0]):
+        for i in range(first, last):
+            counts[0, rules.offsets[s] + sensitive[s, i]] += 1

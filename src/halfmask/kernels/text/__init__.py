@@ -1,0 +1,1 @@
+"""Loops over JSON lines, delimited text, numbers and times as bytes."""

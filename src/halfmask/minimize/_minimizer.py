@@ -1,0 +1,385 @@
+"""Minimizer: how coarse what is collected for a model may be."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from halfmask._errors import (
+    ColumnNotFoundError,
+    DataError,
+    ParameterError,
+    SchemaError,
+)
+from halfmask._validation import integer_at_least, number_between, one_of
+from halfmask.anonymize._coding import Coding, code_column
+from halfmask.anonymize._columns import named
+from halfmask.anonymize._generalizations import Generalizations
+from halfmask.anonymize._given_rows import as_array, collected, is_frame, read
+from halfmask.anonymize._rewritten import rewritten
+from halfmask.anonymize._settings import hierarchies_given, several_names
+from halfmask.data import Column
+from halfmask.minimize._answers import explain, sentence
+from halfmask.minimize._cache import Keys, Remembered
+from halfmask.minimize._feature import Feature
+from halfmask.minimize._model import Asked, Palette
+from halfmask.minimize._promise import Judges, Promise, promised
+from halfmask.minimize._score import Right, score_of
+from halfmask.minimize._search import Search
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import polars as pl
+    from numpy.typing import ArrayLike, NDArray
+
+    from halfmask.data import Hierarchy, HierarchyRule, Kind
+
+__all__ = ["Minimizer"]
+
+SEARCH_ROWS = 10_000  # more rows make the search slower, and the validation judges it anyway
+
+
+class Minimizer(
+    OneToOneFeatureMixin,  # type: ignore[misc] # scikit-learn ships no types
+    TransformerMixin,  # type: ignore[misc] # the same
+    BaseEstimator,  # type: ignore[misc] # the same
+):
+    """Find how coarse each feature may be, or that it may be dropped, for a model to stay as good.
+
+    For a model that exists and data that will be collected for it: instead of an exact age the
+    model may do with one of three ranges, and without a country at all. Data minimization after
+    Goldsteen, Ezov, Shmelkin, Moffie and Farkash, "Data minimization for GDPR compliance in machine
+    learning models" (AI and Ethics, 2021), with one partition a feature instead of a tree's cells,
+    so that a form can ask for it.
+
+    Parameters
+    ----------
+    estimator
+        The fitted model: anything with ``predict``, or a function of rows. It isn't fitted, changed
+        or cloned. It gets rows of the library and types that ``fit`` got.
+    target_accuracy
+        What the model must keep on coarser rows, at most 1: see ``scoring``.
+    features
+        The columns that may become coarser, by name, or by position in an array; ``None``: all.
+    categorical
+        Columns of numbers that are categories, by name or position; texts are without that.
+    hierarchies
+        For a column's name its hierarchy or a rule that builds one; its groups are then nodes.
+    kinds
+        For a column's name its kind, where the type doesn't tell.
+    validation_fraction
+        The share of the rows, in (0, 1), that take no part in the search and judge what it found.
+    scoring
+        ``"agreement"``: the share of rows for which the model predicts what it predicts on the
+        unchanged row; for a regression R2 relative to its own predictions. ``"accuracy"``: the
+        share of rows predicted as ``y`` says; for a regression R2. Or ``score(truth, predictions)``
+        where the truth is ``y``, or without ``y`` the model's own predictions; larger is better.
+    confidence
+        How sure the promise is, in [0.5, 1).
+    unseen
+        What :meth:`transform` does with a category, or a missing cell, that the fit never saw in a
+        feature with groups: ``"error"``, or ``"commonest"``: it joins the group of most rows.
+    seed
+        Decides which rows validate. The same seed, rows and model give the same result.
+
+    Attributes
+    ----------
+    generalizations_ : Generalizations
+        For each feature its ranges or groups of categories, "not needed" or "as it is".
+    accuracy_ : float
+        The score on the rows that took no part in the search.
+    accuracy_bound_ : float
+        Its lower confidence bound, at least ``target_accuracy``.
+    ncp_ : float
+        The information lost, in [0, 1], mean over the features: 0 before, this after.
+    bits_ : tuple of float
+        The bits that a person tells, before and after: sums of the features' entropies.
+    sentence : str
+        All of this in one sentence, without a value of a row.
+    n_features_in_ : int
+        How many columns were fitted.
+
+    Raises
+    ------
+    GuaranteeNotMetError
+        If even unchanged rows miss the target.
+
+    Notes
+    -----
+    **Guarantees.** With the stated confidence the score on rows from where the fitted ones came
+    from is at least ``target_accuracy``. The search leaves a row of steps, each coarser than the
+    last; a few of them, chosen without a look at the validation rows, are tested in their order
+    until one's lower bound misses the target, and the last that passed is taken: a fixed sequence
+    of tests needs no correction (Angelopoulos et al., "Learn then test", 2021). The bound is exact
+    for classification (Clopper-Pearson), approximate for R2 and for scores of your own. Nothing is
+    promised for people who come from elsewhere, nor about privacy: coarser is less, not anonymous.
+
+    **Edge cases.** With few rows nothing can be promised: by agreement everything stays as it is,
+    and the sentence says how many are needed; other scores miss the target. A feature with a single
+    value stays as it is. Missing cells are an answer of their own. A number outside of the fitted
+    range takes the nearest one; for a category that the fit never saw see ``unseen``: it passes in
+    a feature that stays as it is, and doesn't matter in one that isn't needed. Frames given to
+    ``transform`` needn't have the columns that aren't needed. ``clone`` keeps the fitted model. A
+    function that answers numbers which aren't whole is a regression.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> people = rng.integers(0, 90, (600, 2))
+    >>> adults = Minimizer(lambda rows: rows[:, 0] >= 18, target_accuracy=0.98, seed=0)
+    >>> coarser = adults.fit_transform(people)
+    >>> print(adults.generalizations_.text)
+    x0: below 18 / 18 or more
+    x1: not needed
+    """
+
+    def __init__(  # noqa: PLR0913 # each is one thing that a caller may want to say
+        self,
+        estimator: Any,  # noqa: ANN401 # anything that predicts
+        *,
+        target_accuracy: float,
+        features: Sequence[str | int] | None = None,
+        categorical: Sequence[str | int] | None = None,
+        hierarchies: Mapping[str, Hierarchy | HierarchyRule] | None = None,
+        kinds: Mapping[str, Kind] | None = None,
+        validation_fraction: float = 0.4,
+        scoring: Literal["agreement", "accuracy"] | Callable[..., float] = "agreement",
+        confidence: float = 0.95,
+        unseen: Literal["error", "commonest"] = "error",
+        seed: int,
+    ) -> None:
+        self.estimator = estimator
+        self.target_accuracy = target_accuracy
+        self.features = features
+        self.categorical = categorical
+        self.hierarchies = hierarchies
+        self.kinds = kinds
+        self.validation_fraction = validation_fraction
+        self.scoring = scoring
+        self.confidence = confidence
+        self.unseen = unseen
+        self.seed = seed
+
+    def fit(self, X: Any, y: ArrayLike | None = None) -> Self:  # noqa: ANN401 # any table
+        """Find how coarse the features may be.
+
+        Parameters
+        ----------
+        X : frame or array of shape (n_samples, n_features)
+            Rows as the model knows them, best rows that it wasn't trained on.
+        y : array of shape (n_samples,), optional
+            The truth, where ``scoring`` needs it.
+
+        Raises
+        ------
+        ParameterError, SchemaError, ColumnNotFoundError
+            If an argument or a column can't be what it is said to be.
+        DataError
+            If the model fails, gives NaN, or the same prediction for all rows.
+        GuaranteeNotMetError
+            If even unchanged rows miss the target.
+        """
+        self._check()
+        X, table = read(self, X, reset=True, least=2)
+        chosen = self._chosen(table.columns)
+        codings = [self._coding(table[name]) for name in table.columns]
+        codes = np.stack([coding.codes(table[coding.column.name]) for coding in codings])
+        firsts = [np.unique(column, return_index=True)[1] for column in codes]
+        palette = Palette.of(X, table.columns, firsts)
+        asked = Asked(self.estimator, palette)
+        own = asked.ask(X)
+        truth = self._truth(own, y, asked)
+        rng = np.random.default_rng(self.seed)
+        order = rng.permutation(table.height)
+        judging = max(1, min(table.height - 1, round(table.height * self.validation_fraction)))
+        validation, searched = order[:judging], order[judging:][:SEARCH_ROWS]
+        features = [Feature.of(j, codings[j], codes[j, searched]) for j in chosen]
+        score = score_of(self.scoring, truth, asked, int(rng.integers(2**32)))
+        keys = Keys([coding.n_codes for coding in codings], int(rng.integers(2**32)))
+        remembered = Remembered(asked, keys)
+        search = Search(
+            remembered,
+            codes[:, searched],
+            truth[searched],
+            features,
+            score,
+        )
+        search.run(self.target_accuracy)
+        judges = Judges(
+            ask=remembered,
+            codes=codes[:, validation],
+            truth=truth[validation],
+            own=own[validation],
+            score=score,
+        )
+        promise = promised(
+            search.path,
+            judges,
+            target=self.target_accuracy,
+            error=1 - self.confidence,
+            certain=self.scoring == "agreement",
+        )
+        self._keep(promise, features, palette, share=isinstance(score, Right))
+        return self
+
+    @property
+    def sentence(self) -> str:
+        """What was found and how sure it is, without a value of a row."""
+        check_is_fitted(self)
+        return self._sentence
+
+    def transform(self, X: Any) -> Any:  # noqa: ANN401 # any table
+        """Return rows with each feature as its group's representative.
+
+        Raises
+        ------
+        SchemaError
+            If a feature with groups has a category, or a missing cell, that the fit never saw, and
+            ``unseen`` is ``"error"``.
+        """
+        check_is_fitted(self)
+        X, table = read(self, self._completed(collected(X)), reset=False)
+        written: dict[int, Any] = {}
+        for j, target in self._targets.items():
+            coding = self._codings[j]
+            if len(np.unique(target)) == 1:
+                codes = np.full(table.height, target[0])
+            else:
+                codes = coding.codes(table[coding.column.name])
+                if self.unseen == "commonest":
+                    codes = np.where(codes < 0, self._commonest[j], codes)
+                if (codes < 0).any():
+                    raise SchemaError(
+                        f"Column {coding.column.name!r} has {int((codes < 0).sum())} cells with a "
+                        "category, or missing, that the fit never saw.",
+                        hint='Fit again with rows that have them, or set unseen="commonest".',
+                    )
+            written[j] = self._palette.column(j, target[codes])
+        return rewritten(X, written)
+
+    def _check(self) -> None:
+        number_between(float("-inf"), 1.0, owner="Minimizer", target_accuracy=self.target_accuracy)
+        number_between(
+            0.0,
+            1.0,
+            owner="Minimizer",
+            low_open=True,
+            high_open=True,
+            validation_fraction=self.validation_fraction,
+        )
+        one_of(("error", "commonest"), owner="Minimizer", unseen=self.unseen)
+        number_between(0.5, 1.0, owner="Minimizer", high_open=True, confidence=self.confidence)
+        integer_at_least(0, owner="Minimizer", seed=self.seed)
+        hierarchies_given(self.hierarchies, owner="Minimizer")
+        several_names(owner="Minimizer", features=self.features, categorical=self.categorical)
+        if not callable(self.scoring):
+            one_of(("agreement", "accuracy"), owner="Minimizer", scoring=self.scoring)
+        if not callable(getattr(self.estimator, "predict", self.estimator)):
+            raise ParameterError(
+                "The 'estimator' parameter of Minimizer must have a predict method, or be a "
+                f"function of rows. Got a {type(self.estimator).__name__}."
+            )
+
+    def _chosen(self, names: list[str]) -> list[int]:
+        """Return the positions of the features that may become coarser."""
+        asked = names if self.features is None else [named(f, names) for f in self.features]
+        said = [named(column, names) for column in self.categorical or ()]
+        said += [*(self.hierarchies or {}), *(self.kinds or {})]
+        unknown = [name for name in dict.fromkeys([*asked, *said]) if name not in names]
+        if unknown:
+            raise ColumnNotFoundError.of(unknown, names, where="the table")
+        if not asked:
+            raise ParameterError("The 'features' parameter of Minimizer names no column.")
+        self._categories = {named(column, names) for column in self.categorical or ()}
+        return [j for j, name in enumerate(names) if name in asked]
+
+    def _coding(self, series: pl.Series) -> Coding:
+        kind: Kind = "categorical"
+        if series.dtype.is_numeric():
+            kind = "numeric"
+        elif series.dtype.is_temporal():
+            kind = "datetime"
+        kind = (self.kinds or {}).get(series.name, kind)
+        column = Column(
+            name=series.name,
+            role="quasi_identifier",
+            kind="categorical" if series.name in self._categories else kind,
+            hierarchy=(self.hierarchies or {}).get(series.name),
+        )
+        known = series.drop_nulls().unique()
+        return code_column(column, known, missing=len(known) < series.n_unique())
+
+    def _truth(
+        self, own: NDArray[np.float64], y: ArrayLike | None, asked: Asked
+    ) -> NDArray[np.float64]:
+        """Return what the model's answers are judged by, in the same codes as they."""
+        if self.scoring == "agreement" or (y is None and callable(self.scoring)):
+            truth = own
+        elif y is None:
+            raise ParameterError(
+                'Minimizer(scoring="accuracy") requires y to be passed, but the target y is None.',
+                hint='Pass the true labels as y, or take scoring="agreement".',
+            )
+        else:
+            labels = as_array(y).reshape(-1)
+            if len(labels) != len(own):
+                raise ParameterError(
+                    f"X and y must have as many rows. Got {len(own)} and {len(labels)}."
+                )
+            truth = asked.regarded(labels)
+        if (own == own[0]).all():
+            raise DataError(
+                f"The model gives all {len(own)} rows the same prediction; there is nothing to "
+                "keep.",
+                hint="Give rows for which it predicts different things.",
+            )
+        return truth
+
+    def _keep(
+        self, promise: Promise, features: Sequence[Feature], palette: Palette, *, share: bool
+    ) -> None:
+        """Set what was learned."""
+        targets = promise.step.targets
+        moved = {f.index: f for f in features if (targets[f.index] != f.untouched).any()}
+        self._palette = palette
+        self._targets = {j: targets[j] for j in moved}
+        self._codings = {j: feature.coding for j, feature in moved.items()}
+        self._commonest = {j: feature.commonest(targets[j]) for j, feature in moved.items()}
+        answers = tuple(explain(feature, targets[feature.index]) for feature in features)
+        self.generalizations_ = Generalizations(answers)
+        self.accuracy_, self.accuracy_bound_ = promise.value, promise.bound
+        self.ncp_ = self.generalizations_.ncp
+        before, after = (answer.bits_before for answer in answers), (a.bits_after for a in answers)
+        self.bits_ = (sum(before), sum(after))
+        self._sentence = sentence(
+            self.generalizations_,
+            promise,
+            target=self.target_accuracy,
+            confidence=self.confidence,
+            share=share,
+        )
+
+    def _completed(self, X: Any) -> Any:  # noqa: ANN401
+        """Return a frame with the columns that aren't needed, where it lacks them."""
+        names = getattr(self, "feature_names_in_", None)
+        if names is None or not is_frame(X):
+            return X
+        idle = {j: t for j, t in self._targets.items() if len(np.unique(t)) == 1}
+        return self._palette.completed(X, {j: int(t[0]) for j, t in idle.items()})
+
+    def __sklearn_clone__(self) -> Self:
+        # The model is what is judged: a clone of it would be unfitted.
+        return type(self)(**self.get_params(deep=False))
+
+    def __sklearn_tags__(self) -> Any:  # noqa: ANN401 # scikit-learn ships no types
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        tags.target_tags.required = self.scoring == "accuracy"
+        return tags

@@ -1,0 +1,255 @@
+"""What each k costs: the largest k that keeps an accuracy, and the accuracy that a k leaves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.model_selection import KFold, StratifiedKFold
+
+from halfmask._errors import GuaranteeNotMetError, ParameterError
+from halfmask._progress import silent
+from halfmask._validation import integer_at_least
+from halfmask.anonymize._given_rows import collected
+from halfmask.guarantees import KAnonymity
+from halfmask.training._checked import checked, flat
+from halfmask.training._encoding import Encoding, as_table
+from halfmask.training._estimator import AnonymizedEstimator
+from halfmask.training._fitting import asking, fitted
+from halfmask.training._guidance import Guidance
+from halfmask.training._guides import is_several
+from halfmask.training._prepared import prepared
+from halfmask.training._rows import taken
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from halfmask._progress import Progress
+
+__all__ = ["AccuracyByK", "KCost", "accuracy_by_k"]
+
+USUAL_KS = (10, 20, 50, 100, 200, 500, 1000)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KCost:
+    """What one k leaves.
+
+    Parameters
+    ----------
+    k
+        The least size of a class.
+    score
+        The mean score (accuracy, or R²) on rows that took no part, as they are.
+    low, high
+        The lowest and highest score of a part.
+    """
+
+    k: int
+    score: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccuracyByK:
+    """What each k leaves of a model's score.
+
+    Parameters
+    ----------
+    raw
+        What a model of the rows as they are reaches on rows that took no part.
+    costs
+        What each k leaves, by rising k.
+    impossible
+        Those k that the rows of a part can't keep.
+    why
+        Of each of those, what is missed.
+    """
+
+    raw: float
+    costs: tuple[KCost, ...]
+    impossible: tuple[int, ...] = ()
+    why: Mapping[int, str] = field(default_factory=dict)
+
+    def largest_k(self, *, at_least: float) -> int:
+        """Return the largest k that was tried whose mean score is at least so much.
+
+        Raises
+        ------
+        GuaranteeNotMetError
+            If none is.
+        """
+        kept = [cost.k for cost in self.costs if cost.score >= at_least]
+        if not self.costs:
+            missed = "; ".join(f"k={k}: {why}" for k, why in self.why.items())
+            raise GuaranteeNotMetError(
+                f"No k that was tried can be kept. {missed}",
+                hint="Try smaller k, ask less of other guarantees, or allow suppression.",
+            )
+        if not kept:
+            best = max((cost.score for cost in self.costs), default=float("nan"))
+            raise GuaranteeNotMetError(
+                f"No k that was tried keeps a score of {at_least:g}; the best is {best:.4f}, "
+                f"and {self.raw:.4f} without anonymization.",
+                hint="Ask for less, try smaller k, or name fewer quasi-identifiers.",
+            )
+        return max(kept)
+
+    def score(self, *, k: int) -> float:
+        """Return the mean score at a k that was tried."""
+        for cost in self.costs:
+            if cost.k == k:
+                return cost.score
+        raise ParameterError(f"k={k} wasn't tried. There are {[cost.k for cost in self.costs]}.")
+
+
+def accuracy_by_k(
+    estimator: AnonymizedEstimator,
+    X: Any,  # noqa: ANN401 # any table
+    y: ArrayLike,
+    *,
+    ks: Sequence[int] = USUAL_KS,
+    folds: int = 3,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> AccuracyByK:
+    """Measure what each k leaves of a model's score, by cross-validation.
+
+    Parameters
+    ----------
+    estimator
+        As it would be trained; its k-anonymity is replaced by each k, its other guarantees stay.
+    X, y
+        The rows as they are, and their labels.
+    ks
+        What is tried.
+    folds
+        Into how many parts the rows are cut; each is predicted by a model of the others.
+    seed
+        What the parts are drawn from.
+    progress
+        Called with each k and part.
+
+    Notes
+    -----
+    A part's model has fewer rows than the final one, and k weighs more on fewer: what is measured
+    is, if anything, too low. Choosing k by the rows that are then anonymized tells of them no more
+    than the choice.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from halfmask.training import AnonymizedEstimator
+    >>> rows = np.random.default_rng(0).normal(size=(300, 2))
+    >>> y = rows[:, 0] > 0
+    >>> model = AnonymizedEstimator(LogisticRegression(), guarantees=[KAnonymity(k=2)])
+    >>> found = accuracy_by_k(model, rows, y, ks=[5, 50])
+    >>> found.largest_k(at_least=0.8)
+    50
+    """
+    _can_be_measured(estimator, ks, folds)
+    X, labels = collected(X), flat(y)
+    checked(estimator, X, labels)
+    splitter: Any = KFold(folds, shuffle=True, random_state=seed)
+    if is_classifier(estimator.estimator):
+        splitter = StratifiedKFold(folds, shuffle=True, random_state=seed)
+    parts = list(splitter.split(np.zeros(len(labels)), labels))
+    tried: dict[int, list[float]] = {k: [] for k in sorted(set(ks))}
+    why: dict[int, str] = {}
+    raw = []
+    for number, (train, held) in enumerate(parts):
+        part = _Part(
+            taken(X, train),
+            labels[train],
+            taken(X, held),
+            labels[held],
+            _guide_of(estimator.guide, train, len(labels)),
+        )
+        raw.append(part.raw(estimator))
+        guide = part.guidance(estimator) if min(tried) <= len(train) else None
+        for k, scores in tried.items():
+            progress(f"k={k}, part {number + 1} of {len(parts)}")
+            try:
+                scores.append(part.score(estimator, k, guide))
+            except GuaranteeNotMetError as missed:
+                why[k] = missed.what
+    return AccuracyByK(
+        raw=float(np.mean(raw)),
+        costs=tuple(
+            KCost(k=k, score=float(np.mean(scores)), low=min(scores), high=max(scores))
+            for k, scores in tried.items()
+            if k not in why
+        ),
+        impossible=tuple(sorted(why)),
+        why=why,
+    )
+
+
+def _can_be_measured(estimator: object, ks: Sequence[int], folds: int) -> None:
+    if not isinstance(estimator, AnonymizedEstimator):
+        raise ParameterError(
+            "The 'estimator' parameter of accuracy_by_k must be an AnonymizedEstimator. "
+            f"Got a {type(estimator).__name__} instead.",
+            hint="Preprocessing belongs into its encoder=.",
+        )
+    integer_at_least(2, owner="accuracy_by_k", folds=folds)
+    if isinstance(ks, int) or not list(ks):
+        raise ParameterError(
+            "The 'ks' parameter of accuracy_by_k must be a list of k of one or more."
+        )
+    for k in ks:
+        integer_at_least(1, owner="accuracy_by_k", k=k)
+
+
+def _guide_of(guide: Any, places: NDArray[np.int64], n_rows: int) -> Any:  # noqa: ANN401 # many kinds
+    """Return the guide of some of the rows: predictions are given row by row."""
+    if is_several(guide, n_rows):
+        return [_guide_of(each, places, n_rows) for each in guide]
+    if isinstance(guide, Guidance):
+        return guide.of(places)
+    if isinstance(guide, str) or hasattr(guide, "predict") or callable(guide):
+        return guide
+    return np.asarray(guide)[places]
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Rows to learn from, and rows that take no part."""
+
+    rows: Any
+    labels: NDArray[Any]
+    held: Any
+    held_labels: NDArray[Any]
+    guide: Any
+
+    def raw(self, estimator: AnonymizedEstimator) -> float:
+        """Return the score of a model of the rows as they are."""
+        encoding = Encoding(estimator.encoder, as_table(self.rows).columns).fit(self.rows)
+        plain = fitted(estimator.estimator, encoding.encode(self.rows), self.labels)
+        held = encoding.encode(self.held)
+        with asking(plain, "score", held):
+            return float(plain.score(held, self.held_labels))
+
+    def guidance(self, estimator: AnonymizedEstimator) -> Guidance:
+        """Return what leads the classes of every k."""
+        return prepared(estimator, self.rows, self.labels, guide=self.guide).guidance
+
+    def score(self, estimator: AnonymizedEstimator, k: int, guide: Guidance | None) -> float:
+        """Return the score that k leaves.
+
+        Raises
+        ------
+        GuaranteeNotMetError
+            If the part's rows can't keep it, or not what else is asked for.
+        """
+        others = [each for each in estimator.guarantees if not isinstance(each, KAnonymity)]
+        if len(self.labels) < k:
+            raise GuaranteeNotMetError(f"A part has {len(self.labels)} rows.")
+        model = clone(estimator).set_params(guarantees=[KAnonymity(k=k), *others], guide=guide)
+        return float(model.fit(self.rows, self.labels).score(self.held, self.held_labels))

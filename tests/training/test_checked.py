@@ -1,0 +1,125 @@
+"""Checked: what can't be fitted is told by its parameter, before anything is learned."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import BaseEstimator
+from sklearn.cluster import KMeans
+from sklearn.exceptions import DataConversionWarning
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+import halfmask as hm
+from halfmask._errors import DataError, ParameterError
+from halfmask.training import AnonymizedEstimator
+from halfmask.training._checked import checked, flat, learns
+
+ROWS = np.arange(12.0).reshape(6, 2)
+LABELS = np.array(["CANARY", "b"] * 3)
+
+
+def told(estimator=None, **settings):
+    model = DecisionTreeClassifier() if estimator is None else estimator
+    return AnonymizedEstimator(model, guarantees=[hm.KAnonymity(k=2)], **settings)
+
+
+def test_what_can_be_fitted_is_returned_as_a_table():
+    table = checked(told(), ROWS, LABELS)
+    assert table.equals(pl.DataFrame(ROWS, schema=["x0", "x1"]))
+    numbers = checked(told(DecisionTreeRegressor()), ROWS, np.zeros(6))
+    assert numbers.equals(table), "of numbers one is enough"
+
+
+@pytest.mark.parametrize(
+    ("setting", "least"),
+    [("folds", 2), ("seed", 0), ("refinements", 0)],
+)
+def test_whole_numbers_are_large_enough(setting, least):
+    assert checked(told(**{setting: least}), ROWS, LABELS).height == 6
+    for wrong in (least - 1, least + 0.5, "many"):
+        with pytest.raises(ParameterError, match=setting):
+            checked(told(**{setting: wrong}), ROWS, LABELS)
+
+
+@pytest.mark.parametrize("setting", ["by_heart", "max_suppression_fraction"])
+def test_shares_are_between_nothing_and_all(setting):
+    for right in (0.0, 1.0):
+        assert checked(told(**{setting: right}), ROWS, LABELS).height == 6
+    for wrong in (-0.01, 1.01, float("nan")):
+        with pytest.raises(ParameterError, match=setting):
+            checked(told(**{setting: wrong}), ROWS, LABELS)
+
+
+@pytest.mark.parametrize("estimator", [KMeans(), BaseEstimator()])
+def test_what_neither_labels_nor_counts_is_refused(estimator):
+    with pytest.raises(ParameterError, match="classifier or a regressor"):
+        checked(told(estimator), ROWS, LABELS)
+
+
+@pytest.mark.parametrize(
+    ("labels", "error", "words"),
+    [
+        (LABELS[:5], ParameterError, "as many rows"),
+        (np.column_stack([LABELS, LABELS]), ParameterError, "must be one column"),
+        (np.array(["CANARY"] * 6), ParameterError, "one class only"),
+        (np.array(["CANARY", None] * 3, dtype=object), DataError, "missing"),
+    ],
+)
+def test_labels_are_one_for_each_row_and_no_message_shows_one(labels, error, words):
+    with pytest.raises(error, match=words) as raised:
+        checked(told(), ROWS, labels)
+    assert "CANARY" not in str(raised.value)
+
+
+def test_labels_of_one_column_are_one_column_with_a_warning():
+    labels = LABELS[:, None]
+    with pytest.warns(DataConversionWarning, match="column-vector"):
+        assert np.array_equal(flat(labels), LABELS)
+    assert flat(list(LABELS)).shape == (6,)
+    with pytest.raises(ParameterError, match="requires y to be passed"):
+        flat(None)
+
+
+def test_masked_labels_are_refused():
+    masked = np.ma.masked_array([0, 1] * 3, [False] * 5 + [True])
+    with pytest.raises(ParameterError, match="y is a masked array with 1 masked cells"):
+        told().fit(ROWS, masked)
+
+
+def test_texts_where_numbers_are_learned_are_told_without_one():
+    with pytest.raises(DataError, match=r"DecisionTreeRegressor is a regressor") as caught:
+        checked(told(DecisionTreeRegressor()), ROWS, np.array(["CANARY"] * 6))
+    assert "CANARY" not in str(caught.value) + str(caught.value.__context__)
+
+
+def test_numbers_that_arent_whole_are_no_labels():
+    numbers = np.array([0.5, 1, 2, 0.5, 1, 2])
+    with pytest.raises(ParameterError, match="Unknown label type: continuous"):
+        checked(told(), ROWS, numbers)
+    assert checked(told(), ROWS, np.round(numbers)).height == 6
+    assert checked(told(DecisionTreeRegressor()), ROWS, numbers).height == 6
+
+
+def test_numbers_in_columns_that_may_lack_some_are_numbers():
+    codes = pd.Series([0, 1] * 3, dtype="Int64")
+    assert flat(codes).dtype == np.int64
+    assert told().fit(ROWS, codes).predict(ROWS).dtype == np.int64
+    assert flat(np.array(["a", 1], dtype=object)).dtype == object
+    amounts = [Decimal(each) for each in range(6)]
+    assert told(DecisionTreeRegressor()).fit(ROWS, amounts).score(ROWS, amounts) > 0
+
+
+def test_things_are_no_labels():
+    with pytest.raises(ParameterError, match="Unknown label type: unknown"):
+        checked(told(), ROWS, np.array([dt.date(2020, 1, 1 + n % 2) for n in range(6)]))
+
+
+@pytest.mark.parametrize("estimator", [None, DecisionTreeClassifier, len])
+def test_what_cant_learn_is_no_estimator(estimator):
+    with pytest.raises(ParameterError, match="'estimator' parameter must be"):
+        learns(estimator)

@@ -1,0 +1,115 @@
+"""Counting again: classes that are too small are seen, whatever made them."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halfmask._errors import DataError, GuaranteeNotMetError
+from halfmask.guarantees import DistinctLDiversity, KAnonymity, TCloseness
+from halfmask.training._recount import (
+    count_again,
+    has_majority_label,
+    judge_again,
+    labels_known,
+)
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1)), min_size=1), st.integers(1, 5))
+def test_a_class_smaller_than_k_is_seen(rows, k):
+    written = np.array(rows, dtype=float)
+    small = sum(count < k for count in Counter(rows).values())
+    if small:
+        with pytest.raises(GuaranteeNotMetError, match=f" {small} classes"):
+            count_again(written, guarantees=[KAnonymity(k=k)])
+    else:
+        count_again(written, guarantees=[KAnonymity(k=k)])
+
+
+def test_without_columns_all_rows_are_one_class():
+    count_again(np.zeros((5, 0)), guarantees=[KAnonymity(k=5)])
+    with pytest.raises(GuaranteeNotMetError):
+        count_again(np.zeros((5, 0)), guarantees=[KAnonymity(k=6)])
+
+
+def test_columns_that_arent_next_to_each_other_are_read_right():
+    wide = np.arange(12.0).reshape(4, 3)
+    wide[:, 0] = wide[:, 2] = 1.0
+    count_again(wide[:, [True, False, True]], guarantees=[KAnonymity(k=4)])
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.sampled_from("abc")), min_size=1))
+def test_a_class_that_misses_a_guarantee_on_a_column_is_seen(rows):
+    written = np.array([[float(cell), 7.0] for cell, _ in rows])
+    columns = {"label": pl.Series([label for _, label in rows])}
+    promised = [KAnonymity(k=99), DistinctLDiversity(l=2, column="label")]
+    poor = sum(len({b for a, b in rows if a == cell}) < 2 for cell in {a for a, _ in rows})
+    if poor:
+        with pytest.raises(GuaranteeNotMetError, match=f" {poor} classes miss DistinctLDiversity"):
+            judge_again(written, columns, guarantees=promised)
+    else:
+        judge_again(written, columns, guarantees=promised)
+
+
+def test_without_columns_the_table_is_judged_as_one_class():
+    alike = {"label": pl.Series(["a", "a"])}
+    judge_again(np.zeros((2, 0)), alike, guarantees=[TCloseness(t=0.0, column="label")])
+    with pytest.raises(GuaranteeNotMetError):
+        judge_again(np.zeros((2, 0)), alike, guarantees=[DistinctLDiversity(l=2, column="label")])
+
+
+def test_numbers_are_as_far_as_their_sizes_order_them():
+    # By text 10 is next to 1; by size 2 is. Each half is .25 away from the table by size.
+    pay = {"pay": pl.Series([1, 2, 9, 10])}
+    near, far = np.array([[0.0], [1.0], [0.0], [1.0]]), np.array([[0.0], [0.0], [1.0], [1.0]])
+    close = TCloseness(t=0.2, column="pay", distance="ordered")
+    judge_again(near, pay, guarantees=[close])
+    with pytest.raises(GuaranteeNotMetError, match="2 classes"):
+        judge_again(far, pay, guarantees=[close])
+
+
+def test_guarantees_on_a_column_ask_for_no_number_of_rows():
+    count_again(np.arange(3.0)[:, None], guarantees=[DistinctLDiversity(l=2, column="label")])
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from("abc")), min_size=1))
+def test_the_majority_is_each_classs_most_frequent_label(rows):
+    numbers = {each: place for place, each in enumerate(sorted({cell for cell, _ in rows}))}
+    classes = np.array([numbers[cell] for cell, _ in rows])
+    labels = np.array([label for _, label in rows])
+    found = has_majority_label(labels, classes)
+    for cell in set(classes.tolist()):
+        inside = classes == cell
+        chosen = set(labels[inside & found].tolist())
+        counts = Counter(labels[inside].tolist())
+        assert len(chosen) == 1
+        assert counts[chosen.pop()] == max(counts.values())
+    assert has_majority_label(None, classes).all()
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.array([1.0, np.nan]),
+        np.array(["CANARY", None], dtype=object),
+        np.array(["CANARY", float("nan")], dtype=object),
+        np.array(["CANARY", pd.NA], dtype=object),
+    ],
+)
+def test_missing_labels_are_refused_and_not_shown(labels):
+    with pytest.raises(DataError, match="missing in 1 of 2") as caught:
+        labels_known(labels)
+    assert "CANARY" not in str(caught.value)
+
+
+def test_labels_of_two_types_are_refused():
+    with pytest.raises(DataError, match="texts and other"):
+        labels_known(np.array(["a", 1], dtype=object))
+    for fine in (np.array([1, 2]), np.array(["a"]), np.array([True, 2], dtype=object)):
+        labels_known(fine)

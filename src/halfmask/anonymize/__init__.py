@@ -14,7 +14,6 @@ from __future__ import annotations
 from halfmask.anonymize._anonymizer import Anonymizer
 from halfmask.anonymize._coding import Coding
 from halfmask.anonymize._fitted import Fitted
-from halfmask.anonymize._generalizations import FeatureGeneralization, Generalizations, Part
 from halfmask.anonymize._guided import Guided
 from halfmask.anonymize._hilbert import Hilbert
 from halfmask.anonymize._method import Method
@@ -41,15 +40,12 @@ __all__ = [
     "CellCounts",
     "Centroid",
     "Coding",
-    "FeatureGeneralization",
     "Fitted",
-    "Generalizations",
     "Guided",
     "Hilbert",
     "Level",
     "Method",
     "Mondrian",
-    "Part",
     "Partition",
     "Plan",
     "Protection",

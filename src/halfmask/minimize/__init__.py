@@ -6,6 +6,7 @@ which a model keeps its score.
 
 from __future__ import annotations
 
+from halfmask.minimize._generalizations import FeatureGeneralization, Generalizations, Part
 from halfmask.minimize._minimizer import Minimizer
 
-__all__ = ["Minimizer"]
+__all__ = ["FeatureGeneralization", "Generalizations", "Minimizer", "Part"]

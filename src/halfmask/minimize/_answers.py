@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask.anonymize._generalizations import (
+from halfmask.minimize._generalizations import (
     FeatureGeneralization,
     Generalizations,
     Part,

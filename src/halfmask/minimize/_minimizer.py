@@ -17,7 +17,6 @@ from halfmask._errors import (
 from halfmask._validation import integer_at_least, number_between, one_of
 from halfmask.anonymize._coding import Coding, code_column
 from halfmask.anonymize._columns import named
-from halfmask.anonymize._generalizations import Generalizations
 from halfmask.anonymize._given_rows import as_array, collected, is_frame, read
 from halfmask.anonymize._rewritten import rewritten
 from halfmask.anonymize._settings import hierarchies_given, several_names
@@ -25,6 +24,7 @@ from halfmask.data import Column
 from halfmask.minimize._answers import explain, sentence
 from halfmask.minimize._cache import Keys, Remembered
 from halfmask.minimize._feature import Feature
+from halfmask.minimize._generalizations import Generalizations
 from halfmask.minimize._model import Asked, Palette
 from halfmask.minimize._promise import Judges, Promise, promised
 from halfmask.minimize._score import Right, score_of

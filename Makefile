@@ -40,7 +40,7 @@ slow: $(VENV)/.development ## Run the slow tests: real data, crashes, whole exam
 
 fuzz: $(VENV)/.development ## Run the property tests with new random inputs for MINUTES=60, until one fails
 	@end=$$(( $$(date +%s) + 60 * $(MINUTES) )); while [ $$(date +%s) -lt $$end ]; do \
-	  $(BIN)/pytest -q -n 2 --dist worksteal -m hypothesis --hypothesis-profile=fuzz --no-summary || exit 1; \
+	  $(BIN)/pytest -q -n 2 --dist worksteal -m hypothesis --hypothesis-profile=fuzz || exit 1; \
 	done
 
 format: $(VENV)/.development ## Mend what can be mended of style and format

@@ -67,11 +67,11 @@ def baseline(program: Path, frame: pl.DataFrame, folder: Path) -> Callable[[], t
 @contextmanager
 def stopwatch() -> Iterator[list[tuple[float, float]]]:
     """Note when each call of the kernel starts and ends."""
-    from halfmask.anonymize import _engine  # noqa: PLC0415 # loads with the kernel
+    from halfmask.anonymize import _grower  # noqa: PLC0415 # loads with the kernel
     from halfmask.kernels.partition.growing import growing as partition  # noqa: PLC0415 # compiled when it is needed
 
-    several = _engine.PARALLEL_ROWS
-    _engine.PARALLEL_ROWS = sys.maxsize  # C runs in one thread: so does ours here
+    several = _grower.PARALLEL_ROWS
+    _grower.PARALLEL_ROWS = sys.maxsize  # C runs in one thread: so does ours here
     calls: list[tuple[float, float]] = []
     kernel = partition.grow
 
@@ -86,7 +86,7 @@ def stopwatch() -> Iterator[list[tuple[float, float]]]:
         yield calls
     finally:
         partition.grow = kernel
-        _engine.PARALLEL_ROWS = several
+        _grower.PARALLEL_ROWS = several
 
 
 def kernel_seconds(frame: pl.DataFrame, guarantees: list[Guarantee]) -> tuple[float, int]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from halfmask._errors import GuaranteeNotMetError
 from halfmask.anonymize._curve_growth import cut_curve
-from halfmask.anonymize._engine import Engine
+from halfmask.anonymize._grower import Grower
 from halfmask.guarantees import Classes, Criterion
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def grow_partition(
     guides = lead.guides if lead.guides is not None else np.zeros((n, 0))
     front = _pack(codes, n_codes, sensitive, guides)
     back = front.copy()  # touched before the loops run: the first touch of a page is slow
-    engine = Engine(
+    grower = Grower(
         buffers=Buffers((front, back), (front.view(np.uint64), back.view(np.uint64))),
         columns=Columns(
             np.array([1.0 / max(1, count - 1) for count in n_codes]),
@@ -126,7 +126,7 @@ def grow_partition(
         share=lead.least_share if lead.search == "margin" else None,
     )
     cell_of_row = np.empty(n, dtype=np.int32)
-    return engine.partition(cell_of_row), cell_of_row
+    return grower.partition(cell_of_row), cell_of_row
 
 
 def _pack(

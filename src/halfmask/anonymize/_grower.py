@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from halfmask.kernels.partition.criteria import Rules
     from halfmask.kernels.partition.records import Buffers, Columns, Guide
 
-__all__ = ["BRANCHES", "PARALLEL_ROWS", "Engine"]
+__all__ = ["BRANCHES", "PARALLEL_ROWS", "Grower"]
 
 #: Tables of fewer rows are partitioned in one thread: starting more would cost what it saves.
 PARALLEL_ROWS = 200_000
@@ -25,7 +25,7 @@ BRANCHES = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Engine:
+class Grower:
     """What a growth needs, in the kernel's form.
 
     Parameters
@@ -51,7 +51,7 @@ class Engine:
     share: float | None = None
 
     def __repr__(self) -> str:
-        return f"Engine({len(self.buffers.lanes[0])} rows, k={self.k})"
+        return f"Grower({len(self.buffers.lanes[0])} rows, k={self.k})"
 
     def partition(self, cell_of_row: NDArray[np.int32]) -> Partition:
         """Grow the whole partition; write each row's cell.

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from halfmask.anonymize import _engine
+from halfmask.anonymize import _grower
 from halfmask.anonymize._growth import Lead, grow_partition
 from halfmask.anonymize._sensitive_codes import SensitiveCodes
 from halfmask.guarantees import DistinctLDiversity, KAnonymity
@@ -33,10 +33,10 @@ def test_branches_in_threads_give_the_cells_of_one_thread(seed, n, k, guided):
     guarantees = [KAnonymity(k=k), DistinctLDiversity(l=1, column="ill")]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_engine, "PARALLEL_ROWS", 10_000)
+        patch.setattr(_grower, "PARALLEL_ROWS", 10_000)
         alone, cells_alone = _grown(codes, guarantees, guides, ill)
-        patch.setattr(_engine, "PARALLEL_ROWS", 1)
-        patch.setattr(_engine, "worker_count", lambda: 2)
+        patch.setattr(_grower, "PARALLEL_ROWS", 1)
+        patch.setattr(_grower, "worker_count", lambda: 2)
         shared, cells_shared = _grown(codes, guarantees, guides, ill)
 
     np.testing.assert_array_equal(cells_alone, cells_shared)
@@ -48,18 +48,18 @@ def test_branches_in_threads_give_the_cells_of_one_thread(seed, n, k, guided):
     assert (shared.right[parents] > parents).all()
 
 
-def test_an_engine_shows_sizes_and_no_values():
+def test_a_grower_shows_sizes_and_no_values():
     draw = np.random.default_rng(0)
     codes = [draw.integers(0, 9, 50)]
     seen = []
-    original = _engine.Engine.partition
+    original = _grower.Grower.partition
 
     def partition(self, cell_of_row):
         seen.append(repr(self))
         return original(self, cell_of_row)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_engine.Engine, "partition", partition)
+        patch.setattr(_grower.Grower, "partition", partition)
         _grown(codes, [KAnonymity(k=3)], None, draw.integers(0, 3, 50))
 
-    assert seen == ["Engine(50 rows, k=3)"]
+    assert seen == ["Grower(50 rows, k=3)"]

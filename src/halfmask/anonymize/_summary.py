@@ -65,9 +65,7 @@ class Summary:
     def sum(cls, summaries: Iterable[Summary]) -> Summary:
         """Add many summaries at once, in their order."""
         parts = list(summaries)
-        rows = pl.concat([part.rows for part in parts], rechunk=False)
-        if rows.height > MAX_ROWS:
-            rows = rows.sort(PRIORITY).head(MAX_ROWS)
+        rows = _kept(pl.concat([part.rows for part in parts], rechunk=False))
         names = parts[0].values
         return cls(
             rows=rows,
@@ -105,10 +103,15 @@ def compact(
     found = rows.select(pl.col(name).drop_nulls().unique().implode() for name in names)
     values = {name: found[name].explode().drop_nulls() for name in names}
     missing = frozenset(name for name in names if rows[name].null_count())
+    n_rows = rows.height
     if sampled:
-        priority = keyed_integers(rows.height, key=fresh_key())
-        rows = rows.with_columns(pl.Series(PRIORITY, priority, dtype=pl.UInt64))
-    return Summary(rows=rows, values=values, missing=missing, n_rows=rows.height, n_read=n_read)
+        priority = keyed_integers(n_rows, key=fresh_key())
+        rows = _kept(rows.with_columns(pl.Series(PRIORITY, priority, dtype=pl.UInt64)))
+    return Summary(rows=rows, values=values, missing=missing, n_rows=n_rows, n_read=n_read)
+
+
+def _kept(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows if rows.height <= MAX_ROWS else rows.sort(PRIORITY).head(MAX_ROWS)
 
 
 def _numbered(name: str, dtype: pl.DataType) -> pl.Expr:

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from halfmask._progress import Progress, silent
 from halfmask._random import keyed_order
+from halfmask.release._folds import read_batches
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
 
     from halfmask.anonymize import Plan
     from halfmask.data import Schema, Source
+    from halfmask.engines import Engine
     from halfmask.guarantees import Guarantee
     from halfmask.release._policy import Policy
 
@@ -47,7 +50,9 @@ class Prepared:
     n_in, n_out
         Rows of the table, and of the release.
     key
-        32 secret bytes that order the rows.
+        32 secret bytes that order the rows; they stay in this process.
+    engine
+        Finds the cells of batches where ``cells`` is ``None``.
     """
 
     policy: Policy
@@ -59,6 +64,7 @@ class Prepared:
     n_in: int
     n_out: int
     key: bytes
+    engine: Engine
 
     def __repr__(self) -> str:
         return f"Prepared({self.n_out} of {self.n_in} rows)"
@@ -79,19 +85,17 @@ class Prepared:
         recoded = self.plan.quasi_identifiers
         leaving = [name for name in self.columns if name not in recoded]
         needed = [*leaving, *needing, *(recoded if self.cells is None else recoded[:1])]
-        done = read = 0
-        for batch in self.source.batches(columns=list(dict.fromkeys(needed))):
-            read += batch.height
+        columns = list(dict.fromkeys(needed))
+        batches = read_batches(self.source, columns, "writing", progress)
+        if self.cells is None:
+            place = partial(_found, self.plan, needing=needing, leaving=leaving)
+            yield from self.engine.map(batches, place)
+            return
+        done = 0
+        for batch in batches:
             rows = batch.drop_nulls(needing) if needing else batch
-            if self.cells is None:
-                cells = self.plan.cells(rows)
-            else:
-                cells = self.cells[done : done + rows.height]
-                done += rows.height
-            # The cells come first: a table may have no column but its quasi-identifiers.
-            placed = rows.with_columns(pl.Series(CELL, cells, dtype=pl.Int32))
-            yield placed.select(*leaving, CELL).filter(pl.col(CELL) >= 0)
-            progress("writing", read / max(1, self.n_in))
+            yield _placed(rows, self.cells[done : done + rows.height], leaving)
+            done += rows.height
 
     def finished(self, placed: pl.DataFrame) -> pl.DataFrame:
         """Return placed rows as they leave: what is written for their cells in the place of it."""
@@ -103,3 +107,17 @@ class Prepared:
         """Return all protected rows in the keyed order."""
         rows = pl.concat(list(self.placed()))
         return self.finished(rows[keyed_order(rows.height, key=self.key)])
+
+
+def _found(
+    plan: Plan, batch: pl.DataFrame, *, needing: Sequence[str], leaving: Sequence[str]
+) -> pl.DataFrame:
+    """Return the rows that leave with the cells that a plan finds for them."""
+    rows = batch.drop_nulls(needing) if needing else batch
+    return _placed(rows, plan.cells(rows), leaving)
+
+
+def _placed(rows: pl.DataFrame, cells: NDArray[np.int32], leaving: Sequence[str]) -> pl.DataFrame:
+    # The cells come first: a table may have no column but its quasi-identifiers.
+    placed = rows.with_columns(pl.Series(CELL, cells, dtype=pl.Int32))
+    return placed.select(*leaving, CELL).filter(pl.col(CELL) >= 0)

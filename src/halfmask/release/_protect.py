@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +15,6 @@ from halfmask.anonymize import (
     MAX_ROWS,
     CellCounts,
     Centroid,
-    Fitted,
     Guided,
     Hilbert,
     Level,
@@ -28,7 +26,7 @@ from halfmask.anonymize import (
     Summary,
 )
 from halfmask.data import Hierarchy, ReadOptions, Schema, Source, open_table
-from halfmask.engines import map_in_order
+from halfmask.engines import Engine, LocalEngine
 from halfmask.release._claims import make_claims, merged_classes, released_guarantees
 from halfmask.release._detail_kept import detail_kept
 from halfmask.release._evaluation import (
@@ -37,6 +35,7 @@ from halfmask.release._evaluation import (
     raw_classes,
 )
 from halfmask.release._extents import cell_extents
+from halfmask.release._folds import counted, summarized
 from halfmask.release._learning import LEARNING_ROWS, learn
 from halfmask.release._policy import Policy
 from halfmask.release._prepared import Prepared
@@ -64,6 +63,7 @@ def protect(
     key: bytes | None = None,
     population: object = None,
     strict: bool = False,
+    engine: Engine | None = None,
     progress: Progress | None = None,
 ) -> Release:
     """Protect a table by a policy.
@@ -83,6 +83,9 @@ def protect(
         as ``table`` is: the report then says what who looks rows up among them finds.
     strict
         Whether to raise where columns that are released unchanged put a row into a class under k.
+    engine
+        Where batches are summarized, counted and given their cells: in threads by default, or on a
+        cluster. This process reads the table and writes the files.
     progress
         Called with what is being done and how far it is.
 
@@ -114,16 +117,17 @@ def protect(
     :class:`~halfmask.GuaranteeNotMetError`.
     """
     told = progress or silent
+    engine = engine or LocalEngine()
     _check_policy(policy)
     source = _opened(table, policy.read_options())
     schema = _with_trees(_with_orders(policy.schema(), source), source)
     schema.check(source.columns)
     people = None if population is None else _people(population, policy, schema)
     protection = _protection(policy, schema)
-    summary, sample, searched = _summarized(source, protection, told)
+    summary, sample, searched = _summarized(source, protection, engine, told)
     _check_cuts(policy, summary)
     told("growing classes")
-    fit = _fit(source, protection, summary, told)
+    fit = _fit(source, protection, summary, engine, told)
     released, class_of_cell = merged_classes(fit.plan, fit.counts.classes)
     extents = cell_extents(fit.plan, fit.counts)
     prepared = Prepared(
@@ -136,6 +140,7 @@ def protect(
         n_in=source.n_rows,
         n_out=released.rows,
         key=key if key is not None else fresh_key(),
+        engine=engine,
     )
     told("measuring risk and utility")
     columns = released_columns_risk(prepared, released, class_of_cell, sample=searched)
@@ -170,7 +175,7 @@ def protect(
     )
 
 
-def protect_to(
+def protect_to(  # noqa: PLR0913 # each says one thing, by its name
     table: object,
     policy: Policy,
     out: str | Path,
@@ -179,6 +184,7 @@ def protect_to(
     key: bytes | None = None,
     population: object = None,
     strict: bool = False,
+    engine: Engine | None = None,
     progress: Progress | None = None,
 ) -> Release:
     """Protect a table and write the release, verified on disk, or nothing.
@@ -187,7 +193,13 @@ def protect_to(
     in batches. See :func:`protect` and :meth:`Release.write`.
     """
     release = protect(
-        table, policy, key=key, population=population, strict=strict, progress=progress
+        table,
+        policy,
+        key=key,
+        population=population,
+        strict=strict,
+        engine=engine,
+        progress=progress,
     )
     return release.write(out, overwrite=overwrite, progress=progress)
 
@@ -211,7 +223,9 @@ class _Fit:
     raw_counts: list[np.ndarray[tuple[int], np.dtype[np.int64]]]
 
 
-def _fit(source: Source, protection: Protection, summary: Summary, told: Progress) -> _Fit:
+def _fit(
+    source: Source, protection: Protection, summary: Summary, engine: Engine, told: Progress
+) -> _Fit:
     """Grow the cells; where the summary is a sample, count all rows in them."""
     fitted = protection.fit(summary)
     codes, n_codes = fitted.codes, [coding.n_codes for coding in fitted.codings]
@@ -228,46 +242,26 @@ def _fit(source: Source, protection: Protection, summary: Summary, told: Progres
             raw=raw,
             raw_counts=raw_counts,
         )
-    counts = _counted(source, protection, fitted, told)
+    counts = counted(source, protection, fitted, engine=engine, told=told)
     plan, fitted, counts = protection.plan_counted(fitted, counts)
     return _Fit(plan=plan, cells=None, counts=counts, raw=raw, raw_counts=raw_counts)
 
 
-def _counted(source: Source, protection: Protection, fitted: Fitted, told: Progress) -> CellCounts:
-    """Count all rows in the cells."""
-    counts = map_in_order(
-        source.batches(columns=protection.columns), partial(protection.count, fitted)
-    )
-    total = next(counts)
-    for part in counts:
-        total += part
-        told("counting", total.classes.rows / source.n_rows)
-    return total
-
-
 def _summarized(
-    source: Source, protection: Protection, told: Progress
+    source: Source, protection: Protection, engine: Engine, told: Progress
 ) -> tuple[Summary, pl.DataFrame, pl.DataFrame]:
-    """Fold the table into a summary, and draw rows to compare models and to search columns."""
-    sampled = source.n_rows > MAX_ROWS
+    """Return the table's summary, rows to compare models on, and rows to search columns in."""
     learned = min(1.0, LEARNING_ROWS / source.n_rows) if protection.schema.label else 0.0
-    searched = min(1.0, SEARCH_ROWS / source.n_rows)
-    leaving = [name for name in source.columns if name not in protection.schema.identifiers]
-
-    def summarize(
-        numbered: tuple[int, pl.DataFrame],
-    ) -> tuple[Summary, pl.DataFrame, pl.DataFrame]:
-        number, batch = numbered
-        draw = np.random.default_rng(number).random(batch.height)  # carries no promise
-        drawn = [batch.filter(pl.Series(draw < share)) for share in (learned, searched)]
-        return protection.summarize(batch, sampled=sampled), drawn[0], drawn[1]
-
-    parts: list[tuple[Summary, pl.DataFrame, pl.DataFrame]] = []
-    for part in map_in_order(enumerate(source.batches(columns=leaving)), summarize):
-        parts.append(part)
-        told("reading", sum(each.n_read for each, *_ in parts) / source.n_rows)
-    summaries, *drawn = zip(*parts, strict=True)
-    return Summary.sum(summaries), pl.concat(drawn[0]), pl.concat(drawn[1])
+    found = summarized(
+        source,
+        protection,
+        sampled=source.n_rows > MAX_ROWS,
+        shares=(learned, min(1.0, SEARCH_ROWS / source.n_rows)),
+        engine=engine,
+        told=told,
+    )
+    compared, searched = found.samples
+    return found.summary, compared, searched
 
 
 def _opened(table: object, options: ReadOptions, *, called: str = "The table to read") -> Source:

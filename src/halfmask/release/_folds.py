@@ -1,0 +1,118 @@
+"""The folds of protect: summarize the whole table, and count all of its rows in the cells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from halfmask.anonymize import CellCounts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from halfmask._progress import Progress
+    from halfmask.anonymize import Fitted, Protection, Summary
+    from halfmask.data import Source
+    from halfmask.engines import Engine
+
+__all__ = ["TableSummary", "counted", "read_batches", "summarized"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableSummary:
+    """The summary of a table, and raw rows that were drawn on the way; they add up.
+
+    Parameters
+    ----------
+    summary
+        What the cells are found from.
+    samples
+        For each share that was asked for, rows drawn at random.
+    """
+
+    summary: Summary
+    samples: tuple[pl.DataFrame, ...]
+
+    def __repr__(self) -> str:
+        return f"TableSummary({self.summary!r})"
+
+    def __add__(self, other: TableSummary) -> TableSummary:
+        """Return the summary of both, rows in order."""
+        pairs = zip(self.samples, other.samples, strict=True)
+        return TableSummary(
+            summary=self.summary + other.summary,
+            samples=tuple(pl.concat(pair, rechunk=False) for pair in pairs),
+        )
+
+
+def summarized(
+    source: Source,
+    protection: Protection,
+    *,
+    sampled: bool,
+    shares: tuple[float, ...],
+    engine: Engine,
+    told: Progress,
+) -> TableSummary:
+    """Fold a table into a summary, and draw rows.
+
+    Parameters
+    ----------
+    source, protection
+        The table, and what is wanted of it.
+    sampled
+        Whether the summary will be a sample of the rows.
+    shares
+        The share of the rows to draw, for each sample.
+    engine
+        Summarizes batches.
+    told
+        Called with how far the work is.
+    """
+    leaving = [name for name in source.columns if name not in protection.schema.identifiers]
+    return engine.fold(
+        enumerate(read_batches(source, leaving, "reading", told)),
+        partial(_summarize, protection, sampled, shares),
+        TableSummary.__add__,
+    )
+
+
+def counted(
+    source: Source, protection: Protection, fitted: Fitted, *, engine: Engine, told: Progress
+) -> CellCounts:
+    """Count all rows in the cells."""
+    return engine.fold(
+        read_batches(source, protection.columns, "counting", told),
+        partial(protection.count, fitted),
+        CellCounts.__add__,
+    )
+
+
+def read_batches(
+    source: Source, columns: Sequence[str], stage: str, told: Progress
+) -> Iterator[pl.DataFrame]:
+    """Yield the batches of a table; tell the share of rows that an engine has taken."""
+    read = 0
+    for batch in source.batches(columns=columns):
+        read += batch.height
+        yield batch
+        told(stage, read / max(1, source.n_rows))
+        del batch  # before the next one is read
+
+
+def _summarize(
+    protection: Protection,
+    sampled: bool,  # noqa: FBT001 # bound by a partial
+    shares: tuple[float, ...],
+    numbered: tuple[int, pl.DataFrame],
+) -> TableSummary:
+    number, batch = numbered
+    draw = np.random.default_rng(number).random(batch.height)  # carries no promise
+    return TableSummary(
+        summary=protection.summarize(batch, sampled=sampled),
+        samples=tuple(batch.filter(pl.Series(draw < share)) for share in shares),
+    )

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["KEY_BYTES", "fresh_key", "keyed_integers", "keyed_order"]
 
 KEY_BYTES = 32
+_INTEGERS_OF_BLOCK = 8  # a block of ChaCha20 has 64 bytes
 
 
 def fresh_key() -> bytes:
@@ -26,7 +27,7 @@ def fresh_key() -> bytes:
     return os.urandom(KEY_BYTES)
 
 
-def keyed_integers(n: int, *, key: bytes, stream: int = 0) -> NDArray[np.uint64]:
+def keyed_integers(n: int, *, key: bytes, stream: int = 0, first: int = 0) -> NDArray[np.uint64]:
     """Return ``n`` unpredictable 64-bit integers, the same for the same key and stream.
 
     Parameters
@@ -37,6 +38,8 @@ def keyed_integers(n: int, *, key: bytes, stream: int = 0) -> NDArray[np.uint64]
         32 secret bytes.
     stream
         Different streams of one key are independent. Below 2**64.
+    first
+        The number of the first of them in the stream, from 0.
 
     Notes
     -----
@@ -46,9 +49,11 @@ def keyed_integers(n: int, *, key: bytes, stream: int = 0) -> NDArray[np.uint64]
 
     if len(key) != KEY_BYTES:
         raise ParameterError(f"The key must have {KEY_BYTES} bytes. Got {len(key)}.")
-    nonce = bytes(8) + stream.to_bytes(8, "little")
+    block, skipped = divmod(first, _INTEGERS_OF_BLOCK)
+    nonce = block.to_bytes(8, "little") + stream.to_bytes(8, "little")
     encryptor = Cipher(algorithms.ChaCha20(key, nonce), mode=None).encryptor()
-    return np.frombuffer(encryptor.update(bytes(8 * n)), dtype=np.uint64)
+    drawn = np.frombuffer(encryptor.update(bytes(8 * (skipped + n))), dtype=np.uint64)
+    return drawn[skipped:]
 
 
 def keyed_order(n: int, *, key: bytes, stream: int = 0) -> NDArray[np.int64]:

@@ -21,6 +21,7 @@ ROOMS = (
     "data",
     "guarantees",
     "anonymize",
+    "masks",
     "minimize",
     "training",
     "assess.attacks",

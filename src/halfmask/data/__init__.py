@@ -20,7 +20,7 @@ from halfmask.data._proposal import Proposal
 from halfmask.data._read_options import ReadOptions
 from halfmask.data._schema import Column, Kind, Missing, Role, Schema
 from halfmask.data._singling_out import SinglingOut
-from halfmask.data._source import Source, open_table
+from halfmask.data._source import Reader, Source, open_table
 from halfmask.data._spelling import Normalization, spellings, steps_needed
 from halfmask.data._writer import TableWriter, write_table
 
@@ -41,6 +41,7 @@ __all__ = [
     "Prefix",
     "Proposal",
     "ReadOptions",
+    "Reader",
     "Role",
     "Schema",
     "SinglingOut",

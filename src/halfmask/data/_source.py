@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -28,7 +28,7 @@ from halfmask.data._rebatching import rebatched
 from halfmask.data._spelling import Normalization, NormalizedReader, check_steps
 from halfmask.data._text import start_of
 
-__all__ = ["Source", "open_table"]
+__all__ = ["Reader", "Source", "open_table"]
 
 # What one batch holds unless asked otherwise: about 130 MB of numbers.
 _CELLS = 1 << 24
@@ -151,7 +151,18 @@ class Source:
         left = [name for name in self.columns if name not in self._checked(list(columns))]
         if not left:
             raise SchemaError("No column of the table is left.")
-        source = Source(_Selected(self._reader, left), format=self.format, places=self._places)
+        return self.through(lambda reader: _Selected(reader, left))
+
+    def through(self, wrap: Callable[[Reader], Reader]) -> Source:
+        """Return the same table as a reader around its reader gives it.
+
+        Parameters
+        ----------
+        wrap
+            From the reader of this table to one with as many rows, such as a
+            `halfmask.masks.MaskedReader`.
+        """
+        source = Source(wrap(self._reader), format=self.format, places=self._places)
         source._stamps = self._stamps
         return source
 
@@ -182,10 +193,7 @@ class Source:
         check_declared(steps, self.columns)
         checked = {name: check_steps(name, said) for name, said in steps.items()}
         marks = missing if missing is not None else ("",) if self.format in {"csv", "tsv"} else ()
-        reader = NormalizedReader(self._reader, checked, marks)
-        source = Source(reader, format=self.format, places=self._places)
-        source._stamps = self._stamps
-        return source
+        return self.through(lambda reader: NormalizedReader(reader, checked, marks))
 
     def read(self, *, columns: Sequence[str] | None = None) -> pl.DataFrame:
         """Return the whole table, or some columns of it.

@@ -11,7 +11,9 @@ from halfmask._errors import PolicyError
 from halfmask.events.actions._action import Action
 from halfmask.events.block._quantities import Quantities
 from halfmask.events.policy._sections import Number, Text, Whole
-from halfmask.events.secrets._draws import EntityDraws, event_draws, fractions
+from halfmask.events.secrets._draws import EntityDraws, event_draws
+from halfmask.masks import fractions
+from halfmask.masks import noise as law_noise
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,7 +26,6 @@ __all__ = ["Noise"]
 
 #: Beyond it floats don't tell whole numbers apart.
 _MOST = 2.0**53
-_ROOM = 40.0
 
 
 class Noise(Action):
@@ -128,7 +129,7 @@ class _Noisy:
         action = self._action
         read = Quantities.read(values, context, action.units)
         drawn, fits = self._drawn(values, context, read.fits)
-        noise = _noise(fractions(drawn), action)
+        noise = law_noise(fractions(drawn), law=action.law, scale=action.scale, most=action.most)
         number = read.units / 10.0**read.places
         told = number + noise if action.how == "add" else number * (1.0 + noise)
         if action.low is not None or action.high is not None:
@@ -149,19 +150,3 @@ class _Noisy:
         drawn, named = self._entities.of(context.values(self._entity, level))
         context.fail("no-entity", level, fits & ~named)
         return drawn, fits & named
-
-
-def _noise(u: NDArray[np.float64], action: Noise) -> NDArray[np.float64]:
-    """Return the noise at which the law's distribution function has a value."""
-    scale = action.scale
-    if action.law == "uniform":
-        return (2.0 * u - 1.0) * scale
-    # From the middle outwards, so that both tails have the same digits.
-    sign, away = np.where(u < 0.5, -1.0, 1.0), np.abs(2.0 * u - 1.0)
-    most = _ROOM if action.most is None else min(action.most / scale, _ROOM)
-    if action.law == "laplace":
-        return np.asarray(-sign * scale * np.log1p(-away * -np.expm1(-most)))
-    from scipy.special import erf, erfinv  # noqa: PLC0415 # scipy comes with scikit-learn; 60 ms
-
-    root = np.sqrt(2.0)
-    return np.asarray(sign * scale * root * erfinv(away * erf(min(most, 8.0) / root)))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from halfmask.events.block._values import Level, Values
     from halfmask.events.secrets._keys import Words
 
-__all__ = ["EntityDraws", "event_draws", "fractions", "steps"]
+__all__ = ["EntityDraws", "event_draws", "steps"]
 
 _MOST_KNOWN = 1 << 18
 
@@ -63,11 +63,6 @@ class EntityDraws:
             digest = hashlib.blake2b(data, key=self._key, digest_size=8).digest()
             known = self._known[token] = int.from_bytes(digest, "little")
         return known
-
-
-def fractions(drawn: NDArray[np.uint64]) -> NDArray[np.float64]:
-    """Return numbers between 0 and 1, neither of them."""
-    return ((drawn >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
 
 
 def steps(drawn: NDArray[np.uint64], count: int) -> NDArray[np.int64]:

@@ -1,0 +1,81 @@
+"""What a mask is: a technique as a policy names it, and the same fitted to a column."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from halfmask.masks._value_counts import ValueCounts
+
+__all__ = ["Mask", "MaskPlan"]
+
+
+class MaskPlan(Protocol):
+    """A mask fitted to one column. It may hold values or a key: it is never publishable."""
+
+    def apply(self, column: pl.Series, first_row: int) -> pl.Series:
+        """Return the column as it is released, of the type that `Mask.written` says.
+
+        Parameters
+        ----------
+        column
+            Cells of one batch. Missing cells stay missing.
+        first_row
+            The number of the batch's first row in the table, from 0.
+        """
+
+
+class Mask(Protocol):
+    """One technique for one column, with its parameters: a value, and publishable.
+
+    Attributes
+    ----------
+    name
+        As policies and manifests write it.
+    coarsens
+        Whether what is written follows from the value alone. Then counts over what is written are
+        true of people, and a guarantee may be about the column. Otherwise it is randomised: values
+        are nobody's, and a guarantee about them would say nothing.
+    is_matchable
+        Whether an attacker who knows a person's value knows what is written for it.
+    needs_counts
+        Whether `fit` is given the column's values.
+    """
+
+    name: ClassVar[str]
+    coarsens: ClassVar[bool]
+    is_matchable: ClassVar[bool]
+
+    @property
+    def needs_counts(self) -> bool:
+        """Whether `fit` is given the column's values."""
+
+    @property
+    def weaknesses(self) -> tuple[str, ...]:
+        """Names of what the technique leaves open."""
+
+    def written(self, column: str, dtype: pl.DataType) -> pl.DataType:
+        """Return the type of what is written for a column of a type.
+
+        Raises
+        ------
+        SchemaError
+            If the technique isn't for columns of this type.
+        """
+
+    def fit(
+        self, column: str, dtype: pl.DataType, counts: ValueCounts | None, key: bytes
+    ) -> MaskPlan:
+        """Return the plan for a column.
+
+        Parameters
+        ----------
+        column, dtype
+            Its name and its type in the table.
+        counts
+            Its values, where `needs_counts`.
+        key
+            32 secret bytes of this column alone.
+        """

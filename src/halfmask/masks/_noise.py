@@ -1,0 +1,136 @@
+"""Noise: each number with a random part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+import polars as pl
+
+from halfmask._errors import DataError, ParameterError
+from halfmask._validation import one_of
+from halfmask.masks._laws import LAWS, Law, noise
+from halfmask.masks._numbers import EXACT, as_column, check_numeric, floats
+from halfmask.masks._row_draws import row_fractions
+
+if TYPE_CHECKING:
+    from halfmask.masks._value_counts import ValueCounts
+
+__all__ = ["RandomNoise"]
+
+_MOST_DECIMALS = 9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RandomNoise:
+    """Add noise to each number, or multiply it by one and noise.
+
+    Parameters
+    ----------
+    law
+        ``"laplace"`` or ``"gaussian"`` with the scale b or sigma; ``"uniform"`` from -scale to
+        scale.
+    scale
+        Above 0: in the column's unit, or with ``"multiply"`` a share of each number.
+    decimals
+        Digits behind the point, 0 to 9. More than the column had would show that there is noise.
+    how
+        ``"add"`` or ``"multiply"``.
+    low, high
+        What would be beyond them is written as the bound.
+
+    Raises
+    ------
+    ParameterError
+        If one of them can't be.
+
+    Notes
+    -----
+    **Guarantees.** The noise of a row is independent of its number and of the other rows, and
+    unknown without the key. It is no differential privacy: no budget is kept.
+
+    **Edge cases.** Large numbers stay large. Averages over many rows are near those of the column.
+    What is multiplied stays 0 where it was 0. A number that would need more than 53 bits is
+    refused.
+
+    Examples
+    --------
+    >>> mask = RandomNoise(law="uniform", scale=2.0, decimals=0)
+    >>> plan = mask.fit("age", pl.Int64(), None, bytes(32))
+    >>> moved = plan.apply(pl.Series("age", [40, 41, None]), 0)
+    >>> bool(((moved - pl.Series([40, 41, None])).abs() <= 2).all()), moved.null_count()
+    (True, 1)
+    """
+
+    name: ClassVar[str] = "noise"
+    coarsens: ClassVar[bool] = False
+    is_matchable: ClassVar[bool] = False
+    needs_counts: ClassVar[bool] = False
+
+    law: Law
+    scale: float
+    decimals: int
+    how: Literal["add", "multiply"] = "add"
+    low: float | None = None
+    high: float | None = None
+
+    def __post_init__(self) -> None:
+        one_of(LAWS, owner="RandomNoise", law=self.law)
+        one_of(("add", "multiply"), owner="RandomNoise", how=self.how)
+        if not 0 < self.scale < EXACT:
+            raise ParameterError(
+                f"The 'scale' of the mask 'noise' must be above 0. Got {self.scale}."
+            )
+        if self.decimals not in range(_MOST_DECIMALS + 1):
+            raise ParameterError(
+                f"The 'decimals' of the mask 'noise' must be 0 to {_MOST_DECIMALS}. "
+                f"Got {self.decimals}."
+            )
+        if self.low is not None and self.high is not None and not self.low < self.high:
+            raise ParameterError("The 'low' of the mask 'noise' must be below its 'high'.")
+
+    @property
+    def weaknesses(self) -> tuple[str, ...]:
+        """What is left of the number."""
+        zero = ("zero-kept",) if self.how == "multiply" else ()
+        heaps = () if self.low is None and self.high is None else ("heaped-at-bounds",)
+        return ("outlier-visible", *zero, *heaps)
+
+    def written(self, column: str, dtype: pl.DataType) -> pl.DataType:
+        """Return Int64 for whole numbers without decimals, else Float64; see `Mask`."""
+        check_numeric(column, dtype, mask=self.name)
+        return pl.Int64() if dtype.is_integer() and not self.decimals else pl.Float64()
+
+    def fit(
+        self,
+        column: str,
+        dtype: pl.DataType,
+        counts: ValueCounts | None,  # noqa: ARG002 # a Mask's
+        key: bytes,
+    ) -> _Noisy:
+        """Return the plan, which holds the key of the draws; see `Mask`."""
+        return _Noisy(self, self.written(column, dtype), key)
+
+
+@dataclass(frozen=True, slots=True)
+class _Noisy:
+    mask: RandomNoise
+    dtype: pl.DataType
+    key: bytes = field(repr=False)
+
+    def apply(self, column: pl.Series, first_row: int) -> pl.Series:
+        mask, numbers = self.mask, floats(column, mask=self.mask.name)
+        u = row_fractions(len(numbers), key=self.key, first_row=first_row)
+        drawn = noise(u, law=mask.law, scale=mask.scale)
+        moved = numbers + drawn if mask.how == "add" else numbers * (1.0 + drawn)
+        if mask.low is not None or mask.high is not None:
+            moved = np.clip(moved, mask.low, mask.high)
+        if (np.abs(moved) * 10.0**mask.decimals >= EXACT).any():
+            raise DataError(
+                f"Column {column.name!r} has numbers that its mask 'noise' can't write with "
+                f"{mask.decimals} decimals.",
+                hint="Choose fewer decimals, or bounds.",
+            )
+        rounded = np.round(moved, mask.decimals) + 0.0  # -0.0 tells of a sign
+        return as_column(rounded, name=column.name, dtype=self.dtype)

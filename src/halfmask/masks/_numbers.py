@@ -1,0 +1,61 @@
+"""What masks of numbers have in common: which columns they take, and what is beyond them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import polars as pl
+
+from halfmask._errors import DataError, SchemaError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["EXACT", "as_column", "check_numeric", "floats"]
+
+#: Beyond it floats don't tell whole numbers apart.
+EXACT: Final = 2.0**53
+
+
+def check_numeric(column: str, dtype: pl.DataType, *, mask: str) -> None:
+    """Raise unless a column holds integers or floats.
+
+    Raises
+    ------
+    SchemaError
+        If so.
+    """
+    if not (dtype.is_integer() or dtype.is_float()):
+        raise SchemaError(
+            f"Column {column!r} has the mask {mask!r}, which is for numbers. Got the type {dtype}.",
+            hint="Declare its type under [input], or choose another mask.",
+        )
+
+
+def floats(column: pl.Series, *, mask: str) -> NDArray[np.float64]:
+    """Return a column's numbers; NaN where missing.
+
+    Raises
+    ------
+    DataError
+        If a number is infinite, or a whole one that no float64 holds exactly.
+    """
+    numbers = column.cast(pl.Float64).to_numpy()
+    if np.isinf(numbers).any():
+        raise DataError(
+            f"Column {column.name!r} has infinite numbers, which the mask {mask!r} would show.",
+            hint="Make them missing, or leave these rows out.",
+        )
+    if column.dtype.is_integer() and (np.abs(numbers) >= EXACT).any():
+        raise DataError(
+            f"Column {column.name!r} has whole numbers beyond 2**53, which the mask {mask!r} "
+            "can't treat exactly.",
+            hint="Read the column as text, and give it the mask 'token'.",
+        )
+    return numbers
+
+
+def as_column(numbers: NDArray[np.float64], *, name: str, dtype: pl.DataType) -> pl.Series:
+    """Return numbers as a column; missing where NaN."""
+    return pl.Series(name, numbers).fill_nan(None).cast(dtype)

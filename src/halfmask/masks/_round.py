@@ -1,0 +1,98 @@
+"""Rounding: the nearest multiple of a base."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import polars as pl
+
+from halfmask._errors import DataError, ParameterError
+from halfmask.masks._numbers import EXACT, as_column, check_numeric, floats
+
+if TYPE_CHECKING:
+    from halfmask.masks._value_counts import ValueCounts
+
+__all__ = ["Rounding"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rounding:
+    """Write the nearest multiple of a base.
+
+    Parameters
+    ----------
+    base
+        Above 0, such as 1000 or 0.5.
+
+    Raises
+    ------
+    ParameterError
+        If the base isn't a number above 0.
+
+    Notes
+    -----
+    **Guarantees.** What is written is at most half of the base away, and equal for equal numbers.
+    A number in the middle goes to the even multiple, so that sums don't drift.
+
+    **Edge cases.** A whole base keeps whole numbers whole. Rare large numbers stay rare: code the
+    tails as well (`TailCoding`). Numbers of more than 2**53 bases are refused.
+
+    Examples
+    --------
+    >>> plan = Rounding(base=10).fit("age", pl.Int64(), None, bytes(32))
+    >>> plan.apply(pl.Series("age", [14, 15, 25, None]), 0).to_list()
+    [10, 20, 20, None]
+    """
+
+    name: ClassVar[str] = "round"
+    coarsens: ClassVar[bool] = True
+    is_matchable: ClassVar[bool] = True
+    needs_counts: ClassVar[bool] = False
+    weaknesses: ClassVar[tuple[str, ...]] = ("order-leaking", "outlier-visible")
+
+    base: float
+
+    def __post_init__(self) -> None:
+        if not 0 < self.base < EXACT:
+            raise ParameterError(
+                f"The 'base' of the mask 'round' must be above 0. Got {self.base}."
+            )
+
+    def written(self, column: str, dtype: pl.DataType) -> pl.DataType:
+        """Return Int64 for whole numbers and a whole base, else Float64; see `Mask`."""
+        check_numeric(column, dtype, mask=self.name)
+        whole = dtype.is_integer() and float(self.base).is_integer()
+        return pl.Int64() if whole else pl.Float64()
+
+    def fit(
+        self,
+        column: str,
+        dtype: pl.DataType,
+        counts: ValueCounts | None,  # noqa: ARG002 # a Mask's
+        key: bytes,  # noqa: ARG002 # a Mask's
+    ) -> _Rounded:
+        """Return the plan: it needs nothing of the column but its type; see `Mask`."""
+        return _Rounded(self, self.written(column, dtype))
+
+
+@dataclass(frozen=True, slots=True)
+class _Rounded:
+    mask: Rounding
+    dtype: pl.DataType
+
+    def apply(self, column: pl.Series, first_row: int) -> pl.Series:  # noqa: ARG002 # a MaskPlan's
+        multiples = np.rint(floats(column, mask=self.mask.name) / self.mask.base)
+        if (np.abs(multiples) >= EXACT).any():
+            raise DataError(
+                f"Column {column.name!r} has numbers of more than 2**53 times the base of its mask "
+                "'round'.",
+                hint="Choose a larger base.",
+            )
+        exponent = Decimal(str(self.mask.base)).as_tuple().exponent
+        digits = max(0, -exponent) if isinstance(exponent, int) else 0
+        # 3 * 0.1 is 0.30000000000000004: the digits of the base are those of its multiples.
+        rounded = np.round(multiples * self.mask.base, digits) + 0.0  # -0.0 tells of a sign
+        return as_column(rounded, name=column.name, dtype=self.dtype)

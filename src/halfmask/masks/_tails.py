@@ -1,0 +1,128 @@
+"""Top and bottom coding: what lies in a tail is written as the tail's bound."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import polars as pl
+
+from halfmask._errors import DataError, ParameterError
+from halfmask.masks._numbers import as_column, check_numeric, floats
+
+if TYPE_CHECKING:
+    from halfmask.masks._value_counts import ValueCounts
+
+__all__ = ["TailCoding"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TailCoding:
+    """Write numbers below a bound as the bound, and numbers above another one as that.
+
+    Parameters
+    ----------
+    low, high
+        The bounds, as numbers of the column.
+    low_share, high_share
+        In their place: the share of cells, 0 to 0.5, that are in the tail at most. The bound is
+        then a number of the column.
+
+    Raises
+    ------
+    ParameterError
+        If no bound is given, a bound is given twice, or the bounds cross.
+
+    Notes
+    -----
+    **Guarantees.** Nothing beyond a bound is written. Of a share, at most that share of the cells
+    is changed by its bound.
+
+    **Edge cases.** A bound by share is a number that somebody has; ties stay together, so that
+    fewer cells may be in the tail. How many lie beyond a bound is seen.
+
+    Examples
+    --------
+    >>> plan = TailCoding(high=100).fit("income", pl.Int64(), None, bytes(32))
+    >>> plan.apply(pl.Series("income", [70, 101, 900, None]), 0).to_list()
+    [70, 100, 100, None]
+    """
+
+    name: ClassVar[str] = "tails"
+    coarsens: ClassVar[bool] = True
+    is_matchable: ClassVar[bool] = True
+    weaknesses: ClassVar[tuple[str, ...]] = ("heaped-at-bounds", "values-between-bounds-kept")
+
+    low: float | None = None
+    high: float | None = None
+    low_share: float | None = None
+    high_share: float | None = None
+
+    def __post_init__(self) -> None:
+        given = [self.low, self.high, self.low_share, self.high_share]
+        if all(it is None for it in given):
+            raise ParameterError(
+                "The mask 'tails' has no bound.",
+                hint="Give low or high, or low_share or high_share.",
+            )
+        for side, share in (("low", self.low_share), ("high", self.high_share)):
+            if share is None:
+                continue
+            if not 0 < share <= 0.5:  # a half
+                raise ParameterError(
+                    f"The '{side}_share' of the mask 'tails' must be above 0 and at most 0.5. "
+                    f"Got {share}."
+                )
+            if getattr(self, side) is not None:
+                raise ParameterError(f"The mask 'tails' has both '{side}' and '{side}_share'.")
+        if self.low is not None and self.high is not None and not self.low < self.high:
+            raise ParameterError("The 'low' of the mask 'tails' must be below its 'high'.")
+
+    @property
+    def needs_counts(self) -> bool:
+        """Whether a bound is given by its share of the cells."""
+        return self.low_share is not None or self.high_share is not None
+
+    def written(self, column: str, dtype: pl.DataType) -> pl.DataType:
+        """Return the type of the column, or Float64 if a bound is no whole number; see `Mask`."""
+        check_numeric(column, dtype, mask=self.name)
+        bounds = [it for it in (self.low, self.high) if it is not None]
+        if dtype.is_integer():
+            return pl.Int64() if all(float(it).is_integer() for it in bounds) else pl.Float64()
+        return pl.Float64()
+
+    def fit(
+        self,
+        column: str,
+        dtype: pl.DataType,
+        counts: ValueCounts | None,
+        key: bytes,  # noqa: ARG002 # a Mask's
+    ) -> _CodedTails:
+        """Return the plan: bounds by share become numbers of the column; see `Mask`."""
+        low, high = self.low, self.high
+        if counts is not None and counts.cells:
+            numbers, reached = counts.values, counts.counts.cum_sum()
+            if self.low_share is not None:
+                # The first number with more than the share at or below it: fewer lie below.
+                low = float(numbers[int((reached > self.low_share * counts.cells).arg_max() or 0)])
+            if self.high_share is not None:
+                above = counts.cells - reached
+                high = float(numbers[int((above <= self.high_share * counts.cells).arg_max() or 0)])
+        if low is not None and high is not None and low > high:
+            raise DataError(
+                f"The bounds of the mask 'tails' cross in column {column!r}.",
+                hint="Choose smaller shares, or bounds further apart.",
+            )
+        return _CodedTails(self.written(column, dtype), low, high)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class _CodedTails:
+    dtype: pl.DataType
+    low: float | None
+    high: float | None
+
+    def apply(self, column: pl.Series, first_row: int) -> pl.Series:  # noqa: ARG002 # a MaskPlan's
+        coded = np.clip(floats(column, mask="tails"), self.low, self.high)
+        return as_column(coded, name=column.name, dtype=self.dtype)

@@ -23,8 +23,8 @@ def grams() -> Any:  # noqa: ANN401 # a module
 
 def _compiled_or_numpy(name: str) -> Any:  # noqa: ANN401 # a module
     try:
-        return import_module(f"halfmask.kernels.{name}")
+        return import_module(f"halfmask.kernels.hashing.{name}")
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] not in {"numba", "llvmlite"}:
             raise
-        return import_module(f"halfmask.kernels.{name}_numpy")
+        return import_module(f"halfmask.kernels.hashing.{name}_numpy")

@@ -68,7 +68,7 @@ def baseline(program: Path, frame: pl.DataFrame, folder: Path) -> Callable[[], t
 def stopwatch() -> Iterator[list[tuple[float, float]]]:
     """Note when each call of the kernel starts and ends."""
     from halfmask.anonymize import _grower  # noqa: PLC0415 # loads with the kernel
-    from halfmask.kernels.partition.growing import growing as partition  # noqa: PLC0415 # compiled when it is needed
+    from halfmask.kernels.partition import growing as partition  # noqa: PLC0415 # compiled late
 
     several = _grower.PARALLEL_ROWS
     _grower.PARALLEL_ROWS = sys.maxsize  # C runs in one thread: so does ours here

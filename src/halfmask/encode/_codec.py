@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -22,7 +23,8 @@ from halfmask.encode._receipts import Receipt, digest_of, known_number
 from halfmask.encode._roles import Roles
 from halfmask.encode._row_ids import ROW_ID
 from halfmask.encode._settings import Settings
-from halfmask.encode._summary import Summary, total
+from halfmask.encode._summary import Summary
+from halfmask.engines import LocalEngine
 from halfmask.vault import Secret
 
 if TYPE_CHECKING:
@@ -201,21 +203,25 @@ class Codec:
         known: Collection[str],
     ) -> Self:
         """Fit to batches, and say of columns that aren't known what their texts look like."""
-        roles: Roles | None = None
+        frames: Iterator[pl.DataFrame] = map(to_polars, batches)
+        first = next(frames, None)
+        if first is None:
+            raise SchemaError("There is no batch to fit a codec to.")
+        roles = Roles.of(first.schema, schema=schema, target=target, task=task)
         watch = TextWatch(owner="Codec", known=known)
+        # An iterator that has ended lets its batch go; a list wouldn't.
+        frames = chain(iter([first]), frames)
+        del first
 
-        def summaries() -> Iterator[Summary]:
-            nonlocal roles
-            for batch in map(to_polars, batches):
-                roles = roles or Roles.of(batch.schema, schema=schema, target=target, task=task)
+        def seen() -> Iterator[pl.DataFrame]:
+            for batch in frames:
                 watch.see(batch)
-                alike = without_empty_types(batch, roles.dtypes)
-                yield Summary.of(alike, roles=roles, settings=self._settings)
+                yield without_empty_types(batch, roles.dtypes)
                 del batch  # before the next one is read
 
-        summary = total(summaries())
-        if roles is None or summary is None:
-            raise SchemaError("There is no batch to fit a codec to.")
+        summarize = partial(Summary.of, roles=roles, settings=self._settings)
+        # One worker: polars uses all processors, and more would hold more batches.
+        summary = LocalEngine(1).fold(seen(), summarize, Summary.__add__)
         watch.warn()
         secret = self.secret or Secret.fresh()
         planning = Planning(summary, roles=roles, settings=self._settings, secret=secret)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from halfmask._progress import Progress
     from halfmask.data import Source
     from halfmask.encode._codec import Codec
+    from halfmask.encode._plan import Plan
     from halfmask.encode._receipts import Number
 
 __all__ = ["decode_file", "decode_predictions_file"]
@@ -88,19 +89,11 @@ def decode_file(
     _check_rows(source, rows)
     plan = codec.plan_
     returned = Returned(codec, source, number, what="rows")
-
-    unseen: list[dict[str, int]] = []  # of one batch each; appending is safe in threads
-
-    def decoded(numbered: tuple[int, pl.DataFrame]) -> pl.DataFrame:
-        rows = plan.undo(numbered[1], number=returned.order_of(*numbered), threads=False)
-        unseen.append(plan.unseen(numbered[1]))
-        return rows
-
-    done = stream(
+    done, unseen = stream(
         codec,
         source,
         out,
-        decoded,
+        partial(_decoded_rows, plan, returned),
         number=returned.number or 0,
         format=None,
         overwrite=overwrite,
@@ -171,18 +164,11 @@ def decode_predictions_file(
         frame = pl.concat(list(source.batches(columns=[ROW_ID, *answers])))
         return _written(by_row(plan, frame, codec.receipts_, answers), out, overwrite=overwrite)
     returned = Returned(codec, source, number, what="predictions")
-
-    def decoded(numbered: tuple[int, pl.DataFrame]) -> pl.DataFrame:
-        order = returned.order_of(*numbered)
-        answer = numbered[1].select(answers)
-        found: pl.DataFrame = come_home(plan, answer, number_of=lambda _: order)
-        return found
-
-    done = stream(
+    done, _ = stream(
         codec,
         source,
         out,
-        decoded,
+        partial(_decoded_answers, plan, returned, answers),
         number=returned.number or 0,
         format=None,
         overwrite=overwrite,
@@ -190,6 +176,23 @@ def decode_predictions_file(
     )
     by_count = returned.number is not None and not returned.is_checked
     return replace(done, number=returned.number, by_count=by_count)
+
+
+def _decoded_rows(
+    plan: Plan, returned: Returned, numbered: tuple[int, pl.DataFrame]
+) -> tuple[pl.DataFrame, dict[str, int]]:
+    """Return the rows of a batch as they were, and how many cells weren't known at the fit."""
+    rows = plan.undo(numbered[1], number=returned.order_of(*numbered), threads=False)
+    return rows, plan.unseen(numbered[1])
+
+
+def _decoded_answers(
+    plan: Plan, returned: Returned, answers: Sequence[str], numbered: tuple[int, pl.DataFrame]
+) -> tuple[pl.DataFrame, None]:
+    """Return the predictions for a batch in the order of its rows."""
+    order = returned.order_of(*numbered)
+    found: pl.DataFrame = come_home(plan, numbered[1].select(answers), number_of=lambda _: order)
+    return found, None
 
 
 def _written(frame: pl.DataFrame, out: str | Path, *, overwrite: bool) -> FileCount:

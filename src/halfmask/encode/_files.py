@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from halfmask._progress import silent
 from halfmask._validation import integer_at_least, one_of
 from halfmask.data import ReadOptions, Source, TableWriter, open_table
-from halfmask.encode._batching import fit_rows, numbered
+from halfmask.encode._batching import batch_number, fit_rows, numbered
 from halfmask.encode._receipts import Receipt, digest_of
-from halfmask.engines import map_in_order
+from halfmask.engines import LocalEngine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -35,6 +35,8 @@ __all__ = [
 ]
 
 EncodedFormat: TypeAlias = Literal["parquet", "csv", "arrow"]
+#: What is kept of a batch whose rows are written.
+Note = TypeVar("Note")
 _FORMATS: tuple[EncodedFormat, ...] = ("parquet", "csv", "arrow")
 
 
@@ -213,28 +215,32 @@ def encode_file(  # noqa: PLR0913 # each says one thing, by its name
     one_of(_FORMATS, owner="encode_file", format=format)
     plan = codec.plan_
     source = _opened_as_fitted(table, options, plan)
-    sizes: dict[int, tuple[int, str]] = {}
-
-    def encoded(numbered: tuple[int, pl.DataFrame]) -> pl.DataFrame:
-        place, batch = numbered
-        sent = plan.apply(batch, number=place, threads=False, ids=ids)
-        sizes[place] = sent.height, digest_of(sent, plan.tokens)
-        return sent
-
-    done = stream(
+    done, notes = stream(
         codec,
         source,
         out,
-        encoded,
+        partial(_encoded, plan, ids),
         number=number,
         format=format,
         overwrite=overwrite,
         told=partial(progress or silent, "encoding"),
     )
-    rows, digests = zip(*(sizes[place] for place in sorted(sizes)), strict=True)
-    receipt = Receipt(first=min(sizes), rows=rows, digests=digests, ids=ids, file=True)
+    rows, digests = zip(*notes, strict=True)
+    first = batch_number(number, 0)
+    receipt = Receipt(first=first, rows=rows, digests=digests, ids=ids, file=True)
     codec.remember(receipt)
     return replace(done, receipt=receipt)
+
+
+def _encoded(
+    plan: Plan,
+    ids: bool,  # noqa: FBT001 # bound by a partial
+    numbered: tuple[int, pl.DataFrame],
+) -> tuple[pl.DataFrame, tuple[int, str]]:
+    """Return the encoded rows of a batch, their number and their digest."""
+    number, batch = numbered
+    sent = plan.apply(batch, number=number, threads=False, ids=ids)
+    return sent, (sent.height, digest_of(sent, plan.tokens))
 
 
 def opened(table: object, options: ReadOptions | None = None) -> Source:
@@ -262,14 +268,16 @@ def stream(
     codec: Codec,
     source: Source,
     out: str | Path,
-    function: Callable[[tuple[int, pl.DataFrame]], pl.DataFrame],
+    function: Callable[[tuple[int, pl.DataFrame]], tuple[pl.DataFrame, Note]],
     *,
     number: int,
     format: EncodedFormat | None,  # noqa: A002 # the word for it
     overwrite: bool,
     told: Callable[[float], None],
-) -> FileCount:
+) -> tuple[FileCount, list[Note]]:
     """Write what a function makes of each batch of a source, in order, and count it.
+
+    Plans hold keys, which stay in this process: files are mapped in threads, on no other engine.
 
     Parameters
     ----------
@@ -278,25 +286,30 @@ def stream(
     source, out
         Where rows come from, and the file to write.
     function
-        Takes the number of a batch and its rows; runs in several threads.
+        Takes the number of a batch and its rows, returns rows to write and a note; runs in several
+        threads.
     number
         The number of the file.
     format, overwrite
         As of `encode_file`; without a format the end of the file's name says it.
     told
         Is told the share that is done.
+
+    Returns
+    -------
+    What was written, and the notes of all batches.
     """
     from threadpoolctl import threadpool_limits  # noqa: PLC0415 # only this needs it
 
     integer_at_least(0, owner="a file's encoding", number=number)
-    batches = 0
+    notes: list[Note] = []
     # Set here, around all threads: one thread's limit must not end while another one works.
     with (
         threadpool_limits(1, user_api="blas"),
         TableWriter(out, format=format, overwrite=overwrite, guard_formulas=False) as writer,
     ):
-        for frame in map_in_order(numbered(source, codec.plan_, file=number), function):
+        for frame, note in LocalEngine().map(numbered(source, codec.plan_, file=number), function):
             writer.write(frame)
-            batches += 1
+            notes.append(note)
             told(writer.rows / source.n_rows)
-    return FileCount(rows=writer.rows, batches=batches)
+    return FileCount(rows=writer.rows, batches=len(notes)), notes

@@ -14,14 +14,14 @@ from halfmask.encode._profile import PROFILES
 from halfmask.encode._ticks import to_ticks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
     from halfmask.encode._roles import Roles
     from halfmask.encode._settings import Settings
 
-__all__ = ["MOST_DIGITS", "ColumnSummary", "Moments", "Summary", "total"]
+__all__ = ["MOST_DIGITS", "ColumnSummary", "Moments", "Summary"]
 
 # Decimals that are looked for in floats; a float with more is taken as it is.
 MOST_DIGITS = 15
@@ -193,24 +193,6 @@ class Summary:
             columns={name: it + other.columns[name] for name, it in self.columns.items()},
             sample=sample,
         )
-
-
-def total(summaries: Iterable[Summary]) -> Summary | None:
-    """Return the sum of summaries, in order; ``None`` of none.
-
-    Sums of two, four, eight ... are kept, so that counts of many values are added up a few times
-    each and not once for each batch, and no more summaries are held than there are such sums.
-    """
-    held: list[tuple[int, Summary]] = []
-    for summary in summaries:
-        held.append((1, summary))
-        while len(held) > 1 and held[-1][0] == held[-2][0]:
-            (size, before), (_, after) = held[-2:]
-            held[-2:] = [(2 * size, before + after)]
-    while len(held) > 1:
-        (size, before), (more, after) = held[-2:]
-        held[-2:] = [(size + more, before + after)]
-    return held[0][1] if held else None
 
 
 def smallest(rows: pl.DataFrame) -> pl.DataFrame:

@@ -14,7 +14,7 @@ import pyarrow as pa
 from halfmask._errors import ColumnNotFoundError, DataError, SchemaError
 from halfmask._progress import silent
 from halfmask._validation import one_of
-from halfmask.engines import map_in_order
+from halfmask.engines import LocalEngine
 from halfmask.hashing._cells import kind_of, numbers_of
 from halfmask.hashing._csv_plan import csv_rows
 from halfmask.hashing._csv_rows import NotPlainError
@@ -141,7 +141,7 @@ class FileHasher:
         reading: TableReading | None = None,
         progress: Progress | None = None,
     ) -> Iterator[HashedRows]:
-        """Hash a table, batch by batch, on all processors.
+        """Hash a table, batch by batch, on all processors of this machine: the key stays on it.
 
         Parameters
         ----------
@@ -240,7 +240,7 @@ class FileHasher:
             raise ColumnNotFoundError.of([self.label or "label"], source.columns, where="the table")
         features = _features(source, self.label if there else None, reading.leave_out)
         wanted, seen = [*features, *([self.label] if sent and self.label else [])], 0
-        for rows in map_in_order(source.batches(wanted), lambda it: self._hashed(it, sent=sent)):
+        for rows in LocalEngine().map(source.batches(wanted), partial(self._hashed, sent=sent)):
             new = rows if seen >= given else rows.slice(given - seen, len(rows))
             if len(new):
                 yield new

@@ -1,4 +1,10 @@
-"""Working ahead of the one who writes: blocks in threads of their own, what is ordered in order."""
+"""Working ahead of the one who writes: blocks in threads of their own, what is ordered in order.
+
+This isn't :meth:`halfmask.engines.Engine.map`, whose functions never look at another batch. The
+``take`` step of a block carries windows, counts and draws on from the block before it, a stream is
+read in a thread that can wait for input, and a stop keeps what was taken so far. As a map and a
+fold, each block would have to go through three threads instead of one.
+"""
 
 from __future__ import annotations
 

@@ -59,10 +59,11 @@ if TYPE_CHECKING:
         measure,
     )
     from halfmask.hashing import KeyedHasher
+    from halfmask.microdata import Policy, Release, protect, protect_to
     from halfmask.minimize import Minimizer
-    from halfmask.release import Policy, Release, protect, protect_to, verify
     from halfmask.training import AnonymizedEstimator, accuracy_by_k
     from halfmask.vault import KeyFile, Keyring, Passphrase, Secret, Vault
+    from halfmask.verifier import verify
 
 __version__ = "0.1.0"
 
@@ -97,12 +98,12 @@ _ROOMS = {
     "Mondrian": "anonymize",
     "ParameterError": "_errors",
     "Passphrase": "vault",
-    "Policy": "release",
+    "Policy": "microdata",
     "PolicyError": "_errors",
     "RPlusTree": "anonymize",
     "Ranges": "anonymize",
     "RecursiveCLDiversity": "guarantees",
-    "Release": "release",
+    "Release": "microdata",
     "ReleaseError": "_errors",
     "Representative": "anonymize",
     "Schema": "data",
@@ -118,10 +119,10 @@ _ROOMS = {
     "attack": "assess.attacks",
     "describe": "data",
     "measure": "guarantees",
-    "protect": "release",
-    "protect_to": "release",
+    "protect": "microdata",
+    "protect_to": "microdata",
     "read_hierarchy": "data",
-    "verify": "release",
+    "verify": "verifier",
 }
 
 __all__ = [

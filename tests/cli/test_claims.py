@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from halfmask.cli._claims import level, promise_of, show_claims
-from halfmask.release import ClaimCheck
+from halfmask.verifier import ClaimCheck
 
 
 def check(**changed):

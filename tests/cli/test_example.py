@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from halfmask.data import Hierarchy
-from halfmask.release import Policy
+from halfmask.microdata import Policy
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "adult"
 

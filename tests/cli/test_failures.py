@@ -80,7 +80,7 @@ def test_commands_fail_safely(run, monkeypatch, error, code, as_json):
     def broken(*_args, **_named):
         raise error
 
-    monkeypatch.setattr("halfmask.release.verify", broken)
+    monkeypatch.setattr("halfmask.verifier.verify", broken)
     answer = run("verify", "out", *(["--json"] if as_json else []))
 
     assert answer.status == 1
@@ -99,7 +99,7 @@ def test_debug_shows_the_traceback_and_warns(run, monkeypatch):
     def broken(*_args, **_named):
         raise KeyError(CANARY)
 
-    monkeypatch.setattr("halfmask.release.verify", broken)
+    monkeypatch.setattr("halfmask.verifier.verify", broken)
     answer = run("verify", "out", "--json", "--debug")
 
     assert "Traceback" in answer.err

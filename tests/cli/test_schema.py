@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from halfmask.release import Policy
+from halfmask.microdata import Policy
 
 PUBLISHED = Path(__file__).resolve().parents[2] / "docs" / "policy.schema.json"
 

@@ -30,10 +30,10 @@ def _loaded(statement):
         ("import halfmask", set()),
         ("import halfmask; dir(halfmask); halfmask.GuaranteeNotMetError", set()),
         ("import halfmask.kernels.partition.records", set()),
-        ("import halfmask.release", set()),
-        ("from halfmask.release import verify", TABLES),
+        ("import halfmask.microdata", set()),
+        ("from halfmask.verifier import verify", TABLES),
         ("from halfmask.guarantees import KAnonymity", {*TABLES, "tomlkit"}),
-        ("from halfmask.release import Policy", {*TABLES, "tomlkit", "pydantic"}),
+        ("from halfmask.microdata import Policy", {*TABLES, "tomlkit", "pydantic"}),
     ],
 )
 def test_an_import_loads_no_more_than_it_needs(statement, allowed):

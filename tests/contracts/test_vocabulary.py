@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 from typing import get_args
 
+from halfmask.claims._manifest_reader import FORMATS, KINDS, ROLES
 from halfmask.cli._options import FileFormat
 from halfmask.data import Format, Kind, Role
 from halfmask.guarantees import GUARANTEES, Criterion
 from halfmask.kernels.partition import criteria
-from halfmask.release._manifest_reader import FORMATS, KINDS, ROLES
-from halfmask.release._policy_sections import OutputSection, section_at
-from halfmask.release._reporting import METHODS, TREATMENTS
+from halfmask.microdata._policy_sections import OutputSection, section_at
+from halfmask.microdata._reporting import METHODS, TREATMENTS
 
 
 def test_the_command_line_knows_the_formats_that_are_read():
@@ -52,7 +52,7 @@ def test_the_report_has_words_for_every_method_and_recoding():
 
 def test_the_verifier_counts_every_model(source):
     """It may import nothing of the models, so their names stand there again."""
-    tree = ast.parse((source / "release/verifier/_promises.py").read_text(encoding="utf-8"))
+    tree = ast.parse((source / "verifier/tables/_promises.py").read_text(encoding="utf-8"))
     texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
 
     assert set(GUARANTEES) <= texts

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from halfmask._errors import SchemaError
 from halfmask.data._describe import describe
-from halfmask.release import Policy
+from halfmask.microdata import Policy
 
 N = 60
 # What Unicode calls a surrogate is no text that a file could hold.

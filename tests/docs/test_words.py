@@ -33,7 +33,7 @@ def test_no_page_promises_more_than_was_counted(page):
 
 def test_neither_does_the_report(repository):
     """Nor does the page that goes with a release."""
-    templates = repository / "src" / "halfmask" / "release" / "templates"
+    templates = repository / "src" / "halfmask" / "microdata" / "templates"
     for path in templates.iterdir():
         assert _promises(path.read_text(encoding="utf-8")) == []
 

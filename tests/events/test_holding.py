@@ -15,8 +15,8 @@ from events.cell_oracle import panes_of  # type: ignore[import-not-found] # besi
 from halfmask._errors import DataError, PolicyError
 from halfmask.events import EventPolicy, Transform
 from halfmask.events.stages._holding import Holding
-from halfmask.events.verifier import verify_events
 from halfmask.vault import Secret
+from halfmask.verifier.events import verify_events
 
 SECRET = Secret.from_bytes(bytes(32))
 POLICY = """

@@ -16,9 +16,9 @@ from halfmask.events.block._words import lookup_word
 from halfmask.events.report import claims_of
 from halfmask.events.report._risk import RiskCounts
 from halfmask.events.streams import open_sink, open_source
-from halfmask.events.verifier import verify_events
-from halfmask.events.verifier._reading import Number, same_text
 from halfmask.vault import KeyFile, Vault
+from halfmask.verifier.events import verify_events
+from halfmask.verifier.events._reading import Number, same_text
 
 #: One customer, as services write it; and others that only look like it.
 SAME = ["1042", '"1042"', "1042.0", "1.042e3", "104200E-2", '"\\u0031042"']

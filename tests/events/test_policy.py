@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halfmask._errors import DataError, HalfmaskError, PolicyError
+from halfmask.claims import WEAKNESSES
 from halfmask.events import EventPolicy, SecretTable
-from halfmask.events.actions import ACTIONS, WEAKNESSES
+from halfmask.events.actions import ACTIONS
 from halfmask.events.secrets._tables import TableKind
 
 HEAD = 'halfmask-events = 1\nrelease = "r"\n'

@@ -12,8 +12,8 @@ from decimal import Decimal
 import pytest
 
 from halfmask.events import EventPolicy, Transform, stage_of
-from halfmask.events.verifier import verify_events
 from halfmask.vault import Secret
+from halfmask.verifier.events import verify_events
 
 pytestmark = pytest.mark.real_data
 

@@ -13,8 +13,8 @@ import pytest
 from halfmask.events import EventPolicy, run_events, stage_of
 from halfmask.events.stages._holding import Holding
 from halfmask.events.streams import open_sink, open_source
-from halfmask.events.verifier import verify_events
 from halfmask.vault import KeyFile, Vault
+from halfmask.verifier.events import verify_events
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "events"
 

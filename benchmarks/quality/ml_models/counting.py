@@ -1,6 +1,6 @@
 """How small the smallest class of an output is: written to a file, counted by the verifier.
 
-`halfmask.release.verifier` reads releases; an anonymized training set is no release (its other
+`halfmask.verifier.tables` reads releases; an anonymized training set is no release (its other
 attributes stay), so its quasi-identifiers alone are written as Parquet and given to the functions
 with which the verifier groups a release's file. It shares no code with what makes classes.
 """
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from halfmask.release.verifier._counting import count_classes
-from halfmask.release.verifier._values import dictionaries
+from halfmask.verifier.tables._counting import count_classes
+from halfmask.verifier.tables._values import dictionaries
 
 if TYPE_CHECKING:
     from ml_models.task import Anonymized, Rows, Task

@@ -10,7 +10,7 @@ from halfmask.cli._console import listing, mark, printable
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from halfmask.release import ClaimCheck
+    from halfmask.verifier import ClaimCheck
 
 __all__ = ["promise_of", "show_claims"]
 

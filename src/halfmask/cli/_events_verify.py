@@ -15,7 +15,7 @@ from halfmask.cli._options import (  # noqa: TC001 # typer reads annotations
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from halfmask.events.verifier import Check, ReleaseVerdict
+    from halfmask.verifier.events import Check, ReleaseVerdict
 
 __all__ = ["verify"]
 
@@ -53,12 +53,12 @@ def verify(
 ) -> int:
     """Count again, from the files on disk, what the manifest of an output says.
 
-    The count shares no code with what made the output, and needs no key: every line, every field
-    and every value is looked at. Exit code 0 if everything holds, else 1.
+    It shares no code that counts with what made the output, and needs no key: every line, every
+    field and every value is looked at. Exit code 0 if everything holds, else 1.
     """
     from halfmask.events import EventPolicy  # noqa: PLC0415 # numba is slow to import
     from halfmask.events.report import promises_of  # noqa: PLC0415 # the same
-    from halfmask.events.verifier import verify_release  # noqa: PLC0415 # the same
+    from halfmask.verifier.events import verify_release  # noqa: PLC0415 # the same
 
     promised = None if policy is None else promises_of(EventPolicy.load(policy))
     found = verify_release(where, promised=promised)

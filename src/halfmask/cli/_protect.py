@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from halfmask.data import Source
-    from halfmask.release import Policy
+    from halfmask.microdata import Policy
 
 __all__ = ["protect"]
 
@@ -94,7 +94,7 @@ def protect(
     """
     _check_words(table, policy, out, overwrite=overwrite)
     key = None if key_file is None else _read_key(key_file)
-    from halfmask.release import Policy, protect_to  # noqa: PLC0415 - half a second, or more
+    from halfmask.microdata import Policy, protect_to  # noqa: PLC0415 - half a second, or more
 
     wanted = Policy.from_toml(_read_text()) if policy == "-" else Policy.load(policy)
     said = head.options()

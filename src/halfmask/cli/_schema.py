@@ -16,7 +16,7 @@ def schema(
     debug: DebugOption = False,  # noqa: ARG001 - main looks for it
 ) -> int:
     """Print the JSON schema of policy files, for editors."""
-    from halfmask.release import Policy  # noqa: PLC0415 - pydantic takes a while
+    from halfmask.microdata import Policy  # noqa: PLC0415 - pydantic takes a while
 
     typer.echo(json.dumps(Policy.json_schema(), indent=2))
     return 0

@@ -14,8 +14,10 @@ if TYPE_CHECKING:
 
     from halfmask.assess.risk import ReleasedColumnsRisk
     from halfmask.assess.utility import ModelUtility
-    from halfmask.release import Manifest, Release, Verification
-    from halfmask.release._evaluation import ReleaseUtility
+    from halfmask.claims import Manifest
+    from halfmask.microdata import Release
+    from halfmask.microdata._evaluation import ReleaseUtility
+    from halfmask.verifier import Verification
 
 __all__ = ["as_dict", "show_summary"]
 

@@ -17,7 +17,7 @@ from halfmask.cli._options import (  # noqa: TC001 - typer reads annotations
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from halfmask.release import Verification
+    from halfmask.verifier import Verification
 
 __all__ = ["verify"]
 
@@ -38,9 +38,10 @@ def verify(
 ) -> int:
     """Count again, from the files on disk, what a release claims.
 
-    The count shares no code with what made the release. Exit code 0 if everything holds, else 1.
+    It shares no code that counts with what made the release. Exit code 0 if everything holds, else
+    1.
     """
-    from halfmask.release import verify as count_again  # noqa: PLC0415 - polars takes half a second
+    from halfmask.verifier import verify as count_again  # noqa: PLC0415 - polars takes half a second
 
     found = count_again(release)
     if as_json:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from halfmask.anonymize import Centroid, Level, Ranges, Recoding, Representative
-from halfmask.release._claims import WEAKNESSES
+from halfmask.claims import WEAKNESSES
 
 ALL: list[Recoding] = [Ranges(), Level(), Centroid(), Centroid(numeric="median"), Representative()]
 

@@ -27,11 +27,9 @@ from halfmask.events.actions._scale import Scale
 from halfmask.events.actions._sequence import Sequence
 from halfmask.events.actions._shift import Shift
 from halfmask.events.actions._token import Token, reveal_token
-from halfmask.events.actions._weaknesses import WEAKNESSES
 
 __all__ = [
     "ACTIONS",
-    "WEAKNESSES",
     "Action",
     "AnyAction",
     "CoarsenTime",

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import tomlkit
 
+from halfmask.claims import WEAKNESSES
 from halfmask.data._policy_text import _comment as comment
-from halfmask.events.actions import WEAKNESSES
 
 if TYPE_CHECKING:
     from halfmask.events.description._field_proposal import EventsDescription, FieldProposal

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from halfmask.events.actions import WEAKNESSES
+from halfmask.claims import WEAKNESSES
 
 if TYPE_CHECKING:
     from halfmask.events.report._fields import FieldForm

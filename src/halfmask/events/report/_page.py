@@ -11,7 +11,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from halfmask.events.actions import WEAKNESSES
+from halfmask.claims import WEAKNESSES
 from halfmask.events.report._fields import field_name
 from halfmask.events.report._risk import percent
 

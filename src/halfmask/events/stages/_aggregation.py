@@ -147,7 +147,7 @@ class Aggregation:
         return {**dict(sorted(self._counts.items())), **dict(sorted(self._clock.dropped.items()))}
 
     def claims(self) -> dict[str, Any]:
-        """Return what is claimed of the lines, for `halfmask.events.verifier.verify_events`."""
+        """Return what is claimed of the lines, for `halfmask.verifier.events.verify_events`."""
         return {
             "format": "halfmask events claims",
             "version": 1,

@@ -246,7 +246,7 @@ class Holding:
         return dict(sorted(counts.items()))
 
     def claims(self) -> dict[str, Any]:
-        """Return what is claimed of the lines, for `halfmask.events.verifier.verify_events`."""
+        """Return what is claimed of the lines, for `halfmask.verifier.events.verify_events`."""
         told = zip(self._policy.guarantees, self._least, strict=True)
         return {
             "format": "halfmask events claims",

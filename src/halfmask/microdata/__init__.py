@@ -1,0 +1,31 @@
+"""Tables of people, end to end: a policy and a table in, a verified release with its report out.
+
+Start with `Policy`, what the owner wants, and `protect`, which makes a release by it;
+`halfmask.verify` counts again what a release claims.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from halfmask.microdata._policy import Policy
+    from halfmask.microdata._protect import protect, protect_to
+    from halfmask.microdata._release import Release
+
+_HOMES = {
+    "Policy": "_policy",
+    "Release": "_release",
+    "protect": "_protect",
+    "protect_to": "_protect",
+}
+
+__all__ = ["Policy", "Release", "protect", "protect_to"]
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name when it is first asked for: the schema must not load the rest."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'halfmask.microdata' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"halfmask.microdata.{_HOMES[name]}"), name)

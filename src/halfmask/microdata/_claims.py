@@ -1,0 +1,111 @@
+"""Claims of a release, counted on the classes as they leave, and their support files."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from halfmask.claims._manifest import Claim, Evidence
+from halfmask.guarantees import Classes, TCloseness, class_of_row
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from halfmask.anonymize import Plan
+    from halfmask.guarantees import Guarantee
+
+__all__ = [
+    "Support",
+    "make_claims",
+    "merged_classes",
+    "released_guarantees",
+    "supports",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Support:
+    """The order or tree of a sensitive column's values, as a file beside the data."""
+
+    name: str
+    column: str
+    text: str
+
+
+def supports(guarantees: Sequence[Guarantee]) -> tuple[Support, ...]:
+    """Return the files that order the values of sensitive columns, one for each tree."""
+    made: dict[str, Support] = {}
+    for guarantee in guarantees:
+        if not isinstance(guarantee, TCloseness) or guarantee.hierarchy is None:
+            continue
+        column = str(guarantee.column)
+        out = io.StringIO()
+        writer = csv.writer(out, delimiter=";", lineterminator="\n")
+        writer.writerows(guarantee.hierarchy.levels.rows())
+        made.setdefault(
+            column,
+            Support(name=f"support/{len(made)}.csv", column=column, text=out.getvalue()),
+        )
+    return tuple(made.values())
+
+
+def merged_classes(plan: Plan, classes: Classes) -> tuple[Classes, NDArray[np.int64]]:
+    """Return the classes as they leave, and that of each cell: cells written alike are one."""
+    written = pl.DataFrame(list(plan.written))
+    into, n_classes = class_of_row(written, quasi_identifiers=written.columns)
+    return classes.coarsened(into, n_classes), into
+
+
+def released_guarantees(
+    guarantees: Sequence[Guarantee], released: Classes
+) -> tuple[Guarantee, ...]:
+    """Return the guarantees with hierarchies cut down to the values that leave.
+
+    A value that only suppressed rows had is named nowhere in a release, its support files included.
+    """
+    return tuple(
+        guarantee.restricted(_leaving_leaves(guarantee, released))
+        if isinstance(guarantee, TCloseness) and guarantee.hierarchy is not None
+        else guarantee
+        for guarantee in guarantees
+    )
+
+
+def _leaving_leaves(guarantee: TCloseness, released: Classes) -> pl.Series:
+    leaves = pl.Series(guarantee.order or (), dtype=pl.String)
+    totals = released.histogram(guarantee.column).totals[: len(leaves)]
+    return leaves.filter(pl.Series(totals > 0))
+
+
+def make_claims(
+    guarantees: Sequence[Guarantee], classes: Classes, quasi_identifiers: Sequence[str]
+) -> tuple[Claim, ...]:
+    """Judge the classes as they leave, and state each guarantee with what was counted for it."""
+    support_of = {each.column: each.name for each in supports(guarantees)}
+    claims = []
+    for guarantee in guarantees:
+        judgement = guarantee.judge(classes)
+        ordered = isinstance(guarantee, TCloseness) and guarantee.hierarchy is not None
+        claims.append(
+            Claim(
+                model=guarantee.model,
+                parameters=guarantee.parameters,
+                column=guarantee.column,
+                quasi_identifiers=tuple(quasi_identifiers),
+                evidence=Evidence(
+                    achieved=judgement.achieved,
+                    classes=judgement.classes,
+                    rows=judgement.rows,
+                    smallest_class=int(classes.sizes.min()),
+                ),
+                support=support_of[str(guarantee.column)] if ordered else None,
+            )
+        )
+    return tuple(claims)

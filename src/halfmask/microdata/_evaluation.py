@@ -1,0 +1,341 @@
+"""Risk and utility of a release before it is written: from codes and cells, never from a copy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from halfmask.anonymize import MOST_MEMBERS, Ranges
+from halfmask.assess.risk import (
+    Reidentification,
+    ReleasedColumnsRisk,
+    classes_risk,
+    table_risk,
+)
+from halfmask.assess.utility import (
+    CellExtents,
+    ClassSizeUtility,
+    ColumnExtents,
+    Distribution,
+    InformationLoss,
+    ModelUtility,
+    categorical_distribution,
+    class_size_utility,
+    information_loss,
+    numeric_distribution,
+)
+from halfmask.guarantees import Classes, KAnonymity
+from halfmask.microdata._extents import as_numbers, leaving_extents, numbers_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from halfmask.anonymize import CellCounts, Coding, Plan
+    from halfmask.microdata._detail_kept import DetailKept
+
+__all__ = [
+    "ReleaseRisk",
+    "ReleaseUtility",
+    "distributions",
+    "evaluate_risk",
+    "evaluate_utility",
+    "raw_classes",
+]
+
+Integers = NDArray[np.int64]
+
+#: No bar of a picture shows fewer rows than this, nor than the promised k.
+LEAST_COUNT = 5
+#: Codes of rows are combined into one integer up to this.
+KEY_LIMIT = 1 << 62
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseRisk:
+    """Risk of re-identification, in the raw table and in the release.
+
+    ``before`` and ``after`` are for an attacker who knows the quasi-identifiers of a person and no
+    other column; ``columns`` is for one who knows columns that are released unchanged.
+
+    Attributes
+    ----------
+    before, after
+        Counted on the rows of the table, and of the release.
+    before_sizes, after_sizes
+        The sizes of the classes of both.
+    columns
+        The risk from an attacker who knows columns that no class covers.
+    population_rows
+        How many rows the population has, where one was given.
+    """
+
+    before: Reidentification
+    after: Reidentification
+    before_sizes: NDArray[np.int64]
+    after_sizes: NDArray[np.int64]
+    columns: ReleasedColumnsRisk
+    population_rows: int | None = None
+
+    def __repr__(self) -> str:
+        highest = [each.prosecutor.highest.value for each in (self.before, self.after)]
+        return f"ReleaseRisk(highest {highest[0]:.4f} before, {highest[1]:.4f} after)"
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the numbers as JSON."""
+        return {
+            "before": self.before.to_dict(),
+            "after": self.after.to_dict(),
+            "released_columns": self.columns.to_dict(),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseUtility:
+    """What a learner keeps.
+
+    Attributes
+    ----------
+    loss
+        How wide the released cells are.
+    class_sizes
+        Discernibility, average class size, suppression.
+    distributions
+        A picture of each quasi-identifier before and after, where there is one.
+    detail
+        How much detail each quasi-identifier keeps, and what guarantees cost of it.
+    model
+        A model of a release by the same policy against one of raw rows, where there is a label.
+    label
+        What the model predicts.
+    """
+
+    loss: InformationLoss
+    class_sizes: ClassSizeUtility
+    distributions: Mapping[str, Distribution]
+    detail: DetailKept
+    model: ModelUtility | None = None
+    label: str | None = None
+
+    def __repr__(self) -> str:
+        return f"ReleaseUtility(ncp {self.loss.ncp:.4f}, {len(self.distributions)} pictures)"
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the numbers as JSON; the pictures are in the report."""
+        return {
+            "information_loss": self.loss.to_dict(),
+            "class_sizes": self.class_sizes.to_dict(),
+            "detail": self.detail.to_dict(),
+            "model": None if self.model is None else self.model.to_dict(),
+            "label": self.label,
+        }
+
+
+def raw_classes(codes: Sequence[NDArray[np.integer]], n_codes: Sequence[int]) -> Classes:
+    """Return the sizes of the classes that rows form before anything is done to them."""
+    keys = np.zeros(len(codes[0]), dtype=np.int64)
+    span = 1
+    for column, n in zip(codes, n_codes, strict=True):
+        if span * n > KEY_LIMIT:
+            _, keys = np.unique(keys, return_inverse=True)
+            span = int(keys.max()) + 1
+        keys = keys * n + column
+        span *= n
+    keys.sort()
+    starts = np.flatnonzero(np.diff(keys, prepend=keys[0] - 1))
+    return Classes(np.diff(np.append(starts, len(keys))).astype(np.int64))
+
+
+def evaluate_risk(
+    raw: Classes,
+    released: Classes,
+    *,
+    rows: pl.DataFrame,
+    plan: Plan,
+    extents: CellExtents,
+    class_of_cell: NDArray[np.int64],
+    columns: ReleasedColumnsRisk,
+    population: pl.DataFrame | None,
+) -> ReleaseRisk:
+    """Count risks before and after.
+
+    Parameters
+    ----------
+    raw, released
+        The classes of both tables.
+    rows
+        The raw quasi-identifiers, looked at only where a population is given.
+    plan, extents
+        Where the population's rows would fall, and what the cells cover.
+    class_of_cell
+        The released class of each cell: cells that are written alike are one.
+    columns
+        The risk over columns that are released unchanged.
+    population
+        The people that the table was drawn from, with the same quasi-identifiers.
+    """
+    if population is None:
+        before, after = classes_risk(raw), classes_risk(released)
+    else:
+        names = list(plan.quasi_identifiers)
+        before = table_risk(rows, quasi_identifiers=names, population=population).as_value
+        cells = _fitting_cells(plan, extents, population)
+        people = np.bincount(class_of_cell[cells[cells >= 0]], minlength=released.n_classes)
+        after = classes_risk(
+            released,
+            # A class can't have fewer people in the population than in the table.
+            population_sizes=np.maximum(people, released.sizes),
+            population_rows=population.height,
+        )
+    return ReleaseRisk(
+        before=before,
+        after=after,
+        before_sizes=raw.sizes,
+        after_sizes=released.sizes,
+        columns=columns,
+        population_rows=None if population is None else population.height,
+    )
+
+
+def _fitting_cells(plan: Plan, extents: CellExtents, population: pl.DataFrame) -> NDArray[np.int64]:
+    """Return the cell that each person fits by what is written of it; -1 where there is none.
+
+    Somebody between two ranges falls into a cell, too, but nobody would look for them there.
+    """
+    cells = plan.cells(population).astype(np.int64)
+    for j, coding in enumerate(plan.codings):
+        column = extents.columns[coding.column.name]
+        series = population[coding.column.name]
+        values = as_numbers(series) if coding.ordered else coding.codes(series).astype(np.float64)
+        within = (column.low[cells] <= values) & (values <= column.high[cells])
+        mixed = plan.partition.high[cells, j] >= coding.n_values
+        cells[~np.where(series.is_null().to_numpy(), mixed, within)] = -1
+    return cells
+
+
+def evaluate_utility(
+    plan: Plan,
+    released: Classes,
+    *,
+    raw_counts: Sequence[NDArray[np.int64]],
+    counts: CellCounts,
+    detail: Callable[[InformationLoss], DetailKept],
+    suppressed: int,
+    model: ModelUtility | None,
+    label: str | None,
+) -> ReleaseUtility:
+    """Measure what the cells keep.
+
+    Parameters
+    ----------
+    plan
+        The cells.
+    released
+        The classes as they leave.
+    raw_counts
+        For each quasi-identifier how many raw rows have each code.
+    counts
+        The rows that leave, counted in the cells.
+    detail
+        Says how much detail is kept, given the loss of the cells.
+    suppressed
+        How many rows don't leave.
+    model, label
+        What a model keeps, and of which column.
+    """
+    k = max([1, *(each.k for each in plan.guarantees if isinstance(each, KAnonymity))])
+    extents = leaving_extents(plan, counts)
+    loss = information_loss(extents, suppressed=suppressed)
+    return ReleaseUtility(
+        loss=loss,
+        detail=detail(loss),
+        class_sizes=class_size_utility(released.sizes, suppressed=suppressed, k=k),
+        distributions=distributions(
+            plan, extents, raw_counts, counts, min_count=max(k, LEAST_COUNT)
+        ),
+        model=model,
+        label=label,
+    )
+
+
+def distributions(
+    plan: Plan,
+    extents: CellExtents,
+    raw_counts: Sequence[NDArray[np.int64]],
+    counts: CellCounts,
+    *,
+    min_count: int,
+) -> dict[str, Distribution]:
+    """Picture each quasi-identifier before and after; one that can't be pictured is left out.
+
+    Parameters
+    ----------
+    plan, extents
+        The cells, and what they cover among the values that leave.
+    raw_counts
+        For each quasi-identifier how many raw rows have each code.
+    counts
+        The rows that leave: a value that only suppressed rows had isn't named.
+    min_count
+        The fewest rows that a bar may show.
+    """
+    pictures: dict[str, Distribution] = {}
+    spans = plan.value_spans(counts)
+    kept = counts.code_counts([coding.n_codes for coding in plan.codings])
+    for place, coding in enumerate(plan.codings):
+        name = coding.column.name
+        column = extents.columns[name]
+        numbers = numbers_of(coding)
+        held = raw_counts[place][: coding.n_values]
+        if numbers is not None:
+            picture = numeric_distribution(
+                np.repeat(numbers, held), column, extents.sizes, min_count=min_count
+            )
+        else:
+            texts = _texts(coding)
+            leaves = np.flatnonzero(kept[place][: coding.n_values]).tolist()
+            after = _spread_over_members(column, extents.sizes, len(leaves))
+            picture = categorical_distribution(
+                dict(zip(texts, held.astype(float).tolist(), strict=True)),
+                dict(zip([texts[i] for i in leaves], after.tolist(), strict=True)),
+                in_release={texts[i] for i in _named(plan, place, spans[place], kept[place])},
+                min_count=min_count,
+            )
+        if picture is not None:
+            pictures[name] = picture
+    return pictures
+
+
+def _texts(coding: Coding) -> list[str]:
+    return [str(text) for text in coding.values.cast(pl.String).to_list()]
+
+
+def _named(
+    plan: Plan, place: int, spans: tuple[Integers, Integers], kept: Integers
+) -> NDArray[np.int64]:
+    """Return the codes of the values that the release itself names: alone, or in a set."""
+    coding = plan.codings[place]
+    kept = kept[: coding.n_values]
+    labels = set(plan.written[place].drop_nulls().unique().cast(pl.String).to_list())
+    named = np.array([text in labels for text in _texts(coding)], dtype=np.bool_)
+    if isinstance(plan.recoding, Ranges):
+        below = np.concatenate([[0], np.cumsum(kept > 0)])
+        for first, last in np.unique(np.stack(spans), axis=1).T.tolist():
+            if first >= 0 and below[last + 1] - below[first] <= MOST_MEMBERS:
+                named[first : last + 1] = True
+    return np.flatnonzero(named & (kept > 0))
+
+
+def _spread_over_members(
+    column: ColumnExtents, sizes: NDArray[np.int64], n_values: int
+) -> NDArray[np.float64]:
+    """Share each cell's rows out evenly over the values that it covers."""
+    stated = ~np.isnan(column.low)
+    low, high = column.low[stated].astype(np.int64), column.high[stated].astype(np.int64)
+    each = sizes[stated] / (high - low + 1)
+    steps = np.bincount(low, weights=each, minlength=n_values + 1)
+    steps -= np.bincount(high + 1, weights=each, minlength=n_values + 1)
+    return np.clip(np.cumsum(steps)[:n_values], 0.0, None)

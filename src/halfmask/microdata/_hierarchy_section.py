@@ -1,0 +1,109 @@
+"""The section of a column's hierarchy in a policy file."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath, PureWindowsPath
+from typing import Literal, Self
+
+from pydantic import ConfigDict, Field, JsonValue, StrictStr, model_validator
+
+from halfmask._errors import PolicyError
+from halfmask.data import Dates, Groups, HierarchyRule, Intervals, Order, Prefix
+from halfmask.microdata._section import Character, Number, Section, Whole
+
+__all__ = ["HierarchySection"]
+
+_RULES = ("file", "intervals", "prefix", "dates", "order", "groups")
+# Which further key goes with which rule.
+_OPTIONS = {
+    "delimiter": "file",
+    "origin": "intervals",
+    "length": "prefix",
+    "mask": "prefix",
+    "format": "dates",
+    "sizes": "order",
+}
+
+
+class HierarchySection(Section):
+    """``hierarchy`` of a column: exactly one of a file and five rules, with its options."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"oneOf": [{"required": [rule]} for rule in _RULES]}
+    )
+
+    file: StrictStr | None = Field(
+        default=None, description="CSV file of ARX, relative to the policy."
+    )
+    delimiter: Character | None = Field(default=None, description="Between the file's cells; ';'.")
+    intervals: tuple[Number, ...] | None = Field(
+        default=None, description="Widths, the narrowest first."
+    )
+    origin: Number | None = Field(default=None, description="Where an interval starts; 0.")
+    prefix: tuple[Whole, ...] | None = Field(
+        default=None, description="Characters kept, the most first."
+    )
+    length: Whole | None = Field(default=None, description="Length of all labels of a prefix.")
+    mask: Character | None = Field(
+        default=None, description="Stands for what a prefix doesn't keep; '*'."
+    )
+    dates: tuple[Literal["day", "week", "month", "quarter", "year", "decade"], ...] | None = Field(
+        default=None, description="Units, the finest first."
+    )
+    format: StrictStr | None = Field(default=None, description="How text spells dates; ISO 8601.")
+    order: tuple[JsonValue, ...] | None = Field(
+        default=None, description="Values in order, in groups."
+    )
+    sizes: tuple[Whole, ...] | None = Field(
+        default=None, description="Neighbours that form a group."
+    )
+    groups: dict[str, JsonValue] | None = Field(default=None, description="Named groups of values.")
+
+    @model_validator(mode="after")
+    def _is_one_rule(self) -> Self:
+        given = [rule for rule in _RULES if getattr(self, rule) is not None]
+        if len(given) != 1:
+            raise PolicyError(
+                f"must have exactly one of {', '.join(_RULES)}. Got {len(given)} of them."
+            )
+        stray = [
+            option
+            for option, rule in _OPTIONS.items()
+            if getattr(self, option) is not None and rule != given[0]
+        ]
+        if stray:
+            raise PolicyError(
+                f"has the key {stray[0]!r}, which goes with {_OPTIONS[stray[0]]!r} and not with "
+                f"{given[0]!r}."
+            )
+        if self.file is not None:
+            _check_relative(self.file)
+        else:
+            self.rule()  # raises where the rule can't be
+        return self
+
+    def rule(self) -> HierarchyRule:
+        """Return the rule that builds the hierarchy; not for a file.
+
+        Raises
+        ------
+        ParameterError
+            If the rule can't be.
+        """
+        if self.intervals is not None:
+            return Intervals(self.intervals, origin=self.origin or 0)
+        if self.prefix is not None:
+            return Prefix(self.prefix, length=self.length, mask=self.mask or "*")
+        if self.dates is not None:
+            return Dates(self.dates, format=self.format)
+        if self.order is not None:
+            return Order(self.order, sizes=self.sizes or ())
+        return Groups(self.groups or {})
+
+
+def _check_relative(file: str) -> None:
+    # A policy may be published: the owner's folders are nobody's business, and it must work
+    # on another machine.
+    absolute = PurePosixPath(file).is_absolute() or PureWindowsPath(file).anchor
+    if not file or absolute or "://" in file or "\0" in file:
+        raise PolicyError("has a file that isn't given relative to the policy file.")

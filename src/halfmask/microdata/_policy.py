@@ -1,0 +1,399 @@
+"""Policy: what the owner wants, as a TOML file that may be published."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import polars as pl
+import tomlkit
+from pydantic import ConfigDict, Field, PrivateAttr, ValidationError, model_validator
+
+from halfmask._errors import ColumnNotFoundError, PolicyError
+from halfmask._file_kinds import check_kind
+from halfmask.data import (
+    Column,
+    Groups,
+    Hierarchy,
+    HierarchyRule,
+    Normalization,
+    Order,
+    ReadOptions,
+    Schema,
+    read_hierarchy,
+)
+from halfmask.guarantees import Guarantee, guarantee_from
+from halfmask.microdata._policy_errors import policy_error, toml_error
+from halfmask.microdata._policy_sections import (
+    ColumnSection,
+    GuaranteeSection,
+    InputSection,
+    MethodSection,
+    MondrianSection,
+    OutputSection,
+    RangesSection,
+    RecodingSection,
+    SuppressionSection,
+    TClosenessSection,
+)
+from halfmask.microdata._section import Section
+
+if TYPE_CHECKING:
+    from halfmask.microdata._hierarchy_section import HierarchySection
+
+__all__ = ["Policy"]
+
+
+class Policy(Section):
+    """What the owner of a table wants: the roles of its columns, and what a release must keep.
+
+    It holds names of columns and, in hierarchies, categories that the owner wrote there; no row
+    and no secret.
+
+    Parameters
+    ----------
+    halfmask
+        The version of the format: 1.
+    columns
+        A section for each column of the table; a column without one is an error.
+    guarantees
+        What the release promises, one at least. (The field is called ``promises``, since
+        `guarantees` returns them as values.)
+    input, method, recoding, suppression, output
+        How the table is read, how classes are found and written, how many rows may be left out,
+        and how the release is written. By default: strict Mondrian, ranges, none, Parquet.
+
+    Raises
+    ------
+    PolicyError
+        If anything in it can't be: the message says where (``[columns.age] role``), what was got
+        and what was probably meant. It never quotes a category.
+
+    Notes
+    -----
+    **Guarantees.** A policy that could be made is consistent in itself: each guarantee is about a
+    sensitive column that has a section, there is a quasi-identifier, ordered and hierarchical
+    distances have an order and a tree, and columns to go towards exist and stay in the release.
+    Whether it fits a table is asked by `Schema.check`.
+
+    Examples
+    --------
+    >>> policy = Policy.from_toml('''
+    ... halfmask = 1
+    ... [columns.age]
+    ... role = "quasi_identifier"
+    ... kind = "numeric"
+    ... [[guarantees]]
+    ... model = "k-anonymity"
+    ... k = 10
+    ... ''')
+    >>> policy.guarantees()
+    (KAnonymity(k=10),)
+    >>> policy.schema().quasi_identifiers, policy.method.name
+    (('age',), 'mondrian')
+    """
+
+    model_config = ConfigDict(title="A policy of halfmask")
+
+    halfmask: Literal[1] = Field(description="The version of the format.")
+    input: InputSection = Field(default_factory=InputSection)
+    columns: dict[str, ColumnSection]
+    promises: tuple[GuaranteeSection, ...] = Field(alias="guarantees")
+    method: MethodSection = Field(default_factory=MondrianSection)
+    recoding: RecodingSection = Field(default_factory=RangesSection)
+    suppression: SuppressionSection = Field(default_factory=SuppressionSection)
+    output: OutputSection = Field(default_factory=OutputSection)
+
+    _folder: Path | None = PrivateAttr(None)
+
+    def __init__(self, **sections: object) -> None:
+        try:
+            super().__init__(**sections)
+        except ValidationError as error:
+            raise policy_error(error, Policy) from None
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a policy file; hierarchy files are looked for beside it.
+
+        Parameters
+        ----------
+        path
+            A TOML file in UTF-8.
+
+        Raises
+        ------
+        PolicyError
+            If the file can't be read, isn't TOML, or says something that can't be.
+        """
+        where = Path(path)
+        try:
+            text = where.read_bytes().decode("utf-8-sig")
+        except OSError as error:
+            raise PolicyError(
+                f"The policy file can't be read: {error.strerror or 'the system refused'}."
+            ) from None
+        except UnicodeDecodeError:
+            raise PolicyError("The policy file isn't in UTF-8.") from None
+        policy = cls.from_toml(text)
+        policy._folder = where.parent  # noqa: SLF001 # its own
+        return policy
+
+    @classmethod
+    def from_toml(cls, text: str) -> Self:
+        """Read a policy from TOML text.
+
+        Raises
+        ------
+        PolicyError
+            If it isn't TOML, or says something that can't be.
+        """
+        try:
+            sections = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise toml_error(error) from None
+        except RecursionError:
+            raise PolicyError("The policy nests its values too deeply.") from None
+        check_kind(sections, "halfmask", PolicyError)
+        return cls(**sections)
+
+    def to_toml(self) -> str:
+        """Return the policy as TOML, without what is the default; `from_toml` reads it back."""
+        said = self.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude_none=True)
+        return tomlkit.dumps(said)
+
+    @property
+    def sha256(self) -> str:
+        """The hash of what the policy says, 64 hexadecimal digits.
+
+        Comments, spaces, the order of keys in a section, and whether a default is written don't
+        matter; the order of columns, guarantees and groups does. What hierarchy files hold isn't
+        part of it.
+        """
+        return hashlib.sha256(self._canonical().encode("ascii")).hexdigest()
+
+    def _canonical(self) -> str:
+        said = self.model_dump(mode="json", by_alias=True)
+        return json.dumps(said, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether both say the same; where they were read from doesn't matter."""
+        return isinstance(other, Policy) and self._canonical() == other._canonical()
+
+    def __hash__(self) -> int:
+        """Return a hash of what the policy says."""
+        return hash(self._canonical())
+
+    def __repr__(self) -> str:
+        """Show how much the policy says; never a category of its hierarchies."""
+        models = ", ".join(each.model for each in self.promises)
+        return f"Policy({len(self.columns)} columns, {models}, {self.method.name})"
+
+    __str__ = __repr__
+
+    @classmethod
+    def json_schema(cls) -> dict[str, Any]:
+        """Return the JSON schema of policy files, for editors."""
+        schema = cls.model_json_schema(by_alias=True)
+        return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+
+    def schema(  # type: ignore[override] # shadows a name that pydantic has given up
+        self, folder: str | Path | None = None
+    ) -> Schema:
+        """Return what the policy says of the columns, hierarchy files read.
+
+        Parameters
+        ----------
+        folder
+            Where hierarchy files are looked for; by default beside the file that the policy was
+            loaded from.
+
+        Raises
+        ------
+        PolicyError
+            If there are hierarchy files and no folder to look in.
+        HierarchyError
+            If a hierarchy file can't be read or is none.
+        """
+        where = self._folder if folder is None else Path(folder)
+        return Schema(
+            tuple(
+                Column(
+                    name=name,
+                    role=said.role,
+                    kind=said.kind or "text",
+                    hierarchy=None
+                    if said.hierarchy is None
+                    else _hierarchy(said.hierarchy, name, where),
+                    missing=said.missing,
+                    label=said.label,
+                )
+                for name, said in self.columns.items()
+            )
+        )
+
+    def guarantees(self, schema: Schema | None = None) -> tuple[Guarantee, ...]:
+        """Return the guarantees as values, in the order of the file.
+
+        Parameters
+        ----------
+        schema
+            The schema whose hierarchies order the sensitive columns, built on the table's values
+            where rules make them; by default `schema`. A hierarchy by a list needs no table.
+
+        Raises
+        ------
+        PolicyError
+            If a distance needs a hierarchy whose rule needs the values of the table.
+        """
+        known = schema
+        if known is None and any(map(self._asks_for_tree, self.promises)):
+            known = self.schema()
+        made = []
+        for said in self.promises:
+            parameters: dict[str, object] = said.model_dump(exclude={"model"})
+            if known is not None and self._asks_for_tree(said):
+                parameters["hierarchy"] = _built(known[str(said.column)])
+            made.append(guarantee_from(said.model, parameters))
+        return tuple(made)
+
+    def _asks_for_tree(self, said: GuaranteeSection) -> bool:
+        """Return whether a guarantee is counted along a hierarchy.
+
+        Numbers and dates have an order of their own, which the verifier takes.
+        """
+        if not isinstance(said, TClosenessSection) or said.distance == "equal":
+            return False
+        natural = self.columns[said.column].kind in {"numeric", "datetime"}
+        return said.distance == "hierarchical" or not natural
+
+    def read_options(self) -> ReadOptions:
+        """Return how the table is to be read."""
+        said = self.input
+        return ReadOptions(
+            delimiter=said.delimiter,
+            quote=said.quote,
+            encoding=said.encoding,
+            missing=said.missing,
+            header=said.header,
+            skip_rows=said.skip_rows,
+            comment=said.comment,
+            column_names=said.column_names,
+            dtypes=said.dtypes,
+            date_formats=said.date_formats,
+            first_years=said.first_years,
+            number_formats=said.number_formats,
+            coerce=said.coerce,
+            normalize=self.normalize,
+        )
+
+    @property
+    def normalize(self) -> dict[str, tuple[Normalization, ...]]:
+        """What makes spellings of a value one, by column; identifiers aren't read."""
+        return {
+            name: said.normalize
+            for name, said in self.columns.items()
+            if said.normalize and said.role != "identifier"
+        }
+
+    @property
+    def towards(self) -> tuple[str, ...]:
+        """The columns that Guided goes towards: those named, else the labels; else none."""
+        named = getattr(self.method, "towards", None)
+        if named is None:
+            return ()
+        return named or tuple(name for name, each in self.columns.items() if each.label)
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Self:
+        self._check_columns()
+        for number, said in enumerate(self.promises, start=1):
+            self._check_promise(f"[[guarantees]] number {number}", said)
+        self._check_towards()
+        return self
+
+    def _check_columns(self) -> None:
+        if "" in self.columns:
+            raise PolicyError("A column must have a name that is not empty.")
+        if not self.promises:
+            raise PolicyError(
+                "The policy promises nothing: it has no [[guarantees]].",
+                hint='Add one, such as model = "k-anonymity" with the k that you want.',
+            )
+        if not any(each.role == "quasi_identifier" for each in self.columns.values()):
+            raise PolicyError(
+                "No column is a quasi_identifier, so there are no classes to make a promise about.",
+                hint="Give that role to columns that point at a person together with others.",
+            )
+        self.read_options()  # raises where they can't be
+
+    def _check_promise(self, where: str, said: GuaranteeSection) -> None:
+        if said.column is None:
+            return
+        self._check_named(where, [said.column])
+        column = self.columns[said.column]
+        if column.role != "sensitive":
+            raise PolicyError(
+                f"{where} is about column {said.column!r}, whose role isn't 'sensitive'. "
+                f"Got {column.role!r}.",
+                hint="Guarantees about a column bound what is learnt of a sensitive one.",
+            )
+        if self._asks_for_tree(said) and column.hierarchy is None:
+            raise PolicyError(
+                f"{where} asks for an order or tree of column {said.column!r}, which has no "
+                "hierarchy.",
+                hint='Give the column a hierarchy, or choose distance = "equal".',
+            )
+
+    def _check_towards(self) -> None:
+        if self.method.name != "guided":
+            return
+        towards = self.towards
+        if not towards:
+            raise PolicyError(
+                "[method] guided has nothing to go towards: it names no columns and no column is "
+                "a label.",
+                hint='Write towards = ["..."], or label = true in a column.',
+            )
+        self._check_named("[method] towards", towards)
+        dropped = [name for name in towards if self.columns[name].role == "identifier"]
+        if dropped:
+            raise PolicyError(
+                f"[method] towards names {dropped[0]!r}, an identifier; identifiers are dropped."
+            )
+
+    def _check_named(self, where: str, names: tuple[str, ...] | list[str]) -> None:
+        missing = [name for name in names if name not in self.columns]
+        if missing:
+            found = ColumnNotFoundError.of(missing, self.columns, where="the policy's [columns]")
+            raise PolicyError(f"{where}: {found.what}", hint=found.hint)
+
+
+def _hierarchy(
+    said: HierarchySection, column: str, folder: Path | None
+) -> Hierarchy | HierarchyRule:
+    if said.file is None:
+        return said.rule()
+    if folder is None:
+        raise PolicyError(
+            f"[columns.{column}] has a hierarchy file, and no folder to look for it in is known.",
+            hint="Load the policy from its file, or give schema() the folder.",
+        )
+    return read_hierarchy(folder / said.file, column=column, delimiter=said.delimiter or ";")
+
+
+def _built(column: Column) -> Hierarchy:
+    """Return a column's hierarchy, built where its rule needs no values to."""
+    made = column.hierarchy
+    if isinstance(made, Hierarchy):
+        return made
+    if isinstance(made, Order | Groups):
+        return made.build(pl.Series(column.name, [], dtype=pl.String), column=column.name)
+    raise PolicyError(
+        f"The hierarchy of column {column.name!r} is made from the values of the table, which "
+        "aren't known yet.",
+        hint="Give guarantees() the schema with hierarchies built, or list the hierarchy.",
+    )

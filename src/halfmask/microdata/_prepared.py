@@ -1,0 +1,123 @@
+"""A fitted release before it is written: plan, source, and the cell of each row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from halfmask._progress import Progress, silent
+from halfmask._random import keyed_order
+from halfmask.microdata._folds import read_batches
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from halfmask.anonymize import Plan
+    from halfmask.data import Schema, Source
+    from halfmask.engines import Engine
+    from halfmask.guarantees import Guarantee
+    from halfmask.microdata._policy import Policy
+
+__all__ = ["CELL", "Prepared"]
+
+#: The column of a placed row's cell; no column of a table may have such a name.
+CELL = "\0cell"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """All that is needed to write the rows.
+
+    Attributes
+    ----------
+    policy, schema
+        What the owner wants.
+    source
+        The raw table.
+    plan
+        The fitted cells.
+    guarantees
+        What is claimed, with hierarchies cut down to the values that occur.
+    cells
+        The cell of each row that is not left out for a missing cell, in the table's order; ``None``
+        where the table was too large to keep it, so that rows find their cell again by the plan.
+    n_in, n_out
+        Rows of the table, and of the release.
+    key
+        32 secret bytes that order the rows; they stay in this process.
+    engine
+        Finds the cells of batches where ``cells`` is ``None``.
+    """
+
+    policy: Policy
+    schema: Schema
+    source: Source
+    plan: Plan
+    guarantees: tuple[Guarantee, ...]
+    cells: NDArray[np.int32] | None
+    n_in: int
+    n_out: int
+    key: bytes
+    engine: Engine
+
+    def __repr__(self) -> str:
+        return f"Prepared({self.n_out} of {self.n_in} rows)"
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that leave, in the table's order."""
+        dropped = set(self.schema.identifiers)
+        return [name for name in self.source.columns if name not in dropped]
+
+    def placed(self, progress: Progress = silent) -> Iterator[pl.DataFrame]:
+        """Yield for each row that leaves its cell (`CELL`) and the columns that leave as they are.
+
+        Batch by batch, in the table's order. What is written for a cell is put in at the very end
+        (`finished`): ranges as texts are most of a release, and all rows of a cell share them.
+        """
+        needing = self.schema.suppressing
+        recoded = self.plan.quasi_identifiers
+        leaving = [name for name in self.columns if name not in recoded]
+        needed = [*leaving, *needing, *(recoded if self.cells is None else recoded[:1])]
+        columns = list(dict.fromkeys(needed))
+        batches = read_batches(self.source, columns, "writing", progress)
+        if self.cells is None:
+            place = partial(_found, self.plan, needing=needing, leaving=leaving)
+            yield from self.engine.map(batches, place)
+            return
+        done = 0
+        for batch in batches:
+            rows = batch.drop_nulls(needing) if needing else batch
+            yield _placed(rows, self.cells[done : done + rows.height], leaving)
+            done += rows.height
+
+    def finished(self, placed: pl.DataFrame) -> pl.DataFrame:
+        """Return placed rows as they leave: what is written for their cells in the place of it."""
+        cells = placed[CELL]
+        written = self.plan.written_for(cells)
+        return placed.with_columns(written).select(self.columns)
+
+    def shuffled(self) -> pl.DataFrame:
+        """Return all protected rows in the keyed order."""
+        rows = pl.concat(list(self.placed()))
+        return self.finished(rows[keyed_order(rows.height, key=self.key)])
+
+
+def _found(
+    plan: Plan, batch: pl.DataFrame, *, needing: Sequence[str], leaving: Sequence[str]
+) -> pl.DataFrame:
+    """Return the rows that leave with the cells that a plan finds for them."""
+    rows = batch.drop_nulls(needing) if needing else batch
+    return _placed(rows, plan.cells(rows), leaving)
+
+
+def _placed(rows: pl.DataFrame, cells: NDArray[np.int32], leaving: Sequence[str]) -> pl.DataFrame:
+    # The cells come first: a table may have no column but its quasi-identifiers.
+    placed = rows.with_columns(pl.Series(CELL, cells, dtype=pl.Int32))
+    return placed.select(*leaving, CELL).filter(pl.col(CELL) >= 0)

@@ -1,0 +1,363 @@
+"""protect: from a table and a policy to a release."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from halfmask._errors import ColumnNotFoundError, ParameterError, PolicyError
+from halfmask._progress import Progress, silent
+from halfmask._random import fresh_key
+from halfmask.anonymize import (
+    MAX_ROWS,
+    CellCounts,
+    Centroid,
+    Guided,
+    Hilbert,
+    Level,
+    Mondrian,
+    Protection,
+    Ranges,
+    Representative,
+    RPlusTree,
+    Summary,
+)
+from halfmask.data import Hierarchy, ReadOptions, Schema, Source, open_table
+from halfmask.engines import Engine, LocalEngine
+from halfmask.microdata._claims import make_claims, merged_classes, released_guarantees
+from halfmask.microdata._detail_kept import detail_kept
+from halfmask.microdata._evaluation import (
+    evaluate_risk,
+    evaluate_utility,
+    raw_classes,
+)
+from halfmask.microdata._extents import cell_extents
+from halfmask.microdata._folds import counted, summarized
+from halfmask.microdata._learning import LEARNING_ROWS, learn
+from halfmask.microdata._policy import Policy
+from halfmask.microdata._prepared import Prepared
+from halfmask.microdata._release import Release
+from halfmask.microdata._released_columns import (
+    SEARCH_ROWS,
+    check_strict,
+    released_columns_risk,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from halfmask.anonymize import Method, Plan, Recoding
+    from halfmask.assess.utility import ModelUtility
+    from halfmask.guarantees import Classes
+
+__all__ = ["protect", "protect_to"]
+
+
+def protect(
+    table: object,
+    policy: Policy,
+    *,
+    key: bytes | None = None,
+    population: object = None,
+    strict: bool = False,
+    engine: Engine | None = None,
+    progress: Progress | None = None,
+) -> Release:
+    """Protect a table by a policy.
+
+    Parameters
+    ----------
+    table
+        A frame of polars, pandas or pyarrow; a file, a folder of files, or ``"-"``; or an opened
+        :class:`~halfmask.data.Source`.
+    policy
+        What the owner wants; it must name every column of the table.
+    key
+        32 secret bytes that fix the order in which rows leave; without one a fresh key is drawn
+        from the operating system and forgotten.
+    population
+        The people that the table was drawn from, with the same quasi-identifiers, given and read
+        as ``table`` is: the report then says what who looks rows up among them finds.
+    strict
+        Whether to raise where columns that are released unchanged put a row into a class under k.
+    engine
+        Where batches are summarized, counted and given their cells: in threads by default, or on a
+        cluster. This process reads the table and writes the files.
+    progress
+        Called with what is being done and how far it is.
+
+    Returns
+    -------
+    Release
+        ``.data``, ``.claims``, ``.risk``, ``.utility``; ``.write(out)`` verifies it on disk.
+
+    Raises
+    ------
+    SchemaError, HierarchyError
+        If the policy and the table don't agree.
+    ParameterError
+        If the policy is none: a path, say.
+    GuaranteeNotMetError
+        If the guarantees can't be met, or if ``strict`` and unchanged columns single rows out:
+        nothing is returned.
+
+    Notes
+    -----
+    **Guarantees.** Every class of the release keeps every guarantee of the policy, counted over all
+    its rows. Identifiers don't leave. No column that the policy doesn't name gets a default.
+
+    The table is read twice: once to find the cells (`summarize`, `fit`), once to write the rows.
+    Beyond twelve million rows the cells are found on a random sample, all rows are counted in them,
+    and cells that then miss a guarantee are merged or suppressed.
+
+    **Edge cases.** One row, fewer rows than k, or a sensitive column with too few values raise
+    :class:`~halfmask.GuaranteeNotMetError`.
+    """
+    told = progress or silent
+    engine = engine or LocalEngine()
+    _check_policy(policy)
+    source = _opened(table, policy.read_options())
+    schema = _with_trees(_with_orders(policy.schema(), source), source)
+    schema.check(source.columns)
+    people = None if population is None else _people(population, policy, schema)
+    protection = _protection(policy, schema)
+    summary, sample, searched = _summarized(source, protection, engine, told)
+    _check_cuts(policy, summary)
+    told("growing classes")
+    fit = _fit(source, protection, summary, engine, told)
+    released, class_of_cell = merged_classes(fit.plan, fit.counts.classes)
+    extents = cell_extents(fit.plan, fit.counts)
+    prepared = Prepared(
+        policy=policy,
+        schema=schema,
+        source=source,
+        plan=fit.plan,
+        guarantees=released_guarantees(fit.plan.guarantees, released),
+        cells=fit.cells,
+        n_in=source.n_rows,
+        n_out=released.rows,
+        key=key if key is not None else fresh_key(),
+        engine=engine,
+    )
+    told("measuring risk and utility")
+    columns = released_columns_risk(prepared, released, class_of_cell, sample=searched)
+    if strict:
+        check_strict(columns)
+    label = next((name for name in schema.label if name not in schema.quasi_identifiers), None)
+    model = _learn(sample, protection, prepared, label)
+    return Release(
+        claims=make_claims(fit.plan.guarantees, released, schema.quasi_identifiers),
+        risk=evaluate_risk(
+            fit.raw,
+            released,
+            rows=summary.rows,
+            plan=fit.plan,
+            extents=extents,
+            class_of_cell=class_of_cell,
+            columns=columns,
+            population=people,
+        ),
+        utility=evaluate_utility(
+            fit.plan,
+            released,
+            raw_counts=fit.raw_counts,
+            counts=fit.counts,
+            detail=lambda loss: detail_kept(loss, protection, released, sample=searched),
+            suppressed=prepared.n_in - prepared.n_out,
+            model=model,
+            label=label,
+        ),
+        prepared=prepared,
+        original=None if isinstance(table, str | Source) or hasattr(table, "__fspath__") else table,
+    )
+
+
+def protect_to(  # noqa: PLR0913 # each says one thing, by its name
+    table: object,
+    policy: Policy,
+    out: str | Path,
+    *,
+    overwrite: bool = False,
+    key: bytes | None = None,
+    population: object = None,
+    strict: bool = False,
+    engine: Engine | None = None,
+    progress: Progress | None = None,
+) -> Release:
+    """Protect a table and write the release, verified on disk, or nothing.
+
+    The same as ``protect(...).write(out)``; a table that doesn't fit in memory is read and written
+    in batches. See :func:`protect` and :meth:`Release.write`.
+    """
+    release = protect(
+        table,
+        policy,
+        key=key,
+        population=population,
+        strict=strict,
+        engine=engine,
+        progress=progress,
+    )
+    return release.write(out, overwrite=overwrite, progress=progress)
+
+
+def _check_policy(policy: object) -> None:
+    if not isinstance(policy, Policy):
+        raise ParameterError(
+            f"The 'policy' parameter of protect must be a Policy. Got a {type(policy).__name__}.",
+            hint="Load it from a file with halfmask.Policy.load(path).",
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Fit:
+    """The plan and what was counted on the way."""
+
+    plan: Plan
+    cells: np.ndarray[tuple[int], np.dtype[np.int32]] | None
+    counts: CellCounts
+    raw: Classes
+    raw_counts: list[np.ndarray[tuple[int], np.dtype[np.int64]]]
+
+
+def _fit(
+    source: Source, protection: Protection, summary: Summary, engine: Engine, told: Progress
+) -> _Fit:
+    """Grow the cells; where the summary is a sample, count all rows in them."""
+    fitted = protection.fit(summary)
+    codes, n_codes = fitted.codes, [coding.n_codes for coding in fitted.codings]
+    raw = raw_classes(codes, n_codes)
+    raw_counts = [
+        np.bincount(column, minlength=n) for column, n in zip(codes, n_codes, strict=True)
+    ]
+    if summary.complete:
+        plan, fitted, counts = protection.plan_counted(fitted)
+        return _Fit(
+            plan=plan,
+            cells=fitted.cell_of_row,
+            counts=counts,
+            raw=raw,
+            raw_counts=raw_counts,
+        )
+    counts = counted(source, protection, fitted, engine=engine, told=told)
+    plan, fitted, counts = protection.plan_counted(fitted, counts)
+    return _Fit(plan=plan, cells=None, counts=counts, raw=raw, raw_counts=raw_counts)
+
+
+def _summarized(
+    source: Source, protection: Protection, engine: Engine, told: Progress
+) -> tuple[Summary, pl.DataFrame, pl.DataFrame]:
+    """Return the table's summary, rows to compare models on, and rows to search columns in."""
+    learned = min(1.0, LEARNING_ROWS / source.n_rows) if protection.schema.label else 0.0
+    found = summarized(
+        source,
+        protection,
+        sampled=source.n_rows > MAX_ROWS,
+        shares=(learned, min(1.0, SEARCH_ROWS / source.n_rows)),
+        engine=engine,
+        told=told,
+    )
+    compared, searched = found.samples
+    return found.summary, compared, searched
+
+
+def _opened(table: object, options: ReadOptions, *, called: str = "The table to read") -> Source:
+    """Open a table as the policy says; one that is open was read, but not in one spelling."""
+    if not isinstance(table, Source):
+        return open_table(table, options=options, called=called)
+    said = {name: steps for name, steps in options.normalize.items() if name in table.columns}
+    return table.normalized(said, missing=options.missing)
+
+
+def _people(population: object, policy: Policy, schema: Schema) -> pl.DataFrame:
+    """Read the population as the table is read: what means missing there means missing here."""
+    options = policy.read_options()
+    wanted = schema.quasi_identifiers
+    source = _opened(population, options.of(wanted), called="The population")
+    absent = [name for name in schema.quasi_identifiers if name not in source.columns]
+    if absent:
+        raise ColumnNotFoundError.of(absent, source.columns, where="the population")
+    return source.read(columns=schema.quasi_identifiers)
+
+
+def _learn(
+    sample: pl.DataFrame, protection: Protection, prepared: Prepared, label: str | None
+) -> ModelUtility | None:
+    if label is None or not sample.height:
+        return None
+    features = [name for name in prepared.columns if name not in prepared.schema.label]
+    return learn(sample, protection, features=features, label=label)
+
+
+def _protection(policy: Policy, schema: Schema) -> Protection:
+    return Protection(
+        schema=schema,
+        guarantees=policy.guarantees(schema),
+        method=_method(policy),
+        recoding=_recoding(policy),
+        max_suppression_fraction=float(policy.suppression.max_fraction),
+        towards=policy.towards,
+    )
+
+
+def _method(policy: Policy) -> Method:
+    said = policy.method
+    if said.name == "guided":
+        return Guided(least_gain=float(said.least_gain))
+    if said.name == "hilbert":
+        return Hilbert()
+    if said.name == "r-plus-tree":
+        return RPlusTree(least_share=float(said.least_share))
+    return Mondrian(strict=said.strict)
+
+
+def _recoding(policy: Policy) -> Recoding:
+    said = policy.recoding
+    if said.name == "centroid":
+        return Centroid(numeric=said.numeric)
+    others: dict[str, Recoding] = {
+        "ranges": Ranges(),
+        "level": Level(),
+        "representative": Representative(),
+    }
+    return others[said.name]
+
+
+def _with_orders(schema: Schema, source: Source) -> Schema:
+    """Give each column the order that its type has in the table."""
+    orders = source.orders
+    columns = (replace(column, order=orders.get(column.name, ())) for column in schema.columns)
+    return Schema(tuple(columns))
+
+
+def _with_trees(schema: Schema, source: Source) -> Schema:
+    """Build the hierarchies that rules give to sensitive columns, on the values that occur."""
+    columns = []
+    for column in schema.columns:
+        rule = column.hierarchy
+        if (
+            column.role == "sensitive"
+            and rule is not None
+            and not isinstance(rule, Hierarchy)
+            and column.name in source.columns
+        ):
+            values = pl.concat(
+                [batch.to_series().unique() for batch in source.batches(columns=[column.name])]
+            )
+            tree = rule.build(values.drop_nulls().unique().sort(), column=column.name)
+            columns.append(replace(column, hierarchy=tree))
+        else:
+            columns.append(column)
+    return Schema(tuple(columns))
+
+
+def _check_cuts(policy: Policy, summary: Summary) -> None:
+    """Raise where relaxed cuts would have to be found again by a plan that can't."""
+    if not summary.complete and getattr(policy.method, "strict", True) is False:
+        raise PolicyError(
+            f"Relaxed Mondrian needs the table in memory; it has {summary.n_rows} rows.",
+            hint="Use strict Mondrian, or Guided.",
+        )

@@ -1,0 +1,103 @@
+"""Release: a protected table with its claims, in memory, until it is written and verified."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from halfmask.data import like
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from halfmask._progress import Progress
+    from halfmask.claims._manifest import Claim, Manifest
+    from halfmask.microdata._evaluation import ReleaseRisk, ReleaseUtility
+    from halfmask.microdata._prepared import Prepared
+    from halfmask.verifier.tables import Verification
+
+__all__ = ["Release"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """What may leave: made by :func:`halfmask.protect`, written by :meth:`write`.
+
+    Attributes
+    ----------
+    claims
+        Each guarantee with what was counted for it on the classes as they leave.
+    risk
+        What who knows quasi-identifiers finds again, before and after.
+    utility
+        What a learner keeps.
+    manifest
+        As it was written; ``None`` before :meth:`write`.
+    verification
+        What the verifier counted on disk; ``None`` before :meth:`write`.
+
+    Notes
+    -----
+    **Guarantees.** :meth:`write` leaves a complete release that the verifier confirmed on disk, or
+    nothing. ``data`` in memory is judged, but not verified.
+    """
+
+    claims: tuple[Claim, ...]
+    risk: ReleaseRisk
+    utility: ReleaseUtility
+    prepared: Prepared
+    original: object
+    manifest: Manifest | None = None
+    verification: Verification | None = None
+
+    def __repr__(self) -> str:
+        rows = self.prepared.n_out
+        kept = ", ".join(f"{claim.model} {claim.evidence.achieved:g}" for claim in self.claims)
+        return f"Release({rows} rows, {kept})"
+
+    @property
+    def rows(self) -> dict[str, int]:
+        """How many rows came in, leave, and were suppressed."""
+        prepared = self.prepared
+        return {
+            "in": prepared.n_in,
+            "out": prepared.n_out,
+            "suppressed": prepared.n_in - prepared.n_out,
+        }
+
+    @property
+    def data(self) -> Any:  # noqa: ANN401 # the library that the table came in
+        """The protected rows, in a keyed random order, in the library that the table came in."""
+        frame = self.prepared.shuffled()
+        return like(frame, self.original) if self.original is not None else frame
+
+    def write(
+        self, out: str | Path, *, overwrite: bool = False, progress: Progress | None = None
+    ) -> Release:
+        """Write the release, verify what is on disk, and only then give the folder its name.
+
+        Parameters
+        ----------
+        out
+            The folder to make.
+        overwrite
+            Whether an earlier release of that name may be replaced; until the new one is complete
+            and verified the old one stays.
+        progress
+            Called with what is being done and how far it is.
+
+        Returns
+        -------
+        Release
+            The same with its manifest and what the verifier counted.
+
+        Raises
+        ------
+        VerificationError
+            If the verifier doesn't confirm every claim; nothing is left.
+        ReleaseError
+            If the folder exists, or can't be written; nothing is left.
+        """
+        from halfmask.microdata._publishing import publish  # noqa: PLC0415 # loads the report's page
+
+        return publish(self, out, overwrite=overwrite, progress=progress)

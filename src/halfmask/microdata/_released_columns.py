@@ -1,0 +1,87 @@
+"""The risk from an attacker who knows columns that are released unchanged."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from halfmask._errors import GuaranteeNotMetError
+from halfmask._progress import silent
+from halfmask.assess.risk import (
+    ColumnSetCounter,
+    ColumnSetRisk,
+    ReleasedColumnsRisk,
+    worst_sets,
+)
+from halfmask.guarantees import KAnonymity
+from halfmask.microdata._prepared import CELL
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from halfmask.guarantees import Classes
+    from halfmask.microdata._prepared import Prepared
+
+__all__ = ["SEARCH_ROWS", "check_strict", "released_columns_risk"]
+
+#: Rows that the search for the worst sets of columns looks at, at most.
+SEARCH_ROWS = 100_000
+
+
+def released_columns_risk(
+    prepared: Prepared,
+    released: Classes,
+    class_of_cell: NDArray[np.int64],
+    *,
+    sample: pl.DataFrame,
+) -> ReleasedColumnsRisk:
+    """Count unique rows, and rows in classes under k, over columns that no class covers.
+
+    Parameters
+    ----------
+    prepared
+        The rows that are released.
+    released, class_of_cell
+        The classes of the release, and that of each cell.
+    sample
+        Raw rows drawn at random: the sets of columns that are counted are searched in them.
+    """
+    k = max([2, *(each.k for each in prepared.guarantees if isinstance(each, KAnonymity))])
+    unchanged = _unchanged(prepared)
+    sizes = released.sizes
+    if not unchanged:
+        every = ColumnSetRisk(
+            columns=tuple(prepared.columns),
+            rows=released.rows,
+            unique=int(np.count_nonzero(sizes == 1)),
+            under_k=int(sizes[sizes < k].sum()),
+        )
+        return ReleasedColumnsRisk(k=k, exact=True, every=every, unchanged=None, few=())
+    few = worst_sets(sample.select(name for name in sample.columns if name in unchanged), k=k)
+    sets = list(dict.fromkeys([(CELL, *unchanged), tuple(unchanged), *few]))
+    counter = ColumnSetCounter(sets, rows=prepared.n_out, k=k)
+    for placed in prepared.placed(silent):
+        classes = pl.Series(CELL, class_of_cell[placed[CELL].to_numpy()])
+        counter.add(placed.with_columns(classes))
+    every, whole, *_ = risks = counter.risks()
+    return ReleasedColumnsRisk(
+        k=k,
+        exact=counter.exact,
+        every=replace(every, columns=tuple(prepared.columns)),
+        unchanged=whole,
+        few=tuple(each for each in risks[1:] if each.columns in few),
+    )
+
+
+def check_strict(risk: ReleasedColumnsRisk) -> None:
+    """Raise where unchanged columns put a row into a class under k."""
+    if risk.warning is not None:
+        raise GuaranteeNotMetError(risk.warning, hint=risk.advice)
+
+
+def _unchanged(prepared: Prepared) -> list[str]:
+    recoded = prepared.plan.quasi_identifiers
+    return [name for name in prepared.columns if name not in recoded]

@@ -1,0 +1,156 @@
+"""Put together what the report shows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from halfmask.data import spellings, steps_needed
+from halfmask.microdata._report_facts import (
+    ColumnFact,
+    FileFact,
+    PromiseFact,
+    ReportFacts,
+    RiskFact,
+    class_size_shares,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from halfmask.assess.risk import Reidentification
+    from halfmask.claims._manifest import Manifest
+    from halfmask.microdata._prepared import Prepared
+    from halfmask.microdata._release import Release
+    from halfmask.verifier.tables import ClaimCheck, Verification
+
+__all__ = ["report_facts"]
+
+# Spellings are compared in so many rows.
+_SPELLED_ROWS = 100_000
+TREATMENTS = {
+    "ranges": "written as ranges and sets",
+    "level": "written as nodes of its hierarchy",
+    "centroid": "written as the middle of its class",
+    "representative": "written as one row of its class has it",
+}
+METHODS = {
+    "mondrian": "Mondrian: classes are cut at the median of their widest column",
+    "guided": "Guided: classes are cut where the label to predict parts most",
+    "hilbert": "Hilbert: classes are cut from a curve through all columns, where least is lost",
+    "r-plus-tree": "R+ tree: classes are cut where the boxes of both sides are smallest",
+}
+
+
+def report_facts(release: Release, manifest: Manifest, verification: Verification) -> ReportFacts:
+    """Gather the facts of a written release and its verification."""
+    prepared, risk, utility = release.prepared, release.risk, release.utility
+    return ReportFacts(
+        title="Release report",
+        created=manifest.created,
+        software=manifest.software,
+        policy_sha256=manifest.policy_sha256,
+        promises=tuple(_promise(check, verification.rows or 0) for check in verification.claims),
+        rows_in=prepared.n_in,
+        rows_out=prepared.n_out,
+        method=METHODS[prepared.plan.method.name],
+        recoding=TREATMENTS[prepared.plan.recoding.name],
+        risk_before=_risk(risk.before),
+        risk_after=_risk(risk.after),
+        released_columns=risk.columns,
+        detail=utility.detail,
+        class_sizes=class_size_shares(risk.before_sizes, risk.after_sizes),
+        columns=tuple(_columns(prepared, release)),
+        n_dropped=len(prepared.schema.identifiers),
+        information_loss=utility.loss,
+        class_sizes_utility=utility.class_sizes,
+        model_utility=utility.model,
+        label=utility.label,
+        population=risk.population_rows,
+        weaknesses=manifest.weaknesses,
+        unprotected=(*_unprotected(prepared), *_respelled(prepared)),
+        files=tuple(
+            FileFact(name=file.name, sha256=file.sha256, bytes=file.n_bytes, rows=file.n_rows)
+            for file in manifest.files
+        ),
+    )
+
+
+def _promise(check: ClaimCheck, rows: int) -> PromiseFact:
+    at_most = check.model == "t-closeness"
+    name = "t" if at_most else "k" if check.model == "k-anonymity" else "l"
+    required = float(check.parameters["c" if check.model == "recursive-cl-diversity" else name])
+    return PromiseFact(
+        model=check.model,
+        parameters=check.parameters,
+        column=check.column,
+        quasi_identifiers=check.quasi_identifiers,
+        sentence=check.sentence,
+        required=required,
+        bound="at most" if at_most or check.model == "recursive-cl-diversity" else "at least",
+        achieved=check.counted if check.counted is not None else float("nan"),
+        achieved_wildcard=check.counted_wildcard,
+        holds=check.holds,
+        classes=check.classes or 0,
+        rows=rows,
+    )
+
+
+def _risk(counted: Reidentification) -> RiskFact:
+    journalist = counted.journalist
+    return RiskFact(
+        prosecutor_highest=counted.prosecutor.highest.value,
+        prosecutor_average=counted.prosecutor.average.value,
+        marketer=counted.marketer.linked.value,
+        unique_fraction=counted.uniqueness.share.value,
+        journalist_highest=None if journalist is None else journalist.highest.value,
+        journalist_average=None if journalist is None else journalist.average.value,
+    )
+
+
+def _columns(prepared: Prepared, release: Release) -> list[ColumnFact]:
+    facts = []
+    for name in prepared.columns:
+        column = prepared.schema[name]
+        recoded = name in prepared.plan.quasi_identifiers
+        facts.append(
+            ColumnFact(
+                name=name,
+                role=column.role,
+                kind=column.kind,
+                treatment=TREATMENTS[prepared.plan.recoding.name]
+                if recoded
+                else "released unchanged",
+                loss=release.utility.loss.columns.get(name),
+                distribution=release.utility.distributions.get(name),
+            )
+        )
+    return facts
+
+
+def _unprotected(prepared: Prepared) -> list[str]:
+    judged = {guarantee.column for guarantee in prepared.guarantees if guarantee.column}
+    return [
+        f"Nothing was promised about the sensitive column {name!r}: all rows of a class may share "
+        "its value."
+        for name in prepared.schema.sensitive
+        if name not in judged
+    ]
+
+
+def _respelled(prepared: Prepared) -> Iterator[str]:
+    """Yield a sentence for each column whose values have several spellings, in its first rows."""
+    judged = [*prepared.schema.quasi_identifiers, *prepared.schema.sensitive]
+    names = [name for name in judged if prepared.source.dtypes[name] == pl.String]
+    if not names:
+        return
+    first = next(iter(prepared.source.batches(_SPELLED_ROWS, columns=names)))
+    for name in names:
+        if found := spellings(first[name]):
+            steps = ", ".join(f'"{step}"' for step in steps_needed(first[name]))
+            yield (
+                f"{found:,} values of the column {name!r} differ from others only in blanks, "
+                "capitals or Unicode form. Classes and guarantees count them as different values. "
+                f"normalize = [{steps}] in the policy makes them one."
+            )

@@ -1,0 +1,143 @@
+"""Recount guarantees of events: session-k, k-m and distinct."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Literal
+
+from halfmask.verifier.events._promised import promise_of
+from halfmask.verifier.events._reading import Number, same_text
+from halfmask.verifier.events._verdict import Check
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
+
+__all__ = ["GuaranteeRecount"]
+
+_NOTHING = None
+_ABSENT = object()
+
+
+class GuaranteeRecount:
+    """Counts one guarantee in one group of lines after the other.
+
+    Parameters
+    ----------
+    number
+        Of the guarantee, from 1 on.
+    claim
+        What is claimed.
+    """
+
+    def __init__(self, number: int, claim: Mapping[str, Any]) -> None:
+        self._claim = claim
+        self._name = f"{claim['kind']} {number}"
+        self._k = int(claim["k"])
+        self._least: int | None = None
+        self._failures = 0
+        self._windows = 0
+        self._counted = self._countable()
+
+    def _countable(self) -> Literal["entities", "sessions", "events", "nothing"]:
+        claim = self._claim
+        by_event = claim["unit"] == "event"
+        if by_event or claim["session"] is not None:
+            units: Literal["events", "sessions"] = "events" if by_event else "sessions"
+            return units if claim["entity"] is None else "entities"
+        # Who shows a value shows it in an event; what a whole session shows isn't known.
+        return "events" if claim["kind"] == "k-m" and claim["m"] == 1 else "nothing"
+
+    def add(self, events: Sequence[dict[str, Any]]) -> None:
+        """Count in events that left together."""
+        self._windows += 1
+        if self._counted == "nothing":
+            return
+        shown: dict[Hashable, set[Hashable]] = {}
+        owner: dict[Hashable, str] = {}
+        for number, event in enumerate(events):
+            unit = self._unit(number, event)
+            shown.setdefault(unit, set()).update(_points(event, self._claim["fields"]))
+            if self._counted == "entities":
+                entity = _who(event, self._claim["entity"])
+                if entity is not None:
+                    owner.setdefault(unit, entity)
+        owners: dict[Hashable, set[Hashable]] = defaultdict(set)
+        for unit, points in shown.items():
+            for key in self._keys(points):
+                # A set of nobody known has an empty set of owners.
+                known = {unit} if self._counted != "entities" else {owner.get(unit)} - {None}
+                owners[key] |= known
+        for found in owners.values():
+            count = len(found)
+            self._least = count if self._least is None else min(self._least, count)
+            self._failures += count < self._k
+
+    def _unit(self, number: int, event: dict[str, Any]) -> Hashable:
+        steps = self._claim["session"]
+        session = None if steps is None else _who(event, steps)
+        # An event without a session is one of its own.
+        return number if session is None else session
+
+    def _keys(self, points: set[Hashable]) -> Iterable[Hashable]:
+        """Return what there must be k of: all that is shown, or each set of few values."""
+        if self._claim["kind"] == "session-k":
+            return [frozenset(points)]
+        values = sorted(
+            str(point[0])
+            for point in points
+            if isinstance(point, tuple) and point[0] not in {_NOTHING, "null"}
+        )
+        sizes = range(1, (self._claim["m"] or 1) + 1)
+        return [it for size in sizes for it in combinations(values, size)]
+
+    def check(self) -> Check:
+        """Return what was found."""
+        return Check(
+            claim=self._name,
+            holds=not self._failures,
+            counted=self._counted,
+            least=self._least,
+            failures=self._failures,
+            promise=promise_of(self._claim),
+            windows=self._windows,
+        )
+
+
+def _points(event: dict[str, Any], fields: Sequence[Sequence[str]]) -> set[Hashable]:
+    """Return what an event shows in fields that stand together: a point for each element."""
+    array = max((at for at, step in enumerate(fields[0]) if step == "[]"), default=-1)
+    around: list[Any] = [event]
+    for step in fields[0][: array + 1]:
+        around = [inner for outer in around for inner in _inner(outer, step)]
+    rest = [field[array + 1 :] for field in fields]
+    return {tuple(_at(element, steps) for steps in rest) for element in around}
+
+
+def _inner(outer: object, step: str) -> list[Any]:
+    if step == "[]":
+        return outer if isinstance(outer, list) else []
+    return [outer[step]] if isinstance(outer, dict) and step in outer else []
+
+
+def _at(value: Any, steps: Sequence[str]) -> str | None:  # noqa: ANN401 # what JSON held
+    """Return what stands somewhere, as JSON; `_NOTHING` where nothing does."""
+    found = _value(value, steps)
+    if found is _ABSENT:
+        return _NOTHING
+    return json.dumps(found)
+
+
+def _who(event: dict[str, Any], steps: Sequence[str]) -> str | None:
+    """Return the text that the same entities or sessions have in common; None where none is."""
+    found = _value(event, steps)
+    return same_text(Number(found[1]) if isinstance(found, tuple) else found)
+
+
+def _value(value: Any, steps: Sequence[str]) -> Any:  # noqa: ANN401 # what JSON held
+    for step in steps:
+        if not isinstance(value, dict) or step not in value:
+            return _ABSENT
+        value = value[step]
+    return value

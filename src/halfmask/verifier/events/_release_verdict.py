@@ -1,0 +1,118 @@
+"""What a recount of a whole release says: of its files, its lines and its claims."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from halfmask._errors import VerificationError
+
+if TYPE_CHECKING:
+    from halfmask.verifier.events._verdict import Check
+
+__all__ = ["OutputCheck", "ReleaseVerdict"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputCheck:
+    """A file of the output, as the manifest has it and as it is.
+
+    Parameters
+    ----------
+    name
+        Its name in the manifest.
+    lines
+        How many were counted; None where it isn't there.
+    holds
+        Whether hash, size and lines are those of the manifest.
+    """
+
+    name: str
+    lines: int | None
+    holds: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseVerdict:
+    """An output of events, counted again.
+
+    Parameters
+    ----------
+    files
+        Every file of the manifest.
+    claims
+        Every claim of the run's stage, as `verify_events` recounts them.
+    lines
+        How many lines were read.
+    problems
+        What is wrong, in sentences with counts and numbers of lines; empty when nothing is.
+    differences
+        In what the manifest isn't what a policy promises, in sentences; None where it wasn't held
+        against a policy.
+
+    Notes
+    -----
+    **Guarantees.** Holds names of files, numbers and sentences; never a value, nor the name of a
+    field that the manifest doesn't have.
+    """
+
+    files: tuple[OutputCheck, ...]
+    claims: tuple[Check, ...]
+    lines: int
+    problems: tuple[str, ...]
+    differences: tuple[str, ...] | None = None
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing speaks against the output or its manifest, nor a policy against that."""
+        return self.bears_out and not self.differences
+
+    @property
+    def bears_out(self) -> bool:
+        """Whether the output bears its manifest out, whatever a policy promises."""
+        files = all(check.holds for check in self.files)
+        return files and not self.problems and all(check.holds for check in self.claims)
+
+    def raise_if_broken(self) -> None:
+        """Raise unless everything holds.
+
+        Raises
+        ------
+        VerificationError
+            With a sentence for each thing that doesn't.
+        """
+        if not self.holds:
+            raise VerificationError(
+                " ".join(self.sentences()),
+                hint="Don't hand it over, or don't trust it; make it again.",
+            )
+
+    def sentences(self) -> tuple[str, ...]:
+        """Return what is wrong, of files and claims, too."""
+        changed = [f"The file {it.name!r} isn't as stated." for it in self.files if not it.holds]
+        unmet = [f"The claim {it.claim!r} doesn't hold." for it in self.claims if not it.holds]
+        return (*changed, *self.problems, *unmet, *(self.differences or ()))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON can hold it."""
+        return {
+            "holds": self.holds,
+            "lines": self.lines,
+            "files": [{"name": it.name, "lines": it.lines, "holds": it.holds} for it in self.files],
+            "claims": [
+                {
+                    "claim": it.claim,
+                    "promise": it.promise,
+                    "windows": it.windows,
+                    "holds": it.holds,
+                    "counted": it.counted,
+                    "least": it.least,
+                    "failures": it.failures,
+                }
+                for it in self.claims
+            ],
+            "problems": list(self.problems),
+            "policy": None
+            if self.differences is None
+            else {"holds": not self.differences, "problems": list(self.differences)},
+        }

@@ -1,0 +1,182 @@
+"""What each model promises: its parameters, its level, and which levels keep it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import numpy as np
+
+from halfmask.verifier.tables._levels import (
+    distinct_values,
+    entropy_values,
+    equal_distances,
+    hierarchical_distances,
+    ordered_distances,
+    recursive_ratios,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    from halfmask.claims._manifest import Claim
+    from halfmask.verifier.tables._counting import Cells
+    from halfmask.verifier.tables._support import Tree
+
+__all__ = ["SLACK", "Promise", "Unjudgeable", "promise_of"]
+
+#: How far apart two ways of adding up the same fractions may end. A level that misses its
+#: threshold by less counts as kept; counts of rows and of values have no slack.
+SLACK: Final = 1e-9
+
+Levels: TypeAlias = "NDArray[np.float64]"
+Parameters: TypeAlias = "Mapping[str, float | int | str]"
+
+
+class Unjudgeable(Exception):  # noqa: N818 # not an error: a reason that a claim carries
+    """Why a claim can't be counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """A claim in a form that can be counted.
+
+    Attributes
+    ----------
+    levels
+        From the cells of classes and the totals of the table to the level of each class.
+    worst
+        `min` or `max`: which of two levels is worse.
+    keeps
+        Whether a level keeps the promise.
+    ordered
+        Whether the values must be in order.
+    needs_tree
+        Whether the values must be a tree.
+    """
+
+    levels: Callable[[Cells, NDArray[np.int64], Tree | None], Levels]
+    worst: Callable[[float, float], float]
+    keeps: Callable[[float], bool]
+    ordered: bool = False
+    needs_tree: bool = False
+
+    def states_no_better(self, claimed: float, counted: float) -> bool:
+        """Return whether the level that the evidence states is no better than the counted one."""
+        if self.worst is min:
+            return claimed <= counted + SLACK
+        return claimed >= counted - SLACK
+
+
+def promise_of(claim: Claim) -> Promise:
+    """Return what a claim promises.
+
+    Raises
+    ------
+    Unjudgeable
+        If the model or a parameter is none that this verifier can count.
+    """
+    makers = {
+        "k-anonymity": (_k_anonymity, {"k"}),
+        "distinct-l-diversity": (_distinct, {"l"}),
+        "entropy-l-diversity": (_entropy, {"l"}),
+        "recursive-cl-diversity": (_recursive, {"c", "l"}),
+        "t-closeness": (_t_closeness, {"t", "distance"}),
+    }
+    if claim.model not in makers:
+        raise Unjudgeable("its model is none that the verifier knows")
+    make, names = makers[claim.model]
+    if set(claim.parameters) != names:
+        raise Unjudgeable(f"its parameters aren't {' and '.join(sorted(names))}")
+    if (claim.column is None) != (claim.model == "k-anonymity"):
+        raise Unjudgeable("it names a column that its model doesn't have, or lacks the one it has")
+    return make(claim.parameters)
+
+
+def _number(parameters: Parameters, name: str, low: float) -> float:
+    value = parameters[name]
+    if isinstance(value, str) or not value >= low:
+        raise Unjudgeable(f"its parameter {name} promises nothing below {low:g}")
+    return value
+
+
+def _whole(parameters: Parameters, name: str, low: int) -> int:
+    value = _number(parameters, name, low)
+    if value != int(value):
+        raise Unjudgeable(f"its parameter {name} isn't a whole number")
+    return int(value)
+
+
+def _k_anonymity(parameters: Parameters) -> Promise:
+    k = _whole(parameters, "k", 2)
+    return Promise(
+        levels=lambda cells, _totals, _tree: cells.sizes.astype(np.float64),
+        worst=min,
+        keeps=lambda level: level >= k,
+    )
+
+
+def _distinct(parameters: Parameters) -> Promise:
+    l = _whole(parameters, "l", 2)
+    return Promise(
+        levels=lambda cells, _totals, _tree: distinct_values(cells),
+        worst=min,
+        keeps=lambda level: level >= l,
+    )
+
+
+def _entropy(parameters: Parameters) -> Promise:
+    l = _number(parameters, "l", 1)
+    return Promise(
+        levels=lambda cells, _totals, _tree: entropy_values(cells),
+        worst=min,
+        keeps=lambda level: level >= l - SLACK,
+    )
+
+
+def _recursive(parameters: Parameters) -> Promise:
+    c, l = _number(parameters, "c", 0), _whole(parameters, "l", 2)
+    return Promise(
+        levels=lambda cells, _totals, _tree: recursive_ratios(cells, l),
+        worst=max,
+        # Strictly below. A ratio that equals c as typed rounds to the same float, and misses.
+        keeps=lambda level: level < c,
+    )
+
+
+def _t_closeness(parameters: Parameters) -> Promise:
+    t, distance = _number(parameters, "t", 0), parameters["distance"]
+    distances = {"equal": _equal, "ordered": _ordered, "hierarchical": _hierarchical}
+    if distance not in distances:
+        raise Unjudgeable("its distance is none of equal, ordered and hierarchical")
+    return Promise(
+        levels=distances[str(distance)],
+        worst=max,
+        keeps=lambda level: level <= t + SLACK,
+        ordered=distance == "ordered",
+        needs_tree=distance == "hierarchical",
+    )
+
+
+def _equal(cells: Cells, totals: NDArray[np.int64], tree: Tree | None) -> Levels:  # noqa: ARG001 # one signature for all
+    return equal_distances(cells, totals)
+
+
+def _ordered(cells: Cells, totals: NDArray[np.int64], tree: Tree | None) -> Levels:
+    if tree is None:
+        return ordered_distances(cells, totals)
+    return ordered_distances(tree.ordered(cells), _reordered(totals, tree))
+
+
+def _hierarchical(cells: Cells, totals: NDArray[np.int64], tree: Tree | None) -> Levels:
+    if tree is None:
+        raise Unjudgeable("the release has no tree of the column's values")
+    return hierarchical_distances(tree.ordered(cells), _reordered(totals, tree), tree.parents)
+
+
+def _reordered(totals: NDArray[np.int64], tree: Tree) -> NDArray[np.int64]:
+    ordered = np.empty_like(totals)
+    ordered[tree.place_of] = totals
+    return ordered

@@ -1,0 +1,195 @@
+"""Every claim of a release, counted again from its table."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halfmask._errors import VerificationError
+from halfmask.verifier.tables._counting import Cells, Counted, count_classes
+from halfmask.verifier.tables._promises import Promise, Unjudgeable, promise_of
+from halfmask.verifier.tables._support import Tree, read_tree
+from halfmask.verifier.tables._values import Dictionary, SensitiveValues, sensitive_values
+from halfmask.verifier.tables._wildcards import compatible_cells
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    import polars as pl
+
+    from halfmask.claims._manifest import Claim
+
+__all__ = ["Finding", "Released", "recount"]
+
+Ints: TypeAlias = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """The released table, open, and what is known of its columns.
+
+    Attributes
+    ----------
+    table
+        All parts as one.
+    dictionaries
+        The different values of each column that a claim names.
+    kinds
+        The kind of each column.
+    support
+        The support files, by name.
+    """
+
+    table: pl.LazyFrame
+    dictionaries: Mapping[str, Dictionary]
+    kinds: Mapping[str, str]
+    support: Mapping[str, Path]
+
+
+@dataclass(slots=True)
+class Finding:
+    """What was counted for one claim, and every reason why it doesn't hold.
+
+    Attributes
+    ----------
+    counted, wildcard
+        The level of the worst class, and of the worst record with missing cells as wildcards.
+    classes, rows, smallest
+        As counted; ``None`` where the claim couldn't be counted.
+    reasons
+        Parts of a sentence; empty where the claim holds.
+    """
+
+    counted: float | None = None
+    wildcard: float | None = None
+    classes: int | None = None
+    rows: int | None = None
+    smallest: int | None = None
+    reasons: list[str] = field(default_factory=list)
+
+
+def recount(released: Released, claims: Sequence[Claim]) -> list[Finding]:
+    """Count claims again; those with the same quasi-identifiers share one grouping.
+
+    Every column of every claim is in the table. The claims are judged on their own merit: whether
+    they name enough columns is asked elsewhere.
+    """
+    findings = [Finding() for _ in claims]
+    for group in _by_columns(claims):
+        names = sorted(set(claims[group[0]].quasi_identifiers))
+        sensitive = {}
+        for name in sorted({claims[i].column for i in group} - {None}, key=str):
+            known = released.dictionaries[str(name)]
+            sensitive[known.name] = (
+                known,
+                sensitive_values(known, kind=released.kinds[known.name]),
+            )
+        counted = count_classes(
+            released.table, [released.dictionaries[name] for name in names], sensitive
+        )
+        tasks = [
+            task
+            for i in group
+            if (task := _task(findings[i], claims[i], counted, sensitive, released.support))
+        ]
+        _count(tasks, counted)
+        for task in tasks:
+            _compare(task.finding, task.claim, task.promise)
+    return findings
+
+
+def _by_columns(claims: Sequence[Claim]) -> Iterator[list[int]]:
+    groups: dict[frozenset[str], list[int]] = {}
+    for i, claim in enumerate(claims):
+        groups.setdefault(frozenset(claim.quasi_identifiers), []).append(i)
+    yield from groups.values()
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """A claim that can be counted, and where its level goes."""
+
+    finding: Finding
+    claim: Claim
+    promise: Promise
+    tree: Tree | None
+
+    def worst(self, cells: Cells, totals: Ints) -> float:
+        levels = self.promise.levels(cells, totals, self.tree)
+        return float(levels.min() if self.promise.worst is min else levels.max())
+
+
+def _task(
+    finding: Finding,
+    claim: Claim,
+    counted: Counted,
+    sensitive: Mapping[str, tuple[Dictionary, SensitiveValues]],
+    support: Mapping[str, Path],
+) -> _Task | None:
+    finding.classes = len(counted.sizes)
+    finding.rows = counted.rows
+    finding.smallest = int(counted.sizes.min())
+    values = None if claim.column is None else sensitive[claim.column][1]
+    try:
+        promise = promise_of(claim)
+        return _Task(finding, claim, promise, _tree(promise, claim, values, support))
+    except (Unjudgeable, VerificationError) as reason:
+        what = reason.what if isinstance(reason, VerificationError) else str(reason)
+        finding.reasons.append(what.rstrip("."))
+        return None
+
+
+def _count(tasks: Sequence[_Task], counted: Counted) -> None:
+    """Find the worst level of each claim, first with missing as a value, then as a wildcard."""
+    missing = not counted.codes.all()
+    # Rows can be counted by any column's cells, so k-anonymity needs no pass of its own.
+    first = next((task.claim.column for task in tasks if task.claim.column is not None), None)
+    by_column: dict[str | None, list[_Task]] = {}
+    for task in tasks:
+        by_column.setdefault(task.claim.column or first, []).append(task)
+    for column, own in by_column.items():
+        cells = counted.row_cells if column is None else counted.cells[column]
+        totals = np.bincount(cells.values, weights=cells.counts).astype(np.int64)
+        for task in own:
+            task.finding.counted = task.finding.wildcard = task.worst(cells, totals)
+        if missing:
+            blocks = [
+                [task.worst(block, totals) for task in own]
+                for block in compatible_cells(counted, column)
+            ]
+            for task, levels in zip(own, zip(*blocks, strict=True), strict=True):
+                task.finding.wildcard = functools.reduce(task.promise.worst, levels)
+
+
+def _tree(
+    promise: Promise, claim: Claim, values: SensitiveValues | None, support: Mapping[str, Path]
+) -> Tree | None:
+    if values is None or not (promise.ordered or promise.needs_tree):
+        return None
+    if promise.ordered and (values.is_scale or (values.in_order and claim.support is None)):
+        return None
+    if claim.support is None or claim.support not in support:
+        raise Unjudgeable("the release has no support file with the order of its values")
+    return read_tree(support[claim.support], values)
+
+
+def _compare(finding: Finding, claim: Claim, promise: Promise) -> None:
+    """Hold what was counted against the promise and against the evidence."""
+    evidence, reasons = claim.evidence, finding.reasons
+    if finding.counted is None or finding.wildcard is None or finding.smallest is None:
+        return
+    if not promise.keeps(finding.counted):
+        reasons.append("the promise isn't kept")
+    elif not promise.keeps(finding.wildcard):
+        reasons.append("the promise isn't kept when missing cells are wildcards")
+    if not promise.states_no_better(evidence.achieved, finding.counted):
+        reasons.append("its evidence states a better level than was counted")
+    if evidence.classes != finding.classes or evidence.rows != finding.rows:
+        reasons.append("its evidence states another number of classes or rows than was counted")
+    if evidence.smallest_class > finding.smallest:
+        reasons.append("its evidence states a larger smallest class than was counted")

@@ -1,0 +1,86 @@
+"""What was found, in words: column names, parameters and counts, never a cell's value."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from halfmask.claims._manifest import Claim, Manifest
+    from halfmask.verifier.tables._recount import Finding
+    from halfmask.verifier.tables._verification import ColumnSetCheck
+
+__all__ = ["sentence_of", "weaknesses_of"]
+
+
+def sentence_of(claim: Claim, finding: Finding) -> str:
+    """Return one sentence that says whether a claim holds, what was counted, and why not."""
+    parameters = ", ".join(f"{name} = {value}" for name, value in claim.parameters.items())
+    about = "" if claim.column is None else f" of column {claim.column!r}"
+    verdict = "does not hold" if finding.reasons else "holds"
+    sentence = (
+        f"{claim.model} with {parameters}{about} over {len(claim.quasi_identifiers)} "
+        f"quasi-identifiers {verdict}"
+    )
+    if finding.counted is not None:
+        sentence += f": the worst of {finding.classes} classes reaches {finding.counted:.6g}"
+        if finding.wildcard != finding.counted:
+            sentence += f", and {finding.wildcard:.6g} with missing cells as wildcards"
+    if finding.reasons:
+        sentence += f" ({'; '.join(finding.reasons)})"
+    return f"{sentence}."
+
+
+def weaknesses_of(
+    manifest: Manifest, missing: Collection[str], *, unchanged: ColumnSetCheck | None = None
+) -> tuple[str, ...]:
+    """Name what no claim protects from.
+
+    Parameters
+    ----------
+    manifest
+        What the release says of itself.
+    missing
+        Released columns that claims name and that miss cells.
+    unchanged
+        What was counted over the columns that are released unchanged, if it was.
+    """
+    diverse = {claim.column for claim in manifest.claims}
+    sensitive = _names(manifest, "sensitive")
+    unclaimed = [name for name in sensitive if name not in diverse]
+    uncounted = _names(manifest, "insensitive")
+    visible = [each.name for each in manifest.columns if each.name in missing]
+    said = []
+    if unclaimed:
+        said.append(
+            f"No claim bounds what a class reveals of the sensitive columns {_listed(unclaimed)}."
+        )
+    if unchanged is not None:
+        said.append(
+            f"The {len(unchanged.columns)} columns that are released unchanged are in no class: "
+            f"{unchanged.unique:,} of {manifest.rows.n_out:,} rows are unique on them, and "
+            f"{unchanged.under_k:,} are in classes under k = {unchanged.k}."
+        )
+    elif uncounted:
+        said.append(
+            f"The columns {_listed(uncounted)} are released as insensitive: nobody counted whether "
+            "they single people out."
+        )
+    if visible:
+        said.append(f"nulls-visible: which cells are missing shows in {_listed(visible)}.")
+    hidden = [name for name in visible if name in sensitive]
+    if hidden:
+        said.append(
+            f"A missing cell counts as a value of its own in the sensitive columns "
+            f"{_listed(hidden)}; who knows better can rule it out."
+        )
+    return tuple(said)
+
+
+def _names(manifest: Manifest, role: str) -> list[str]:
+    return [each.name for each in manifest.columns if each.role == role]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names))

@@ -1,0 +1,190 @@
+"""verify: read the release on disk, and count again what it claims."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from halfmask.claims._manifest_reader import StatedSets, read_manifest, stated_sets
+from halfmask.verifier.tables._column_sets import check_sets, misnamed_sets
+from halfmask.verifier.tables._files import Files, check_files
+from halfmask.verifier.tables._part import READ_ERRORS
+from halfmask.verifier.tables._recount import Finding, Released, recount
+from halfmask.verifier.tables._sentences import sentence_of, weaknesses_of
+from halfmask.verifier.tables._values import dictionaries
+from halfmask.verifier.tables._verification import ClaimCheck, ColumnSetCheck, Verification
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+
+    from halfmask.claims._manifest import Claim, Manifest
+
+__all__ = ["verify"]
+
+
+def verify(folder: str | Path) -> Verification:
+    """Count again, from the files on disk, everything that a release claims.
+
+    Parameters
+    ----------
+    folder
+        The release folder: ``manifest.json``, ``data/``, and ``support/`` where a claim needs it.
+
+    Returns
+    -------
+    Verification
+        What was found. Look at ``.holds``, or call ``.raise_if_broken()``.
+
+    Raises
+    ------
+    VerificationError
+        If there is no manifest or it isn't one of version 1. What the files say is never raised
+        but returned.
+
+    Notes
+    -----
+    **Guarantees.** Shares no code with what made the files. ``.holds`` is true only if each data
+    file has the stated hash, size, rows and columns; nothing else is in the folder; no identifier
+    is released; every quasi-identifier of the table is in every claim; and each claim's promise
+    is kept both with a missing quasi-identifier as a value of its own and with it as a wildcard
+    that agrees with everything, its evidence stating nothing better than was counted. Counts are
+    exact: rows are compared cell by cell as the file has them, not by hashes. Where the manifest
+    states how many rows are unique over sets of released columns, no more are. Fractions (entropy,
+    t) may miss their threshold by 1e-9.
+
+    For the models known today the count with wildcards is never the worse one: all rows that are
+    compatible with a record are whole classes, and merging classes that keep these promises keeps
+    them. It is counted all the same, so that a model without that property can't slip through.
+
+    What does not follow: that the manifest gives each column its right role; a column that is
+    called insensitive is not counted, and is named in ``.weaknesses``. Neither that people are
+    protected from what no claim is about.
+
+    **Edge cases.** A release without rows, or without a claim, never holds. In CSV all cells are
+    text, so ``007`` and ``7`` differ. 0.0 and -0.0 differ as quasi-identifiers and are one
+    sensitive value. A missing sensitive cell is a value of its own, the last in any order.
+
+    **Cost.** Ten million rows of nine text columns: about 5 s and 1 GB on two cores; memory is
+    some 50 bytes a row, 8 more for each set of columns, and the different values of each column.
+    """
+    where = Path(folder)
+    manifest = read_manifest(where)
+    files = check_files(where, manifest)
+    stated = stated_sets(manifest)
+    problems = [*files.problems, *_exposed(manifest)]
+    sets: tuple[ColumnSetCheck, ...] = ()
+    findings = [Finding() for _ in manifest.claims]
+    missing: list[str] = []
+    try:
+        if files.table is None or not files.rows:
+            _fail(findings, "the data files can't be read as the manifest states")
+        else:
+            missing = _recount(files.table, files, manifest, findings)
+            if stated is not None:
+                sets, faults = _recount_sets(files.table, files, manifest, stated)
+                problems += faults
+    except READ_ERRORS:
+        # What a reader says of a file that breaks off quotes it.
+        problems.append("The data files can't be read to their end.")
+        _fail(findings, "the data files can't be read to their end")
+    for claim, finding in zip(manifest.claims, findings, strict=True):
+        finding.reasons += _left_out(claim, manifest)
+    if not manifest.claims:
+        problems.append("The manifest claims nothing, so there is nothing to verify.")
+    return Verification(
+        claims=tuple(map(_check, manifest.claims, findings)),
+        files=files.checks,
+        problems=tuple(problems),
+        weaknesses=weaknesses_of(
+            manifest,
+            missing,
+            # The first set is of all released columns, the second of the unchanged ones.
+            unchanged=sets[1] if stated is not None and stated.unchanged and sets else None,
+        ),
+        rows=files.rows,
+        column_sets=sets,
+    )
+
+
+def _fail(findings: Sequence[Finding], reason: str) -> None:
+    for finding in findings:
+        finding.reasons.append(reason)
+
+
+def _recount(
+    table: pl.LazyFrame, files: Files, manifest: Manifest, findings: list[Finding]
+) -> list[str]:
+    """Count the claims whose columns are there; return the columns that miss cells."""
+    countable = []
+    for i, claim in enumerate(manifest.claims):
+        named = {*claim.quasi_identifiers, *([] if claim.column is None else [claim.column])}
+        if named <= files.schema.keys() and claim.quasi_identifiers:
+            countable.append(i)
+        else:
+            findings[i].reasons.append("it names no columns, or columns that aren't released")
+    claims = [manifest.claims[i] for i in countable]
+    wanted = {name for claim in claims for name in (*claim.quasi_identifiers, claim.column)}
+    known = dictionaries(table, {n: t for n, t in files.schema.items() if n in wanted})
+    released = Released(
+        table=table,
+        dictionaries=known,
+        kinds={each.name: each.kind for each in manifest.columns},
+        support=files.support,
+    )
+    for i, finding in zip(countable, recount(released, claims), strict=True):
+        findings[i] = finding
+    return [name for name, each in known.items() if each.has_missing]
+
+
+def _recount_sets(
+    table: pl.LazyFrame, files: Files, manifest: Manifest, stated: StatedSets
+) -> tuple[tuple[ColumnSetCheck, ...], list[str]]:
+    """Count the sets of columns that the manifest states; return them, and what is wrong."""
+    problems = misnamed_sets(stated, manifest)
+    if problems:
+        return (), problems
+    sets = check_sets(table, files.schema, stated)
+    for each in sets:
+        if not each.holds:
+            problems.append(
+                f"More rows are unique or in classes under k = {each.k} over "
+                f"{len(each.columns)} released columns than the manifest states."
+            )
+    return sets, problems
+
+
+def _exposed(manifest: Manifest) -> list[str]:
+    """Say which released columns are identifiers: none may be."""
+    return [
+        f"Column {each.name!r} is released and is an identifier."
+        for each in manifest.columns
+        if each.role == "identifier"
+    ]
+
+
+def _left_out(claim: Claim, manifest: Manifest) -> list[str]:
+    """Say which quasi-identifiers of the table a claim leaves out: each makes classes smaller."""
+    needed = [each.name for each in manifest.columns if each.role == "quasi_identifier"]
+    return [
+        f"it leaves out the quasi-identifier {name!r}"
+        for name in needed
+        if name not in claim.quasi_identifiers
+    ]
+
+
+def _check(claim: Claim, finding: Finding) -> ClaimCheck:
+    return ClaimCheck(
+        model=claim.model,
+        parameters=dict(claim.parameters),
+        column=claim.column,
+        quasi_identifiers=claim.quasi_identifiers,
+        claimed=claim.evidence.achieved,
+        counted=finding.counted,
+        counted_wildcard=finding.wildcard,
+        classes=finding.classes,
+        smallest_class=finding.smallest,
+        holds=not finding.reasons,
+        sentence=sentence_of(claim, finding),
+    )

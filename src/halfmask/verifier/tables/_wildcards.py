@@ -1,0 +1,123 @@
+"""Missing cells as wildcards: each record judged by all rows that it may be one of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halfmask.verifier.tables._counting import Cells, Counted, sum_cells
+from halfmask.verifier.tables._row_keys import KEY_LIMIT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["compatible_cells"]
+
+Ints: TypeAlias = NDArray[np.int64]
+
+#: Classes that are judged at once; their compatible rows are held as counts meanwhile.
+BLOCK: Final = 50_000
+
+
+def compatible_cells(counted: Counted, column: str | None) -> Iterator[Cells]:
+    """Yield, for each class with its own missing cells, the counts of all compatible rows.
+
+    Two rows are compatible when they agree in every quasi-identifier that neither of them misses.
+
+    Parameters
+    ----------
+    counted
+        The classes, missing being a value of its own.
+    column
+        The sensitive column whose values are counted, or None to count rows.
+
+    Yields
+    ------
+    Cells
+        The compatible rows of some classes, one owner for each class; all blocks together cover
+        every class once.
+
+    Notes
+    -----
+    Classes are taken by pattern, the set of columns that aren't missing. For one pattern, all
+    other patterns that leave the same columns to compare are joined to it at once on these.
+    """
+    cells = counted.row_cells if column is None else counted.cells[column]
+    n_values = int(cells.values.max()) + 1
+    present = counted.codes > 0
+    _, sample, pattern_of = np.unique(_row_ids(present), return_index=True, return_inverse=True)
+    patterns = present[sample]
+    for own, pattern in enumerate(patterns):
+        mine = np.flatnonzero(pattern_of == own)
+        shared, shared_of = np.unique(patterns & pattern, axis=0, return_inverse=True)
+        reach = shared_of.reshape(-1)[pattern_of]
+        joins = [
+            _join(counted.codes[:, columns], mine, np.flatnonzero(reach == i), cells, n_values)
+            for i, columns in enumerate(shared)
+        ]
+        for begin in range(0, len(mine), BLOCK):
+            yield _gather(joins, begin, min(begin + BLOCK, len(mine)), n_values)
+
+
+@dataclass(frozen=True, slots=True)
+class _Join:
+    """The summed cells of the groups of some classes, and the group of each class that asks.
+
+    ``group_of`` is -1 where a class is compatible with none of them.
+    """
+
+    group_of: Ints
+    groups: Cells
+
+
+def _join(codes: Ints, mine: Ints, others: Ints, cells: Cells, n_values: int) -> _Join:
+    """Group other classes by the given columns, and find the group of each of mine."""
+    ids = _row_ids(codes[np.concatenate((mine, others))])
+    asked, offered = ids[: len(mine)], ids[len(mine) :]
+    known, group = np.unique(offered, return_inverse=True)
+    place = np.minimum(np.searchsorted(known, asked), len(known) - 1)
+    group_of = np.where(known[place] == asked, place, -1)
+    lengths = cells.starts[others + 1] - cells.starts[others]
+    taken = _ranges(cells.starts[others], lengths)
+    owners = np.repeat(group, lengths)
+    return _Join(group_of, sum_cells(owners, cells.values[taken], cells.counts[taken], n_values))
+
+
+def _gather(joins: list[_Join], begin: int, end: int, n_values: int) -> Cells:
+    owners, values, counts = [], [], []
+    for join in joins:
+        group_of = join.group_of[begin:end]
+        has = np.flatnonzero(group_of >= 0)
+        starts = join.groups.starts[group_of[has]]
+        lengths = join.groups.starts[group_of[has] + 1] - starts
+        taken = _ranges(starts, lengths)
+        owners.append(np.repeat(has, lengths))
+        values.append(join.groups.values[taken])
+        counts.append(join.groups.counts[taken])
+    return sum_cells(
+        np.concatenate(owners), np.concatenate(values), np.concatenate(counts), n_values
+    )
+
+
+def _ranges(starts: Ints, lengths: Ints) -> Ints:
+    """Return starts[0], starts[0] + 1, ... for each start as many as its length, joined."""
+    ends = np.cumsum(lengths)
+    steps = np.arange(int(ends[-1]) if len(ends) else 0, dtype=np.int64)
+    return np.asarray(steps + np.repeat(starts - (ends - lengths), lengths), dtype=np.int64)
+
+
+def _row_ids(codes: Ints | NDArray[np.bool_]) -> Ints:
+    """Give equal rows of a matrix of codes the same number; without columns all are equal."""
+    ids = np.zeros(len(codes), dtype=np.int64)
+    span = 1
+    for column in codes.T.astype(np.int64):
+        width = int(column.max(initial=0)) + 1
+        if span > KEY_LIMIT // width:
+            distinct, ids = np.unique(ids, return_inverse=True)
+            span = len(distinct)
+        ids = ids * width + column
+        span *= width
+    return ids

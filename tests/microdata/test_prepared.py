@@ -1,0 +1,91 @@
+"""A prepared release: which rows leave, in which cell, and what is written for it."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from halfmask.microdata import protect
+from halfmask.microdata._prepared import CELL
+from microdata.people import (  # type: ignore[import-not-found] # beside, not in a package
+    COLUMNS,
+    KEY,
+    QUASI,
+    lies_in,
+    people,
+    policy,
+    with_gaps,
+)
+
+
+@pytest.fixture(params=[12_000_000, 100], ids=["whole", "sampled"])
+def prepared(request, monkeypatch):
+    """A prepared release of 240 people in batches of 50, some suppressed, one identifier."""
+    monkeypatch.setattr("halfmask.data._source._MOST_ROWS", 50)
+    for module in ("halfmask.anonymize._summary", "halfmask.microdata._protect"):
+        monkeypatch.setattr(f"{module}.MAX_ROWS", request.param)
+    table = with_gaps(people(), ["town", "spent"])
+    wanted = policy(columns={"town": {"missing": "suppress"}, "spent": {"missing": "suppress"}})
+    found = protect(table, wanted, key=KEY).prepared
+    assert (found.cells is None) == (request.param == 100)
+    return found
+
+
+def test_rows_are_placed_in_the_tables_order(prepared):
+    """Batch by batch each row that leaves comes once, with its cell and what isn't recoded."""
+    batches = list(prepared.placed())
+
+    rows = pl.concat(batches)
+    whole = with_gaps(people(), ["town", "spent"]).drop_nulls(["town", "spent"])
+    assert len(batches) == 5
+    assert rows["row"].to_list() == whole["row"].to_list()
+    assert rows.height == prepared.n_out < prepared.n_in == 240
+    assert rows.columns == [name for name in COLUMNS if name not in {*QUASI, "name"}] + [CELL]
+    assert rows.drop(CELL).equals(whole.select(rows.columns[:-1]))
+
+
+def test_each_row_gets_what_is_written_for_its_cell(prepared):
+    """What stands for a cell holds the row's own values; columns are in the table's order."""
+    rows = prepared.finished(pl.concat(list(prepared.placed())))
+
+    raw = people().join(rows, on="row", how="semi")
+    assert rows.columns == prepared.columns == [name for name in COLUMNS if name != "name"]
+    for name in QUASI:
+        assert all(map(lies_in, raw[name], rows[name]))
+
+
+def test_progress_ends_at_all_rows(prepared):
+    """Progress counts rows that were read, the suppressed ones too."""
+    told = []
+    list(prepared.placed(lambda what, share: told.append((what, share))))
+
+    assert told[-1] == ("writing", 1.0)
+    assert [share for _, share in told] == sorted(share for _, share in told)
+
+
+def test_shuffled_holds_the_same_rows(prepared):
+    """The keyed order changes nothing but the order."""
+    plain = prepared.finished(pl.concat(list(prepared.placed())))
+    shuffled = prepared.shuffled()
+
+    assert shuffled.sort("row").equals(plain)
+    assert not shuffled.equals(plain)
+
+
+def test_it_shows_no_key_and_no_value(prepared):
+    """Neither the key nor a cell is in its repr."""
+    assert repr(prepared) == f"Prepared({prepared.n_out} of 240 rows)"
+
+
+def test_what_suppresses():
+    """Columns whose missing cells leave a row out; an identifier isn't looked at."""
+    wanted = policy(
+        columns={
+            "name": {"missing": "suppress"},
+            "town": {"missing": "suppress"},
+            "note": {"missing": "suppress"},
+            "pay": {"missing": "reject"},
+        }
+    )
+
+    assert wanted.schema().suppressing == ("town", "note")

@@ -1,0 +1,121 @@
+"""The report's facts: the numbers of the manifest, the verification and the release, no others."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+
+import pytest
+
+from halfmask.microdata import protect
+from halfmask.microdata._reporting import report_facts
+from microdata.people import (  # type: ignore[import-not-found] # beside, not in a package
+    KEY,
+    QUASI,
+    K,
+    people,
+    policy,
+    promise,
+    with_gaps,
+)
+
+PROMISES = [
+    K,
+    promise("distinct-l-diversity", "illness", l=2),
+    promise("entropy-l-diversity", "illness", l=1.5),
+    promise("recursive-cl-diversity", "pay", c=4, l=2),
+    promise("t-closeness", "insured", t=0.6),
+]
+REQUIRED = [(5, "at least"), (2, "at least"), (1.5, "at least"), (4, "at most"), (0.6, "at most")]
+
+
+@pytest.fixture
+def written(tmp_path):
+    wanted = policy(
+        *PROMISES,
+        columns={"buys": {"label": True}, "spent": {"missing": "suppress"}},
+        method={"name": "guided"},
+    )
+    table = with_gaps(people(), ["town", "age", "spent"])
+    release = protect(table, wanted, key=KEY, population=table)
+    return release.write(tmp_path / "out")
+
+
+@pytest.fixture
+def facts(written):
+    return report_facts(written, written.manifest, written.verification)
+
+
+def test_promises_are_what_the_verifier_counted(facts, written):
+    """Each promise says what was asked, and what was counted on disk, by how many rows."""
+    checks = written.verification.claims
+
+    assert [(each.required, each.bound) for each in facts.promises] == REQUIRED
+    assert [each.achieved for each in facts.promises] == [check.counted for check in checks]
+    assert [each.achieved_wildcard for each in facts.promises] == [
+        check.counted_wildcard for check in checks
+    ]
+    assert {each.rows for each in facts.promises} == {written.verification.rows}
+    assert {each.classes for each in facts.promises} == {check.classes for check in checks}
+    assert all(each.holds for each in facts.promises)
+    assert {each.quasi_identifiers for each in facts.promises} == {QUASI}
+
+
+def test_rows_and_files_are_those_of_the_manifest(facts, written):
+    """Rows in and out, files, hashes and versions."""
+    manifest = written.manifest
+
+    assert (facts.rows_in, facts.rows_out) == (manifest.rows.n_in, manifest.rows.n_out)
+    assert [(f.name, f.sha256, f.bytes, f.rows) for f in facts.files] == [
+        (f.name, f.sha256, f.n_bytes, f.n_rows) for f in manifest.files
+    ]
+    assert facts.policy_sha256 == manifest.policy_sha256
+    assert (facts.created, facts.software) == (manifest.created, manifest.software)
+    assert facts.weaknesses == manifest.weaknesses
+    assert facts.n_dropped == 1
+
+
+def test_risks_are_those_that_were_counted(facts, written):
+    """Risks before and after are the numbers that stand in the manifest."""
+    said = json.loads(json.dumps(written.manifest.risk))
+
+    for fact, side in ((facts.risk_before, said["before"]), (facts.risk_after, said["after"])):
+        assert fact.prosecutor_highest == side["prosecutor"]["highest"]["value"]
+        assert fact.prosecutor_average == side["prosecutor"]["average"]["value"]
+        assert fact.marketer == side["marketer"]["linked"]["value"]
+        assert fact.unique_fraction == side["uniqueness"]["share"]["value"]
+        assert fact.journalist_highest == side["journalist"]["highest"]["value"]
+    assert facts.population == 240
+    assert facts.risk_after.prosecutor_highest == 1 / facts.promises[0].achieved
+    assert sum(share.before for share in facts.class_sizes) == pytest.approx(1)
+    assert sum(share.after for share in facts.class_sizes) == pytest.approx(1)
+
+
+def test_columns_and_what_is_unprotected(facts):
+    """Each column that leaves has its treatment; columns that nothing protects are named."""
+    treated = {column.name: column.treatment for column in facts.columns}
+
+    assert "name" not in treated
+    assert {name for name, said in treated.items() if said != "released unchanged"} == set(QUASI)
+    said = " ".join(facts.unprotected)
+    assert "'visit'" in said
+    assert "'note'" in said
+    assert "'illness'" not in said
+    assert facts.released_columns.unchanged.columns == (
+        "row", "illness", "pay", "visit", "insured", "note", "buys", "spent",
+    )  # fmt: skip
+
+
+def test_the_page_shows_those_numbers(facts, written, tmp_path):
+    """The three numbers that matter stand on the page as they were counted."""
+    page = html.unescape((tmp_path / "out" / "report.html").read_text())
+    text = re.sub(r"<[^>]+>", " ", page)
+
+    assert f"{facts.promises[0].classes:,} classes, {written.verification.rows:,} rows" in text
+    assert written.utility.model.sentence.split(";")[0] in text
+    assert facts.policy_sha256 in text
+    for file in facts.files:
+        assert file.sha256 in text
+    assert "confirmed" in text
+    assert "0 rows" not in re.findall(r"classes, (\d[\d,]* rows)", text)

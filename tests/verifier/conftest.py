@@ -1,0 +1,281 @@
+"""Releases made by hand: a frame and claims in, a folder out, without what protect is made of."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import hashlib
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from halfmask.claims._manifest import (
+    Claim,
+    DataFile,
+    Evidence,
+    Manifest,
+    ReleasedColumn,
+    RowCounts,
+    SupportFile,
+    write_manifest,
+)
+
+if TYPE_CHECKING:
+    import polars as pl
+
+WRITERS: dict[str, Callable[[pl.DataFrame, Path], None]] = {
+    "parquet": lambda frame, path: frame.write_parquet(path),
+    "csv": lambda frame, path: frame.write_csv(path),
+    "arrow": lambda frame, path: frame.write_ipc(path),
+    "jsonl": lambda frame, path: frame.write_ndjson(path),
+}
+
+NO_EVIDENCE = Evidence(achieved=0, classes=0, rows=0, smallest_class=0)
+
+
+def sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@dataclasses.dataclass
+class Folder:
+    """A release folder that a test can break in every way."""
+
+    path: Path
+    manifest: Manifest
+
+    @property
+    def parts(self) -> list[Path]:
+        return [self.path / each.name for each in self.manifest.files]
+
+    def rewrite(self, **changes: Any) -> Folder:
+        self.manifest = dataclasses.replace(self.manifest, **changes)
+        write_manifest(self.manifest, self.path)
+        return self
+
+
+class Maker:
+    """Builds release folders under a folder of its own."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.made = 0
+
+    def __call__(
+        self,
+        frame: pl.DataFrame,
+        claims: Sequence[Claim],
+        *,
+        roles: Mapping[str, str],
+        kinds: Mapping[str, str] | None = None,
+        trees: Mapping[str, Sequence[Sequence[str]]] | None = None,
+        fmt: str = "parquet",
+        n_parts: int = 1,
+    ) -> Folder:
+        self.made += 1
+        path = self.root / f"release-{self.made}"
+        (path / "data").mkdir(parents=True)
+        files = []
+        step = -(-frame.height // n_parts) or 1
+        for number in range(n_parts):
+            part = frame.slice(number * step, step)
+            name = f"data/part-{number:05d}.{fmt}"
+            WRITERS[fmt](part, path / name)
+            files.append(self._file(path, name, fmt, part.height))
+        manifest = Manifest(
+            created="2026-11-21T09:00:00Z",
+            software={"halfmask": "0.1.0"},
+            policy_sha256="0" * 64,
+            rows=RowCounts(n_in=frame.height, n_out=frame.height, n_suppressed=0),
+            files=tuple(files),
+            support=self._trees(path, trees or {}),
+            columns=tuple(
+                ReleasedColumn(
+                    name=name,
+                    role=roles[name],
+                    kind=(kinds or {}).get(name, "categorical"),
+                    recoding="ranges" if roles[name] == "quasi_identifier" else None,
+                    dtype="str",
+                )
+                for name in frame.columns
+            ),
+            method={"name": "by hand"},
+            claims=tuple(claims),
+        )
+        write_manifest(manifest, path)
+        return Folder(path, manifest)
+
+    @staticmethod
+    def _file(path: Path, name: str, fmt: str, n_rows: int) -> DataFile:
+        return DataFile(
+            name=name,
+            format=fmt,
+            sha256=sha256(path / name),
+            n_bytes=(path / name).stat().st_size,
+            n_rows=n_rows,
+        )
+
+    @staticmethod
+    def _trees(path: Path, trees: Mapping[str, Sequence[Sequence[str]]]) -> tuple[SupportFile, ...]:
+        found = []
+        for number, (column, rows) in enumerate(trees.items()):
+            (path / "support").mkdir(exist_ok=True)
+            name = f"support/{number}.csv"
+            with (path / name).open("w", newline="", encoding="utf-8") as file:
+                csv.writer(file, delimiter=";").writerows(rows)
+            found.append(SupportFile(name=name, column=column, sha256=sha256(path / name)))
+        return tuple(found)
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Maker:
+    """A function that writes a release folder from a frame and claims."""
+    return Maker(tmp_path)
+
+
+class Naive:
+    """Claims judged row against row with exact fractions: slow, and nothing of ours in it."""
+
+    def __init__(self, frame: pl.DataFrame, tree: Sequence[Sequence[str]] | None = None) -> None:
+        self.rows = frame.to_dicts()
+        self.tree = tree
+
+    def compatible(self, claim: Claim, *, wildcard: bool) -> list[list[dict[str, Any]]]:
+        """For each row the rows that it can't be told from."""
+        names = claim.quasi_identifiers
+
+        def alike(a: dict[str, Any], b: dict[str, Any]) -> bool:
+            if wildcard:
+                return all(a[n] == b[n] or a[n] is None or b[n] is None for n in names)
+            return all(a[n] == b[n] for n in names)
+
+        return [[other for other in self.rows if alike(row, other)] for row in self.rows]
+
+    def level(self, claim: Claim, rows: Sequence[Mapping[str, Any]]) -> Fraction | float:
+        """The level of one set of rows."""
+        if claim.model == "k-anonymity":
+            return Fraction(len(rows))
+        assert claim.column is not None
+        counts = Counter(row[claim.column] for row in rows)
+        falling = sorted(counts.values(), reverse=True)
+        if claim.model == "distinct-l-diversity":
+            return Fraction(len(counts))
+        if claim.model == "entropy-l-diversity":
+            return math.exp(-sum(n / len(rows) * math.log(n / len(rows)) for n in falling))
+        if claim.model == "recursive-cl-diversity":
+            tail = sum(falling[int(claim.parameters["l"]) - 1 :])
+            return Fraction(falling[0], tail) if tail else math.inf
+        return self.distance(claim, counts)
+
+    def distance(self, claim: Claim, counts: Counter[Any]) -> Fraction:
+        totals = Counter(row[str(claim.column)] for row in self.rows)
+        n, total = sum(counts.values()), sum(totals.values())
+        gap = {v: Fraction(counts[v], n) - Fraction(totals[v], total) for v in totals}
+        if claim.parameters["distance"] == "equal":
+            return sum((abs(each) for each in gap.values()), Fraction()) / 2
+        if claim.parameters["distance"] == "ordered":
+            order = self.order(list(totals))
+            steps = [
+                abs(sum((gap[v] for v in order[: i + 1]), Fraction()))
+                for i in range(len(order) - 1)
+            ]
+            return sum(steps, Fraction()) / max(len(order) - 1, 1)
+        # The mean, over the levels below the root, of the equal distance of the nodes there: not
+        # the sum over nodes that the verifier takes.
+        assert self.tree is not None
+        ancestors = {row[0]: list(row) for row in self.tree}
+        height = len(self.tree[0]) - 1
+        far = Fraction()
+        for level in range(height):
+            nodes: dict[str, Fraction] = {}
+            for value, each in gap.items():
+                node = "missing" if value is None else f"node {ancestors[str(value)][level]}"
+                nodes[node] = nodes.get(node, Fraction()) + each
+            far += sum((abs(each) for each in nodes.values()), Fraction()) / 2
+        return far / height
+
+    def order(self, values: list[Any]) -> list[Any]:
+        known = [v for v in values if v is not None]
+        if self.tree is None:
+            known.sort()
+        else:
+            place = [row[0] for row in self.tree]
+            known.sort(key=lambda v: place.index(str(v)))
+        return known + [None] * (None in values)
+
+    def worst(self, claim: Claim, *, wildcard: bool) -> float:
+        levels = [self.level(claim, each) for each in self.compatible(claim, wildcard=wildcard)]
+        larger = claim.model in {"t-closeness", "recursive-cl-diversity"}
+        return float(max(levels) if larger else min(levels))
+
+    def keeps(self, claim: Claim) -> bool:
+        """Whether the promise is kept, missing being a value and missing being a wildcard."""
+        return all(
+            self._keeps_level(claim, self.level(claim, rows))
+            for wildcard in (False, True)
+            for rows in self.compatible(claim, wildcard=wildcard)
+        )
+
+    @staticmethod
+    def _keeps_level(claim: Claim, level: Fraction | float) -> bool:
+        threshold = {
+            name: Fraction(str(claim.parameters[name]))
+            for name in claim.parameters
+            if name != "distance"
+        }
+        if claim.model == "t-closeness":
+            return level <= threshold["t"]
+        if claim.model == "recursive-cl-diversity":
+            return level < threshold["c"]
+        if claim.model == "entropy-l-diversity":
+            return level >= float(threshold["l"]) - 1e-9
+        return level >= threshold[next(iter(threshold))]
+
+    def evidence(self, claim: Claim) -> Evidence:
+        """What an honest release states."""
+        classes = Counter(tuple(row[n] for n in claim.quasi_identifiers) for row in self.rows)
+        achieved = self.worst(claim, wildcard=False)
+        return Evidence(
+            achieved=achieved if math.isfinite(achieved) else 1e300,
+            classes=len(classes),
+            rows=len(self.rows),
+            smallest_class=min(classes.values()),
+        )
+
+    def honest(self, claim: Claim) -> Claim:
+        return dataclasses.replace(claim, evidence=self.evidence(claim))
+
+
+@pytest.fixture
+def naive() -> type[Naive]:
+    """The oracle."""
+    return Naive
+
+
+@pytest.fixture
+def claim() -> Callable[..., Claim]:
+    """A function that makes a claim without evidence."""
+
+    def make_claim(
+        model: str,
+        column: str | None = None,
+        *,
+        by: Sequence[str] = ("age", "zip"),
+        support: str | None = None,
+        **parameters: float | str,
+    ) -> Claim:
+        return Claim(
+            model=model,
+            parameters=parameters,
+            column=column,
+            quasi_identifiers=tuple(by),
+            evidence=NO_EVIDENCE,
+            support=support,
+        )
+
+    return make_claim

@@ -1,0 +1,103 @@
+"""The verifier and the guarantees share no code, and agree on every table."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from halfmask.claims._manifest import Claim, Evidence
+from halfmask.data import Hierarchy
+from halfmask.guarantees import guarantee_from, measure
+from halfmask.verifier.tables import verify
+
+ROLES = {
+    "age": "quasi_identifier",
+    "zip": "quasi_identifier",
+    "ill": "sensitive",
+    "pay": "sensitive",
+}
+TREE = [["flu", "lung", "*"], ["cough", "lung", "*"], ["ulcer", "gut", "*"], ["colic", "gut", "*"]]
+MODELS: list[tuple[str, dict[str, object]]] = [
+    ("k-anonymity", {"k": 3}),
+    ("distinct-l-diversity", {"l": 2, "column": "ill"}),
+    ("entropy-l-diversity", {"l": 1.5, "column": "ill"}),
+    ("recursive-cl-diversity", {"c": 3, "l": 2, "column": "ill"}),
+    ("t-closeness", {"t": 0.25, "column": "ill", "distance": "equal"}),
+    ("t-closeness", {"t": 0.25, "column": "ill", "distance": "ordered"}),
+    ("t-closeness", {"t": 0.25, "column": "ill", "distance": "hierarchical"}),
+    ("t-closeness", {"t": 0.25, "column": "pay", "distance": "ordered"}),
+]
+ROWS = st.lists(
+    st.tuples(
+        st.sampled_from(["[1, 5]", "[6, 9]", None]),
+        st.sampled_from(["z", "y"]),
+        st.sampled_from([*(row[0] for row in TREE), None]),
+        st.sampled_from([1.5, 10.0, 200.0, None]),
+    ),
+    min_size=1,
+    max_size=40,
+)
+
+
+def asks_for_tree(parameters):
+    return parameters.get("column") == "ill" and parameters.get("distance", "equal") != "equal"
+
+
+@pytest.mark.slow
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(rows=ROWS)
+def test_what_the_guarantees_count_is_what_the_verifier_counts(rows, make):
+    schema = {"age": pl.String, "zip": pl.String, "ill": pl.String, "pay": pl.Float64}
+    frame = pl.DataFrame(rows, schema=schema, orient="row")
+    held = [row for row in TREE if row[0] in frame["ill"].to_list()]
+    if not held:
+        return
+    tree = Hierarchy.from_rows(held, column="ill")
+    guarantees = [
+        guarantee_from(
+            model, parameters | ({"hierarchy": tree} if asks_for_tree(parameters) else {})
+        )
+        for model, parameters in MODELS
+    ]
+    judged = measure(frame, quasi_identifiers=["age", "zip"], guarantees=guarantees)
+    claims = [
+        Claim(
+            model=each.guarantee.model,
+            parameters=each.guarantee.parameters,
+            column=each.guarantee.column,
+            quasi_identifiers=("age", "zip"),
+            evidence=Evidence(
+                achieved=min(each.achieved, 1e300),
+                classes=each.classes,
+                rows=each.rows,
+                smallest_class=1,
+            ),
+            support="support/0.csv" if each.guarantee.column == "ill" else None,
+        )
+        for each in judged
+    ]
+
+    found = verify(
+        make(
+            frame,
+            claims,
+            roles=ROLES,
+            kinds={"pay": "numeric"},
+            trees={
+                "ill": [
+                    list(row) for row in zip(*map(tree.labels, range(tree.height)), strict=True)
+                ]
+            },
+        ).path
+    )
+
+    assert found.problems == ()
+    for each, seen in zip(judged, found.claims, strict=True):
+        assert seen.counted == pytest.approx(each.achieved, abs=1e-12), each.guarantee
+        assert seen.classes == each.classes
+        if seen.counted_wildcard == seen.counted:
+            assert seen.holds == each.holds

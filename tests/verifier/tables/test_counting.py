@@ -1,0 +1,76 @@
+"""The verifier's grouping, against a dictionary of rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halfmask.verifier.tables import _row_keys
+from halfmask.verifier.tables._counting import count_classes, starts_of, sum_cells
+from halfmask.verifier.tables._values import dictionaries, sensitive_values
+
+cells = st.sampled_from(["a", "b", "", None])
+tables = st.lists(st.tuples(cells, st.sampled_from([1, 2, None]), cells), min_size=1, max_size=30)
+
+
+def counted(rows):
+    frame = pl.LazyFrame(
+        rows, schema={"x": pl.String, "n": pl.Int64, "ill": pl.String}, orient="row"
+    )
+    known = dictionaries(frame, dict(frame.collect_schema()))
+    values = sensitive_values(known["ill"], kind="categorical")
+    found = count_classes(frame, [known["x"], known["n"]], {"ill": (known["ill"], values)})
+    return found, known, values
+
+
+def check(rows):
+    found, known, values = counted(rows)
+    names = [[None, *known[name].texts.to_list()] for name in ("x", "n")]
+    classes = [
+        (names[0][x], None if names[1][n] is None else int(names[1][n]))
+        for x, n in found.codes.tolist()
+    ]
+    labels = [*values.labels, None]
+    in_classes: Counter[tuple[object, ...]] = Counter()
+    for cell in range(len(found.cells["ill"].counts)):
+        owner = int(found.cells["ill"].owners[cell])
+        label = labels[found.cells["ill"].values[cell]]
+        in_classes[*classes[owner], label] += int(found.cells["ill"].counts[cell])
+
+    assert in_classes == Counter(rows)
+    assert dict(zip(classes, found.sizes.tolist(), strict=True)) == Counter(
+        (x, n) for x, n, _ in rows
+    )
+    assert found.cells["ill"].sizes.tolist() == found.sizes.tolist()
+    assert found.row_cells.sizes.tolist() == found.sizes.tolist()
+    assert found.rows == len(rows)
+
+
+@given(tables)
+def test_every_row_is_counted_in_its_class(rows):
+    check(rows)
+
+
+@given(tables)
+def test_keys_that_are_numbered_anew_count_alike(rows):
+    """With a bound so low that nothing fits in one word."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_row_keys, "KEY_LIMIT", 6)
+        check(rows)
+
+
+def test_runs_start_where_owners_change():
+    assert starts_of(np.array([0, 0, 1, 3])).tolist() == [0, 2, 3, 4]
+
+
+def test_cells_of_the_same_owner_and_value_add_up():
+    found = sum_cells(np.array([1, 0, 1, 1]), np.array([2, 0, 2, 0]), np.array([1, 5, 2, 4]), 3)
+
+    assert found.starts.tolist() == [0, 1, 3]
+    assert found.values.tolist() == [0, 0, 2]
+    assert found.counts.tolist() == [5, 4, 3]

@@ -1,0 +1,99 @@
+"""Which levels keep a promise, and which evidence is too good: at the very threshold."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from halfmask._errors import VerificationError
+from halfmask.claims._manifest import Evidence
+from halfmask.verifier.tables import Verification, verify
+from halfmask.verifier.tables._promises import promise_of
+from halfmask.verifier.tables._recount import Finding, _compare
+from halfmask.verifier.tables._row_keys import KEY_LIMIT, RowKeys, pack
+
+
+@pytest.mark.parametrize(
+    ("model", "parameters", "kept", "missed"),
+    [
+        ("k-anonymity", {"k": 5}, 5, 4),
+        ("distinct-l-diversity", {"l": 3}, 3, 2),
+        ("entropy-l-diversity", {"l": 3.0}, 3 - 1e-12, 3 - 1e-6),
+        ("recursive-cl-diversity", {"c": 0.7, "l": 2}, 0.7 - 1e-12, 7 / 10),
+        ("recursive-cl-diversity", {"c": 0.1, "l": 2}, 0.1 - 1e-12, 1 / 10),
+        ("t-closeness", {"t": 0.2, "distance": "equal"}, 0.2 + 1e-12, 0.2 + 1e-6),
+    ],
+)
+def test_the_threshold_itself(claim, model, parameters, kept, missed):
+    column = None if model == "k-anonymity" else "ill"
+    promise = promise_of(claim(model, column, **parameters))
+
+    assert promise.keeps(kept)
+    assert not promise.keeps(missed)
+    assert promise.states_no_better(missed, missed)
+
+
+def test_the_worse_of_both_counts_decides(claim):
+    """No model of today can be worse with wildcards; one of tomorrow may."""
+    promised = claim("k-anonymity", k=5)
+    evidence = Evidence(achieved=5, classes=1, rows=5, smallest_class=5)
+    finding = Finding(counted=5, wildcard=4, classes=1, rows=5, smallest=5)
+
+    _compare(
+        finding, type(promised)(**_fields(promised) | {"evidence": evidence}), promise_of(promised)
+    )
+
+    assert finding.reasons == ["the promise isn't kept when missing cells are wildcards"]
+
+
+def _fields(value):
+    return {name: getattr(value, name) for name in value.__dataclass_fields__}
+
+
+def test_nothing_verified_is_nothing_that_holds():
+    nothing = Verification(claims=(), files=(), problems=(), weaknesses=(), rows=0)
+
+    assert not nothing.holds
+    with pytest.raises(VerificationError):
+        nothing.raise_if_broken()
+
+
+@settings(deadline=None)
+@given(st.lists(st.lists(st.integers(0, 3), min_size=3, max_size=3), min_size=1, max_size=30))
+def test_keys_of_several_words_are_exact_and_lead_back(rows):
+    """The words stand near the limit, so that no two fit one key."""
+    matrix = np.array(rows, dtype=np.int64)
+    words = [matrix[:, i] + (KEY_LIMIT - 4) for i in range(3)]
+
+    keys = RowKeys.of(words, [KEY_LIMIT] * 3).with_room_for(2**60)
+
+    agree = (matrix[:, None, :] == matrix[None, :, :]).all(axis=2)
+    assert ((keys.keys[:, None] == keys.keys[None, :]) == agree).all()
+    assert all(
+        (back == word).all() for back, word in zip(keys.words_of(keys.keys), words, strict=True)
+    )
+
+
+@given(st.lists(st.integers(1, KEY_LIMIT), min_size=1, max_size=30))
+def test_packed_words_hold_every_column_once_and_stay_in_bounds(spans):
+    packing = pack(spans)
+
+    assert [i for packed in packing for i in packed] == list(range(len(spans)))
+    for packed in packing:
+        product = 1
+        for i in packed:
+            product *= spans[i]
+        assert product <= KEY_LIMIT
+
+
+@pytest.mark.parametrize("column", ["entropy-l-diversity", "distinct-l-diversity"])
+def test_even_values_reach_their_number(make, naive, claim, column):
+    """Three equally frequent values: exp(log 3) isn't 3 in floats, and the promise is kept."""
+    frame = pl.DataFrame({"age": ["a"] * 9, "zip": ["z"] * 9, "ill": ["x", "y", "z"] * 3})
+    roles = {"age": "quasi_identifier", "zip": "quasi_identifier", "ill": "sensitive"}
+    promise = naive(frame).honest(claim(column, "ill", l=3))
+
+    assert verify(make(frame, [promise], roles=roles).path).holds

@@ -34,9 +34,9 @@ import pyarrow as pa
 
 import workloads
 from bars import Bar, report, say
-from halfmask.hashing import FileHasher, Settings, TableReading
+from halfmask.hashing import FileHasher, HasherSettings, TableReading
 from halfmask.hashing._fitting import fitted
-from halfmask.hashing._keys import Keys
+from halfmask.hashing._keys import HasherKeys
 from halfmask.hashing._reading import opened
 from halfmask.kernels.hashing import siphash_numpy
 from halfmask.vault import Secret
@@ -116,8 +116,8 @@ def texts(lengths: tuple[int, int], turns: int, folder: Path) -> Bar:
     data = rng.integers(97, 123, bounds[-1]).astype(np.uint8)
     column = pa.StringArray.from_buffers(TEXTS, pa.py_buffer(bounds), pa.py_buffer(data))
     batch = pa.record_batch({"a": column})
-    plan = fitted([batch], settings=Settings(), secret=SECRET)
-    key0, key1 = Keys(secret=SECRET, name="hasher").of("value", "a")
+    plan = fitted([batch], settings=HasherSettings(), secret=SECRET)
+    key0, key1 = HasherKeys(secret=SECRET, name="hasher").of("value", "a")
     hashes = np.empty(TEXTS, np.uint64)
     runs: dict[str, Callable[[], object]] = {
         "ours": lambda: plan.rows(batch),
@@ -151,7 +151,7 @@ def files(rows: int, turns: int, folder: Path) -> Bar:
     """Hash the records from Parquet, reading included."""
     parquet, csv = made(rows)
     start = time.perf_counter()
-    hasher = FileHasher.fit(parquet, settings=Settings(), secret=SECRET)
+    hasher = FileHasher.fit(parquet, settings=HasherSettings(), secret=SECRET)
     say(f"  fit to {rows:,} records: {time.perf_counter() - start:.1f} s")
 
     def read() -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from halfmask.hashing import FileHasher, HashedRows, Settings
+from halfmask.hashing import FileHasher, HashedRows, HasherSettings
 from halfmask.trainer.client import TrainerClient
 from halfmask.vault import Secret
 
@@ -45,7 +45,7 @@ def push(client: TrainerClient, table: str, bits: int, *, in_flight: int, batch_
     """Hash and push the table whenever it is asked for, at the rate that is said."""
     sample = pl.scan_parquet(table).head(FITTED_ROWS).collect()
     hasher = FileHasher.fit(
-        sample, settings=Settings(bits=bits), secret=Secret.fresh(), label="clicked"
+        sample, settings=HasherSettings(bits=bits), secret=Secret.fresh(), label="clicked"
     )
     client.create("warm", loss="logistic", bits=bits)
     client.push("warm", hasher.rows(sample), in_flight=in_flight, batch_rows=batch_rows)

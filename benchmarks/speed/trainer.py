@@ -43,7 +43,7 @@ from sklearn.linear_model import SGDClassifier
 import peers
 from bars import Bar, report, say
 from clicks import LABEL, Clicks, clicks
-from halfmask.hashing import FileHasher, HashedRows, Settings
+from halfmask.hashing import FileHasher, HashedRows, HasherSettings
 from halfmask.trainer.learner import OnlineLearner, learn_file
 from halfmask.vault import Secret
 
@@ -144,7 +144,7 @@ def hasher(path: Path) -> FileHasher:
         head = pl.read_csv(path, n_rows=SAMPLE)
     else:
         head = pl.read_parquet(path, n_rows=SAMPLE)
-    settings = Settings(bits=BITS, numbers="log")
+    settings = HasherSettings(bits=BITS, numbers="log")
     return FileHasher.fit(
         head, settings=settings, secret=SECRET, label=LABEL, task="classification"
     )

@@ -20,7 +20,7 @@ from halfmask._errors import SchemaError
 from halfmask.cli import main
 from halfmask.data import describe, open_table, to_polars
 from halfmask.encode import Codec, SeriesCodec
-from halfmask.hashing import FileHasher, KeyedHasher, Settings
+from halfmask.hashing import FileHasher, HasherSettings, KeyedHasher
 from halfmask.vault import KeyFile, Secret, Vault
 
 N = 40
@@ -118,7 +118,7 @@ ENTRIES: dict[str, Callable[[Any], object]] = {
     "SeriesCodec": lambda table: SeriesCodec(time="a", columns=["x"]).fit(table),
     "KeyedHasher": lambda table: KeyedHasher(secret=SECRET).fit(table),
     "hash": lambda table: KeyedHasher(secret=SECRET).fit(PLAIN).transform(table),
-    "FileHasher": lambda table: FileHasher.fit(table, settings=Settings(), secret=SECRET),
+    "FileHasher": lambda table: FileHasher.fit(table, settings=HasherSettings(), secret=SECRET),
 }
 
 
@@ -158,8 +158,8 @@ def test_no_entry_takes_a_file_with_an_extension_type(kind, form, tmp_path):
     with pytest.raises(SchemaError, match=says):
         open_table(path)
     with pytest.raises(SchemaError, match=says):
-        FileHasher.fit(path, settings=Settings(), secret=SECRET)
-    made = FileHasher.fit(PLAIN, settings=Settings(), secret=SECRET)
+        FileHasher.fit(path, settings=HasherSettings(), secret=SECRET)
+    made = FileHasher.fit(PLAIN, settings=HasherSettings(), secret=SECRET)
     with pytest.raises(SchemaError, match=says):
         list(made.rows(path))
 

@@ -17,7 +17,7 @@ from pyarrow import orc
 
 from halfmask._errors import DataError
 from halfmask.data import open_table
-from halfmask.hashing import FileHasher, Settings
+from halfmask.hashing import FileHasher, HasherSettings
 from halfmask.vault import Secret
 
 CANARY = "canary-Zx81"
@@ -99,7 +99,7 @@ def test_a_file_of_another_program_is_told_what_to_do_with(tmp_path, name, conte
     assert hint in str(caught.value.hint)
     assert CANARY not in repr(caught.value)
     with pytest.raises(DataError, match=says):
-        FileHasher.fit(path, settings=Settings(), secret=Secret.from_bytes(bytes(32)))
+        FileHasher.fit(path, settings=HasherSettings(), secret=Secret.from_bytes(bytes(32)))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import subprocess
 import polars as pl
 import pytest
 
-from halfmask.hashing import FileHasher, Settings
+from halfmask.hashing import FileHasher, HasherSettings
 from halfmask.vault import Secret
 from trainer.client.trainer import Trainer  # type: ignore[import-not-found] # beside, no package
 
@@ -19,7 +19,7 @@ from trainer.client.trainer import Trainer  # type: ignore[import-not-found] # b
 def test_the_lines_of_curl_push_once_and_predict(page_at, tmp_path):
     (lines,) = page_at("docs/how-to/write-a-client.md").blocks("sh")
     people = pl.DataFrame({"age": list(range(80)), "pays": ["no", "yes"] * 40})
-    settings = Settings(bits=18)
+    settings = HasherSettings(bits=18)
     hasher = FileHasher.fit(people, settings=settings, secret=Secret.fresh(), label="pays")
     hasher.write(people, tmp_path / "people.arrows")
 

@@ -13,7 +13,7 @@ from encode.any_table import (  # type: ignore[import-not-found] # beside, not i
 from halfmask import DataError, ParameterError
 from halfmask.encode import (
     Codec,
-    Receipt,
+    EncodingReceipt,
     _batching,
     decode_file,
     decode_predictions_file,
@@ -239,7 +239,7 @@ def test_receipts_are_kept_as_bytes_beside_the_codec(codec, tmp_path):
     count = encode_file(codec, asked, tmp_path / "asked.parquet", number=5)
     assert count.receipt is not None
     later = Codec.from_bytes(codec.to_bytes())
-    later.remember(Receipt.from_bytes(count.receipt.to_bytes()))
+    later.remember(EncodingReceipt.from_bytes(count.receipt.to_bytes()))
     sent = pl.read_parquet(tmp_path / "asked.parquet")
 
     decode_predictions_file(later, _answers(codec, sent), tmp_path / "home.parquet")
@@ -249,7 +249,7 @@ def test_receipts_are_kept_as_bytes_beside_the_codec(codec, tmp_path):
     assert home.round().cast(pl.Int64).equals(asked["y"])
     for damaged in (b"", b"{}", b'{"format": "halfmask receipt 1"}', b"[1]"):
         with pytest.raises(DataError, match="no receipt"):
-            Receipt.from_bytes(damaged)
+            EncodingReceipt.from_bytes(damaged)
 
 
 def test_a_receipt_holds_no_cell(codec):

@@ -10,7 +10,7 @@ import pytest
 from events.running import transform_of  # type: ignore[import-not-found] # beside
 from halfmask import DataError
 from halfmask.events.block import _naming
-from halfmask.events.block._buffers import Lease
+from halfmask.events.block._buffers import ArrayLease
 from halfmask.events.running import _transforming
 
 STAR = {"path": "a.*", "names": "hash"}
@@ -60,13 +60,13 @@ def test_numbers_stay_known_and_have_a_limit(monkeypatch):
 def test_memory_of_a_block_grows_with_its_fields_alone(monkeypatch, rows):
     """Bytes are counted: fields that a block finds one by one cost each their own."""
     taken = []
-    array = Lease.array
+    array = ArrayLease.array
 
     def counted(lease, count, kind):
         taken.append(count * np.dtype(kind).itemsize)
         return array(lease, count, kind)
 
-    monkeypatch.setattr(Lease, "array", counted)
+    monkeypatch.setattr(ArrayLease, "array", counted)
 
     def bytes_of(names):
         taken.clear()

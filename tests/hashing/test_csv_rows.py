@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from halfmask import DataError, HalfmaskError, SchemaError
 from halfmask.data import ReadOptions
-from halfmask.hashing import FileHasher, HashedRows, Settings, TableReading, _csv_rows
+from halfmask.hashing import FileHasher, HashedRows, HasherSettings, TableReading, _csv_rows
 from halfmask.vault import Secret
 
 SECRET = Secret.from_bytes(bytes(range(32)))
@@ -31,7 +31,7 @@ ROWS = pl.DataFrame(
 
 
 def hasher(*, numbers="log", label="pays", frame=ROWS, task=None, **more):
-    told = Settings(bits=20, numbers=numbers, categorical=("zip",), **more)
+    told = HasherSettings(bits=20, numbers=numbers, categorical=("zip",), **more)
     return FileHasher.fit(frame, settings=told, secret=SECRET, label=label, task=task)
 
 
@@ -130,7 +130,7 @@ def test_any_table_gives_the_same_rows(table, quoting, ends, closed, block, tmp_
 def test_a_header_in_the_middle_is_refused(where, ends, closed, tmp_path, monkeypatch):
     """Of texts alone, it would be hashed as one more person."""
     frame = ROWS.select("town", pays="pays").fill_null("x")[[0, 1, 2, 3] * 500]
-    made = FileHasher.fit(frame, settings=Settings(bits=20), secret=SECRET)
+    made = FileHasher.fit(frame, settings=HasherSettings(bits=20), secret=SECRET)
     lines = frame.write_csv(quote_style="never").splitlines()
     lines.insert(where + 1, lines[0])
     path = written(tmp_path / "table.csv", ends.join(lines) + (ends if closed else ""))

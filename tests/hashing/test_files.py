@@ -24,8 +24,8 @@ from halfmask.data import ReadOptions, open_table, write_table
 from halfmask.hashing import (
     FileHasher,
     HashedRows,
+    HasherSettings,
     RowsWriter,
-    Settings,
     TableReading,
     _reading,
     read_rows,
@@ -54,7 +54,9 @@ def people(n=500, seed=0):
 
 
 def fit(table, label="pays", **more):
-    return FileHasher.fit(table, settings=Settings(bins=8), secret=SECRET, label=label, **more)
+    return FileHasher.fit(
+        table, settings=HasherSettings(bins=8), secret=SECRET, label=label, **more
+    )
 
 
 def all_of(hasher, table, **more):
@@ -120,7 +122,9 @@ def test_lists_of_parquet_are_sets(tmp_path):
     table = pa.table({"tags": [["a", "b"], [], None], "pays": ["x", "y", "x"]})
     pq.write_table(table, path)
 
-    hasher = FileHasher.fit(path, settings=Settings(sets=("tags",)), secret=SECRET, label="pays")
+    hasher = FileHasher.fit(
+        path, settings=HasherSettings(sets=("tags",)), secret=SECRET, label="pays"
+    )
 
     found = all_of(hasher, path)
     assert found.equals(all_of(hasher, path))
@@ -263,7 +267,7 @@ def test_no_byte_of_the_table_leaves(tmp_path, numbers):
     values = [*rows[f"{name} wage"].to_pylist(), *rows[f"{name} id"].to_pylist()]
     texts = [name, town, rare, label, word, other]
     pq.write_table(rows, tmp_path / "in.parquet")
-    settings = Settings(
+    settings = HasherSettings(
         numbers=numbers,
         categorical=(f"{name} id",),
         text=(f"{name} note",),

@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from halfmask.hashing import HashedRows, LabelCodes, Settings
+from halfmask.hashing import HashedRows, HasherSettings, LabelCodes
 from halfmask.hashing._fitting import fitted
-from halfmask.hashing._keys import Keys
+from halfmask.hashing._keys import HasherKeys
 from halfmask.hashing._slots import hash_of, hashes_of
 from hashing.plain_hasher import (  # type: ignore[import-not-found] # beside, not in a package
     Oracle,
@@ -42,7 +42,7 @@ def test_siphash(vector):
 
 @pytest.mark.parametrize("vector", GOLDEN["keys"], ids=lambda it: it["purpose"])
 def test_keys(vector, secret):
-    keys = Keys(secret=secret, name=GOLDEN["name"])
+    keys = HasherKeys(secret=secret, name=GOLDEN["name"])
     columns = json.loads(vector["column"]) if vector["column"][:1] == "[" else [vector["column"]]
 
     first, last = keys.of(vector["purpose"], *columns)
@@ -55,7 +55,7 @@ def test_keys(vector, secret):
     "vector", GOLDEN["cells"], ids=lambda it: f"{it['what']}-{it['cell']}".replace(" ", "-")
 )
 def test_cells(vector, secret):
-    keys = Keys(secret=secret, name=GOLDEN["name"])
+    keys = HasherKeys(secret=secret, name=GOLDEN["name"])
     column = vector["column"]
     columns = json.loads(column) if column[:1] == "[" else [column]
     key = keys.of(vector["purpose"], *columns)
@@ -78,7 +78,7 @@ def test_cells(vector, secret):
 def table_and_plan(secret):
     said = GOLDEN["table"]
     table = pa.table(said["columns"])
-    return table, fitted([table], settings=Settings(**said["settings"]), secret=secret)
+    return table, fitted([table], settings=HasherSettings(**said["settings"]), secret=secret)
 
 
 def test_a_table(secret):

@@ -17,7 +17,7 @@ from halfmask import DataError, HalfmaskError
 from halfmask.hashing import (
     FileHasher,
     HashedRows,
-    Settings,
+    HasherSettings,
     TableReading,
     _csv_rows,
     _parquet_plan,
@@ -60,7 +60,7 @@ FIXTURES = [HealthCheck.function_scoped_fixture]
 
 
 def hasher(*, label="pays", frame=ROWS, task=None, **more):
-    told = replace(Settings(bits=18, numbers="log", categorical=("zip",)), **more)
+    told = replace(HasherSettings(bits=18, numbers="log", categorical=("zip",)), **more)
     return FileHasher.fit(frame, settings=told, secret=SECRET, label=label, task=task)
 
 

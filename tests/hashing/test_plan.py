@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from halfmask._errors import ColumnNotFoundError, DataError, KeyMismatchError, SchemaError
-from halfmask.hashing import HashPlan, Settings
+from halfmask.hashing import HasherSettings, HashPlan
 from halfmask.hashing._fitting import fitted
 from halfmask.vault import Secret
 from hashing.plain_hasher import (  # type: ignore[import-not-found] # beside, not in a package
@@ -44,7 +44,7 @@ TYPES = {
 
 
 def plan_of(table, secret, **said):
-    return fitted([table], settings=Settings(**said), secret=secret)
+    return fitted([table], settings=HasherSettings(**said), secret=secret)
 
 
 @pytest.mark.usefixtures("loops")
@@ -319,7 +319,7 @@ def test_bins_do_not_depend_on_batches(secret):
     late = [table.slice(0, 10).set_column(0, "a", pa.nulls(10)), table.slice(10)]
 
     whole = plan_of(table, secret)
-    parts = fitted(cut, settings=Settings(), secret=secret)
+    parts = fitted(cut, settings=HasherSettings(), secret=secret)
 
     assert whole.to_bytes() == parts.to_bytes()
     assert whole.columns[0].edges is not None
@@ -329,7 +329,7 @@ def test_bins_do_not_depend_on_batches(secret):
         np.searchsorted(whole.columns[0].edges, column[~np.isnan(column)], "right")
     )
     assert np.abs(shares / shares.sum() - 1 / 32).max() < 0.005
-    edges = fitted(late, settings=Settings(), secret=secret).columns[0].edges
+    edges = fitted(late, settings=HasherSettings(), secret=secret).columns[0].edges
     assert edges is not None
     assert len(edges) == 31
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from halfmask.hashing import Settings
+from halfmask.hashing import HasherSettings
 from halfmask.hashing._fitting import fitted
 
 GOLDEN = json.loads((Path(__file__).parent / "golden.json").read_text(encoding="utf-8"))
@@ -45,7 +45,7 @@ def test_another_process_hashes_alike(secret, way):
 
     said = GOLDEN["table"]
     table = pa.table(said["columns"])
-    plan = fitted([table], settings=Settings(**said["settings"]), secret=secret)
+    plan = fitted([table], settings=HasherSettings(**said["settings"]), secret=secret)
     rows = plan.rows(table)
     assert rows.indptr is not None
     assert json.loads(done.stdout) == [rows.indices.tolist(), rows.indptr.tolist()]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from halfmask.minimize._promise import Judges, least_rows, promised, stations
 from halfmask.minimize._score import Called, Explained, Right
-from halfmask.minimize._search import Step
+from halfmask.minimize._search import SearchStep
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=300))
@@ -62,7 +62,7 @@ def unlucky(luck):
 
 def test_the_way_is_followed_until_a_step_misses_the_target():
     """Steps of known worth: the test may go too far as often as the error says, and not more."""
-    steps = [Step(1 - 0.01 * i, {0: np.array([i, 1])}) for i in range(20)]
+    steps = [SearchStep(1 - 0.01 * i, {0: np.array([i, 1])}) for i in range(20)]
     rng = np.random.default_rng(0)
     far = []
     for _ in range(100):

@@ -9,15 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halfmask._errors import IntegrityError, KeyMismatchError, ParameterError, VaultError
-from halfmask.vault._header import Header, Pointer, root_id
-from halfmask.vault._part import Part, join_parts, split_key
+from halfmask.vault._header import Pointer, VaultHeader, root_id
+from halfmask.vault._part import KeyPart, join_parts, split_key
 
 KEY = bytes(range(32))
 
 
 def _header(key=KEY, vault="0" * 16):
     pointer = Pointer(vault=vault, generation="1" * 16)
-    return Header(pointer=pointer, kind="key-file", parameters={}, root=root_id(key), wrapped=b"")
+    return VaultHeader(
+        pointer=pointer, kind="key-file", parameters={}, root=root_id(key), wrapped=b""
+    )
 
 
 def _lines(key=KEY, vault="0" * 16, parts=5, needed=3):
@@ -37,9 +39,9 @@ def test_every_choice_that_is_enough():
 def test_lines_come_back(key, needed, more):
     for part in split_key(key, vault="a" * 16, parts=needed + more, needed=needed):
         line = part.to_bytes()
-        assert Part.from_bytes(line, given=1) == part
+        assert KeyPart.from_bytes(line, given=1) == part
         spaced = b"  " + line.replace(b" ", b"\n \t")
-        assert Part.from_bytes(spaced, given=1) == part
+        assert KeyPart.from_bytes(spaced, given=1) == part
 
 
 @pytest.mark.parametrize("chosen", [[], [0], [0, 1], [0, 0, 0], [3, 3, 4, 4]])
@@ -97,8 +99,8 @@ def test_of_an_earlier_root_key():
 
 def _forged(line):
     """A part whose secret bytes were altered by who can count a checksum."""
-    part = Part.from_bytes(line, given=1)
-    return Part(
+    part = KeyPart.from_bytes(line, given=1)
+    return KeyPart(
         vault=part.vault,
         split=part.split,
         number=part.number,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.kernels.partition.criteria import Rules
-    from halfmask.kernels.partition.records import Buffers, Columns, Guide
+    from halfmask.kernels.partition.records import Guide, RecordBuffers, RecordColumns
 
 __all__ = ["BRANCHES", "PARALLEL_ROWS", "Grower"]
 
@@ -42,8 +42,8 @@ class Grower:
         The least share of a node's rows on each side of an R+ tree's cut; ``None``: none is made.
     """
 
-    buffers: Buffers
-    columns: Columns
+    buffers: RecordBuffers
+    columns: RecordColumns
     rules: Rules
     guide: Guide
     k: int
@@ -79,11 +79,11 @@ class Grower:
     def _grown(
         self, run: tuple[int, int, int], whole: int, cell_of_row: NDArray[np.int32]
     ) -> tuple[Partition, NDArray[np.int64], NDArray[np.int64]]:
-        from halfmask.kernels.partition.growing import Tree, grow  # noqa: PLC0415 # the compiler loads late
+        from halfmask.kernels.partition.growing import TreeRoom, grow  # noqa: PLC0415 # the compiler loads late
 
         rows, d = run[1] - run[0], len(self.columns.scale)
         most = rows // self.k + 1
-        tree = Tree(
+        tree = TreeRoom(
             np.empty(2 * most, dtype=np.int32),
             np.empty(2 * most, dtype=np.int64),
             np.empty(2 * most, dtype=np.int32),

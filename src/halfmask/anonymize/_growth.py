@@ -100,7 +100,7 @@ def grow_partition(
     GuaranteeNotMetError
         If the whole table as one class misses a guarantee: then no partition can keep it.
     """
-    from halfmask.kernels.partition.growing import Buffers, Columns, Guide  # noqa: PLC0415
+    from halfmask.kernels.partition.growing import Guide, RecordBuffers, RecordColumns  # noqa: PLC0415
 
     n = len(codes[0])
     rules, k = engine_rules(guarantees, sensitive)
@@ -111,8 +111,8 @@ def grow_partition(
     front = _pack(codes, n_codes, sensitive, guides)
     back = front.copy()  # touched before the loops run: the first touch of a page is slow
     grower = Grower(
-        buffers=Buffers((front, back), (front.view(np.uint64), back.view(np.uint64))),
-        columns=Columns(
+        buffers=RecordBuffers((front, back), (front.view(np.uint64), back.view(np.uint64))),
+        columns=RecordColumns(
             np.array([1.0 / max(1, count - 1) for count in n_codes]),
             np.concatenate([*boundaries, np.zeros(1, dtype=np.uint8)]).astype(np.uint8),
             np.concatenate([[0], np.cumsum([len(edges) for edges in boundaries])]).astype(np.int64),

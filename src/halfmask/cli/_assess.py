@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from halfmask.assess.attacks import AttackReport, EncodingTarget, Finding
     from halfmask.assess.attacks.encodings import Frontier
-    from halfmask.encode import Plan
+    from halfmask.encode import CodecPlan
 
 __all__ = ["assess"]
 
@@ -178,7 +178,7 @@ def _refuse_the_unheard(
         )
 
 
-def _read(reading: Reading, table: str, plan: Plan | None) -> pl.DataFrame:
+def _read(reading: Reading, table: str, plan: CodecPlan | None) -> pl.DataFrame:
     import polars as pl  # noqa: PLC0415 # half a second
 
     return pl.concat(list(reading.open(table, plan=plan).batches()))

@@ -12,7 +12,7 @@ from halfmask.cli._failures import UsageError
 from halfmask.cli._vault_lock import chosen_lock
 
 if TYPE_CHECKING:
-    from halfmask.encode import Codec, Receipt
+    from halfmask.encode import Codec, EncodingReceipt
     from halfmask.vault import Vault
 
 __all__ = [
@@ -77,7 +77,7 @@ def seal_codec(vault: Vault, name: str, codec: Codec) -> None:
     vault.seal(_entry(name), codec.to_bytes(), context=_entry(name))
 
 
-def seal_receipt(vault: Vault, name: str, codec: Codec, receipt: Receipt) -> None:
+def seal_receipt(vault: Vault, name: str, codec: Codec, receipt: EncodingReceipt) -> None:
     """Seal what finds the order of an encoded file's rows again, for that codec."""
     context = _context(name, codec)
     ours = hashlib.sha256(f"{context}/{receipt.name}".encode()).hexdigest()[:_ID]
@@ -86,7 +86,7 @@ def seal_receipt(vault: Vault, name: str, codec: Codec, receipt: Receipt) -> Non
 
 def unseal_codec(vault: Vault, name: str) -> Codec:
     """Return the codec of a name, with the receipts of what it encoded."""
-    from halfmask.encode import Codec, Receipt  # noqa: PLC0415 # polars takes half a second
+    from halfmask.encode import Codec, EncodingReceipt  # noqa: PLC0415 # polars takes half a second
 
     if _entry(name) not in vault.names():
         raise VaultError(
@@ -97,7 +97,7 @@ def unseal_codec(vault: Vault, name: str) -> Codec:
     context = _context(name, codec)
     for entry in vault.entries():
         if entry.name.startswith(_RECEIPT) and entry.context == context:
-            codec.remember(Receipt.from_bytes(vault.unseal(entry.name, context=context)))
+            codec.remember(EncodingReceipt.from_bytes(vault.unseal(entry.name, context=context)))
     return codec
 
 

@@ -52,7 +52,7 @@ from halfmask.cli._vault_lock import (  # noqa: TC001 # as above
 )
 
 if TYPE_CHECKING:
-    from halfmask.hashing import FileHasher, Settings
+    from halfmask.hashing import FileHasher, HasherSettings
 
 __all__ = ["hash_"]
 
@@ -158,11 +158,11 @@ def hash_(
     return 0
 
 
-def _settings(given: dict[str, object]) -> Settings:
-    from halfmask.hashing import Settings  # noqa: PLC0415 # --help needs none
+def _settings(given: dict[str, object]) -> HasherSettings:
+    from halfmask.hashing import HasherSettings  # noqa: PLC0415 # --help needs none
 
     try:
-        return Settings(**given)  # type: ignore[arg-type] # it says what doesn't fit
+        return HasherSettings(**given)  # type: ignore[arg-type] # it says what doesn't fit
     except ParameterError as error:
         raise UsageError(error.what, hint=error.hint) from None
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from halfmask.data import ReadOptions, Schema, Source
-    from halfmask.encode import Plan
+    from halfmask.encode import CodecPlan
     from halfmask.hashing import TableReading
 
 __all__ = ["Reading", "schema_of"]
@@ -64,7 +64,7 @@ class Reading:
     columns: ColumnOptions = field(default_factory=ColumnOptions)
     called: str = "The table to read"
 
-    def open(self, table: str, *, plan: Plan | None = None) -> Source:
+    def open(self, table: str, *, plan: CodecPlan | None = None) -> Source:
         """Open a table; the cells of a text file become what they were for a codec's plan."""
         source = self._open(table, {})
         if plan is not None and table != "-":  # standard input was read to its end

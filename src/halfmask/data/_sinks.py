@@ -15,7 +15,7 @@ from halfmask.data._frames import count_infinite
 if TYPE_CHECKING:
     from halfmask.data._formats import FileForm
 
-__all__ = ["Sink", "sink_for"]
+__all__ = ["TableSink", "sink_for"]
 
 # Text is made in pieces, so that a batch and its text are never both whole in memory.
 _PIECE = 1 << 16
@@ -27,7 +27,7 @@ _LOOKED_AT = 20_000
 _FEW = 1_000
 
 
-class Sink(Protocol):
+class TableSink(Protocol):
     """A file of some format that frames are added to."""
 
     def write(self, frame: pl.DataFrame) -> None:
@@ -37,7 +37,7 @@ class Sink(Protocol):
         """Write what belongs at the end. The file below stays open."""
 
 
-def sink_for(file: BinaryIO, form: FileForm, *, guard: bool, first: pl.DataFrame) -> Sink:
+def sink_for(file: BinaryIO, form: FileForm, *, guard: bool, first: pl.DataFrame) -> TableSink:
     """Return a sink of a format, for frames with the columns and types of the first."""
     if form.format == "parquet":
         return _Parquet(file, first)

@@ -18,7 +18,7 @@ from halfmask._validation import one_of
 from halfmask.data._atomic import atomic_file, writing
 from halfmask.data._formats import FORMATS, FileForm, Format, form_of_name
 from halfmask.data._frames import to_polars
-from halfmask.data._sinks import Sink, sink_for
+from halfmask.data._sinks import TableSink, sink_for
 from halfmask.data._source import Source
 
 __all__ = ["TableWriter", "standard_output", "write_table"]
@@ -93,7 +93,7 @@ class TableWriter:
         self._guard = guard_formulas
         self._stack = ExitStack()
         self._file: BinaryIO | None = None
-        self._sink: Sink | None = None
+        self._sink: TableSink | None = None
         self._schema: pl.Schema | None = None
         self._held: list[pl.DataFrame] = []
         self._held_rows = 0

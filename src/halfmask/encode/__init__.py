@@ -2,7 +2,7 @@
 
 Start with `Codec`: it is fitted at home, encodes rows that may leave, and decodes what comes back.
 It is no encryption: its `claims` say for which learners predictions stay as they are, its
-`weaknesses` what an attacker with known rows learns. `Plan` is what has to stay secret.
+`weaknesses` what an attacker with known rows learns. `CodecPlan` is what has to stay secret.
 """
 
 from __future__ import annotations
@@ -10,27 +10,27 @@ from __future__ import annotations
 from halfmask.encode._codec import Codec
 from halfmask.encode._decoded_files import decode_file, decode_predictions_file
 from halfmask.encode._files import EncodedFormat, FileCount, encode_file, fit_file
-from halfmask.encode._plan import Plan
+from halfmask.encode._plan import CodecPlan
 from halfmask.encode._plan_bytes import PLAN_VERSION, plan_from_bytes, plan_to_bytes
-from halfmask.encode._profile import Claim, Learner, Weakness
-from halfmask.encode._receipts import Receipt
+from halfmask.encode._profile import Learner, LearnerClaim, Weakness
+from halfmask.encode._receipts import EncodingReceipt
 from halfmask.encode._roles import Task
-from halfmask.encode._summary import Summary
+from halfmask.encode._summary import CodecSummary
 from halfmask.encode.series import Event, SeriesCodec, SeriesState
 
 __all__ = [
     "PLAN_VERSION",
-    "Claim",
     "Codec",
+    "CodecPlan",
+    "CodecSummary",
     "EncodedFormat",
+    "EncodingReceipt",
     "Event",
     "FileCount",
     "Learner",
-    "Plan",
-    "Receipt",
+    "LearnerClaim",
     "SeriesCodec",
     "SeriesState",
-    "Summary",
     "Task",
     "Weakness",
     "decode_file",

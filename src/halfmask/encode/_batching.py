@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from halfmask.data import Source
-    from halfmask.encode._plan import Plan
+    from halfmask.encode._plan import CodecPlan
 
 __all__ = ["batch_number", "batch_rows", "fit_rows", "numbered"]
 
@@ -22,7 +22,7 @@ _MOST_ROWS = 1 << 18
 _BATCHES = 1 << 32
 
 
-def batch_rows(plan: Plan) -> int:
+def batch_rows(plan: CodecPlan) -> int:
     """Return how many rows a batch of a file has: 262,144, fewer beyond 64 encoded columns.
 
     It follows from the plan alone, so that nothing has to be written beside an encoded file.
@@ -40,7 +40,7 @@ def batch_number(file: int, place: int) -> int:
     return file * _BATCHES + place
 
 
-def numbered(source: Source, plan: Plan, *, file: int) -> Iterator[tuple[int, pl.DataFrame]]:
+def numbered(source: Source, plan: CodecPlan, *, file: int) -> Iterator[tuple[int, pl.DataFrame]]:
     """Yield the batches of a table's rows, each with its number."""
     for place, batch in enumerate(source.batches(batch_rows(plan))):
         yield batch_number(file, place), batch

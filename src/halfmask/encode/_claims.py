@@ -5,16 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from halfmask.encode._codes import Codes
-from halfmask.encode._profile import BENT, CATEGORIES, GROUPED, PROFILES, SPLIT, Claim, Weakness
+from halfmask.encode._profile import (
+    BENT,
+    CATEGORIES,
+    GROUPED,
+    PROFILES,
+    SPLIT,
+    LearnerClaim,
+    Weakness,
+)
 
 if TYPE_CHECKING:
-    from halfmask.encode._plan import Plan
-    from halfmask.encode._settings import Settings
+    from halfmask.encode._plan import CodecPlan
+    from halfmask.encode._settings import CodecSettings
 
 __all__ = ["claims_of", "weaknesses_of"]
 
 
-def claims_of(plan: Plan) -> tuple[Claim, ...]:
+def claims_of(plan: CodecPlan) -> tuple[LearnerClaim, ...]:
     """Return what holds for learners on a plan's rows."""
     settings = plan.settings
     if settings.strength:
@@ -27,7 +35,7 @@ def claims_of(plan: Plan) -> tuple[Claim, ...]:
     return (*claims, *CATEGORIES) if plan.codes else claims
 
 
-def weaknesses_of(plan: Plan) -> tuple[Weakness, ...]:
+def weaknesses_of(plan: CodecPlan) -> tuple[Weakness, ...]:
     """Return what a plan's rows don't hide, strongest first."""
     settings, found, target = plan.settings, [], plan.target
     if plan.mix is not None:
@@ -72,7 +80,7 @@ def _of_codes(codes: Codes) -> Weakness:
     return Weakness(name=word, columns=(codes.name,), known_plaintext=ledger)
 
 
-def _ordered_target(plan: Plan) -> tuple[str, ...]:
+def _ordered_target(plan: CodecPlan) -> tuple[str, ...]:
     """Return the target where a profile of ranks keeps its order: numbers, and two classes."""
     target = plan.target
     if target is None or (isinstance(target, Codes) and len(target.value_of) != 2):
@@ -80,7 +88,7 @@ def _ordered_target(plan: Plan) -> tuple[str, ...]:
     return (target.name,)
 
 
-def _of_matrix(settings: Settings, plan: Plan) -> Weakness:
+def _of_matrix(settings: CodecSettings, plan: CodecPlan) -> Weakness:
     columns = tuple(column.name for column in plan.mix.columns) if plan.mix is not None else ()
     known = len(columns) + 1
     if settings.strength:
@@ -96,7 +104,7 @@ def _of_matrix(settings: Settings, plan: Plan) -> Weakness:
     )
 
 
-def _nulls(settings: Settings, plan: Plan) -> tuple[str, ...]:
+def _nulls(settings: CodecSettings, plan: CodecPlan) -> tuple[str, ...]:
     """Return the columns whose missing cells show: of the target, whatever is hidden, too."""
     target = plan.target
     may_miss = isinstance(target, Codes) or (target is not None and target.scaling.nullable)

@@ -19,11 +19,11 @@ from halfmask.encode._codes import Codes
 from halfmask.encode._plan_bytes import plan_from_bytes, plan_to_bytes
 from halfmask.encode._planning import Planning
 from halfmask.encode._predictions import by_row, combined, come_home, sibling_rows, warn_of_unseen
-from halfmask.encode._receipts import Receipt, digest_of, known_number
+from halfmask.encode._receipts import EncodingReceipt, digest_of, known_number
 from halfmask.encode._roles import Roles
 from halfmask.encode._row_ids import ROW_ID
-from halfmask.encode._settings import Settings
-from halfmask.encode._summary import Summary
+from halfmask.encode._settings import CodecSettings
+from halfmask.encode._summary import CodecSummary
 from halfmask.engines import LocalEngine
 from halfmask.vault import Secret
 
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.data import Schema
-    from halfmask.encode._plan import Plan
-    from halfmask.encode._profile import Claim, Learner, Weakness
+    from halfmask.encode._plan import CodecPlan
+    from halfmask.encode._profile import Learner, LearnerClaim, Weakness
     from halfmask.encode._receipts import Number
     from halfmask.encode._roles import Task
     from halfmask.encode._settings import Missing, OutOfRange, Precision, Rows, Unseen
@@ -127,11 +127,11 @@ class Codec:
     split: bool = False
     min_sibling_rows: int = 30
     precision: Precision = "cell"
-    _fitted: Plan | None = field(default=None, init=False, repr=False)
-    _receipts: dict[Receipt, None] = field(default_factory=dict, init=False, repr=False)
+    _fitted: CodecPlan | None = field(default=None, init=False, repr=False)
+    _receipts: dict[EncodingReceipt, None] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self._settings = Settings(
+        self._settings = CodecSettings(
             learner=self.learner,
             name=self.name,
             missing=self.missing,
@@ -219,9 +219,9 @@ class Codec:
                 yield without_empty_types(batch, roles.dtypes)
                 del batch  # before the next one is read
 
-        summarize = partial(Summary.of, roles=roles, settings=self._settings)
+        summarize = partial(CodecSummary.of, roles=roles, settings=self._settings)
         # One worker: polars uses all processors, and more would hold more batches.
-        summary = LocalEngine(1).fold(seen(), summarize, Summary.__add__)
+        summary = LocalEngine(1).fold(seen(), summarize, CodecSummary.__add__)
         watch.warn()
         secret = self.secret or Secret.fresh()
         planning = Planning(summary, roles=roles, settings=self._settings, secret=secret)
@@ -256,7 +256,9 @@ class Codec:
         frame = to_polars(table)
         encoded = self.plan_.apply(frame, number=batch, ids=ids)
         digest = digest_of(encoded, self.plan_.tokens)
-        self.remember(Receipt(first=batch, rows=(frame.height,), digests=(digest,), ids=ids))
+        self.remember(
+            EncodingReceipt(first=batch, rows=(frame.height,), digests=(digest,), ids=ids)
+        )
         return like(encoded, table)
 
     def encode_target(self, table: object, *, batch: int = 0) -> Any:  # noqa: ANN401 # as above
@@ -264,7 +266,7 @@ class Codec:
         frame = to_polars(table)
         column = self.plan_.encode_target(frame)
         order = self.plan_.order(frame.height, batch)
-        self.remember(Receipt(first=batch, rows=(frame.height,)))
+        self.remember(EncodingReceipt(first=batch, rows=(frame.height,)))
         return like((column if order is None else column[order]).to_frame(), table)
 
     def plain(self, table: object, *, batch: int = 0) -> Any:  # noqa: ANN401 # as above
@@ -425,7 +427,7 @@ class Codec:
         return target.token
 
     @property
-    def receipts_(self) -> tuple[Receipt, ...]:
+    def receipts_(self) -> tuple[EncodingReceipt, ...]:
         """The receipts of encoded tables, by which `decode` finds the order of rows.
 
         `to_bytes` leaves receipts out. Keep those of files (``FileCount.receipt``) with the codec,
@@ -433,7 +435,7 @@ class Codec:
         """
         return tuple(self._receipts)
 
-    def remember(self, *receipts: Receipt) -> None:
+    def remember(self, *receipts: EncodingReceipt) -> None:
         """Add receipts of tables that this codec encoded, in this process or another one."""
         self._receipts.update(dict.fromkeys(receipts))
 
@@ -448,7 +450,7 @@ class Codec:
         return known_number(known, batch, rows=rows, what=what, digest=digest)
 
     @property
-    def claims(self) -> tuple[Claim, ...]:
+    def claims(self) -> tuple[LearnerClaim, ...]:
         """For which learners predictions are those of plain training, and under what condition."""
         return claims_of(self.plan_)
 
@@ -485,7 +487,7 @@ class Codec:
         return codec
 
     @property
-    def plan_(self) -> Plan:
+    def plan_(self) -> CodecPlan:
         """The fitted plan. It is the key: it never leaves home."""
         if self._fitted is None:
             raise ParameterError("The codec isn't fitted.", hint="Call fit first.")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from halfmask._progress import Progress
     from halfmask.data import Source
     from halfmask.encode._codec import Codec
-    from halfmask.encode._plan import Plan
+    from halfmask.encode._plan import CodecPlan
     from halfmask.encode._receipts import Number
 
 __all__ = ["decode_file", "decode_predictions_file"]
@@ -179,7 +179,7 @@ def decode_predictions_file(
 
 
 def _decoded_rows(
-    plan: Plan, returned: Returned, numbered: tuple[int, pl.DataFrame]
+    plan: CodecPlan, returned: Returned, numbered: tuple[int, pl.DataFrame]
 ) -> tuple[pl.DataFrame, dict[str, int]]:
     """Return the rows of a batch as they were, and how many cells weren't known at the fit."""
     rows = plan.undo(numbered[1], number=returned.order_of(*numbered), threads=False)
@@ -187,7 +187,7 @@ def _decoded_rows(
 
 
 def _decoded_answers(
-    plan: Plan, returned: Returned, answers: Sequence[str], numbered: tuple[int, pl.DataFrame]
+    plan: CodecPlan, returned: Returned, answers: Sequence[str], numbered: tuple[int, pl.DataFrame]
 ) -> tuple[pl.DataFrame, None]:
     """Return the predictions for a batch in the order of its rows."""
     order = returned.order_of(*numbered)

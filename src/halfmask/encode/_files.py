@@ -10,7 +10,7 @@ from halfmask._progress import silent
 from halfmask._validation import integer_at_least, one_of
 from halfmask.data import ReadOptions, Source, TableWriter, open_table
 from halfmask.encode._batching import batch_number, fit_rows, numbered
-from halfmask.encode._receipts import Receipt, digest_of
+from halfmask.encode._receipts import EncodingReceipt, digest_of
 from halfmask.engines import LocalEngine
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from halfmask._progress import Progress
     from halfmask.data import Schema
     from halfmask.encode._codec import Codec
-    from halfmask.encode._plan import Plan
+    from halfmask.encode._plan import CodecPlan
     from halfmask.encode._roles import Task
 
 __all__ = [
@@ -59,7 +59,7 @@ class FileCount:
 
     rows: int
     batches: int
-    receipt: Receipt | None = field(default=None, compare=False, repr=False)
+    receipt: EncodingReceipt | None = field(default=None, compare=False, repr=False)
     number: int | None = field(default=None, compare=False, repr=False)
     by_count: bool = field(default=False, compare=False, repr=False)
 
@@ -115,7 +115,7 @@ def fit_file(
     >>> from halfmask.encode import Codec
     >>> rows = pl.DataFrame({"age": [41, 17, 30]})
     >>> fit_file(Codec(learner="trees"), rows).plan_
-    Plan(learner='trees', 1 features)
+    CodecPlan(learner='trees', 1 features)
     """
     source = opened(table, options)
     told = progress or silent
@@ -227,13 +227,13 @@ def encode_file(  # noqa: PLR0913 # each says one thing, by its name
     )
     rows, digests = zip(*notes, strict=True)
     first = batch_number(number, 0)
-    receipt = Receipt(first=first, rows=rows, digests=digests, ids=ids, file=True)
+    receipt = EncodingReceipt(first=first, rows=rows, digests=digests, ids=ids, file=True)
     codec.remember(receipt)
     return replace(done, receipt=receipt)
 
 
 def _encoded(
-    plan: Plan,
+    plan: CodecPlan,
     ids: bool,  # noqa: FBT001 # bound by a partial
     numbered: tuple[int, pl.DataFrame],
 ) -> tuple[pl.DataFrame, tuple[int, str]]:
@@ -248,7 +248,7 @@ def opened(table: object, options: ReadOptions | None = None) -> Source:
     return table if isinstance(table, Source) else open_table(table, options=options)
 
 
-def _opened_as_fitted(table: object, options: ReadOptions | None, plan: Plan) -> Source:
+def _opened_as_fitted(table: object, options: ReadOptions | None, plan: CodecPlan) -> Source:
     """Open a table whose cells are read as those of the fit were, where they are texts.
 
     A file of texts says no types: a column of whole numbers may have had decimals at the fit.

@@ -11,12 +11,12 @@ import polars as pl
 
 if TYPE_CHECKING:
     from halfmask.encode._roles import Roles
-    from halfmask.encode._summary import ColumnSummary, Summary
+    from halfmask.encode._summary import CodecSummary, ColumnSummary
 
 __all__ = ["fingerprint"]
 
 
-def fingerprint(summary: Summary, roles: Roles) -> str:
+def fingerprint(summary: CodecSummary, roles: Roles) -> str:
     """Return the SHA-256 of what a codec was fitted to, as hexadecimal digits.
 
     It goes into every key, and stays at home with them. Only what doesn't depend on how the rows

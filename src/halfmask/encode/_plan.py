@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
     from halfmask.encode._mix import Mix
     from halfmask.encode._ranks import Ranks
-    from halfmask.encode._settings import Settings
+    from halfmask.encode._settings import CodecSettings
     from halfmask.encode._target import NumberTarget
 
-__all__ = ["Plan", "inverse"]
+__all__ = ["CodecPlan", "inverse"]
 
 Column = TypeVar("Column")
 # What a keystream is told apart by has 64 bits.
@@ -40,7 +40,7 @@ _NUMBERS = 1 << 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class CodecPlan:
     """How rows are encoded, and everything that decodes them.
 
     Parameters
@@ -68,7 +68,7 @@ class Plan:
     vault, never in a release, and its repr shows neither.
     """
 
-    settings: Settings
+    settings: CodecSettings
     names: tuple[str, ...]
     dtypes: tuple[pl.DataType, ...]
     tokens: tuple[str, ...]

@@ -9,10 +9,10 @@ from halfmask.encode._codes import Codes
 from halfmask.encode._direction import CategoryWeights, Direction, NumberWeight
 from halfmask.encode._flow import Bend, Coupling, Flow
 from halfmask.encode._mix import Affine, Mix
-from halfmask.encode._plan import Plan
+from halfmask.encode._plan import CodecPlan
 from halfmask.encode._ranks import Ranks
 from halfmask.encode._scaling import Scaling
-from halfmask.encode._settings import Settings
+from halfmask.encode._settings import CodecSettings
 from halfmask.encode._target import NumberTarget
 
 __all__ = ["PLAN_VERSION", "plan_from_bytes", "plan_to_bytes"]
@@ -23,7 +23,7 @@ _KINDS: dict[str, type[Any]] = {
     kind.__name__: kind
     for kind in (
         Affine, Bend, CategoryWeights, Codes, Coupling, Direction, Flow, Mix, NumberTarget,
-        NumberWeight, Plan, Ranks, Scaling, Settings,
+        NumberWeight, CodecPlan, Ranks, Scaling, CodecSettings,
     )
 }  # fmt: skip
 
@@ -33,7 +33,7 @@ _ARCHIVE = Archive(
 )
 
 
-def plan_to_bytes(plan: Plan) -> bytes:
+def plan_to_bytes(plan: CodecPlan) -> bytes:
     """Return the plan as bytes: a zip archive of JSON, npy and Arrow files.
 
     Guarantees
@@ -44,7 +44,7 @@ def plan_to_bytes(plan: Plan) -> bytes:
     return _ARCHIVE.write(plan)
 
 
-def plan_from_bytes(data: bytes) -> Plan:
+def plan_from_bytes(data: bytes) -> CodecPlan:
     """Return the plan that bytes hold.
 
     Raises
@@ -53,6 +53,6 @@ def plan_from_bytes(data: bytes) -> Plan:
         If they hold no plan, a damaged one, or one of another version.
     """
     plan = _ARCHIVE.read(data)
-    if not isinstance(plan, Plan):
+    if not isinstance(plan, CodecPlan):
         raise _ARCHIVE.unreadable()
     return plan

@@ -16,7 +16,7 @@ from halfmask.encode._flow import Bend, Flow
 from halfmask.encode._keyed_stream import KeyedStream, token
 from halfmask.encode._lookup import Lookup
 from halfmask.encode._mix import Affine, Mix
-from halfmask.encode._plan import Plan
+from halfmask.encode._plan import CodecPlan
 from halfmask.encode._profile import PROFILES
 from halfmask.encode._ranks import Ranks
 from halfmask.encode._scaling import NOT_BACK, RELATIVE, Scaling
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.encode._roles import Roles
-    from halfmask.encode._settings import Settings
-    from halfmask.encode._summary import ColumnSummary, Moments, Summary
+    from halfmask.encode._settings import CodecSettings
+    from halfmask.encode._summary import CodecSummary, ColumnSummary, Moments
     from halfmask.encode._ticks import Numbers
     from halfmask.vault import Secret
 
@@ -49,7 +49,7 @@ class Planning:
     """Makes the parts of a plan; every one from a key of its own."""
 
     def __init__(
-        self, summary: Summary, *, roles: Roles, settings: Settings, secret: Secret
+        self, summary: CodecSummary, *, roles: Roles, settings: CodecSettings, secret: Secret
     ) -> None:
         if not summary.rows:
             raise DataError("There are no rows to fit a codec to.")
@@ -60,7 +60,7 @@ class Planning:
         self._fingerprint = fingerprint(summary, roles)
         self._names_key = self._key("names")
 
-    def plan(self) -> Plan:
+    def plan(self) -> CodecPlan:
         """Return the plan."""
         roles, settings = self.roles, self.settings
         direction = self._direction() if settings.split else None
@@ -76,7 +76,7 @@ class Planning:
         if len({*tokens, target.token if target is not None else ""}) <= len(tokens):
             raise DataError("Two columns got one name.", hint="Give the codec another name.")
         names = tuple(name for name in roles.dtypes if name != roles.target)
-        return Plan(
+        return CodecPlan(
             settings=settings,
             names=names,
             dtypes=tuple(roles.dtypes[name] for name in names),

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from halfmask.encode._plan import Plan
-    from halfmask.encode._receipts import Receipt
+    from halfmask.encode._plan import CodecPlan
+    from halfmask.encode._receipts import EncodingReceipt
     from halfmask.encode._target import NumberTarget
 
 __all__ = [
@@ -72,7 +72,7 @@ def decoded(
 
 
 def come_home(
-    plan: Plan,
+    plan: CodecPlan,
     predictions: Any,  # noqa: ANN401 # arrays
     *,
     number_of: Callable[[int], int | None],
@@ -112,9 +112,9 @@ def warn_of_unseen(counts: Mapping[str, int]) -> None:
 
 
 def by_row(
-    plan: Plan,
+    plan: CodecPlan,
     predictions: pl.DataFrame,
-    receipts: Iterable[Receipt],
+    receipts: Iterable[EncodingReceipt],
     columns: Sequence[str] | None = None,
 ) -> pl.DataFrame:
     """Return predictions with row ids, decoded, behind the place of their row at home, in order."""
@@ -152,7 +152,7 @@ def _named(
 
 
 def sibling_rows(
-    plan: Plan, batch: pl.DataFrame, column: str
+    plan: CodecPlan, batch: pl.DataFrame, column: str
 ) -> tuple[pl.DataFrame, NDArray[np.float64]]:
     """Return each row's encoding once for every code of its value in a column, and the shares.
 

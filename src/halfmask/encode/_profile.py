@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["LEARNERS", "PROFILES", "Claim", "Learner", "Profile", "Weakness"]
+__all__ = ["LEARNERS", "PROFILES", "Learner", "LearnerClaim", "Profile", "Weakness"]
 
 Learner: TypeAlias = Literal["trees", "distances", "linear", "networks"]
 Scope: TypeAlias = Literal["exact", "training rows", "paired start", "measured", "not invariant"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+class LearnerClaim:
     """That a learner predicts the same from encoded rows as from plain ones.
 
     Parameters
@@ -60,11 +60,11 @@ class Profile:
     """How numeric columns are encoded for a kind of learner, and what is claimed for it."""
 
     numbers: Literal["ranks", "orthogonal", "turned", "affine"]
-    claims: tuple[Claim, ...]
+    claims: tuple[LearnerClaim, ...]
 
 
-def _claims(*rows: tuple[str, Scope, str]) -> tuple[Claim, ...]:
-    return tuple(Claim(learner=one, scope=two, condition=three) for one, two, three in rows)
+def _claims(*rows: tuple[str, Scope, str]) -> tuple[LearnerClaim, ...]:
+    return tuple(LearnerClaim(learner=one, scope=two, condition=three) for one, two, three in rows)
 
 
 _SAME = "the plain learner sees the same columns and rows in the same order"

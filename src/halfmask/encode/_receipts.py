@@ -15,7 +15,7 @@ from halfmask._errors import DataError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["Number", "Receipt", "digest_of", "known_number"]
+__all__ = ["EncodingReceipt", "Number", "digest_of", "known_number"]
 
 #: A number of the caller's, ``"auto"`` to find it, or ``None`` to leave rows as they are.
 Number: TypeAlias = int | Literal["auto"] | None
@@ -25,7 +25,7 @@ _DIGEST_BYTES = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Receipt:
+class EncodingReceipt:
     """What is kept of one encoded table. It holds no cell and no key, and stays at home.
 
     Parameters
@@ -94,7 +94,7 @@ def digest_of(encoded: pl.DataFrame, tokens: Sequence[str]) -> str:
 
 
 def known_number(
-    receipts: Iterable[Receipt],
+    receipts: Iterable[EncodingReceipt],
     number: Number,
     *,
     rows: int,

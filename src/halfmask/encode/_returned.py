@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from halfmask.data import Source
     from halfmask.encode._codec import Codec
-    from halfmask.encode._plan import Plan
-    from halfmask.encode._receipts import Number, Receipt
+    from halfmask.encode._plan import CodecPlan
+    from halfmask.encode._receipts import EncodingReceipt, Number
 
 __all__ = ["Returned"]
 
@@ -45,7 +45,7 @@ class Returned:
     ) -> None:
         plan = codec.plan_
         self._tokens = plan.tokens
-        self._receipt: Receipt | None = None
+        self._receipt: EncodingReceipt | None = None
         self.number: int | None = None
         if isinstance(number, int):
             integer_at_least(0, owner="a file's decoding", number=number)
@@ -97,6 +97,6 @@ class Returned:
         return number
 
 
-def _is_file(receipt: Receipt, source: Source, plan: Plan) -> bool:
+def _is_file(receipt: EncodingReceipt, source: Source, plan: CodecPlan) -> bool:
     numbered = receipt.first % batch_number(1, 0) == 0
     return numbered and receipt.height == source.n_rows <= batch_rows(plan)

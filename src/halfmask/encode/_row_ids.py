@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from halfmask.encode._plan import Plan
-    from halfmask.encode._receipts import Receipt
+    from halfmask.encode._plan import CodecPlan
+    from halfmask.encode._receipts import EncodingReceipt
 
 __all__ = ["ROW", "ROW_ID", "home_rows", "row_ids"]
 
@@ -28,7 +28,7 @@ ROW_ID = "row_id"
 ROW = "row"
 
 
-def row_ids(plan: Plan, n_rows: int, number: int) -> pl.Series:
+def row_ids(plan: CodecPlan, n_rows: int, number: int) -> pl.Series:
     """Return an id for each row of a batch, in the order at home: a text of 16 digits.
 
     A text, so that no learner takes it for a feature and no spreadsheet rounds it.
@@ -45,8 +45,8 @@ _HEX = pl.Series([f"{number:04x}" for number in range(1 << 16)])
 
 
 def home_rows(
-    plan: Plan, ids: pl.Series, receipts: Iterable[Receipt]
-) -> tuple[Receipt, NDArray[np.int64]]:
+    plan: CodecPlan, ids: pl.Series, receipts: Iterable[EncodingReceipt]
+) -> tuple[EncodingReceipt, NDArray[np.int64]]:
     """Return the table that ids are of, and which of its rows each of them is.
 
     Raises
@@ -88,7 +88,7 @@ def home_rows(
     )
 
 
-def _integers(plan: Plan, n_rows: int, number: int) -> NDArray[np.uint64]:
+def _integers(plan: CodecPlan, n_rows: int, number: int) -> NDArray[np.uint64]:
     if not plan.row_key:
         raise ParameterError(
             "A codec with rows='kept' has no row ids.",

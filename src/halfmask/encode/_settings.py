@@ -9,7 +9,7 @@ from halfmask._errors import ParameterError
 from halfmask._validation import integer_at_least, number_between, one_of
 from halfmask.encode._profile import LEARNERS, PROFILES, Learner
 
-__all__ = ["Missing", "OutOfRange", "Precision", "Rows", "Settings", "Unseen"]
+__all__ = ["CodecSettings", "Missing", "OutOfRange", "Precision", "Rows", "Unseen"]
 
 Missing: TypeAlias = Literal["visible", "hidden"]
 Unseen: TypeAlias = Literal["error", "reserve"]
@@ -19,7 +19,7 @@ Precision: TypeAlias = Literal["cell", "column"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class CodecSettings:
     """The parameters of :class:`Codec`, which documents them."""
 
     learner: Learner

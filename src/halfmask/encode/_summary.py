@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.encode._roles import Roles
-    from halfmask.encode._settings import Settings
+    from halfmask.encode._settings import CodecSettings
 
-__all__ = ["MOST_DIGITS", "ColumnSummary", "Moments", "Summary"]
+__all__ = ["MOST_DIGITS", "CodecSummary", "ColumnSummary", "Moments"]
 
 # Decimals that are looked for in floats; a float with more is taken as it is.
 MOST_DIGITS = 15
@@ -137,7 +137,7 @@ class ColumnSummary:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
+class CodecSummary:
     """What a codec needs to know of rows. Summaries of batches add up, in any order.
 
     Parameters
@@ -156,7 +156,7 @@ class Summary:
     sample: pl.DataFrame | None
 
     @classmethod
-    def of(cls, batch: pl.DataFrame, *, roles: Roles, settings: Settings) -> Summary:
+    def of(cls, batch: pl.DataFrame, *, roles: Roles, settings: CodecSettings) -> CodecSummary:
         """Return what a codec of these settings needs to know of a batch.
 
         Raises
@@ -180,7 +180,7 @@ class Summary:
         sample = smallest(batch.select(list(roles.dtypes))) if settings.split else None
         return cls(rows=batch.height, columns=columns, sample=sample)
 
-    def __add__(self, other: Summary) -> Summary:
+    def __add__(self, other: CodecSummary) -> CodecSummary:
         if list(self.columns) != list(other.columns):
             raise SchemaError(
                 "A batch has other columns, or in another order, than the one before."
@@ -188,7 +188,7 @@ class Summary:
         sample = None
         if self.sample is not None and other.sample is not None:
             sample = smallest(pl.concat([self.sample, other.sample]))
-        return Summary(
+        return CodecSummary(
             rows=self.rows + other.rows,
             columns={name: it + other.columns[name] for name, it in self.columns.items()},
             sample=sample,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from halfmask.hashing._labels import LabelCodes
     from halfmask.hashing._plan import HASHER_VERSION, HashPlan
     from halfmask.hashing._reading import TableReading
-    from halfmask.hashing._settings import Settings
+    from halfmask.hashing._settings import HasherSettings
     from halfmask.hashing._streams import RowsWriter, read_rows
 
 __all__ = [
@@ -27,11 +27,11 @@ __all__ = [
     "FileHasher",
     "HashPlan",
     "HashedRows",
+    "HasherSettings",
     "KeyedHasher",
     "LabelCodes",
     "LabelTask",
     "RowsWriter",
-    "Settings",
     "TableReading",
     "read_rows",
 ]
@@ -45,7 +45,7 @@ _FILES = {
     "LabelCodes": "_labels",
     "LabelTask": "_file_hasher",
     "RowsWriter": "_streams",
-    "Settings": "_settings",
+    "HasherSettings": "_settings",
     "TableReading": "_reading",
     "read_rows": "_streams",
 }

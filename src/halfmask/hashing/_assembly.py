@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from halfmask.hashing._bags import Counted
+    from halfmask.hashing._bags import BagCounts
     from halfmask.hashing._slots import Coded
 
 __all__ = ["dense", "flat"]
@@ -52,7 +52,7 @@ def dense(
 def flat(
     indices: NDArray[np.uint32],
     values: NDArray[np.float32] | None,
-    bags: Sequence[Counted],
+    bags: Sequence[BagCounts],
     *,
     bits: int,
     signed: bool,

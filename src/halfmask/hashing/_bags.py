@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from halfmask.hashing._keys import Key
     from halfmask.hashing._slots import CategorySlot
 
-__all__ = ["Bag", "Counted", "SetBag", "TextBag"]
+__all__ = ["Bag", "BagCounts", "SetBag", "TextBag"]
 
 
-class Counted(NamedTuple):
+class BagCounts(NamedTuple):
     """How many hashes each row has, and all of them, row by row."""
 
     counts: NDArray[np.int64]
@@ -54,7 +54,7 @@ class TextBag:
     by_word: bool
     lengths: tuple[int, int]
 
-    def counted(self, columns: Mapping[str, Any]) -> Counted:
+    def counted(self, columns: Mapping[str, Any]) -> BagCounts:
         """Return the hashes of each row's runs; a missing text has one of its own, or none."""
         array = columns[self.column]
         if pa.types.is_dictionary(array.type):
@@ -78,7 +78,7 @@ class TextBag:
             places = np.cumsum(counts) - counts
             hashes = np.insert(hashes, places[gone], self.missing)
             counts[gone] = 1
-        return Counted(counts, hashes)
+        return BagCounts(counts, hashes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -88,12 +88,12 @@ class SetBag:
     column: str
     member: CategorySlot
 
-    def counted(self, columns: Mapping[str, Any]) -> Counted:
+    def counted(self, columns: Mapping[str, Any]) -> BagCounts:
         """Return the hashes of each row's members; a missing set has one, of its own."""
         array = columns[self.column]
         n_rows = len(array)
         if pa.types.is_null(array.type):
-            return Counted(np.ones(n_rows, np.int64), np.full(n_rows, self.member.missing))
+            return BagCounts(np.ones(n_rows, np.int64), np.full(n_rows, self.member.missing))
         gone = absent(array)
         lengths = pc.fill_null(pc.list_value_length(array), 0).to_numpy(zero_copy_only=False)
         rows = np.repeat(np.arange(n_rows), lengths.astype(np.int64))
@@ -106,7 +106,7 @@ class SetBag:
         new = np.ones(len(rows), np.bool_)
         new[1:] = (rows[1:] != rows[:-1]) | (hashes[1:] != hashes[:-1])
         counts = np.bincount(rows[new], minlength=n_rows).astype(np.int64)
-        return Counted(counts, hashes[new])
+        return BagCounts(counts, hashes[new])
 
 
 Bag: TypeAlias = TextBag | SetBag

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
     from halfmask.hashing._settings import Role
 
-__all__ = ["Column"]
+__all__ = ["HashedColumn"]
 
 _ROLES = ("category", "number", "text", "set")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Column:
+class HashedColumn:
     """A column's name, what it holds, and how it is hashed.
 
     Parameters

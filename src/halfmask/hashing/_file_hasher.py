@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from halfmask._progress import Progress
     from halfmask.hashing._csv_rows import Hashed
     from halfmask.hashing._reading import Readable
-    from halfmask.hashing._settings import Settings
+    from halfmask.hashing._settings import HasherSettings
     from halfmask.vault import Secret
 
 __all__ = ["FileHasher", "LabelTask"]
@@ -62,10 +62,11 @@ class FileHasher:
     Examples
     --------
     >>> import polars as pl
-    >>> from halfmask.hashing import Settings
+    >>> from halfmask.hashing import HasherSettings
     >>> from halfmask.vault import Secret
     >>> people = pl.DataFrame({"town": ["Bree", "Dale"], "pays": ["yes", "no"]})
-    >>> hasher = FileHasher.fit(people, settings=Settings(), secret=Secret.fresh(), label="pays")
+    >>> settings, secret = HasherSettings(), Secret.fresh()
+    >>> hasher = FileHasher.fit(people, settings=settings, secret=secret, label="pays")
     >>> [(len(rows), rows.label_kind) for rows in hasher.rows(people)]
     [(2, 'binary')]
     """
@@ -79,7 +80,7 @@ class FileHasher:
         cls,
         table: object,
         *,
-        settings: Settings,
+        settings: HasherSettings,
         secret: Secret,
         label: str | None = None,
         task: LabelTask | None = None,

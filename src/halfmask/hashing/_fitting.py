@@ -10,7 +10,7 @@ import pyarrow as pa
 from halfmask._errors import DataError, SchemaError
 from halfmask.data._text_forms import TextWatch
 from halfmask.hashing._cells import kind_of, numbers_of, same_kind
-from halfmask.hashing._column import Column
+from halfmask.hashing._column import HashedColumn
 from halfmask.hashing._plan import HashPlan
 from halfmask.hashing._tables import (
     arrow_of,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from halfmask.hashing._settings import Settings
+    from halfmask.hashing._settings import HasherSettings
     from halfmask.vault import Secret
 
 __all__ = ["fitted", "plan_of_schema"]
@@ -34,19 +34,19 @@ __all__ = ["fitted", "plan_of_schema"]
 _SAMPLE = 1 << 16
 
 
-def plan_of_schema(schema: Any, *, settings: Settings, secret: Secret) -> HashPlan:  # noqa: ANN401 # no types
+def plan_of_schema(schema: Any, *, settings: HasherSettings, secret: Secret) -> HashPlan:  # noqa: ANN401 # no types
     """Return the plan of columns whose numbers need no look at them."""
     columns = []
     for name, dtype in zip(schema.names, schema.types, strict=True):
         kind = kind_of(dtype, name)
-        columns.append(Column(name=name, kind=kind, role=settings.role_of(name, kind)))
+        columns.append(HashedColumn(name=name, kind=kind, role=settings.role_of(name, kind)))
     return HashPlan(settings=settings, columns=tuple(columns), secret=secret)
 
 
 def fitted(
     frames: Iterable[object],
     *,
-    settings: Settings,
+    settings: HasherSettings,
     secret: Secret,
     known: Collection[str] = (),
 ) -> HashPlan:
@@ -99,7 +99,7 @@ def fitted(
     if not rows:
         raise DataError("A hasher can't be fitted to a table without rows.")
     columns = [
-        Column(
+        HashedColumn(
             name=name,
             kind=kind,
             role=(role := settings.role_of(name, kind)),

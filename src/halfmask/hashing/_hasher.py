@@ -12,7 +12,7 @@ from halfmask._errors import ParameterError
 from halfmask.data._arrays import table_like
 from halfmask.hashing._fitting import fitted, plan_of_schema
 from halfmask.hashing._plan import HashPlan
-from halfmask.hashing._settings import Settings
+from halfmask.hashing._settings import HasherSettings
 from halfmask.hashing._tables import arrow_of
 from halfmask.vault import Secret
 
@@ -268,8 +268,8 @@ class KeyedHasher(
         schema = arrow_of(frame).schema
         return plan_of_schema(schema, settings=self._settings(), secret=self._secret())
 
-    def _settings(self) -> Settings:
-        return Settings(**{name: getattr(self, name) for name in _PARAMETERS})
+    def _settings(self) -> HasherSettings:
+        return HasherSettings(**{name: getattr(self, name) for name in _PARAMETERS})
 
     def _secret(self) -> Secret:
         if not isinstance(self.secret, Secret):

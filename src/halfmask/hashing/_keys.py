@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from halfmask.vault import Secret
 
-__all__ = ["Key", "Keys"]
+__all__ = ["HasherKeys", "Key"]
 
 #: The first and the last eight bytes of a SipHash key, as little-endian numbers.
 Key: TypeAlias = tuple[np.uint64, np.uint64]
@@ -21,7 +21,7 @@ _KEY_BYTES = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Keys:
+class HasherKeys:
     """The keys that follow from a secret and a hasher's name.
 
     Parameters

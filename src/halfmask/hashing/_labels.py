@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from halfmask._errors import DataError, ParameterError, SchemaError
 from halfmask._foreign import foreign
 from halfmask.hashing._cells import absent, kind_of
-from halfmask.hashing._keys import Keys
+from halfmask.hashing._keys import HasherKeys
 from halfmask.hashing._rows import MOST_CLASSES
 from halfmask.hashing._slots import hashes_of
 
@@ -122,7 +122,7 @@ class LabelCodes:
                 )
         if found is None or not len(found):
             raise DataError("There are no labels.")
-        hashes = hashes_of(found, Keys(secret=secret, name=name).of("label"))
+        hashes = hashes_of(found, HasherKeys(secret=secret, name=name).of("label"))
         return cls(kind=kind, values=found.take(pa.array(np.argsort(hashes, kind="stable"))))
 
     def encode(self, labels: object) -> NDArray[np.int32]:

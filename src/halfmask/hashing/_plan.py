@@ -19,10 +19,10 @@ from halfmask._errors import (
 from halfmask.engines import map_in_order
 from halfmask.hashing._assembly import dense, flat
 from halfmask.hashing._cells import kind_of, same_kind
-from halfmask.hashing._column import Column
+from halfmask.hashing._column import HashedColumn
 from halfmask.hashing._placing import placed
 from halfmask.hashing._rows import HashedRows
-from halfmask.hashing._settings import Settings
+from halfmask.hashing._settings import HasherSettings
 from halfmask.hashing._tables import arrow_of, columns_of, is_empty, with_column
 from halfmask.hashing._wiring import Wired, wired
 
@@ -66,8 +66,8 @@ class HashPlan:
     It holds the names of columns and the edges of bins: it stays at home.
     """
 
-    settings: Settings
-    columns: tuple[Column, ...]
+    settings: HasherSettings
+    columns: tuple[HashedColumn, ...]
     secret: Secret
     _wired: Wired = field(init=False)
 
@@ -217,7 +217,7 @@ class HashPlan:
             raise KeyMismatchError("The hasher was fitted with another secret.")
         try:
             columns = tuple(
-                Column(
+                HashedColumn(
                     name=str(it["name"]),
                     kind=str(it["kind"]),
                     role=it["role"],
@@ -225,7 +225,7 @@ class HashPlan:
                 )
                 for it in found["columns"]
             )
-            return cls(settings=Settings(**found["settings"]), columns=columns, secret=secret)
+            return cls(settings=HasherSettings(**found["settings"]), columns=columns, secret=secret)
         except (KeyError, TypeError, ValueError, HalfmaskError):
             raise _unreadable() from None
 

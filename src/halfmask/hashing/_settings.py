@@ -10,7 +10,7 @@ from halfmask._errors import ColumnNotFoundError, ParameterError, SchemaError
 from halfmask._validation import integer_at_least, one_of
 from halfmask.hashing._rows import MOST_BITS
 
-__all__ = ["Numbers", "Role", "Settings"]
+__all__ = ["HasherSettings", "Numbers", "Role"]
 
 Numbers: TypeAlias = Literal["quantiles", "log", "kept"]
 Role: TypeAlias = Literal["category", "number", "text", "set"]
@@ -21,7 +21,7 @@ _LONGEST_RUN = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class HasherSettings:
     """The settings of a hasher; `KeyedHasher` says what each means.
 
     Raises

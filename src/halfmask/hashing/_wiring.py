@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from halfmask.hashing._bags import SetBag, TextBag
-from halfmask.hashing._keys import Keys
+from halfmask.hashing._keys import HasherKeys
 from halfmask.hashing._slots import (
     BinSlot,
     CategorySlot,
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from halfmask.hashing._bags import Bag
-    from halfmask.hashing._column import Column
-    from halfmask.hashing._settings import Settings
+    from halfmask.hashing._column import HashedColumn
+    from halfmask.hashing._settings import HasherSettings
     from halfmask.hashing._slots import Slot
     from halfmask.vault import Secret
 
@@ -40,13 +40,13 @@ class Wired(NamedTuple):
     bags: tuple[Bag, ...]
 
 
-def wired(columns: Sequence[Column], *, settings: Settings, secret: Secret) -> Wired:
+def wired(columns: Sequence[HashedColumn], *, settings: HasherSettings, secret: Secret) -> Wired:
     """Return slots and bags of columns, in a keyed order.
 
     The order of a row's features follows from the key and the names alone, so that it tells
     nothing of the order of the columns, and doesn't change with it.
     """
-    keys = Keys(secret=secret, name=settings.name)
+    keys = HasherKeys(secret=secret, name=settings.name)
     slots: dict[tuple[str, ...], Slot] = {}
     bags: dict[tuple[str, ...], Sequence[Bag]] = {}
     for column in columns:
@@ -72,7 +72,7 @@ def wired(columns: Sequence[Column], *, settings: Settings, secret: Secret) -> W
     )
 
 
-def _slot(column: Column, settings: Settings, keys: Keys) -> Slot:
+def _slot(column: HashedColumn, settings: HasherSettings, keys: HasherKeys) -> Slot:
     name = column.name
     if column.role == "category":
         return _category(name, keys, "value")
@@ -90,12 +90,12 @@ def _slot(column: Column, settings: Settings, keys: Keys) -> Slot:
     return BinSlot(column=name, edges=edges, table=table_of(key, len(edges) + 1, missing))
 
 
-def _category(name: str, keys: Keys, purpose: str) -> CategorySlot:
+def _category(name: str, keys: HasherKeys, purpose: str) -> CategorySlot:
     missing = hash_of(keys.of("missing", name))
     return CategorySlot(column=name, key=keys.of(purpose, name), missing=missing)
 
 
-def _texts(name: str, settings: Settings, keys: Keys) -> list[Bag]:
+def _texts(name: str, settings: HasherSettings, keys: HasherKeys) -> list[Bag]:
     found: list[Bag] = []
     asked = (("word", settings.ngrams), ("character", settings.characters))
     for purpose, lengths in asked:

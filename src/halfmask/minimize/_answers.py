@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.minimize._feature import Feature
-    from halfmask.minimize._promise import Promise
+    from halfmask.minimize._promise import ValidatedStep
 
 __all__ = ["explain", "sentence"]
 
@@ -124,7 +124,7 @@ def _groups(feature: Feature, target: NDArray[np.int64]) -> list[Part]:
 
 
 def sentence(
-    found: Generalizations, promise: Promise, *, target: float, confidence: float, share: bool
+    found: Generalizations, promise: ValidatedStep, *, target: float, confidence: float, share: bool
 ) -> str:
     """Say what was found and how sure it is, without a value of a row.
 

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Keys", "Remembered"]
+__all__ = ["Remembered", "RowKeys"]
 
 
-class Keys:
+class RowKeys:
     """A 64-bit number for each row's values, by which the model is asked of each row once.
 
     Sums of random numbers, one for each value of each column (Zobrist, "A new hashing method with
@@ -51,7 +51,9 @@ class Remembered:
         Keys of rows.
     """
 
-    def __init__(self, ask: Callable[[NDArray[np.int64]], NDArray[np.float64]], keys: Keys) -> None:
+    def __init__(
+        self, ask: Callable[[NDArray[np.int64]], NDArray[np.float64]], keys: RowKeys
+    ) -> None:
         self._ask, self.keys, self._cache = ask, keys, _Cache()
 
     def __call__(self, codes: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -22,11 +22,11 @@ from halfmask.anonymize._rewritten import rewritten
 from halfmask.anonymize._settings import hierarchies_given, several_names
 from halfmask.data import Column
 from halfmask.minimize._answers import explain, sentence
-from halfmask.minimize._cache import Keys, Remembered
+from halfmask.minimize._cache import Remembered, RowKeys
 from halfmask.minimize._feature import Feature
 from halfmask.minimize._generalizations import Generalizations
-from halfmask.minimize._model import Asked, Palette
-from halfmask.minimize._promise import Judges, Promise, promised
+from halfmask.minimize._model import LabelCache, Palette
+from halfmask.minimize._promise import Judges, ValidatedStep, promised
 from halfmask.minimize._score import Right, score_of
 from halfmask.minimize._search import Search
 
@@ -191,7 +191,7 @@ class Minimizer(
         codes = np.stack([coding.codes(table[coding.column.name]) for coding in codings])
         firsts = [np.unique(column, return_index=True)[1] for column in codes]
         palette = Palette.of(X, table.columns, firsts)
-        asked = Asked(self.estimator, palette)
+        asked = LabelCache(self.estimator, palette)
         own = asked.ask(X)
         truth = self._truth(own, y, asked)
         rng = np.random.default_rng(self.seed)
@@ -200,7 +200,7 @@ class Minimizer(
         validation, searched = order[:judging], order[judging:][:SEARCH_ROWS]
         features = [Feature.of(j, codings[j], codes[j, searched]) for j in chosen]
         score = score_of(self.scoring, truth, asked, int(rng.integers(2**32)))
-        keys = Keys([coding.n_codes for coding in codings], int(rng.integers(2**32)))
+        keys = RowKeys([coding.n_codes for coding in codings], int(rng.integers(2**32)))
         remembered = Remembered(asked, keys)
         search = Search(
             remembered,
@@ -315,7 +315,7 @@ class Minimizer(
         return code_column(column, known, missing=len(known) < series.n_unique())
 
     def _truth(
-        self, own: NDArray[np.float64], y: ArrayLike | None, asked: Asked
+        self, own: NDArray[np.float64], y: ArrayLike | None, asked: LabelCache
     ) -> NDArray[np.float64]:
         """Return what the model's answers are judged by, in the same codes as they."""
         if self.scoring == "agreement" or (y is None and callable(self.scoring)):
@@ -341,7 +341,7 @@ class Minimizer(
         return truth
 
     def _keep(
-        self, promise: Promise, features: Sequence[Feature], palette: Palette, *, share: bool
+        self, promise: ValidatedStep, features: Sequence[Feature], palette: Palette, *, share: bool
     ) -> None:
         """Set what was learned."""
         targets = promise.step.targets

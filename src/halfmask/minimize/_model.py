@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Asked", "Palette", "is_regression"]
+__all__ = ["LabelCache", "Palette", "is_regression"]
 
 BATCH = 200_000  # rows in one call of the model
 
@@ -108,7 +108,7 @@ class Palette:
 
 
 @dataclass(slots=True)
-class Asked:
+class LabelCache:
     """A model with the labels that it gave so far.
 
     Parameters

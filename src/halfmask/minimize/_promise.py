@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from halfmask.minimize._score import Score
-    from halfmask.minimize._search import Step
+    from halfmask.minimize._score import PredictionScore
+    from halfmask.minimize._search import SearchStep
 
-__all__ = ["Judges", "Promise", "least_rows", "promised", "stations"]
+__all__ = ["Judges", "ValidatedStep", "least_rows", "promised", "stations"]
 
 BY_LEVEL, BY_STEP = 40, 40  # how many steps of a search are tested: by their score, by their number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Promise:
+class ValidatedStep:
     """The step that was taken, and what the validation rows say of it."""
 
-    step: Step
+    step: SearchStep
     value: float
     bound: float
     rows: int
@@ -55,21 +55,21 @@ class Judges:
     codes: NDArray[np.int64]
     truth: NDArray[np.float64]
     own: NDArray[np.float64]
-    score: Score
+    score: PredictionScore
 
-    def judge(self, step: Step, *, error: float) -> Promise:
+    def judge(self, step: SearchStep, *, error: float) -> ValidatedStep:
         """Return the score with the maps of a step, and its lower bound."""
         changed = self.codes.copy()
         for column, target in step.targets.items():
             changed[column] = target[changed[column]]
         return self._said(step, self.ask(changed), error)
 
-    def unchanged(self, step: Step, *, error: float) -> Promise:
+    def unchanged(self, step: SearchStep, *, error: float) -> ValidatedStep:
         """Return the same for the rows as they are."""
         return self._said(step, self.own, error)
 
-    def _said(self, step: Step, answers: NDArray[np.float64], error: float) -> Promise:
-        return Promise(
+    def _said(self, step: SearchStep, answers: NDArray[np.float64], error: float) -> ValidatedStep:
+        return ValidatedStep(
             step=step,
             value=self.score.of(self.truth, answers),
             bound=self.score.bound(self.truth, answers, error=error),
@@ -78,8 +78,8 @@ class Judges:
 
 
 def promised(
-    path: Sequence[Step], judges: Judges, *, target: float, error: float, certain: bool
-) -> Promise:
+    path: Sequence[SearchStep], judges: Judges, *, target: float, error: float, certain: bool
+) -> ValidatedStep:
     """Return the last step whose lower bound reaches the target, tested one after the other.
 
     Parameters
@@ -102,7 +102,7 @@ def promised(
     """
     kept = judges.unchanged(path[0], error=error)
     if certain:
-        kept = Promise(step=path[0], value=1.0, bound=1.0, rows=kept.rows)
+        kept = ValidatedStep(step=path[0], value=1.0, bound=1.0, rows=kept.rows)
     elif kept.bound < target:
         raise GuaranteeNotMetError(
             f"The model misses the target_accuracy of {target:g} on unchanged rows: it reaches "

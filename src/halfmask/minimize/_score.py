@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from halfmask.minimize._model import Asked
+    from halfmask.minimize._model import LabelCache
 
-__all__ = ["Called", "Explained", "Right", "Score", "score_of"]
+__all__ = ["Called", "Explained", "PredictionScore", "Right", "score_of"]
 
 RESAMPLES = 500  # of the rows, for a score of the user's own; its 5 % point then rests on 25
 
 
-class Score(Protocol):
+class PredictionScore(Protocol):
     """What predictions are worth, against what they should be."""
 
     def of(self, truth: NDArray[np.float64], predicted: NDArray[np.float64]) -> float:
@@ -177,8 +177,8 @@ def _squares(
 
 
 def score_of(
-    scoring: str | Callable[..., float], truth: NDArray[np.float64], model: Asked, seed: int
-) -> Score:
+    scoring: str | Callable[..., float], truth: NDArray[np.float64], model: LabelCache, seed: int
+) -> PredictionScore:
     """Return the score that a minimizer was asked for."""
     if callable(scoring):
         return Called(scoring, None if model.regression else model.classes, seed)

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
     from halfmask.minimize._cache import Remembered
     from halfmask.minimize._feature import Feature, Move
-    from halfmask.minimize._score import Score
+    from halfmask.minimize._score import PredictionScore
 
-__all__ = ["Search", "Step"]
+__all__ = ["Search", "SearchStep"]
 
 AT_ONCE = 16  # how many doubtful moves are tried in one call of the model
 PROFILE_ROWS = 200  # on how many rows it is seen how the model takes a category
@@ -27,7 +27,7 @@ LEAST_GAIN = 1e-9  # a join of values that no row has gains nothing, and costs n
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Step:
+class SearchStep:
     """Where a search was: the score on its rows, and for each feature its map."""
 
     score: float
@@ -89,7 +89,7 @@ class Search:
         codes: NDArray[np.int64],
         truth: NDArray[np.float64],
         features: Sequence[Feature],
-        score: Score,
+        score: PredictionScore,
     ) -> None:
         self._ask, self._truth, self._score = ask, truth, score
         self._features = {feature.index: feature for feature in features}
@@ -100,7 +100,7 @@ class Search:
         self._profiles = {f.index: self._profile(f) for f in features if f.places is None}
         self.targets: dict[int, NDArray[np.int64]] = {f.index: f.untouched for f in features}
         self.level = score.of(truth, self._answers)
-        self.path = [Step(self.level, dict(self.targets))]
+        self.path = [SearchStep(self.level, dict(self.targets))]
 
     def run(self, target: float) -> None:
         """Coarsen until no step keeps the score at the target.
@@ -215,7 +215,7 @@ class Search:
         self._answers[change.at] = answers
         self.targets[move.feature] = move.applied(self.targets[move.feature])
         self.level = self._score.of(self._truth, self._answers)
-        self.path.append(Step(self.level, dict(self.targets)))
+        self.path.append(SearchStep(self.level, dict(self.targets)))
 
     def _profile(self, feature: Feature) -> NDArray[np.float64]:
         """Return how the model answers with each value of a feature put into the same rows."""

@@ -7,11 +7,11 @@ Nothing here knows of tables.
 
 from __future__ import annotations
 
-from halfmask.vault._index import Entry
+from halfmask.vault._index import VaultEntry
 from halfmask.vault._key_file import KeyFile
 from halfmask.vault._keyring import Keyring
 from halfmask.vault._passphrase import Passphrase
 from halfmask.vault._secret import Secret
 from halfmask.vault._vault import Vault
 
-__all__ = ["Entry", "KeyFile", "Keyring", "Passphrase", "Secret", "Vault"]
+__all__ = ["KeyFile", "Keyring", "Passphrase", "Secret", "Vault", "VaultEntry"]

@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Self
 
 from halfmask._errors import IntegrityError, KeyMismatchError, VaultError
 from halfmask.vault._envelope import MOST_BYTES, OVERHEAD
-from halfmask.vault._header import Header, Pointer, fresh_root
-from halfmask.vault._index import SUFFIX, Entry, Index, Kind
+from halfmask.vault._header import Pointer, VaultHeader, fresh_root
+from halfmask.vault._index import SUFFIX, Index, Kind, VaultEntry
 from halfmask.vault._private_files import (
     TEMPORARY,
     check_private_folder,
@@ -77,16 +77,16 @@ class Generation:
     """
 
     folder: Path = field(repr=False)
-    header: Header
+    header: VaultHeader
     root_key: bytes = field(repr=False)
 
     @classmethod
-    def read_header(cls, vault: Path, pointer: Pointer) -> Header:
+    def read_header(cls, vault: Path, pointer: Pointer) -> VaultHeader:
         """Read the header of the generation that the pointer names."""
         folder = vault / pointer.generation
         check_private_folder(folder, what="A folder of the vault")
         text = read_private(folder / HEADER, what="The vault's header", most=_SMALL)
-        header = Header.from_bytes(text)
+        header = VaultHeader.from_bytes(text)
         if header.pointer != pointer:
             raise IntegrityError("The vault's header is of another vault or generation.")
         return header
@@ -116,7 +116,7 @@ class Generation:
         said = index.to_bytes(header=self.header.to_bytes(), root_key=self.root_key)
         replace_private(self.folder / _INDEX, said)
 
-    def read(self, entry: Entry) -> bytes:
+    def read(self, entry: VaultEntry) -> bytes:
         """Open the file of an entry."""
         path = self.folder / entry.file
         sealed = read_private(path, what="A file of the vault", most=MOST_BYTES + OVERHEAD)
@@ -140,9 +140,9 @@ class Generation:
             )
         return self.read(entry)
 
-    def write(self, data: bytes, *, name: str, kind: Kind, context: str) -> Entry:
+    def write(self, data: bytes, *, name: str, kind: Kind, context: str) -> VaultEntry:
         """Write the file of a new entry; until an index names it, it is nobody's."""
-        entry, sealed = Entry.seal(
+        entry, sealed = VaultEntry.seal(
             data,
             name=name,
             kind=kind,
@@ -204,7 +204,7 @@ def write_generation(
     folder = vault / pointer.generation
     folder.mkdir(mode=0o700)
     try:
-        header = Header.wrap(root_key, pointer=pointer, lock=lock)
+        header = VaultHeader.wrap(root_key, pointer=pointer, lock=lock)
         new = Generation(folder=folder, header=header, root_key=root_key)
         write_private(folder / HEADER, header.to_bytes())
         new.put_index(Index() if old is None else old.copy_to(new))

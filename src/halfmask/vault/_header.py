@@ -19,7 +19,7 @@ from halfmask.vault._derivation import KEY_BYTES, framed, hkdf
 from halfmask.vault._envelope import open_sealed, seal
 from halfmask.vault._lock import KINDS, Lock, Parameters
 
-__all__ = ["Header", "Pointer", "fresh_root", "root_id"]
+__all__ = ["Pointer", "VaultHeader", "fresh_root", "root_id"]
 
 FORMAT = "halfmask-vault/1"
 _POINTER = re.compile(rb"halfmask-vault/1\n([0-9a-f]{16})\n([0-9a-f]{16})\n")
@@ -60,7 +60,7 @@ class Pointer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Header:
+class VaultHeader:
     """What opens one generation of a vault.
 
     Parameters

@@ -17,7 +17,7 @@ from halfmask._errors import IntegrityError, ParameterError
 from halfmask.vault._derivation import framed, utf8
 from halfmask.vault._envelope import open_sealed, seal
 
-__all__ = ["Entry", "Index", "Kind", "check_name"]
+__all__ = ["Index", "Kind", "VaultEntry", "check_name"]
 
 Kind: TypeAlias = Literal["secret", "sealed"]
 
@@ -27,7 +27,7 @@ SUFFIX = ".sealed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class VaultEntry:
     """One thing that a vault holds.
 
     Parameters
@@ -91,9 +91,9 @@ class Index:
         What it holds.
     """
 
-    entries: dict[str, Entry] = field(default_factory=dict, hash=False)
+    entries: dict[str, VaultEntry] = field(default_factory=dict, hash=False)
 
-    def with_entry(self, entry: Entry) -> Index:
+    def with_entry(self, entry: VaultEntry) -> Index:
         """Return the index with an entry more, or another of the same name."""
         return Index(entries={**self.entries, entry.name: entry})
 
@@ -110,7 +110,7 @@ class Index:
     def from_bytes(cls, sealed: bytes, *, header: bytes, root_key: bytes) -> Self:
         """Open an index file."""
         said = json.loads(open_sealed(sealed, key=root_key, context=_of(header)))
-        return cls(entries={each["name"]: Entry(**each) for each in said})
+        return cls(entries={each["name"]: VaultEntry(**each) for each in said})
 
 
 def check_name(name: str) -> None:

@@ -14,9 +14,9 @@ from halfmask._validation import integer_at_least
 from halfmask.vault._sharing import MOST_SHARES, combine, share
 
 if TYPE_CHECKING:
-    from halfmask.vault._header import Header
+    from halfmask.vault._header import VaultHeader
 
-__all__ = ["Part", "join_parts", "split_key"]
+__all__ = ["KeyPart", "join_parts", "split_key"]
 
 _FORM = re.compile(
     r"halfmask-part/1 vault:([0-9a-f]{16}) split:([0-9a-f]{16}) "
@@ -27,7 +27,7 @@ _OTHER_VERSION = re.compile(r"halfmask-part/(?!1 )\d+ ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class KeyPart:
     """One part of a root key.
 
     Parameters
@@ -101,7 +101,7 @@ class Part:
         )
 
 
-def split_key(key: bytes, *, vault: str, parts: int, needed: int) -> list[Part]:
+def split_key(key: bytes, *, vault: str, parts: int, needed: int) -> list[KeyPart]:
     """Split a key into parts.
 
     Raises
@@ -115,12 +115,12 @@ def split_key(key: bytes, *, vault: str, parts: int, needed: int) -> list[Part]:
         raise ParameterError(f"A key has at most {MOST_SHARES} parts. Got {parts}.")
     split = os.urandom(8).hex()
     return [
-        Part(vault=vault, split=split, number=number, parts=parts, needed=needed, share=each)
+        KeyPart(vault=vault, split=split, number=number, parts=parts, needed=needed, share=each)
         for number, each in enumerate(share(key, parts=parts, needed=needed), start=1)
     ]
 
 
-def join_parts(lines: Sequence[bytes], *, header: Header) -> bytes:
+def join_parts(lines: Sequence[bytes], *, header: VaultHeader) -> bytes:
     """Return the root key of a vault from enough of its parts.
 
     Raises
@@ -132,7 +132,7 @@ def join_parts(lines: Sequence[bytes], *, header: Header) -> bytes:
     VaultError
         If there are too few.
     """
-    found = [Part.from_bytes(line, given=place) for place, line in enumerate(lines, start=1)]
+    found = [KeyPart.from_bytes(line, given=place) for place, line in enumerate(lines, start=1)]
     different = {part.number: part for part in found}
     for part in found:
         _check_fits(part, found[0], header=header)
@@ -157,7 +157,7 @@ def join_parts(lines: Sequence[bytes], *, header: Header) -> bytes:
     return key
 
 
-def _check_fits(part: Part, first: Part, *, header: Header) -> None:
+def _check_fits(part: KeyPart, first: KeyPart, *, header: VaultHeader) -> None:
     if part.vault != header.pointer.vault:
         raise KeyMismatchError(f"Part {part.number} of {part.parts} is of another vault.")
     if part.split != first.split or (part.parts, part.needed) != (first.parts, first.needed):

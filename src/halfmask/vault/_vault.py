@@ -21,7 +21,7 @@ from halfmask.vault._generation import (
     sweep,
     write_generation,
 )
-from halfmask.vault._index import Entry, check_name
+from halfmask.vault._index import VaultEntry, check_name
 from halfmask.vault._making import check_apart, leave, make_vault
 from halfmask.vault._part import join_parts, split_key
 from halfmask.vault._private_files import (
@@ -167,7 +167,7 @@ class Vault:
         """Return the names of all that it holds, in order."""
         return tuple(entry.name for entry in self.entries())
 
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[VaultEntry, ...]:
         """Return what it holds: name, kind, context and size of each, in the order of names."""
         found = self._reading(lambda opened: opened.index().entries)
         return tuple(found[name] for name in sorted(found))

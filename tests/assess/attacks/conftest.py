@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from halfmask.assess.attacks import AttackReport, Certain, Counted, Finding, Outcome
+from halfmask.assess.attacks import AttackReport, Certain, Finding, Outcome, SuccessCount
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,8 +16,8 @@ def _finding(attack: str, right: int, raw: int | None = None, **others: Any) -> 
     failure = others.pop("failure", "")
     made = {"attack": attack, "measure": "accuracy", "control": Certain(0.5), **others}
     return Finding(
-        outcome=Outcome(success=Counted(right, 10_000), **made),
-        power=None if raw is None else Outcome(success=Counted(raw, 10_000), **made),
+        outcome=Outcome(success=SuccessCount(right, 10_000), **made),
+        power=None if raw is None else Outcome(success=SuccessCount(raw, 10_000), **made),
         tolerance=0.03,
         least_power=0.05,
         error=0.01,

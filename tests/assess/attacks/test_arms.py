@@ -12,9 +12,9 @@ from halfmask._errors import DataError, ParameterError
 from halfmask.assess.attacks._arms import (
     Certain,
     Combined,
-    Counted,
     Least,
     Resampled,
+    SuccessCount,
     balanced,
     difference,
     fewest_trials,
@@ -25,39 +25,39 @@ from halfmask.assess.attacks._arms import (
 def test_a_counted_share_has_the_exact_bounds_of_scipy(successes, trials, error):
     successes = min(successes, trials)
     exact = stats.binomtest(successes, trials).proportion_ci(1 - 2 * error, method="exact")
-    low, high = Counted(successes, trials).bounds(error)
+    low, high = SuccessCount(successes, trials).bounds(error)
     assert [low, high] == pytest.approx([exact.low, exact.high])
 
 
 def test_without_trials_a_share_may_be_anything():
-    assert Counted(0, 0).bounds(0.05) == (0.0, 1.0)
-    assert Counted(0, 0).value == 0.5
+    assert SuccessCount(0, 0).bounds(0.05) == (0.0, 1.0)
+    assert SuccessCount(0, 0).value == 0.5
 
 
 def test_an_arm_cant_succeed_more_often_than_it_tries():
     with pytest.raises(ParameterError, match="3 of 2"):
-        Counted(3, 2)
+        SuccessCount(3, 2)
 
 
 @pytest.mark.parametrize("error", [0.0, 0.6, float("nan")])
 def test_an_error_is_a_probability_below_a_half(error):
     with pytest.raises(ParameterError, match="error"):
-        Counted(1, 2).bounds(error)
+        SuccessCount(1, 2).bounds(error)
 
 
 def test_a_difference_covers_the_truth_as_often_as_it_says():
     rng = np.random.default_rng(1)
     missed = 0
     for _ in range(2000):
-        first = Counted(int(rng.binomial(300, 0.6)), 300)
-        second = Counted(int(rng.binomial(200, 0.5)), 200)
+        first = SuccessCount(int(rng.binomial(300, 0.6)), 300)
+        second = SuccessCount(int(rng.binomial(200, 0.5)), 200)
         missed += difference(first, second).bounds(0.05)[1] < 0.1
     # The exact bounds are never narrower than they must be; 0.05 misses are allowed, give or take.
     assert 20 <= missed <= 120
 
 
 def test_a_difference_is_wider_than_its_arms():
-    first, second = Counted(60, 100), Counted(50, 100)
+    first, second = SuccessCount(60, 100), SuccessCount(50, 100)
     low, high = difference(first, second).bounds(0.05)
     assert low < 0.1 < high
     assert high - 0.1 > first.bounds(0.05)[1] - first.value
@@ -65,7 +65,7 @@ def test_a_difference_is_wider_than_its_arms():
 
 
 def test_a_balanced_share_is_the_mean():
-    arm = balanced([Counted(90, 100), Counted(5, 10)])
+    arm = balanced([SuccessCount(90, 100), SuccessCount(5, 10)])
     assert arm.value == pytest.approx(0.7)
     assert arm.trials == 10
     assert arm.bounds(0.05)[0] < 0.7 < arm.bounds(0.05)[1]
@@ -93,9 +93,9 @@ def test_without_resamples_or_trials_a_share_may_be_anything():
 def test_resamples_of_what_never_happened_are_no_nearer_than_the_exact_bound(trials):
     # The bootstrap's well-known hole: every resample of zeros is zero.
     arm = Resampled.of(0.0, np.zeros(500), trials)
-    assert arm.bounds(0.01)[1] == pytest.approx(Counted(0, trials).bounds(0.01)[1])
+    assert arm.bounds(0.01)[1] == pytest.approx(SuccessCount(0, trials).bounds(0.01)[1])
     perfect = Resampled.of(1.0, np.ones(500), trials)
-    assert perfect.bounds(0.01)[0] == pytest.approx(Counted(trials, trials).bounds(0.01)[0])
+    assert perfect.bounds(0.01)[0] == pytest.approx(SuccessCount(trials, trials).bounds(0.01)[0])
 
 
 def test_an_error_that_few_resamples_cant_show_goes_beyond_their_extremes():
@@ -118,16 +118,16 @@ def test_what_is_no_number_is_refused_not_read_as_no_risk(value):
 
 
 def test_counts_of_numpy_become_plain_numbers():
-    arm = Counted(*np.array([3, 5]))
+    arm = SuccessCount(*np.array([3, 5]))
     assert type(arm.trials) is int
     assert type(arm.successes) is int
 
 
 def test_an_arm_without_trials_counts_as_the_fewest_and_a_known_one_does_not():
-    assert fewest_trials((Counted(1, 50), Certain(0.5))) == 50
-    assert fewest_trials((Counted(1, 50), Counted(0, 0))) == 0
+    assert fewest_trials((SuccessCount(1, 50), Certain(0.5))) == 50
+    assert fewest_trials((SuccessCount(1, 50), SuccessCount(0, 0))) == 0
     assert fewest_trials((Certain(0.5),)) == 0
-    assert difference(Counted(1, 50), Counted(0, 0)).trials == 0
+    assert difference(SuccessCount(1, 50), SuccessCount(0, 0)).trials == 0
 
 
 def test_the_least_of_numbers_covers_the_truth_as_often_as_it_says():
@@ -136,7 +136,7 @@ def test_the_least_of_numbers_covers_the_truth_as_often_as_it_says():
     above = below = 0
     for _ in range(2000):
         success, control, baseline = (
-            Counted(int(n), 400) for n in rng.binomial(400, [0.6, 0.55, 0.55])
+            SuccessCount(int(n), 400) for n in rng.binomial(400, [0.6, 0.55, 0.55])
         )
         least = Least((difference(success, control), difference(success, baseline)))
         low, high = least.bounds(0.05)

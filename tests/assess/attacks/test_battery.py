@@ -14,9 +14,9 @@ import pytest
 from halfmask._errors import DataError, ParameterError
 from halfmask.assess.attacks import (
     Certain,
-    Counted,
     ModelTarget,
     Outcome,
+    SuccessCount,
     TableTarget,
     attack,
 )
@@ -49,7 +49,7 @@ class Guess:
             Outcome(
                 attack=self.name,
                 measure="share right",
-                success=Counted(round((0.5 + target.model) * self.trials), self.trials),
+                success=SuccessCount(round((0.5 + target.model) * self.trials), self.trials),
                 control=Certain(0.5),
                 needed=self.needed,
                 needed_of="members",

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halfmask.assess.attacks import Certain, Counted, Finding, Outcome, Resampled
+from halfmask.assess.attacks import Certain, Finding, Outcome, Resampled, SuccessCount
 
 
 def outcome(share: float, *, trials: int = 10_000, **others: Any) -> Outcome:
-    settings = {"success": Counted(round(share * trials), trials), "control": Certain(0.5)}
+    settings = {"success": SuccessCount(round(share * trials), trials), "control": Certain(0.5)}
     return Outcome(attack="test/some", measure="share", **{**settings, **others})
 
 
@@ -32,8 +32,8 @@ def finding(protected: Outcome, power: Outcome | None, **others: Any) -> Finding
 )
 def test_resisted_is_said_only_with_an_upper_bound_and_power(protected, power, trials, error):
     said = finding(
-        outcome(0.0, success=Counted(min(protected, trials), trials)),
-        outcome(0.0, success=Counted(min(power, 400), 400)),
+        outcome(0.0, success=SuccessCount(min(protected, trials), trials)),
+        outcome(0.0, success=SuccessCount(min(power, 400), 400)),
         error=error,
     )
     high = said.outcome.excess.bounds(error)[1]
@@ -48,7 +48,7 @@ def test_a_leak_at_the_tolerance_is_called_resisted_as_rarely_as_promised():
     rng = np.random.default_rng(0)
     power = outcome(0.9)
     called = sum(
-        finding(outcome(0.0, success=Counted(int(n), 2000)), power).verdict == "resisted"
+        finding(outcome(0.0, success=SuccessCount(int(n), 2000)), power).verdict == "resisted"
         for n in rng.binomial(2000, 0.53, size=1000)
     )
     assert called <= 70  # 5 % of 1000, and luck
@@ -62,7 +62,7 @@ def test_a_leak_at_the_tolerance_over_two_equal_references_too():
     called = 0
     for _ in range(1000):
         success, control, baseline = (
-            Counted(int(n), 3000) for n in rng.binomial(3000, [0.53, 0.5, 0.5])
+            SuccessCount(int(n), 3000) for n in rng.binomial(3000, [0.53, 0.5, 0.5])
         )
         made = outcome(0.0, success=success, control=control, baseline=baseline)
         called += finding(made, power).verdict == "resisted"
@@ -118,7 +118,7 @@ def test_nothing_that_tells_nothing_is_called_broken_by_many_attacks():
     rng = np.random.default_rng(2)
     accused = sum(
         any(
-            finding(outcome(0.0, success=Counted(int(n), 400)), None).verdict == "broken"
+            finding(outcome(0.0, success=SuccessCount(int(n), 400)), None).verdict == "broken"
             for n in rng.binomial(400, 0.53, size=20)
         )
         for _ in range(200)
@@ -156,7 +156,7 @@ def test_every_sentence_has_its_interval():
 
 def test_an_arm_without_trials_is_never_a_break_nor_a_pass():
     # The precision of a value that was never guessed: 0 of 0, beside a control that was measured.
-    made = outcome(0.0, success=Counted(0, 0), control=Counted(5, 5000))
+    made = outcome(0.0, success=SuccessCount(0, 0), control=SuccessCount(5, 5000))
     assert finding(made, outcome(0.9)).verdict == "not shown"
 
 
@@ -169,7 +169,7 @@ def test_a_success_beyond_doubt_is_broken_whatever_else_is_missing():
 
 
 def test_over_a_baseline_of_one_model_too_few_trials_are_never_beyond_doubt():
-    lucky: dict[str, Any] = {"baseline": Counted(5000, 10_000), "needed_of": "non-members"}
+    lucky: dict[str, Any] = {"baseline": SuccessCount(5000, 10_000), "needed_of": "non-members"}
     few = finding(outcome(0.7, **lucky, needed=10**6, of_one_model=True), outcome(0.9))
     assert few.verdict == "not shown"
     assert few.why_not_shown == "needs at least 1,000,000 non-members, has 10,000"
@@ -203,7 +203,7 @@ def test_what_failed_is_no_risk_of_zero():
 
 def test_the_same_excess_weighs_more_by_a_finer_measure():
     # 0.012 of true positives at one false positive in a thousand: twelve times what luck gives.
-    made: dict[str, Any] = {"success": Counted(120, 10_000), "control": Certain(0.001)}
+    made: dict[str, Any] = {"success": SuccessCount(120, 10_000), "control": Certain(0.001)}
     coarse = finding(outcome(0.0, **made), outcome(0.9))
     fine = finding(outcome(0.0, **made, scale=0.13), outcome(0.9))
     assert coarse.verdict == "resisted"
@@ -213,8 +213,8 @@ def test_the_same_excess_weighs_more_by_a_finer_measure():
 
 
 def test_a_finer_measure_needs_less_power():
-    made = outcome(0.0, success=Counted(5, 10_000), control=Certain(0.001), scale=0.13)
-    weak = outcome(0.0, success=Counted(200, 10_000), control=Certain(0.001), scale=0.13)
+    made = outcome(0.0, success=SuccessCount(5, 10_000), control=Certain(0.001), scale=0.13)
+    weak = outcome(0.0, success=SuccessCount(200, 10_000), control=Certain(0.001), scale=0.13)
     assert finding(made, weak).verdict == "resisted"
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from halfmask._errors import ParameterError
-from halfmask.assess.attacks import Counted, Outcome
+from halfmask.assess.attacks import Outcome, SuccessCount
 from halfmask.assess.attacks._measures import only, wanted_measures, without_outcome
 
 
 def outcome(measure: str, column: str = "") -> Outcome:
-    arm = Counted(5, 10)
+    arm = SuccessCount(5, 10)
     return Outcome(attack="a/b", measure=measure, success=arm, control=arm, column=column)
 
 

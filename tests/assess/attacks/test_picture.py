@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from halfmask.assess.attacks import Certain, Counted, Resampled
+from halfmask.assess.attacks import Certain, Resampled, SuccessCount
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -121,7 +121,7 @@ def test_a_line_of_small_numbers_has_a_shorter_track_and_says_so(finding_of, rep
 
 
 @pytest.mark.parametrize(
-    "arm", [Resampled.of(1.0, [1.0] * 9, 5), Resampled.of(-0.4, [-0.5, 0.1], 5), Counted(0, 0)]
+    "arm", [Resampled.of(1.0, [1.0] * 9, 5), Resampled.of(-0.4, [-0.5, 0.1], 5), SuccessCount(0, 0)]
 )
 def test_nothing_is_drawn_outside_of_its_track(finding_of, report_of, arm):
     shown = finding_of("membership/gap", 5000, 9000, control=arm, baseline=arm)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from halfmask._errors import ReleaseError
-from halfmask.assess.attacks import Counted
+from halfmask.assess.attacks import SuccessCount
 
 
 def test_one_invalid_finding_is_enough_not_to_be_resisted(finding_of, report_of):
@@ -37,7 +37,7 @@ def test_the_worst_is_judged_by_its_measures_scale(finding_of, report_of):
 
 def test_what_is_broken_is_worse_than_what_is_not_shown(finding_of, report_of):
     open_, broken = finding_of("a/x", 6, 9000), finding_of("a/y", 5600, 9000)
-    few = replace(open_.outcome, success=Counted(6, 10))
+    few = replace(open_.outcome, success=SuccessCount(6, 10))
     open_ = replace(open_, outcome=few)
     assert (open_.verdict, broken.verdict) == ("not shown", "broken")
     assert open_.excess_high > broken.excess_high

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from halfmask.kernels.partition.records import APART, Columns
+from halfmask.kernels.partition.records import APART, RecordColumns
 from halfmask.kernels.partition.sides import may_cut, top_level
 
 #: Column 0 has no tree; column 1 has six codes: three leaves of a pair and a single, then missing.
-COLUMNS = Columns(
+COLUMNS = RecordColumns(
     np.array([1.0, 1.0]),
     np.array([0, 0, 0, 1, 2, 1, 2, APART, 0], dtype=np.uint8),
     np.array([0, 3, 8]),

@@ -12,7 +12,7 @@ import pytest
 
 from halfmask.cli import main
 from halfmask.cli._hashers import unseal_hasher
-from halfmask.hashing._keys import Keys
+from halfmask.hashing._keys import HasherKeys
 from halfmask.trainer.client import TrainerClient
 from halfmask.vault import KeyFile, Vault
 from trainer.client.wire import tapped  # type: ignore[import-not-found] # beside, not in a package
@@ -103,7 +103,7 @@ def test_no_key_goes_over_the_line(spoken, planted):
     _, names, _, _ = planted
     vault = Vault.open(folder / "vault", lock=KeyFile(folder / "key"))
     secret = unseal_hasher(vault, "h").plan.secret
-    keys = Keys(secret=secret, name="hasher")
+    keys = HasherKeys(secret=secret, name="hasher")
     known = [secret._bytes, (folder / "key").read_bytes(), vault.id.encode(), secret.id.encode()]
     purposes = ("category", "bin", "number", "missing", "word", "character", "set")
     pairs = [(purpose, name) for purpose in purposes for name in names.values()]

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from halfmask import DataError, ParameterError
-from halfmask.hashing import FileHasher, HashedRows, Settings, _csv_rows, _reading
+from halfmask.hashing import FileHasher, HashedRows, HasherSettings, _csv_rows, _reading
 from halfmask.trainer.learner import OnlineLearner, learn_batches, learn_file
 from halfmask.vault import Secret
 
@@ -31,7 +31,7 @@ def people():
 
 def fitted(people, bits=BITS):
     secret = Secret.from_bytes(bytes(32))
-    return FileHasher.fit(people, settings=Settings(bits=bits), secret=secret, label="pays")
+    return FileHasher.fit(people, settings=HasherSettings(bits=bits), secret=secret, label="pays")
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet", "frame"])

@@ -11,7 +11,7 @@ import pytest
 
 from halfmask import ParameterError
 from halfmask.trainer.service._bucket import Bucket
-from halfmask.trainer.store._state import State
+from halfmask.trainer.store._state import StoredState
 from trainer.service.stage import (  # type: ignore[import-not-found] # beside, no package
     ARROW,
     Trainer,
@@ -219,13 +219,13 @@ def test_a_bucket_lets_through_what_its_rate_allows():
 
 def test_a_token_is_revoked_whatever_the_others_wait_for(model, monkeypatch):
     """Digests of large models, asked for again and again, keep no token waiting."""
-    go, digest = threading.Event(), State.digest
+    go, digest = threading.Event(), StoredState.digest
 
     def held(state):
         assert go.wait(60)
         return digest(state)
 
-    monkeypatch.setattr(State, "digest", held)
+    monkeypatch.setattr(StoredState, "digest", held)
     token = model.header("read")
     with ThreadPoolExecutor(8) as pool:
         asked = [

@@ -18,7 +18,7 @@ import pytest
 from halfmask.trainer.service import _serving
 from halfmask.trainer.service._bodies import Pace
 from halfmask.trainer.store import RefusedError
-from halfmask.trainer.store._state import State
+from halfmask.trainer.store._state import StoredState
 from trainer.service.stage import (  # type: ignore[import-not-found] # beside, no package
     ARROW,
     OPTIONS,
@@ -35,13 +35,13 @@ ROWS = body(labels=False)
 @pytest.fixture
 def held(monkeypatch):
     """An event that learning waits for."""
-    go, learn = threading.Event(), State.learn
+    go, learn = threading.Event(), StoredState.learn
 
     def held_up(state, *rows):
         assert go.wait(60)
         learn(state, *rows)
 
-    monkeypatch.setattr(State, "learn", held_up)
+    monkeypatch.setattr(StoredState, "learn", held_up)
     yield go
     go.set()
 
@@ -347,7 +347,7 @@ def test_a_learner_that_fails_stops_and_loses_nothing(tmp_path, monkeypatch):
             raise MemoryError
 
         with monkeypatch.context() as patch:
-            patch.setattr(State, "learn", fail)
+            patch.setattr(StoredState, "learn", fail)
             assert trainer.learn(body()).status_code == 200, "it is on the disk"
             trainer.until(lambda: trainer.ask("GET", "/v1/models/m").json()["stopped"])
         refused(trainer.learn(body(seed=1)), 503, "stopped")

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from halfmask.trainer.store import _model, _snapshots
-from halfmask.trainer.store._state import State
+from halfmask.trainer.store._state import StoredState
 from trainer.service.stage import (  # type: ignore[import-not-found] # beside, no package
     Trainer,
     body,
@@ -24,26 +24,26 @@ class Gate:
     """Lets learning go on where it is open."""
 
     def __init__(self, monkeypatch):
-        self.open, learn = threading.Event(), State.learn
+        self.open, learn = threading.Event(), StoredState.learn
         self.open.set()
 
         def held(state, *rows):
             assert self.open.wait(60)
             learn(state, *rows)
 
-        monkeypatch.setattr(State, "learn", held)
+        monkeypatch.setattr(StoredState, "learn", held)
         self._patch = monkeypatch
 
     def once_it_is(self, told):
         """Open, and close when something is so; return what opens it then."""
-        waited, learn = threading.Event(), State.learn
+        waited, learn = threading.Event(), StoredState.learn
 
         def held(state, *rows):
             if told():
                 assert waited.wait(60)
             learn(state, *rows)
 
-        self._patch.setattr(State, "learn", held)
+        self._patch.setattr(StoredState, "learn", held)
         self.open.set()
         return waited
 

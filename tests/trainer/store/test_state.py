@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from halfmask.trainer.store._curve import Curve
-from halfmask.trainer.store._state import State, new_learner
+from halfmask.trainer.store._state import StoredState, new_learner
 
 
 class Overtaken(Curve):
     """A curve that is asked, and then the model learns another record."""
 
-    state: State
+    state: StoredState
 
     def summary(self) -> dict[str, Any]:
         told = super().summary()
@@ -21,7 +21,7 @@ class Overtaken(Curve):
 
 def test_a_record_that_is_told_of_has_its_rows_told_of():
     curve = Overtaken()
-    state = State(learner=new_learner({"loss": "logistic", "bits": 1}), seq=7, curve=curve)
+    state = StoredState(learner=new_learner({"loss": "logistic", "bits": 1}), seq=7, curve=curve)
     curve.state = state
 
     told = state.summary()

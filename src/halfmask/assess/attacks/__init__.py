@@ -11,7 +11,7 @@ and a verdict that is INVALID, never a pass, where the attack has no power or to
 
 from __future__ import annotations
 
-from halfmask.assess.attacks._arms import Arm, Certain, Combined, Counted, Resampled
+from halfmask.assess.attacks._arms import Arm, Certain, Combined, Resampled, SuccessCount
 from halfmask.assess.attacks._attack import Attack
 from halfmask.assess.attacks._battery import attack
 from halfmask.assess.attacks._encoding_target import EncodingTarget
@@ -32,7 +32,6 @@ __all__ = [
     "AttackReport",
     "Certain",
     "Combined",
-    "Counted",
     "EncodingTarget",
     "EventsTarget",
     "Finding",
@@ -40,6 +39,7 @@ __all__ = [
     "ModelTarget",
     "Outcome",
     "Resampled",
+    "SuccessCount",
     "TableTarget",
     "TrainerTarget",
     "attack",

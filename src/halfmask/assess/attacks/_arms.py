@@ -24,9 +24,9 @@ __all__ = [
     "Arm",
     "Certain",
     "Combined",
-    "Counted",
     "Least",
     "Resampled",
+    "SuccessCount",
     "balanced",
     "difference",
     "fewest_trials",
@@ -70,7 +70,7 @@ class Certain:
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class SuccessCount:
     """A share of trials that succeeded.
 
     Parameters
@@ -87,7 +87,7 @@ class Counted:
 
     Examples
     --------
-    >>> low, high = Counted(0, 100).bounds(0.05)
+    >>> low, high = SuccessCount(0, 100).bounds(0.05)
     >>> low, round(high, 4)
     (0.0, 0.0295)
     """
@@ -96,7 +96,7 @@ class Counted:
     trials: int
 
     def __post_init__(self) -> None:
-        integer_at_least(0, owner="Counted", successes=self.successes, trials=self.trials)
+        integer_at_least(0, owner="SuccessCount", successes=self.successes, trials=self.trials)
         object.__setattr__(self, "successes", int(self.successes))  # numpy's can't go into JSON
         object.__setattr__(self, "trials", int(self.trials))
         if self.successes > self.trials:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from halfmask._errors import HalfmaskError, ParameterError
 from halfmask._progress import silent
 from halfmask._validation import fraction, integer_at_least, number_between
-from halfmask.assess.attacks._arms import Counted
+from halfmask.assess.attacks._arms import SuccessCount
 from halfmask.assess.attacks._finding import Finding
 from halfmask.assess.attacks._inputs import as_number
 from halfmask.assess.attacks._measures import affordable, only, wanted_measures, without_outcome
@@ -283,5 +283,9 @@ def _run(each: Attack, target: Target | None, seed: int) -> tuple[tuple[Outcome,
 def _nothing(name: str, *, measure: str = "none") -> Outcome:
     """Return what stands for an attack that measured nothing, or a measure that no attack has."""
     return Outcome(
-        attack=name, measure=measure, success=Counted(0, 0), control=Counted(0, 0), needed=1
+        attack=name,
+        measure=measure,
+        success=SuccessCount(0, 0),
+        control=SuccessCount(0, 0),
+        needed=1,
     )

@@ -12,10 +12,10 @@ from halfmask.encode.series._seasons import DRIFT_COLUMN
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from halfmask.encode.series._clock import Clock
+    from halfmask.encode.series._clock import SeriesClock
     from halfmask.encode.series._filter import Filter
     from halfmask.encode.series._grain import Grain
-    from halfmask.encode.series._scores import Scores
+    from halfmask.encode.series._scores import ScoreMap
     from halfmask.encode.series._seasons import Seasons
     from halfmask.encode.series._veil import Veil
 
@@ -82,7 +82,7 @@ class Channel:
     polish: Filter
     shift: float
     tau: float
-    scores: Scores
+    scores: ScoreMap
     before: NDArray[np.float64]
     sign: float
     sealed: NDArray[np.int64]
@@ -96,7 +96,7 @@ class Channel:
         return max(self.past.reach, self.volatile.reach, self.polish.reach, 1)
 
     def around(
-        self, clock: Clock, positions: NDArray[np.int64], dither: NDArray[np.float64]
+        self, clock: SeriesClock, positions: NDArray[np.int64], dither: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Return season, width, log spread, tilt and dither of each step, (5, n)."""
         weights = np.stack([self.level, self.width, self.spread, self.tilt])

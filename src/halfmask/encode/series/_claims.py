@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from halfmask.encode._profile import Claim, Weakness
+from halfmask.encode._profile import LearnerClaim, Weakness
 from halfmask.encode.series._whiteness import WHITE
 
 if TYPE_CHECKING:
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 __all__ = ["claims_of", "weaknesses_of"]
 
 
-def claims_of(plan: SeriesPlan) -> tuple[Claim, ...]:
+def claims_of(plan: SeriesPlan) -> tuple[LearnerClaim, ...]:
     """Return what holds for forecasts of what a plan sends."""
     claims = [
-        Claim(
+        LearnerClaim(
             learner="any, of residuals instead of the series",
             scope="not invariant",
             condition="it learns from what home's own model leaves; measure it",
         ),
-        Claim(
+        LearnerClaim(
             learner="point forecasts",
             scope="measured",
             condition="a median comes home as a median one step ahead; means and later steps are "
@@ -31,7 +31,7 @@ def claims_of(plan: SeriesPlan) -> tuple[Claim, ...]:
     largest = _largest(plan)
     if largest:
         claims.append(
-            Claim(
+            LearnerClaim(
                 learner="attackers, of rows behind the fitted ones",
                 scope="measured",
                 condition=f"a fit to the first half of the rows left {largest} of the second",
@@ -39,8 +39,10 @@ def claims_of(plan: SeriesPlan) -> tuple[Claim, ...]:
         )
     if not plan.settings.blinding:
         where = "given the true values before; sealed steps are home's own forecast"
-        claims.insert(0, Claim(learner="sample paths", scope="exact", condition=where))
-        claims.insert(0, Claim(learner="quantiles one step ahead", scope="exact", condition=where))
+        claims.insert(0, LearnerClaim(learner="sample paths", scope="exact", condition=where))
+        claims.insert(
+            0, LearnerClaim(learner="quantiles one step ahead", scope="exact", condition=where)
+        )
     return tuple(claims)
 
 

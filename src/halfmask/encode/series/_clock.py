@@ -14,7 +14,7 @@ from halfmask._errors import ParameterError, SchemaError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["DAY", "Clock"]
+__all__ = ["DAY", "SeriesClock"]
 
 #: Microseconds of a day.
 DAY = 86_400_000_000
@@ -23,7 +23,7 @@ _MONTHS = {"mo": 1, "q": 3, "y": 12}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Clock:
+class SeriesClock:
     """The steps of a series' time.
 
     Parameters
@@ -52,7 +52,7 @@ class Clock:
     within: int
 
     @classmethod
-    def of(cls, column: pl.Series, *, every: str | int | None) -> Clock:
+    def of(cls, column: pl.Series, *, every: str | int | None) -> SeriesClock:
         """Make the clock of a column, its first time the origin.
 
         Parameters
@@ -85,7 +85,7 @@ class Clock:
         return replace(clock, origin=int(month[0]), within=int(inside[0]))
 
     @classmethod
-    def _of_integers(cls, column: pl.Series, every: str | int | None) -> Clock:
+    def _of_integers(cls, column: pl.Series, every: str | int | None) -> SeriesClock:
         if isinstance(every, str):
             raise ParameterError(
                 f"Time column {column.name!r} holds integers; 'every' must be one, too.",

@@ -11,14 +11,14 @@ from halfmask.encode.series._channel import Channel, powered
 from halfmask.encode.series._filter import Filter, candidates, fits
 from halfmask.encode.series._least_squares import Regression
 from halfmask.encode.series._memory import carried, past_of, rest_of
-from halfmask.encode.series._scores import Scores
+from halfmask.encode.series._scores import ScoreMap
 from halfmask.encode.series._veil import Veil
 from halfmask.encode.series._whiteness import ljung_box, tested_lags
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from halfmask.encode.series._clock import Clock
+    from halfmask.encode.series._clock import SeriesClock
     from halfmask.encode.series._grain import Grain
     from halfmask.encode.series._seasons import Seasons
 
@@ -62,7 +62,7 @@ class Fitting:
         Keyed normal numbers, one for each step.
     """
 
-    clock: Clock
+    clock: SeriesClock
     seasons: Seasons
     grain: Grain
     positions: NDArray[np.int64]
@@ -124,7 +124,7 @@ class _Stages:
         volatile = self._volatile(sizes)
         expected = np.clip(volatile.along(sizes), -3, 3)
         self.residuals = missed / (rho * np.exp(expected))
-        scores = Scores.of(self.residuals[rows])
+        scores = ScoreMap.of(self.residuals[rows])
         channel = Channel(
             grain=self._it.grain, power=power, scale=scale, center=center,
             seasons=self._it.seasons, level=level, width=width, spread=spread,

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from halfmask.encode.series._plan import SeriesPlan
     from halfmask.encode.series._state import SeriesState
 
-__all__ = ["Asked", "entity_number"]
+__all__ = ["ForecastQuery", "entity_number"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class ForecastQuery:
     """Forecasts of one series, and which one.
 
     Parameters

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from halfmask.encode.series._clock import Clock
+    from halfmask.encode.series._clock import SeriesClock
     from halfmask.encode.series._settings import SeriesSettings
 
-__all__ = ["Grid"]
+__all__ = ["StepGrid"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Grid:
+class StepGrid:
     """Steps, and which of them have a row.
 
     Parameters
@@ -36,8 +36,8 @@ class Grid:
 
     @classmethod
     def of(
-        cls, times: pl.Series, clock: Clock, *, settings: SeriesSettings, start: int | None
-    ) -> Grid:
+        cls, times: pl.Series, clock: SeriesClock, *, settings: SeriesSettings, start: int | None
+    ) -> StepGrid:
         """Lay the rows of one entity on steps from ``start``, or from the first row, to the last.
 
         Raises

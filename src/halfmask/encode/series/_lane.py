@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.encode.series._channel import Channel, Walked
-    from halfmask.encode.series._clock import Clock
-    from halfmask.encode.series._noise import Noise
+    from halfmask.encode.series._clock import SeriesClock
+    from halfmask.encode.series._noise import Keystream
 
 __all__ = ["Lane", "Sent"]
 
@@ -54,8 +54,8 @@ class Lane:
     """
 
     channel: Channel
-    noise: Noise
-    clock: Clock
+    noise: Keystream
+    clock: SeriesClock
     events: NDArray[np.int64]
     hidden: bool
     blinding: float
@@ -188,7 +188,7 @@ class Lane:
 
     @staticmethod
     def events_at(
-        clock: Clock, events: NDArray[np.int64], positions: NDArray[np.int64]
+        clock: SeriesClock, events: NDArray[np.int64], positions: NDArray[np.int64]
     ) -> NDArray[np.bool_]:
         """Return which steps lie in an event."""
         within = np.zeros(len(positions), dtype=np.bool_)

@@ -12,7 +12,7 @@ from halfmask._random import keyed_integers
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["PAD", "Noise"]
+__all__ = ["PAD", "Keystream"]
 
 _CHUNK = 4096
 _USES = {"dither": 0, "pad": 1, "missing": 2, "gap": 3, "blind": 4, "rest": 5, "veil": 6}
@@ -22,7 +22,7 @@ _LOW = np.uint64(2**32 - 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Noise:
+class Keystream:
     """The keystream of one series.
 
     Parameters

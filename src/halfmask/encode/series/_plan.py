@@ -12,7 +12,7 @@ import polars as pl
 from halfmask._errors import ColumnNotFoundError, KeyMismatchError, SchemaError
 from halfmask.encode._keyed_stream import token
 from halfmask.encode._whole_codes import whole_codes
-from halfmask.encode.series._grid import Grid
+from halfmask.encode.series._grid import StepGrid
 from halfmask.encode.series._lane import Lane
 from halfmask.encode.series._state import SeriesState
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.encode.series._channel import Channel
-    from halfmask.encode.series._clock import Clock
-    from halfmask.encode.series._noise import Noise
+    from halfmask.encode.series._clock import SeriesClock
+    from halfmask.encode.series._noise import Keystream
     from halfmask.encode.series._settings import SeriesSettings
 
 __all__ = ["SeriesPlan"]
@@ -61,7 +61,7 @@ class SeriesPlan:
 
     settings: SeriesSettings
     id: str
-    clock: Clock
+    clock: SeriesClock
     entities: pl.Series
     codes: tuple[int, ...]
     columns: tuple[str, ...]
@@ -69,7 +69,7 @@ class SeriesPlan:
     entity_token: str
     tokens: tuple[str, ...]
     channels: tuple[Channel, ...]
-    noises: tuple[Noise, ...]
+    noises: tuple[Keystream, ...]
     starts: tuple[int, ...]
     state: SeriesState | None
 
@@ -191,10 +191,10 @@ class SeriesPlan:
             if rows.height:
                 yield number, rows
 
-    def grid(self, rows: pl.DataFrame, start: int | None) -> Grid:
+    def grid(self, rows: pl.DataFrame, start: int | None) -> StepGrid:
         """Lay the rows of one entity on steps."""
         times = rows[self.settings.time]
-        return Grid.of(times, self.clock, settings=self.settings, start=start)
+        return StepGrid.of(times, self.clock, settings=self.settings, start=start)
 
     def history(self, state: SeriesState, entity: int, column: int) -> NDArray[np.float64]:
         """Return what a column of an entity looks back at."""
@@ -315,5 +315,5 @@ class SeriesPlan:
         return pl.DataFrame(schema=dtypes | {it.grain.name: it.grain.dtype for it in self.channels})
 
 
-def _filled(grid: Grid) -> pl.Series:
+def _filled(grid: StepGrid) -> pl.Series:
     return pl.Series(np.flatnonzero(grid.there))

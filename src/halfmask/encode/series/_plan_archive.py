@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from halfmask.encode._archive import Archive
 from halfmask.encode.series._channel import Channel
-from halfmask.encode.series._clock import Clock
+from halfmask.encode.series._clock import SeriesClock
 from halfmask.encode.series._filter import Filter
 from halfmask.encode.series._grain import Grain
-from halfmask.encode.series._noise import Noise
+from halfmask.encode.series._noise import Keystream
 from halfmask.encode.series._plan import SeriesPlan
-from halfmask.encode.series._scores import Scores
+from halfmask.encode.series._scores import ScoreMap
 from halfmask.encode.series._seasons import Seasons, Term
 from halfmask.encode.series._settings import Event, SeriesSettings
 from halfmask.encode.series._state import SeriesState
@@ -23,7 +23,7 @@ PLAN_ARCHIVE = Archive(
     kinds={
         kind.__name__: kind
         for kind in (
-            Channel, Clock, Event, Filter, Grain, Noise, Scores, Seasons, SeriesPlan,
+            Channel, SeriesClock, Event, Filter, Grain, Keystream, ScoreMap, Seasons, SeriesPlan,
             SeriesSettings, SeriesState, Term, Veil,
         )
     },

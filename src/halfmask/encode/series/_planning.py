@@ -12,13 +12,13 @@ import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, DataError, SchemaError
 from halfmask.encode._keyed_stream import KeyedStream, token
-from halfmask.encode.series._clock import Clock
+from halfmask.encode.series._clock import SeriesClock
 from halfmask.encode.series._fitting import Fitting
 from halfmask.encode.series._grain import Grain
-from halfmask.encode.series._grid import Grid
+from halfmask.encode.series._grid import StepGrid
 from halfmask.encode.series._lane import Lane
 from halfmask.encode.series._later import remembered
-from halfmask.encode.series._noise import Noise
+from halfmask.encode.series._noise import Keystream
 from halfmask.encode.series._plan import SeriesPlan
 from halfmask.encode.series._seasons import Seasons
 
@@ -35,7 +35,7 @@ def plan_of(table: pl.DataFrame, *, settings: SeriesSettings, secret: Secret) ->
     columns = _columns(table, settings)
     if not table.height:
         raise DataError("There are no rows to fit a codec to.")
-    clock = Clock.of(_first_times(table, settings), every=settings.every)
+    clock = SeriesClock.of(_first_times(table, settings), every=settings.every)
     clock = _counted_from(clock, table[settings.time])
     entities = _entities(table, settings)
     fingerprint = _fingerprint(table, columns, settings)
@@ -49,10 +49,10 @@ def plan_of(table: pl.DataFrame, *, settings: SeriesSettings, secret: Secret) ->
         rows = table
         if settings.entity:
             rows = table.filter(pl.col(settings.entity) == pl.lit(value, dtype=entities.dtype))
-        grid = Grid.of(rows[settings.time], clock, settings=settings, start=None)
+        grid = StepGrid.of(rows[settings.time], clock, settings=settings, start=None)
         starts.append(int(grid.positions[0]))
         for column in columns:
-            noise = Noise(key=key("noise", f"{number}/{column}"))
+            noise = Keystream(key=key("noise", f"{number}/{column}"))
             sign = 1.0 if key("sign", f"{number}/{column}")[0] % 2 else -1.0
             channels.append(_channel(rows[column], grid, clock, settings, noise, sign))
             noises.append(noise)
@@ -116,7 +116,7 @@ def _first_times(table: pl.DataFrame, settings: SeriesSettings) -> pl.Series:
     return table.filter(pl.col(settings.entity) == pl.lit(largest, dtype=dtype))[settings.time]
 
 
-def _counted_from(clock: Clock, times: pl.Series) -> Clock:
+def _counted_from(clock: SeriesClock, times: pl.Series) -> SeriesClock:
     """Return the clock with the earliest of all times as its origin."""
     if times.null_count():
         return clock
@@ -127,10 +127,10 @@ def _counted_from(clock: Clock, times: pl.Series) -> Clock:
 
 def _channel(
     column: pl.Series,
-    grid: Grid,
-    clock: Clock,
+    grid: StepGrid,
+    clock: SeriesClock,
     settings: SeriesSettings,
-    noise: Noise,
+    noise: Keystream,
     sign: float,
 ) -> Channel:
     grain = Grain.of(column)

@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Scores"]
+__all__ = ["ScoreMap"]
 
 _MOST_KNOTS = 129
 _ROWS_A_KNOT = 8
@@ -19,7 +19,7 @@ _NEAREST = 1e-3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scores:
+class ScoreMap:
     """Where residuals become scores, both strictly increasing.
 
     Beyond the last knot a score grows by ``log1p`` of the distance, so that what was never seen
@@ -30,7 +30,7 @@ class Scores:
     scores: NDArray[np.float64]
 
     @classmethod
-    def of(cls, residuals: NDArray[np.float64]) -> Scores:
+    def of(cls, residuals: NDArray[np.float64]) -> ScoreMap:
         """Put knots at quantiles, and give each the normal distribution's quantile."""
         from scipy.special import ndtr, ndtri  # noqa: PLC0415 # scipy loads late
 

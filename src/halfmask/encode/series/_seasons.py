@@ -13,7 +13,7 @@ from halfmask.encode.series._least_squares import CHUNK
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from halfmask.encode.series._clock import Clock
+    from halfmask.encode.series._clock import SeriesClock
 
 __all__ = ["DRIFT", "DRIFT_COLUMN", "NAMED", "Period", "Seasons", "Term", "steps_of"]
 
@@ -75,7 +75,7 @@ class Seasons:
 
     @classmethod
     def of(
-        cls, clock: Clock, periods: tuple[Period, ...] | None, *, first: int, last: int
+        cls, clock: SeriesClock, periods: tuple[Period, ...] | None, *, first: int, last: int
     ) -> Seasons:
         """Choose how each cycle is fitted to these steps; all of the calendar's where None."""
         steps = last - first + 1
@@ -95,7 +95,7 @@ class Seasons:
             last=last,
         )
 
-    def design(self, clock: Clock, positions: NDArray[np.int64]) -> NDArray[np.float64]:
+    def design(self, clock: SeriesClock, positions: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return a row for each step: 1, the drift, and the columns of each term."""
         passed = np.clip(positions, self.first, self.last) - self.first
         drift = passed / (self.last - self.first + 1) - 0.5
@@ -117,7 +117,7 @@ class Seasons:
         return behind / (self.last - self.first + 1)
 
     def along(
-        self, clock: Clock, positions: NDArray[np.int64], weights: NDArray[np.float64]
+        self, clock: SeriesClock, positions: NDArray[np.int64], weights: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Return what each row of weights says of each step, (weights, steps)."""
         said = np.empty((len(weights), len(positions)))
@@ -127,7 +127,7 @@ class Seasons:
         return said
 
 
-def steps_of(clock: Clock, period: Period) -> float:
+def steps_of(clock: SeriesClock, period: Period) -> float:
     """Return how many steps a cycle has."""
     if isinstance(period, int):
         return float(period)
@@ -151,7 +151,7 @@ def _changing(terms: list[Term], fitted: list[tuple[float, Period]], steps: int)
     return found
 
 
-def _term(clock: Clock, length: float, period: Period, steps: int) -> Term:
+def _term(clock: SeriesClock, length: float, period: Period, steps: int) -> Term:
     whole = period in ("day", "week") or isinstance(period, int) or bool(clock.months)
     if whole and length == int(length) and length <= min(_MOST_CELLS, steps // _ROWS_A_CELL):
         return Term(period=period, cells=int(length), waves=0)
@@ -159,7 +159,7 @@ def _term(clock: Clock, length: float, period: Period, steps: int) -> Term:
     return Term(period=period, cells=0, waves=max(1, min(most, int((length - 1) // 2))))
 
 
-def _phase(clock: Clock, positions: NDArray[np.int64], period: Period) -> NDArray[np.float64]:
+def _phase(clock: SeriesClock, positions: NDArray[np.int64], period: Period) -> NDArray[np.float64]:
     """Return where in a cycle each step lies, in [0, 1)."""
     if isinstance(period, int):
         return (positions % period) / period

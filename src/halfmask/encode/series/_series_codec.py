@@ -11,7 +11,7 @@ import numpy as np
 from halfmask._errors import ParameterError
 from halfmask.data import like, to_polars
 from halfmask.encode.series._claims import claims_of, weaknesses_of
-from halfmask.encode.series._forecasts import Asked, entity_number
+from halfmask.encode.series._forecasts import ForecastQuery, entity_number
 from halfmask.encode.series._plan_archive import PLAN_ARCHIVE
 from halfmask.encode.series._planning import plan_of
 from halfmask.encode.series._settings import Event, SeriesSettings
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from halfmask.encode._profile import Claim, Weakness
+    from halfmask.encode._profile import LearnerClaim, Weakness
     from halfmask.encode.series._plan import SeriesPlan
     from halfmask.encode.series._seasons import Period
     from halfmask.encode.series._settings import Missing, Order
@@ -247,7 +247,7 @@ class SeriesCodec:
         ParameterError
             If there are paths and ``blinding``: the noise that comes is known at home.
         """
-        asked = Asked.of(forecasts, self.plan_, column=column, entity=entity)
+        asked = ForecastQuery.of(forecasts, self.plan_, column=column, entity=entity)
         return asked.ahead(self._state(state or self.state_))
 
     def decode_one_step(
@@ -283,7 +283,7 @@ class SeriesCodec:
         Quantiles are exact: given the past, a value at home is an increasing, or a decreasing,
         function of what is sent. Means are not.
         """
-        asked = Asked.of(forecasts, self.plan_, column=column, entity=entity)
+        asked = ForecastQuery.of(forecasts, self.plan_, column=column, entity=entity)
         return asked.one_step(to_polars(table), self._state(state), levels=levels)
 
     def horizon(
@@ -330,7 +330,7 @@ class SeriesCodec:
         return {name: self.plan_.rest_tokens(at) for at, name in enumerate(self.plan_.columns)}
 
     @property
-    def claims(self) -> tuple[Claim, ...]:
+    def claims(self) -> tuple[LearnerClaim, ...]:
         """What holds for forecasts that come home."""
         return claims_of(self.plan_)
 

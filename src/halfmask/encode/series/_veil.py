@@ -15,7 +15,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from halfmask.encode.series._clock import Clock
+    from halfmask.encode.series._clock import SeriesClock
     from halfmask.encode.series._least_squares import Regression
     from halfmask.encode.series._seasons import Seasons
 
@@ -65,7 +65,7 @@ class Veil:
         return cls(drawn=calendar.weights(noise), stretch=(spreads[1] - spreads[0]) / 2)
 
     def along(
-        self, seasons: Seasons, clock: Clock, positions: NDArray[np.int64]
+        self, seasons: Seasons, clock: SeriesClock, positions: NDArray[np.int64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return what is added to each step's score, and the logarithm of the factor."""
         found = np.zeros((2, len(positions)))

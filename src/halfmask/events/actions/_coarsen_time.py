@@ -11,7 +11,7 @@ from halfmask._errors import PolicyError
 from halfmask.events.actions._action import Action
 from halfmask.events.actions._once_each import OnceEach
 from halfmask.events.block._levels import merged, only
-from halfmask.events.block._times import Clock, Form, Unit
+from halfmask.events.block._times import Form, Unit, ZoneClock
 from halfmask.events.block._values import Values
 from halfmask.events.block._zones import DAY, EARLIEST, LATEST, OWN, ClockText, ZoneText
 from halfmask.events.policy._durations import Duration, DurationText
@@ -126,7 +126,7 @@ class _Coarsener:
         self._key = supplies.keys.words("jitter", supplies.path)
         self._form: Form = action.write if supplies.is_last else "offset"
         zoneless = action.zoneless or supplies.zone
-        self._clock = Clock(action.zone, zoneless=zoneless, form=self._form)
+        self._clock = ZoneClock(action.zone, zoneless=zoneless, form=self._form)
 
     def evenly(self) -> _Even | None:
         """Return what does the same by one compiled loop; None if it can't."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halfmask.events.block._values import Level
-from halfmask.events.running._context import Context, Scene
+from halfmask.events.running._context import BlockScene, Context
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,7 +42,7 @@ class OnceEach:
         if _LEAST_REPEATS * len(slots) > len(codes):
             return self._applier.apply(values, context)
         few = Level.of_events(len(slots))
-        scene = Scene(read=context.scene.read, events=len(slots), first_event=0)
+        scene = BlockScene(read=context.scene.read, events=len(slots), first_event=0)
         inner = _Noted(scene=scene, path=context.path)
         made = self._applier.apply(values.take(slots, few), inner)
         for reason, failed in inner.reasons:
@@ -53,7 +53,7 @@ class OnceEach:
 class _Noted(Context):
     """A context that keeps which values couldn't be worked on, for each reason."""
 
-    def __init__(self, *, scene: Scene, path: str) -> None:
+    def __init__(self, *, scene: BlockScene, path: str) -> None:
         super().__init__(scene=scene, path=path)
         self.reasons: list[tuple[str, NDArray[np.bool_]]] = []
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from halfmask.events.actions._action import Supplies
     from halfmask.events.block._values import Level
     from halfmask.events.running._context import Context
-    from halfmask.events.secrets._tables import Part, TableKind
+    from halfmask.events.secrets._tables import ElementPart, TableKind
 
 __all__ = ["RecodeMany", "Splitter"]
 
@@ -97,7 +97,9 @@ class Splitter:
 
     __slots__ = ("_by", "_numbers", "_stays", "parts")
 
-    def __init__(self, *, by: str, entries: dict[str, tuple[Part, ...]], stays: bool) -> None:
+    def __init__(
+        self, *, by: str, entries: dict[str, tuple[ElementPart, ...]], stays: bool
+    ) -> None:
         self._by = by
         self._stays = stays
         self._numbers = {word: number for number, word in enumerate(entries)}

@@ -9,7 +9,7 @@ import numpy as np
 from halfmask._errors import PolicyError
 from halfmask.events.actions._action import Action
 from halfmask.events.actions._coarsen_time import check_clock
-from halfmask.events.block._times import Clock, Form, Unit
+from halfmask.events.block._times import Form, Unit, ZoneClock
 from halfmask.events.block._words import lookup_word
 from halfmask.events.block._zones import ClockText, ZoneText
 from halfmask.events.policy._durations import Duration, DurationText
@@ -131,7 +131,7 @@ class _Shifter:
         self._window = window // self._step
         table = action.table
         self._table = None if table is None else supplies.table(table, "shift").entries()
-        self._clock = Clock(
+        self._clock = ZoneClock(
             action.zone,
             zoneless=action.zoneless or supplies.zone,
             form=action.write if supplies.is_last else "offset",

@@ -12,7 +12,7 @@ import numpy as np
 
 from halfmask._errors import DataError, ParameterError
 from halfmask.events.block._bad_lines import BadLines
-from halfmask.events.block._buffers import Lease
+from halfmask.events.block._buffers import ArrayLease
 from halfmask.events.block._columns import NEVER, Columns
 from halfmask.events.block._limits import Limits
 from halfmask.events.block._paths import Path, Step
@@ -80,7 +80,7 @@ class Block:
     _data: NDArray[np.uint8] = field(repr=False)
     _sprout: Sprout = field(repr=False)
     _columns: Columns = field(repr=False)
-    room: Lease = field(repr=False)
+    room: ArrayLease = field(repr=False)
     ahead: dict[str, tuple[Values, list[tuple[int, Context]]]] = field(
         repr=False, default_factory=dict
     )
@@ -130,7 +130,7 @@ def scan_block(
     limits: Limits | None = None,
     *,
     first_line: int = 1,
-    lease: Lease | None = None,
+    lease: ArrayLease | None = None,
     own: NDArray[np.uint8] | None = None,
 ) -> Block:
     r"""Read lines of JSON, one event each: check them wholly, keep what is named.
@@ -181,7 +181,7 @@ def scan_block(
     >>> block.bad[0].line, block.bad[0].reason
     (3, <Reason.NOT_JSON: 'not-json'>)
     """
-    scan = _Scan(data, tree.sprout(), limits or Limits(), first_line, lease or Lease(), own)
+    scan = _Scan(data, tree.sprout(), limits or Limits(), first_line, lease or ArrayLease(), own)
     return scan.block()
 
 
@@ -197,7 +197,7 @@ class _Scan:
         sprout: Sprout,
         limits: Limits,
         first_line: int,
-        lease: Lease,
+        lease: ArrayLease,
         own: NDArray[np.uint8] | None,
     ) -> None:
         from halfmask.kernels.text.json_gaps import GAP  # noqa: PLC0415 # numba is slow to import

@@ -14,7 +14,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["BUFFERS", "Buffers", "Lease"]
+__all__ = ["BUFFERS", "ArrayLease", "Buffers"]
 
 _Kind = TypeVar("_Kind", bound=np.generic)
 #: What is smaller costs no new pages; what is larger isn't held on to.
@@ -52,16 +52,16 @@ class Buffers:
         """How many bytes are held on to that nobody uses."""
         return sum(size * len(free) for size, free in list(self._free.items()))
 
-    def lease(self) -> Lease:
+    def lease(self) -> ArrayLease:
         """Return what arrays are taken by that are given back together."""
-        return Lease(self)
+        return ArrayLease(self)
 
 
 #: Those of all runs: what one has used, the next one uses again.
 BUFFERS = Buffers()
 
 
-class Lease:
+class ArrayLease:
     """Arrays that are used together, and given back when all is done with them.
 
     Parameters
@@ -93,9 +93,9 @@ class Lease:
         self._taken.append(taken)
         return taken[:size].view(kind)
 
-    def another(self) -> Lease:
+    def another(self) -> ArrayLease:
         """Return one that takes from the same buffers, and is released by itself."""
-        return Lease(self._buffers)
+        return ArrayLease(self._buffers)
 
     def release(self) -> None:
         """Give all arrays back. No view of them may be looked at after that."""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from halfmask.events.block._buffers import Lease
+    from halfmask.events.block._buffers import ArrayLease
     from halfmask.events.block._shape import OutputShape
     from halfmask.events.block._values import Level, Values
 
@@ -41,7 +41,7 @@ class Changed:
     columns: Mapping[str, Values]
     events: Level
     wanted: NDArray[np.bool_]
-    room: Lease
+    room: ArrayLease
 
     def written(self) -> bytes:
         """Return the lines."""

@@ -12,7 +12,7 @@ from halfmask.events.block._values import Kind
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from halfmask.events.block._buffers import Lease
+    from halfmask.events.block._buffers import ArrayLease
 
 __all__ = ["NEVER", "Columns"]
 
@@ -43,7 +43,7 @@ class Columns:
     stops: NDArray[np.int64]
 
     @classmethod
-    def of(cls, room: NDArray[np.int64], lease: Lease) -> Columns:
+    def of(cls, room: NDArray[np.int64], lease: ArrayLease) -> Columns:
         """Return columns with so much room for each node; none where it is `NEVER` noted."""
         ends = np.cumsum(np.where(room == NEVER, 0, room))
         total = int(ends[-1])
@@ -64,7 +64,7 @@ class Columns:
 
         return np.where(flags[: len(self.room)] & RECORDED, self.room, 0)
 
-    def widen(self, room: NDArray[np.int64], lease: Lease) -> None:
+    def widen(self, room: NDArray[np.int64], lease: ArrayLease) -> None:
         """Give nodes more room: what they have moves behind all others, which stay where they are.
 
         So a node of which nothing was known costs no more than its own slots, however many there
@@ -85,7 +85,7 @@ class Columns:
             self.used += int(room[node])
         self.room = room
 
-    def _lengthen(self, slots: int, lease: Lease) -> None:
+    def _lengthen(self, slots: int, lease: ArrayLease) -> None:
         for name in ("kinds", "starts", "stops"):
             array = getattr(self, name)
             longer = lease.array(slots, array.dtype.type)

@@ -13,7 +13,7 @@ from halfmask.events.actions._scale import scaled
 from halfmask.events.block._levels import merged, only, repeated
 from halfmask.events.block._paths import Path
 from halfmask.events.block._values import Kind, Level, Values
-from halfmask.events.running._context import Context, Scene
+from halfmask.events.running._context import BlockScene, Context
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from halfmask.events.block._block import Block
     from halfmask.events.block._words import Token
     from halfmask.events.running._conditions import Condition
-    from halfmask.events.secrets._tables import Part
+    from halfmask.events.secrets._tables import ElementPart
 
 __all__ = ["ContainerRule", "Regrowth", "field_path"]
 
@@ -80,13 +80,13 @@ class Regrowth:
     rules: Sequence[ContainerRule]
     first_event: int
     done: Callable[[int, Context], None]
-    scene: Scene = field(init=False)
+    scene: BlockScene = field(init=False)
     _levels: dict[str, tuple[Level, NDArray[np.int64]]] = field(default_factory=dict)
     _made: dict[str, list[_Made]] = field(default_factory=dict)
     _read: dict[str, Values] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.scene = Scene(
+        self.scene = BlockScene(
             read=self.original,
             events=self.block.n_events,
             first_event=self.first_event,
@@ -155,12 +155,12 @@ class Regrowth:
 
     def _chosen(
         self, level: Level, rules: Sequence[ContainerRule]
-    ) -> tuple[NDArray[np.int64], list[tuple[int, int, int]], list[tuple[Part, ...]]]:
+    ) -> tuple[NDArray[np.int64], list[tuple[int, int, int]], list[tuple[ElementPart, ...]]]:
         """Return the entry of each element over all rules, and which entries are whose."""
         chosen = np.full(level.slots, STAYS, np.int64)
         left = np.ones(level.slots, np.bool_)
         starts: list[tuple[int, int, int]] = []
-        parts: list[tuple[Part, ...]] = []
+        parts: list[tuple[ElementPart, ...]] = []
         for rule in rules:
             context = Context(scene=self.scene, path=rule.path)
             here = left.copy()
@@ -184,7 +184,7 @@ class Regrowth:
         level: Level,
         made: NDArray[np.int64],
         rule: int,
-        parts: Sequence[tuple[Part, ...]],
+        parts: Sequence[tuple[ElementPart, ...]],
         first: int,
     ) -> None:
         flat = [part for each in parts for part in each]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from halfmask.events.running._context import Context
 
-__all__ = ["Clock", "Form", "Times", "Unit", "read_times", "write_times"]
+__all__ = ["Form", "Times", "Unit", "ZoneClock", "read_times", "write_times"]
 
 Form: TypeAlias = Literal["local", "offset", "date", "seconds", "milliseconds"]
 Unit: TypeAlias = Literal["seconds", "milliseconds", "microseconds"]
@@ -117,7 +117,7 @@ def _within(times: Times, context: Context) -> Times:
     return Times(source=times.source, utc=np.where(fits, times.utc, 0), fits=fits)
 
 
-class Clock:
+class ZoneClock:
     """Whose clock is read off times and written: one of a zone, or of each text its own.
 
     Parameters
@@ -233,7 +233,7 @@ def write_times(times: Times, ahead: NDArray[np.int64], context: Context, *, for
     context
         Counts.
     form
-        As of `Clock`.
+        As of `ZoneClock`.
     """
     from halfmask.kernels.text.iso_times import LONGEST  # noqa: PLC0415 # numba is slow to import
     from halfmask.kernels.text.iso_times import write_times as write  # noqa: PLC0415 # the same

@@ -15,7 +15,7 @@ import numpy as np
 
 from halfmask._errors import ParameterError
 from halfmask._validation import integer_at_least
-from halfmask.events.block._buffers import Lease
+from halfmask.events.block._buffers import ArrayLease
 from halfmask.events.block._level import Level
 
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ class Values:
         numbers: NDArray[np.int64],
         present: NDArray[np.bool_],
         *,
-        room: Lease | None = None,
+        room: ArrayLease | None = None,
     ) -> Values:
         """Return whole numbers; MISSING where `present` is False."""
         return cls.from_decimals(level, numbers, 0, present, room=room)
@@ -226,7 +226,7 @@ class Values:
         decimals: int,
         present: NDArray[np.bool_],
         *,
-        room: Lease | None = None,
+        room: ArrayLease | None = None,
     ) -> Values:
         """Return numbers with a fixed count of digits behind the point.
 
@@ -260,7 +260,7 @@ class Values:
                 "The 'decimals' parameter of Values.from_decimals must be an int in the range "
                 f"[0, 18]. Got {decimals} instead."
             )
-        room = Lease() if room is None else room
+        room = ArrayLease() if room is None else room
         data = room.array(LONGEST * len(units), np.uint8)
         starts, stops = room.array(len(units), np.int64), room.array(len(units), np.int64)
         units = np.ascontiguousarray(units, dtype=np.int64)

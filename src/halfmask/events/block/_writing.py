@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halfmask._errors import ParameterError
-from halfmask.events.block._buffers import Lease
+from halfmask.events.block._buffers import ArrayLease
 from halfmask.events.block._paths import Path
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def write_block(
     {"group":[{"delta":1},{"delta":2.50},{}]}
     {"group":[]}
     """
-    return bytes(view_block(shape, columns, events=events, wanted=wanted, room=Lease()))
+    return bytes(view_block(shape, columns, events=events, wanted=wanted, room=ArrayLease()))
 
 
 def view_block(
@@ -86,7 +86,7 @@ def view_block(
     *,
     events: Level | None,
     wanted: NDArray[np.bool_] | None,
-    room: Lease,
+    room: ArrayLease,
 ) -> memoryview:
     """Write events as lines of JSON, into memory that may be used again.
 
@@ -170,7 +170,7 @@ class _Tokens:
     size: int
 
 
-def _joined(columns: list[Values], room: Lease) -> _Tokens:
+def _joined(columns: list[Values], room: ArrayLease) -> _Tokens:
     from halfmask.kernels.text.json_join import join_column  # noqa: PLC0415 # numba is slow to import
     from halfmask.kernels.text.json_write import PIECE  # noqa: PLC0415 # as above
 

@@ -20,11 +20,11 @@ from halfmask.events.block._paths import Step
 from halfmask.events.description._facts import FieldFacts, facts_of
 from halfmask.events.description._field_proposal import EventsDescription, FieldProposal
 from halfmask.events.description._identifying import Identifying, company_of, identifying
-from halfmask.events.description._kinds import Verdict, judged
+from halfmask.events.description._kinds import KindVerdict, judged
 from halfmask.events.description._roles import StreamRole, roles_of
 from halfmask.events.description._rules import Scenery, Suggestion, suggested
 from halfmask.events.description._times import zoneless
-from halfmask.events.description._tree import Tree
+from halfmask.events.description._tree import SampleTree
 from halfmask.events.running._transforming import Transform
 from halfmask.vault import Secret
 
@@ -105,7 +105,7 @@ class _Sample:
     """The first events of a stream: their places, and their lines."""
 
     def __init__(self, most: int, limits: Limits) -> None:
-        self.tree = Tree(MOST_VALUES)
+        self.tree = SampleTree(MOST_VALUES)
         self.limits = limits
         self.refused: Counter[str] = Counter()
         self.lines = 0
@@ -171,7 +171,7 @@ def _pieces(given: Iterable[bytes]) -> Iterator[bytes]:
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Field:
     facts: FieldFacts
-    verdict: Verdict
+    verdict: KindVerdict
 
 
 def _described(sample: _Sample) -> EventsDescription:

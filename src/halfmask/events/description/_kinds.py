@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from halfmask.events.description._facts import FieldFacts
 
-__all__ = ["ENTITY_WORDS", "FieldKind", "Verdict", "judged"]
+__all__ = ["ENTITY_WORDS", "FieldKind", "KindVerdict", "judged"]
 
 FieldKind: TypeAlias = Literal[
     "identifier", "quasi-identifier", "time", "number", "category", "free-text", "boolean",
@@ -45,7 +45,7 @@ _SECONDS: Final = (1_000_000_000, 4_102_444_800)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class KindVerdict:
     """What a place holds.
 
     Parameters
@@ -66,7 +66,7 @@ class Verdict:
     unit: Literal["seconds", "milliseconds"] | None = None
 
 
-def judged(facts: FieldFacts) -> Verdict:
+def judged(facts: FieldFacts) -> KindVerdict:
     """Return what a place holds: the first judgement that fits."""
     for judge in _JUDGES:
         found = judge(facts)
@@ -75,11 +75,11 @@ def judged(facts: FieldFacts) -> Verdict:
     return _plain(facts)
 
 
-def _said(kind: FieldKind, *reasons: str, certain: bool = True) -> Verdict:
-    return Verdict(kind=kind, reasons=reasons, certain=certain)
+def _said(kind: FieldKind, *reasons: str, certain: bool = True) -> KindVerdict:
+    return KindVerdict(kind=kind, reasons=reasons, certain=certain)
 
 
-def _by_type(facts: FieldFacts) -> Verdict | None:
+def _by_type(facts: FieldFacts) -> KindVerdict | None:
     scalars = facts.scalar_types
     if facts.nested and not scalars:
         return _nested(facts)
@@ -93,7 +93,7 @@ def _by_type(facts: FieldFacts) -> Verdict | None:
     return None
 
 
-def _nested(facts: FieldFacts) -> Verdict:
+def _nested(facts: FieldFacts) -> KindVerdict:
     if set(facts.types) == {"array"}:
         return _said("nested", "It is an array.")
     if facts.names and facts.profile.rows == 0:
@@ -101,7 +101,7 @@ def _nested(facts: FieldFacts) -> Verdict:
     return _said("nested", "It is an object or array.")
 
 
-def _by_form(facts: FieldFacts) -> Verdict | None:
+def _by_form(facts: FieldFacts) -> KindVerdict | None:
     profile, hint = facts.profile, facts.hint
     if profile.date_format is not None or profile.dtype.is_float():
         return None
@@ -118,7 +118,7 @@ def _by_form(facts: FieldFacts) -> Verdict | None:
     return None
 
 
-def _by_strong_name(facts: FieldFacts) -> Verdict | None:
+def _by_strong_name(facts: FieldFacts) -> KindVerdict | None:
     hint = facts.hint
     if hint is None or not hint.strong or hint.topic.role != "identifier":
         return None
@@ -133,7 +133,7 @@ def _by_strong_name(facts: FieldFacts) -> Verdict | None:
     return _said("identifier", f"Its name speaks of {about}.")
 
 
-def _by_time(facts: FieldFacts) -> Verdict | None:
+def _by_time(facts: FieldFacts) -> KindVerdict | None:
     profile, words = facts.profile, facts.words
     if profile.date_format is not None:
         form = "as ISO 8601 has them" if profile.date_format == ISO else profile.date_format
@@ -145,7 +145,7 @@ def _by_time(facts: FieldFacts) -> Verdict | None:
     for unit, factor in (("seconds", 1), ("milliseconds", 1000)):
         if _SECONDS[0] * factor <= low and high <= _SECONDS[1] * factor:
             why = f"Its name speaks of a time, and its numbers are {unit} since 1970 by their size."
-            return Verdict(
+            return KindVerdict(
                 kind="time",
                 reasons=(why,),
                 unit="seconds" if unit == "seconds" else "milliseconds",
@@ -153,7 +153,7 @@ def _by_time(facts: FieldFacts) -> Verdict | None:
     return None
 
 
-def _by_entity(facts: FieldFacts) -> Verdict | None:
+def _by_entity(facts: FieldFacts) -> KindVerdict | None:
     """Judge what is named after whom events are about, itself or as the id of what encloses it."""
     words, above = facts.words, facts.above
     named = set(words) & set(ENTITY_WORDS) if len(words) == 1 else set()
@@ -164,7 +164,7 @@ def _by_entity(facts: FieldFacts) -> Verdict | None:
     return _said("identifier", "Its name speaks of whom an event is about.")
 
 
-def _by_text(facts: FieldFacts) -> Verdict | None:
+def _by_text(facts: FieldFacts) -> KindVerdict | None:
     profile, hint = facts.profile, facts.hint
     if profile.dtype.is_numeric():
         return None
@@ -193,7 +193,7 @@ def _few(facts: FieldFacts) -> bool:
     return few and profile.filled >= FEW_ROWS
 
 
-def _by_code(facts: FieldFacts) -> Verdict | None:
+def _by_code(facts: FieldFacts) -> KindVerdict | None:
     """Judge what is named as an id, code or number of something."""
     profile, words = facts.profile, facts.words
     if not words or words[-1] not in _CODES or profile.dtype.is_float():
@@ -210,7 +210,7 @@ def _by_code(facts: FieldFacts) -> Verdict | None:
     return _said("category", "By its name its values are codes of a few things.", certain=False)
 
 
-def _by_topic(facts: FieldFacts) -> Verdict | None:
+def _by_topic(facts: FieldFacts) -> KindVerdict | None:
     hint = facts.hint
     if hint is None or not hint.strong:
         return None
@@ -222,7 +222,7 @@ def _by_topic(facts: FieldFacts) -> Verdict | None:
     return _said("quasi-identifier", f"Its name speaks of {hint.topic.about}.")
 
 
-def _by_count(facts: FieldFacts) -> Verdict | None:
+def _by_count(facts: FieldFacts) -> KindVerdict | None:
     """Judge what has a value of its own nearly everywhere."""
     profile = facts.profile
     if profile.filled < FEW_ROWS or profile.uniqueness < NEARLY_ALL:
@@ -242,7 +242,7 @@ def _by_count(facts: FieldFacts) -> Verdict | None:
     )
 
 
-def _by_place(facts: FieldFacts) -> Verdict | None:
+def _by_place(facts: FieldFacts) -> KindVerdict | None:
     for name in ("coordinates", "postcode"):
         share = facts.profile.patterns.get(name, 0.0)
         if share >= PATTERNS[name].least and not facts.profile.dtype.is_numeric():
@@ -255,7 +255,7 @@ def _by_place(facts: FieldFacts) -> Verdict | None:
     return None
 
 
-def _plain(facts: FieldFacts) -> Verdict:
+def _plain(facts: FieldFacts) -> KindVerdict:
     profile = facts.profile
     if profile.dtype.is_numeric():
         return _said("number", "Its values are numbers.")
@@ -263,7 +263,7 @@ def _plain(facts: FieldFacts) -> Verdict:
     return _said("category", f"It is text of {several}.", certain=False)
 
 
-_JUDGES: tuple[Callable[[FieldFacts], Verdict | None], ...] = (
+_JUDGES: tuple[Callable[[FieldFacts], KindVerdict | None], ...] = (
     _by_type, _by_form, _by_time, _by_strong_name, _by_entity, _by_text, _by_code, _by_topic,
     _by_count, _by_place,
 )  # fmt: skip

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from halfmask.events.description._facts import FieldFacts
-    from halfmask.events.description._kinds import Verdict
+    from halfmask.events.description._kinds import KindVerdict
 
 __all__ = ["StreamRole", "roles_of"]
 
@@ -35,7 +35,7 @@ _LEAST_SHARE: Final = 0.5
 
 
 def roles_of(
-    found: Sequence[tuple[FieldFacts, Verdict]], events: int
+    found: Sequence[tuple[FieldFacts, KindVerdict]], events: int
 ) -> Mapping[str, tuple[StreamRole, str]]:
     """Return the fields of the stream by their path: what each is, and why."""
     fields = [it for it in found if it[0].of_events and it[0].events >= _LEAST_SHARE * events]

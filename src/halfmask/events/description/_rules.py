@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from halfmask.events.description._facts import FieldFacts
     from halfmask.events.description._identifying import Company
-    from halfmask.events.description._kinds import Verdict
+    from halfmask.events.description._kinds import KindVerdict
     from halfmask.events.description._roles import StreamRole
 
 __all__ = ["Scenery", "Suggestion", "suggested"]
@@ -78,7 +78,7 @@ class Suggestion:
     otherwise: str | None = field(default=None)
 
 
-def suggested(facts: FieldFacts, verdict: Verdict, scenery: Scenery) -> Suggestion:
+def suggested(facts: FieldFacts, verdict: KindVerdict, scenery: Scenery) -> Suggestion:
     """Return the rule for a field."""
     if scenery.names > MOST_NAMES:
         return _out("A map of more than 1,000 names can't be followed name by name: left out.")
@@ -141,7 +141,7 @@ def _grouping(role: StreamRole | None) -> Suggestion:
     )
 
 
-def _time(facts: FieldFacts, verdict: Verdict, scenery: Scenery) -> Suggestion:
+def _time(facts: FieldFacts, verdict: KindVerdict, scenery: Scenery) -> Suggestion:
     if scenery.role == "time":
         every, reason = grid_of(facts, verdict.unit, scenery.entities)
     elif facts.hint is not None and facts.hint.topic.about == "birth":

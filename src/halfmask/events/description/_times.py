@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from halfmask.events.block._times import Clock, read_times
+from halfmask.events.block._times import ZoneClock, read_times
 from halfmask.events.block._values import Level, Values
 from halfmask.events.block._zones import OWN, Zone
 from halfmask.events.policy._durations import Duration
-from halfmask.events.running._context import Context, Scene
+from halfmask.events.running._context import BlockScene, Context
 from halfmask.events.stages._grid import cell_of
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ GRIDS: Final = ("1 hour", "1 day", "1 week", "1 month")
 #: In a cell of so many others, nearly all events have company.
 LEAST: Final = 10
 NEARLY_ALL: Final = 0.95
-_OWN_CLOCKS: Final = Clock(OWN, zoneless="UTC", form="local")
+_OWN_CLOCKS: Final = ZoneClock(OWN, zoneless="UTC", form="local")
 
 
 def zoneless(facts: FieldFacts) -> bool:
@@ -100,4 +100,6 @@ def _failures(facts: FieldFacts, zone: Zone | None, unit: Unit | None) -> set[st
 
 def _context(events: int) -> Context:
     nothing: dict[str, Values] = {}
-    return Context(scene=Scene(read=nothing.__getitem__, events=events, first_event=0), path="")
+    return Context(
+        scene=BlockScene(read=nothing.__getitem__, events=events, first_event=0), path=""
+    )

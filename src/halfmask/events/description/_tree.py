@@ -12,7 +12,7 @@ from halfmask.data._value_patterns import PATTERNS
 from halfmask.events.block._paths import Step
 from halfmask.events.block._values import Kind
 
-__all__ = ["Node", "Tree"]
+__all__ = ["Node", "SampleTree"]
 
 #: An object with more names than this is a map, and so is whatever is met beyond so many places.
 MOST_NAMES: Final = 200
@@ -135,7 +135,7 @@ class Node:
         return names >= FEWEST_NAMES and objects > few and 2 * rare > names
 
 
-class Tree:
+class SampleTree:
     """All places of a sample.
 
     Parameters

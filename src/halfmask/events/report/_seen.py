@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from halfmask.events.block._block import scan_block
 from halfmask.events.block._path_tree import PathTree
 from halfmask.events.block._paths import Path, Step
-from halfmask.events.description._tree import Tree
+from halfmask.events.description._tree import SampleTree
 
 if TYPE_CHECKING:
     import threading
@@ -54,7 +54,7 @@ class SeenPaths:
     """
 
     limits: Limits | None = None
-    _tree: Tree = field(default_factory=lambda: Tree(_MOST_VALUES))
+    _tree: SampleTree = field(default_factory=lambda: SampleTree(_MOST_VALUES))
     _settled: bool = False
 
     @property

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from halfmask.events.block._buffers import Lease
+from halfmask.events.block._buffers import ArrayLease
 from halfmask.events.block._levels import brought
 from halfmask.events.block._values import Kind
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
     from halfmask.events.block._values import Level, Values
 
-__all__ = ["Applier", "Context", "Scene"]
+__all__ = ["Applier", "BlockScene", "Context"]
 
 
 @dataclass(slots=True, kw_only=True)
-class Scene:
+class BlockScene:
     """A block, as all rules see it.
 
     Parameters
@@ -41,7 +41,7 @@ class Scene:
     read: Callable[[str], Values]
     events: int
     first_event: int
-    room: Lease = field(default_factory=Lease)
+    room: ArrayLease = field(default_factory=ArrayLease)
     refused: NDArray[np.bool_] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -60,13 +60,13 @@ class Context:
         Where the rule works now; differs from the rule's own path where that has a wildcard.
     """
 
-    scene: Scene
+    scene: BlockScene
     path: str
     failures: Counter[str] = field(default_factory=Counter)
     failed: NDArray[np.bool_] | None = None
 
     @property
-    def room(self) -> Lease:
+    def room(self) -> ArrayLease:
         """What memory is taken by that is used until the block is written."""
         return self.scene.room
 

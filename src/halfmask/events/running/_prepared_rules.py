@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from halfmask.events.block._values import Values
     from halfmask.events.policy._policy_sections import RuleSection
     from halfmask.events.running._conditions import Condition
-    from halfmask.events.running._context import Applier, Scene
+    from halfmask.events.running._context import Applier, BlockScene
 
 __all__ = ["PathRules", "RuleAt", "matching"]
 
@@ -115,7 +115,9 @@ class PathRules:
         appliers = (applier for rule in self.rules for applier in rule.appliers)
         return any(isinstance(applier, SequenceApplier) for applier in appliers)
 
-    def apply(self, values: Values, scene: Scene, done: Callable[[int, Context], None]) -> Values:
+    def apply(
+        self, values: Values, scene: BlockScene, done: Callable[[int, Context], None]
+    ) -> Values:
         """Return what becomes of the values of the path."""
         if len(self.rules) == 1 and not self.rules[0].picks:
             return self._by(self.rules[0], values, scene, done)
@@ -131,7 +133,7 @@ class PathRules:
         return merged(made) if made else absent(values.level)
 
     def _by(
-        self, rule: RuleAt, values: Values, scene: Scene, done: Callable[[int, Context], None]
+        self, rule: RuleAt, values: Values, scene: BlockScene, done: Callable[[int, Context], None]
     ) -> Values:
         context = Context(scene=scene, path=self.path)
         for applier in rule.appliers:

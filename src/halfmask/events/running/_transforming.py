@@ -23,7 +23,7 @@ from halfmask.events.block._naming import Naming
 from halfmask.events.block._open_elements import OpenElements
 from halfmask.events.block._path_tree import PathTree
 from halfmask.events.block._regrowth import ContainerRule, Regrowth, field_path
-from halfmask.events.running._context import Context, Scene
+from halfmask.events.running._context import BlockScene, Context
 from halfmask.events.running._prepared_rules import PathRules, RuleAt, matching
 from halfmask.events.running._tally import Tally
 from halfmask.events.secrets._keys import EventKeys
@@ -185,7 +185,7 @@ class Transform:
 
     def _work_ahead(self, block: Block) -> None:
         """Let those rules do their work that look at nothing but the block."""
-        scene = Scene(read=block.values, events=block.n_events, first_event=0, room=block.room)
+        scene = BlockScene(read=block.values, events=block.n_events, first_event=0, room=block.room)
         for path in block.paths:
             rules = self._rules.get(path)
             if rules is not None and rules.rules and rules.is_local:

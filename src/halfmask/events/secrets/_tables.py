@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from halfmask.vault import Vault
 
-__all__ = ["Part", "SecretTable", "TableKind"]
+__all__ = ["ElementPart", "SecretTable", "TableKind"]
 
 TableKind: TypeAlias = Literal["recode", "recode-many", "shift", "scale", "names"]
 _KINDS: Final = get_args(TableKind)
@@ -36,7 +36,7 @@ _NUMBER: Final = re.compile(r"-?(0|[1-9][0-9]{0,17})(\.[0-9]{1,18})?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Part:
+class ElementPart:
     """One of the elements that an element becomes.
 
     Parameters
@@ -272,7 +272,7 @@ class SecretTable:
         return f"SecretTable(kind={self.kind!r}, {len(self)} entries)"
 
 
-def _part(value: object) -> Part | None:
+def _part(value: object) -> ElementPart | None:
     if not isinstance(value, Mapping) or not set(value) <= {"set", "times"}:
         return None
     kept, times = value.get("set", {}), value.get("times", {})
@@ -282,13 +282,13 @@ def _part(value: object) -> Part | None:
     factors = {path: _factor(told) for path, told in times.items()}
     if None in tokens.values() or None in factors.values():
         return None
-    return Part(
+    return ElementPart(
         set={path: token for path, token in tokens.items() if token is not None},
         times={path: factor for path, factor in factors.items() if factor is not None},
     )
 
 
-def _many(value: object) -> tuple[Part, ...] | None:
+def _many(value: object) -> tuple[ElementPart, ...] | None:
     if not isinstance(value, list) or not 1 <= len(value) <= _MOST_PARTS:
         return None
     parts = [_part(each) for each in value]

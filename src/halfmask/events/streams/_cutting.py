@@ -15,7 +15,7 @@ from halfmask.events.streams._readers import Bytes, Descriptor, skip
 
 if TYPE_CHECKING:
     from halfmask.events.streams._chunk import Position
-    from halfmask.events.streams._readers import Filling, Reader
+    from halfmask.events.streams._readers import ByteReader, Filling
 
 __all__ = ["Cutter", "begin_at"]
 
@@ -61,12 +61,12 @@ class Cutter:
         self._held = 0
         self._skipping = False
 
-    def of(self, reader: Reader) -> Iterator[Chunk]:
+    def of(self, reader: ByteReader) -> Iterator[Chunk]:
         """Yield the chunks of all that a reader has; the last line needs no end."""
         yield from self.whole(reader)
         yield from self.end()
 
-    def whole(self, reader: Reader) -> Iterator[Chunk]:
+    def whole(self, reader: ByteReader) -> Iterator[Chunk]:
         """Yield the chunks of the whole lines that a reader has, up to its end."""
         if isinstance(reader, Descriptor | Bytes):
             yield from self._filled(reader)
@@ -173,7 +173,7 @@ class Cutter:
         )
 
 
-def begin_at(reader: Reader, position: Position | None, *, read: int = 0) -> None:
+def begin_at(reader: ByteReader, position: Position | None, *, read: int = 0) -> None:
     """Read up to a position, and check that what is before it is what was before it.
 
     Parameters

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-__all__ = ["Bytes", "Descriptor", "Filling", "Reader", "reader_of", "reading", "skip"]
+__all__ = ["ByteReader", "Bytes", "Descriptor", "Filling", "reader_of", "reading", "skip"]
 
 #: No event begins with these, so that nobody has to say how an input is compressed.
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
@@ -24,7 +24,7 @@ _PIECE = 1 << 18
 _WAIT_SECONDS = 0.1
 
 
-class Reader(Protocol):
+class ByteReader(Protocol):
     """Bytes in their order."""
 
     def read(self, size: int) -> bytes:
@@ -38,7 +38,7 @@ class Reader(Protocol):
         ...
 
 
-class Filling(Reader, Protocol):
+class Filling(ByteReader, Protocol):
     """A reader that reads into memory that is there already, too."""
 
     def read_into(self, view: memoryview) -> int:
@@ -119,7 +119,7 @@ class Bytes:
 class _Gzip:
     """Members of gzip, one behind the other."""
 
-    def __init__(self, packed: Reader) -> None:
+    def __init__(self, packed: ByteReader) -> None:
         self._packed = packed
         self._left = b""
         self._member = zlib.decompressobj(wbits=31)
@@ -153,7 +153,7 @@ class _Gzip:
 class _Zstd:
     """Frames of zstd, one behind the other."""
 
-    def __init__(self, packed: Reader, rewound: Callable[[], Reader] | None) -> None:
+    def __init__(self, packed: ByteReader, rewound: Callable[[], ByteReader] | None) -> None:
         self._stream = _arrow_stream(packed)
         self._rewound = rewound
         self._given = 0
@@ -179,7 +179,7 @@ class _Zstd:
             left -= len(self._stream.read(min(left, _PIECE)))
 
 
-def _arrow_stream(packed: Reader) -> pa.NativeFile:
+def _arrow_stream(packed: ByteReader) -> pa.NativeFile:
     import pyarrow as pa  # noqa: PLC0415 # 0.2 s, for zstd alone
 
     return pa.CompressedInputStream(pa.PythonFile(_Filelike(packed), mode="r"), "zstd")
@@ -190,7 +190,7 @@ class _Filelike:
 
     closed = False
 
-    def __init__(self, packed: Reader) -> None:
+    def __init__(self, packed: ByteReader) -> None:
         self._packed = packed
 
     def read(self, size: int) -> bytes:
@@ -203,7 +203,9 @@ class _Filelike:
         self.closed = True
 
 
-def reader_of(raw: Filling, *, rewound: Callable[[], Reader] | None = None) -> tuple[Reader, bool]:
+def reader_of(
+    raw: Filling, *, rewound: Callable[[], ByteReader] | None = None
+) -> tuple[ByteReader, bool]:
     """Return a reader of what is in a file or pipe, and whether it was compressed.
 
     Parameters
@@ -238,7 +240,7 @@ def reading() -> Iterator[None]:
         ) from None
 
 
-def skip(reader: Reader, size: int) -> bool:
+def skip(reader: ByteReader, size: int) -> bool:
     """Read so many bytes and forget them; return whether there were as many."""
     with suppress(DataError):
         while size:

@@ -21,19 +21,19 @@ from halfmask.kernels.partition.criteria import Int, Rules
 from halfmask.kernels.partition.guided import guided_cut
 from halfmask.kernels.partition.lanes import lane_extremes
 from halfmask.kernels.partition.median import median_cut
-from halfmask.kernels.partition.records import Buffers, Columns, Guide, Room, Tree
+from halfmask.kernels.partition.records import Guide, RecordBuffers, RecordColumns, Room, TreeRoom
 from halfmask.kernels.partition.rplus import BOX_BINS, margin_cut
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Buffers", "Columns", "Guide", "Rules", "Tree", "grow"]
+__all__ = ["Guide", "RecordBuffers", "RecordColumns", "Rules", "TreeRoom", "grow"]
 
 
 @njit(nogil=True, cache=True)
 def grow(
-    buffers: Buffers,
-    columns: Columns,
+    buffers: RecordBuffers,
+    columns: RecordColumns,
     rules: Rules,
     guide: Guide,
     k: Int,
@@ -41,7 +41,7 @@ def grow(
     share: float | None,
     run: tuple[Int, Int, Int],
     whole: Int,
-    tree: Tree,
+    tree: TreeRoom,
 ) -> tuple[Int, Int]:
     """Partition the records of a run until no cut keeps every guarantee on both sides.
 
@@ -141,7 +141,7 @@ def grow(
 
 @lean
 def _move(
-    buffers: Buffers, side: Int, start: Int, stop: Int, feature: Int, cut: Int, shared: Int
+    buffers: RecordBuffers, side: Int, start: Int, stop: Int, feature: Int, cut: Int, shared: Int
 ) -> Int:
     """Copy a run to the other buffer, the left side from the front, the right from the back.
 

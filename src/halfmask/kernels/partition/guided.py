@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.kernels.partition.criteria import Int, Rules
-    from halfmask.kernels.partition.records import Columns, Guide, Room
+    from halfmask.kernels.partition.records import Guide, RecordColumns, Room
 
 __all__ = ["COUNT_SHIFT", "guided_cut"]
 
@@ -30,7 +30,7 @@ def guided_cut(
     stop: Int,
     low: NDArray[np.uint8],
     high: NDArray[np.uint8],
-    columns: Columns,
+    columns: RecordColumns,
     rules: Rules,
     guide: Guide,
     k: Int,
@@ -68,7 +68,7 @@ def _gather(
     stop: Int,
     low: NDArray[np.uint8],
     high: NDArray[np.uint8],
-    columns: Columns,
+    columns: RecordColumns,
     guide: Guide,
     room: Room,
 ) -> float:
@@ -131,7 +131,7 @@ def _best_cut(
     size: Int,
     low: NDArray[np.uint8],
     high: NDArray[np.uint8],
-    columns: Columns,
+    columns: RecordColumns,
     guide: Guide,
     k: Int,
     room: Room,

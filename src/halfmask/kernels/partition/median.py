@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.kernels.partition.criteria import Int, Rules
-    from halfmask.kernels.partition.records import Columns, Room
+    from halfmask.kernels.partition.records import RecordColumns, Room
 
 __all__ = ["median_cut"]
 
@@ -25,7 +25,7 @@ def median_cut(
     stop: Int,
     low: NDArray[np.uint8],
     high: NDArray[np.uint8],
-    columns: Columns,
+    columns: RecordColumns,
     rules: Rules,
     k: Int,
     strict: bool,  # noqa: FBT001
@@ -77,7 +77,7 @@ def _nearest(
     below: Int,
     at: Int,
     level: Int,
-    columns: Columns,
+    columns: RecordColumns,
     attempt: Int,
 ) -> tuple[Int, Int]:
     """Return the permitted cut before or behind the median, the more even one first."""

@@ -8,20 +8,20 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["APART", "Buffers", "Columns", "Guide", "Room", "Tree"]
+__all__ = ["APART", "Guide", "RecordBuffers", "RecordColumns", "Room", "TreeRoom"]
 
 #: The boundary before missing, which is no part of a column's tree.
 APART = 255
 
 
-class Buffers(NamedTuple):
+class RecordBuffers(NamedTuple):
     """The records, and room for a copy; each seen as lanes and as 64-bit words."""
 
     lanes: tuple[NDArray[np.uint8], NDArray[np.uint8]]
     words: tuple[NDArray[np.uint64], NDArray[np.uint64]]
 
 
-class Columns(NamedTuple):
+class RecordColumns(NamedTuple):
     """The quasi-identifiers.
 
     Attributes
@@ -108,7 +108,7 @@ class Room(NamedTuple):
     margins: NDArray[np.float64]
 
 
-class Tree(NamedTuple):
+class TreeRoom(NamedTuple):
     """Room for the result.
 
     Attributes

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.kernels.partition.criteria import Int, Rules
-    from halfmask.kernels.partition.records import Columns, Room
+    from halfmask.kernels.partition.records import RecordColumns, Room
 
 __all__ = ["BOX_BINS", "margin_cut"]
 
@@ -28,7 +28,7 @@ def margin_cut(
     stop: Int,
     low: NDArray[np.uint8],
     high: NDArray[np.uint8],
-    columns: Columns,
+    columns: RecordColumns,
     rules: Rules,
     k: Int,
     share: float,
@@ -70,7 +70,7 @@ def _best_cut(
     feature: Int,
     low: NDArray[np.uint8],
     high: NDArray[np.uint8],
-    columns: Columns,
+    columns: RecordColumns,
     k: Int,
     even: Int,
     room: Room,
@@ -118,7 +118,7 @@ def _gather(
     first: Int,
     shift: Int,
     used: Int,
-    columns: Columns,
+    columns: RecordColumns,
     room: Room,
 ) -> None:
     """Count the rows of each bin and draw the box around them."""
@@ -142,7 +142,7 @@ def _gather(
 
 
 @lean
-def _rights(used: Int, columns: Columns, room: Room) -> None:
+def _rights(used: Int, columns: RecordColumns, room: Room) -> None:
     """Write the margin of all rows behind each bin."""
     margin, empty = 0.0, True
     for b in range(used - 1, -1, -1):
@@ -158,7 +158,7 @@ def _widened(
     b: Int,
     side: Int,
     empty: bool,  # noqa: FBT001
-    columns: Columns,
+    columns: RecordColumns,
 ) -> float:
     """Widen a side's box by a bin's; return its margin. The sides' boxes lie behind the bins'."""
     margin, box = 0.0, BOX_BINS + side

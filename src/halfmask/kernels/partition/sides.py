@@ -13,13 +13,13 @@ from halfmask.kernels.partition.records import APART
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from halfmask.kernels.partition.records import Columns, Room
+    from halfmask.kernels.partition.records import RecordColumns, Room
 
 __all__ = ["may_cut", "sides_hold", "top_level"]
 
 
 @lean
-def top_level(columns: Columns, feature: Int, low: Int, high: Int) -> Int:
+def top_level(columns: RecordColumns, feature: Int, low: Int, high: Int) -> Int:
     """Return the level at which the codes from low to high come together: where to cut."""
     if not columns.tiered[feature]:
         return 0
@@ -33,7 +33,7 @@ def top_level(columns: Columns, feature: Int, low: Int, high: Int) -> Int:
 
 
 @lean
-def may_cut(columns: Columns, feature: Int, code: Int, level: Int) -> bool:
+def may_cut(columns: RecordColumns, feature: Int, code: Int, level: Int) -> bool:
     """Return whether a column may be cut behind a code, where its codes come together at level."""
     return bool(
         not columns.tiered[feature] or columns.boundaries[columns.offsets[feature] + code] >= level
@@ -47,7 +47,7 @@ def sides_hold(
     stop: Int,
     feature: Int,
     cut: Int,
-    columns: Columns,
+    columns: RecordColumns,
     rules: Rules,
     room: Room,
 ) -> bool:
@@ -70,7 +70,7 @@ def _sides_differ(
     stop: Int,
     feature: Int,
     cut: Int,
-    columns: Columns,
+    columns: RecordColumns,
     rules: Rules,
     counts: NDArray[np.int64],
 ) -> bool:
@@ -119,7 +119,7 @@ def _count_sides(
     stop: Int,
     feature: Int,
     cut: Int,
-    columns: Columns,
+    columns: RecordColumns,
     rules: Rules,
     counts: NDArray[np.int64],
 ) -> Int:

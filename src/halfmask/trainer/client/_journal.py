@@ -27,7 +27,7 @@ from halfmask.trainer.client._content_key import KEY_BYTES
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Journal", "Record"]
+__all__ = ["Journal", "JournalRecord"]
 
 _FORMAT = "halfmask.journal/1"
 _MOST_HEADER = 4096
@@ -38,7 +38,7 @@ _MOST_BYTES = 1 << 31
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class JournalRecord:
     """One batch that was acknowledged."""
 
     rows: int
@@ -80,7 +80,7 @@ class Journal:
     ) -> None:
         self._header = {"format": _FORMAT, "work": work, "batch_rows": batch_rows, "made": made}
         self._lock = threading.Lock()
-        self._records: dict[int, Record] = {}
+        self._records: dict[int, JournalRecord] = {}
         try:
             self._file = self._opened(Path(where))
         except OSError as error:
@@ -138,7 +138,7 @@ class Journal:
                 self._file.flush()
             except OSError as error:
                 raise _unwritable(error) from None
-            self._records[number] = Record(
+            self._records[number] = JournalRecord(
                 rows=rows, key=key, start=start + len(head) + len(check), length=len(answer)
             )
 
@@ -194,7 +194,7 @@ class Journal:
             )
 
 
-def _records(file: BinaryIO) -> Iterator[tuple[int, Record]]:
+def _records(file: BinaryIO) -> Iterator[tuple[int, JournalRecord]]:
     """Yield the records up to the first that isn't whole."""
     while True:
         head = file.read(_RECORD.size + _CHECK.size)
@@ -206,7 +206,7 @@ def _records(file: BinaryIO) -> Iterator[tuple[int, Record]]:
         answer = file.read(length) if length < _MOST_BYTES else b""
         if len(answer) != length or zlib.crc32(answer, zlib.crc32(head[: _RECORD.size])) != check:
             return
-        yield number, Record(rows=rows, key=key, start=start, length=length)
+        yield number, JournalRecord(rows=rows, key=key, start=start, length=length)
 
 
 def _unwritable(error: OSError) -> ReleaseError:

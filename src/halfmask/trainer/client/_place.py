@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
     from halfmask.hashing import HashedRows
 
-__all__ = ["Place", "placed"]
+__all__ = ["BatchPlace", "placed"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class BatchPlace:
     """Where a batch goes, and where it stands in its stream."""
 
     model: str
@@ -32,9 +32,9 @@ class Place:
 
 def placed(
     batches: Iterable[HashedRows], *, model: str, stream: str, n_rows: int
-) -> Iterator[tuple[Place, HashedRows]]:
+) -> Iterator[tuple[BatchPlace, HashedRows]]:
     """Yield batches of one size, each with its place."""
     first_row = 0
     for number, rows in enumerate(rebatched(batches, n_rows)):
-        yield Place(model=model, stream=stream, number=number, first_row=first_row), rows
+        yield BatchPlace(model=model, stream=stream, number=number, first_row=first_row), rows
         first_row += len(rows)

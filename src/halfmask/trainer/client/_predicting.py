@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.trainer.client._journal import Journal
-    from halfmask.trainer.client._place import Place
+    from halfmask.trainer.client._place import BatchPlace
     from halfmask.trainer.client._transport import Transport
 
 __all__ = ["predict_batches", "without_labels"]
@@ -37,7 +37,7 @@ _MOST_BATCHES = 256
 class _Predicted:
     """The predictions of one batch, and whether the journal remembers them."""
 
-    place: Place
+    place: BatchPlace
     key: bytes
     found: NDArray[np.float32]
     resumed: bool
@@ -46,7 +46,7 @@ class _Predicted:
 def predict_batches(
     transport: Transport,
     path: str,
-    batches: Iterator[tuple[Place, HashedRows]],
+    batches: Iterator[tuple[BatchPlace, HashedRows]],
     *,
     in_flight: int,
     compression: Compression,
@@ -54,7 +54,7 @@ def predict_batches(
 ) -> Generator[NDArray[np.float32]]:
     """Yield the predictions of each batch: a number for each row, or a row of numbers."""
 
-    def predict(item: tuple[Place, HashedRows], stopped: threading.Event) -> _Predicted:
+    def predict(item: tuple[BatchPlace, HashedRows], stopped: threading.Event) -> _Predicted:
         place, rows = item
         key = place.key(rows) if journal is not None else b""
         if journal is not None and place.number in journal:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from halfmask.hashing import HashedRows
     from halfmask.trainer.client._journal import Journal
-    from halfmask.trainer.client._place import Place
+    from halfmask.trainer.client._place import BatchPlace
     from halfmask.trainer.client._transport import Transport
 
 __all__ = ["Pushed", "push_batches"]
@@ -55,7 +55,7 @@ class Pushed:
 def push_batches(
     transport: Transport,
     path: str,
-    batches: Iterator[tuple[Place, HashedRows]],
+    batches: Iterator[tuple[BatchPlace, HashedRows]],
     *,
     in_flight: int,
     compression: Compression,
@@ -63,7 +63,7 @@ def push_batches(
 ) -> Iterator[Pushed]:
     """Send batches to a path; yield what was done with each once it is acknowledged."""
 
-    def push(item: tuple[Place, HashedRows], stopped: threading.Event) -> Pushed:
+    def push(item: tuple[BatchPlace, HashedRows], stopped: threading.Event) -> Pushed:
         place, rows = item
         key = place.key(rows)
         n_rows = len(rows)

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from halfmask.trainer.defences._client_caps import ClientCaps
     from halfmask.trainer.defences._guard import Guard, Quality, Verdict
     from halfmask.trainer.defences._norm_clip import NormClip
-    from halfmask.trainer.defences._tally import Tally
+    from halfmask.trainer.defences._tally import DefenceTally
 
-__all__ = ["DefendedLearner", "Learned", "Learner", "Rollback"]
+__all__ = ["DefendedLearner", "Learned", "Learner", "RollbackNotice"]
 
 #: A stretch of rows is judged when it takes as much memory, however few rows it has.
 STRETCH_BYTES = 64 << 20
@@ -48,7 +48,7 @@ class Learner(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rollback:
+class RollbackNotice:
     """What was taken back, and of whom.
 
     Parameters
@@ -91,7 +91,7 @@ class Learned:
     accuracy: float | None = None
     weight: float = 1.0
     counted: float = 0.0
-    rollback: Rollback | None = None
+    rollback: RollbackNotice | None = None
 
 
 class DefendedLearner:
@@ -218,7 +218,7 @@ class DefendedLearner:
             rollback=rollback,
         )
 
-    def judge_by(self, canaries: HashedRows) -> Rollback | None:
+    def judge_by(self, canaries: HashedRows) -> RollbackNotice | None:
         """Judge by other canaries from now on; what wasn't judged yet is judged by those before.
 
         Parameters
@@ -276,7 +276,7 @@ class DefendedLearner:
         )
 
     @property
-    def tally(self) -> Tally:
+    def tally(self) -> DefenceTally:
         """What the defences did so far."""
         return self._memory.tally
 
@@ -313,7 +313,7 @@ class DefendedLearner:
         weight, allowed = _weight(rows), self.caps.allowed(self._memory.ledger, client)
         return _lighter(rows, allowed / weight) if weight > allowed else rows
 
-    def _judged(self) -> Rollback | None:
+    def _judged(self) -> RollbackNotice | None:
         """Judge the stretch, take back what harms, and begin the next one."""
         memory = self._memory
         if self.guard is None or self.canaries is None:
@@ -335,7 +335,7 @@ class DefendedLearner:
         self._memory.begin()
         self._answering = _twin(self._learner)
 
-    def _taken_back(self, verdict: Verdict) -> Rollback:
+    def _taken_back(self, verdict: Verdict) -> RollbackNotice:
         """Learn the stretch again client by client, and keep what doesn't harm."""
         memory = self._memory
         guilty: list[tuple[str, int]] = []
@@ -352,7 +352,7 @@ class DefendedLearner:
         self._learner = _twin(start)
         for client, _ in guilty:
             memory.punish(client, self.pause)
-        return Rollback(verdict=verdict, clients=tuple(guilty), rows=memory.rows)
+        return RollbackNotice(verdict=verdict, clients=tuple(guilty), rows=memory.rows)
 
     def _learned_alone(self, own: list[HashedRows], last: Quality) -> Quality | None:
         """Learn one client's rows; return how canaries are predicted then, None if they harm."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from halfmask.trainer.defences._client_caps import Ledger
 from halfmask.trainer.defences._guard import Quality
-from halfmask.trainer.defences._tally import Tally
+from halfmask.trainer.defences._tally import DefenceTally
 
 if TYPE_CHECKING:
     from halfmask.hashing import HashedRows
@@ -53,7 +53,7 @@ class Memory:
     stretch: list[tuple[str, HashedRows]] = field(default_factory=list)
     rows: int = 0
     size: int = 0
-    tally: Tally = field(default_factory=Tally)
+    tally: DefenceTally = field(default_factory=DefenceTally)
 
     def begin(self) -> None:
         """Begin another stretch."""

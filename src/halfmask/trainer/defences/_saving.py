@@ -15,7 +15,7 @@ from halfmask.trainer.defences._client_caps import Ledger
 from halfmask.trainer.defences._defences import Defences
 from halfmask.trainer.defences._guard import Quality
 from halfmask.trainer.defences._memory import Memory, Strike
-from halfmask.trainer.defences._tally import Tally
+from halfmask.trainer.defences._tally import DefenceTally
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,7 +90,7 @@ def _memory(told: dict[str, Any]) -> Memory:
         strikes={name: Strike(times=t, left=left) for name, (t, left) in told["strikes"].items()},
         best=Quality(**told["best"]),
         last=Quality(**told["last"]),
-        tally=Tally.from_dict(told["tally"]),
+        tally=DefenceTally.from_dict(told["tally"]),
     )
 
 

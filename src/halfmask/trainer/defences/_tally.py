@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, Self
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from halfmask.trainer.defences._defended import Rollback
+    from halfmask.trainer.defences._defended import RollbackNotice
 
-__all__ = ["Tally"]
+__all__ = ["DefenceTally"]
 
 #: So many rollbacks are told one by one.
 _LATEST = 16
 
 
 @dataclass(slots=True, kw_only=True)
-class Tally:
+class DefenceTally:
     """How many rows each defence changed or left out.
 
     Parameters
@@ -37,7 +37,7 @@ class Tally:
 
     Examples
     --------
-    >>> Tally.from_dict(Tally(clipped=3).to_dict()).clipped
+    >>> DefenceTally.from_dict(DefenceTally(clipped=3).to_dict()).clipped
     3
     """
 
@@ -48,7 +48,7 @@ class Tally:
     rollbacks: int = 0
     latest: list[dict[str, Any]] = field(default_factory=list)
 
-    def add(self, rollback: Rollback) -> None:
+    def add(self, rollback: RollbackNotice) -> None:
         """Count a rollback."""
         self.rollbacks += 1
         self.taken_back += sum(rows for _, rows in rollback.clients)

@@ -8,6 +8,6 @@ from __future__ import annotations
 
 from halfmask.trainer.learner._learner import OnlineLearner
 from halfmask.trainer.learner._pipeline import learn_batches, learn_file
-from halfmask.trainer.learner._progress import Progress
+from halfmask.trainer.learner._progress import ProgressiveValidation
 
-__all__ = ["OnlineLearner", "Progress", "learn_batches", "learn_file"]
+__all__ = ["OnlineLearner", "ProgressiveValidation", "learn_batches", "learn_file"]

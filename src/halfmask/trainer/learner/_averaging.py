@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask.trainer.learner._progress import Progress
-from halfmask.trainer.learner._state import State
+from halfmask.trainer.learner._progress import ProgressiveValidation
+from halfmask.trainer.learner._state import LearnerState
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from halfmask.trainer.learner._settings import Settings
+    from halfmask.trainer.learner._settings import LearnerSettings
 
 __all__ = ["averaged"]
 
@@ -30,12 +30,14 @@ __all__ = ["averaged"]
 _BLOCK = 1 << 18
 
 
-def averaged(settings: Settings, states: Sequence[State], weights: Sequence[float]) -> State:
+def averaged(
+    settings: LearnerSettings, states: Sequence[LearnerState], weights: Sequence[float]
+) -> LearnerState:
     """Return the mean of states of the same settings; a shard's weight multiplies its evidence."""
-    found = State.fresh(settings)
+    found = LearnerState.fresh(settings)
     found.counts = sum((state.counts for state in states), np.zeros(2))
     found.progress = sum(
-        (state.progress for state in states), Progress.none(answers=settings.answers)
+        (state.progress for state in states), ProgressiveValidation.none(answers=settings.answers)
     )
     if any(state.scales is not None for state in states):
         each = [state.scales for state in states if state.scales is not None]
@@ -47,10 +49,10 @@ def averaged(settings: Settings, states: Sequence[State], weights: Sequence[floa
 
 
 def _average(
-    settings: Settings,
-    states: Sequence[State],
+    settings: LearnerSettings,
+    states: Sequence[LearnerState],
     weights: Sequence[float],
-    found: State,
+    found: LearnerState,
     block: slice,
 ) -> None:
     """Write the mean of a block of slots."""
@@ -73,7 +75,7 @@ def _average(
 
 
 def _shrunk(
-    settings: Settings, state: State, found: State, block: slice
+    settings: LearnerSettings, state: LearnerState, found: LearnerState, block: slice
 ) -> NDArray[np.float64] | float:
     """Return what a shard's weights shrink by when its scales are raised to those of all."""
     if found.scales is None:
@@ -91,11 +93,11 @@ def _shrunk(
 
 
 def _gradients(
-    settings: Settings,
+    settings: LearnerSettings,
     mean: NDArray[np.float64],
     squares: NDArray[np.float64],
     gradients: NDArray[np.float64],
-    found: State,
+    found: LearnerState,
     block: slice,
 ) -> NDArray[np.float64]:
     """Return the sums of gradients for which FTRL's weights are the means."""

@@ -9,8 +9,8 @@ import numpy as np
 
 if TYPE_CHECKING:
     from halfmask.trainer.learner._examples import Examples
-    from halfmask.trainer.learner._settings import Settings
-    from halfmask.trainer.learner._state import State
+    from halfmask.trainer.learner._settings import LearnerSettings
+    from halfmask.trainer.learner._state import LearnerState
 
 __all__ = ["bound_after"]
 
@@ -18,7 +18,9 @@ __all__ = ["bound_after"]
 _SAFE = 1e12
 
 
-def bound_after(settings: Settings, state: State, examples: Examples, passes: int) -> float:
+def bound_after(
+    settings: LearnerSettings, state: LearnerState, examples: Examples, passes: int
+) -> float:
     """Return what no weight will be beyond after some passes, or infinity.
 
     Notes

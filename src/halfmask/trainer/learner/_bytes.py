@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from halfmask._errors import DataError
-from halfmask.trainer.learner._progress import Progress
-from halfmask.trainer.learner._settings import Settings
-from halfmask.trainer.learner._state import State
+from halfmask.trainer.learner._progress import ProgressiveValidation
+from halfmask.trainer.learner._settings import LearnerSettings
+from halfmask.trainer.learner._state import LearnerState
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,7 +36,7 @@ _NUMBER = np.dtype("<f4")
 _CHECKSUM = 32
 
 
-def learner_to_bytes(settings: Settings, state: State) -> bytes:
+def learner_to_bytes(settings: LearnerSettings, state: LearnerState) -> bytes:
     """Return a learner's settings and state as bytes; the same learner gives the same ones."""
     head = {
         "settings": dataclasses.asdict(settings),
@@ -53,7 +53,7 @@ def learner_to_bytes(settings: Settings, state: State) -> bytes:
     return b"".join([*parts, checksum.digest()])
 
 
-def learner_from_bytes(data: bytes) -> tuple[Settings, State]:
+def learner_from_bytes(data: bytes) -> tuple[LearnerSettings, LearnerState]:
     """Return the settings and the state that bytes hold.
 
     Raises
@@ -79,7 +79,7 @@ def learner_from_bytes(data: bytes) -> tuple[Settings, State]:
         raise _unreadable() from None
 
 
-def digest_of(state: State) -> str:
+def digest_of(state: LearnerState) -> str:
     """Return the SHA-256 of what decides all predictions and all further learning, as hex."""
     digest = hashlib.sha256(state.counts.astype("<f8").tobytes())
     for array in _arrays(state):
@@ -87,7 +87,7 @@ def digest_of(state: State) -> str:
     return digest.hexdigest()
 
 
-def _arrays(state: State) -> list[NDArray[np.float32]]:
+def _arrays(state: LearnerState) -> list[NDArray[np.float32]]:
     return [state.model] if state.scales is None else [state.model, state.scales]
 
 
@@ -95,10 +95,10 @@ def _raw(array: NDArray[np.float32]) -> memoryview:
     return np.ascontiguousarray(array, dtype=_NUMBER).reshape(-1).data.cast("B")
 
 
-def _read(body: memoryview) -> tuple[Settings, State]:
+def _read(body: memoryview) -> tuple[LearnerSettings, LearnerState]:
     (length,) = _LENGTH.unpack_from(body)
     head = json.loads(bytes(body[_LENGTH.size : _LENGTH.size + length]))
-    settings = Settings(**head["settings"])
+    settings = LearnerSettings(**head["settings"])
     shape = (settings.slots + 1, settings.lanes, settings.outputs)
     model, rest = _array(body[_LENGTH.size + length :], shape)
     scales = None
@@ -106,11 +106,11 @@ def _read(body: memoryview) -> tuple[Settings, State]:
         scales, rest = _array(rest, (settings.slots,))
     counts = np.array(head["counts"], dtype=np.float64)
     told: dict[str, Any] = head["progress"]
-    state = State(
+    state = LearnerState(
         model=model,
         scales=scales,
         counts=counts,
-        progress=Progress(**told),
+        progress=ProgressiveValidation(**told),
         bound=float(max(model.max(), -model.min())),
     )
     sound = (

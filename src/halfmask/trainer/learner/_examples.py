@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.hashing import HashedRows
-    from halfmask.trainer.learner._settings import Settings
+    from halfmask.trainer.learner._settings import LearnerSettings
 
 __all__ = ["Examples", "check_rows", "frozen"]
 
@@ -30,7 +30,7 @@ class Examples:
     longest: int
 
     @classmethod
-    def of(cls, rows: HashedRows, settings: Settings) -> Examples:
+    def of(cls, rows: HashedRows, settings: LearnerSettings) -> Examples:
         """Return rows as examples.
 
         Raises
@@ -106,7 +106,7 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
     return view
 
 
-def check_rows(rows: HashedRows, settings: Settings) -> None:
+def check_rows(rows: HashedRows, settings: LearnerSettings) -> None:
     """Raise ParameterError unless the rows have the learner's bits."""
     if rows.bits != settings.bits:
         raise ParameterError(
@@ -115,7 +115,7 @@ def check_rows(rows: HashedRows, settings: Settings) -> None:
         )
 
 
-def _labels(rows: HashedRows, settings: Settings) -> NDArray[Any]:
+def _labels(rows: HashedRows, settings: LearnerSettings) -> NDArray[Any]:
     labels = rows.labels
     if labels is None:
         raise DataError("The rows have no labels to learn from.")

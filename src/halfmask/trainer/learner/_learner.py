@@ -14,8 +14,8 @@ from halfmask.trainer.learner._bounds import bound_after
 from halfmask.trainer.learner._bytes import digest_of, learner_from_bytes, learner_to_bytes
 from halfmask.trainer.learner._examples import Examples, check_rows, frozen
 from halfmask.trainer.learner._learning import learn_all, learn_threaded
-from halfmask.trainer.learner._settings import Settings, rate_of
-from halfmask.trainer.learner._state import State
+from halfmask.trainer.learner._settings import LearnerSettings, rate_of
+from halfmask.trainer.learner._state import LearnerState
 from halfmask.trainer.learner._undo import Undo
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.hashing import HashedRows
-    from halfmask.trainer.learner._progress import Progress
+    from halfmask.trainer.learner._progress import ProgressiveValidation
     from halfmask.trainer.learner._settings import Loss, Optimizer
 
 __all__ = ["OnlineLearner"]
@@ -125,7 +125,7 @@ class OnlineLearner:
         threads: int = 1,
         seed: int = 0,
     ) -> None:
-        self._settings = Settings(
+        self._settings = LearnerSettings(
             loss=loss,
             bits=bits,
             optimizer=optimizer,
@@ -142,7 +142,7 @@ class OnlineLearner:
             threads=threads,
             seed=seed,
         )
-        self._state = State.fresh(self._settings)
+        self._state = LearnerState.fresh(self._settings)
 
     def __repr__(self) -> str:
         settings = self._settings
@@ -157,7 +157,7 @@ class OnlineLearner:
         return asdict(self._settings)
 
     @property
-    def progress(self) -> Progress:
+    def progress(self) -> ProgressiveValidation:
         """How well all rows so far were predicted before they were learnt."""
         return self._state.progress
 
@@ -167,7 +167,7 @@ class OnlineLearner:
         weights = self._state.model[:, 0]
         return weights.copy() if self._settings.loss == "softmax" else weights[:, 0].copy()
 
-    def learn(self, rows: HashedRows, *, passes: int = 1) -> Progress:
+    def learn(self, rows: HashedRows, *, passes: int = 1) -> ProgressiveValidation:
         """Predict each row, then learn from it.
 
         Parameters
@@ -198,7 +198,7 @@ class OnlineLearner:
         self._state.progress += progress
         return progress
 
-    def _attempt(self, examples: Examples, passes: int) -> Progress:
+    def _attempt(self, examples: Examples, passes: int) -> ProgressiveValidation:
         settings, state = self._settings, self._state
         bound = bound_after(settings, state, examples, passes)
         had_scales = state.scales is not None
@@ -324,11 +324,11 @@ class OnlineLearner:
         for each in chosen:
             number_between(0.0, 1e9, owner="OnlineLearner.average", low_open=True, weights=each)
         states = [each._state for each in learners]  # noqa: SLF001 # its own class
-        settings = Settings(**kinds[0])
+        settings = LearnerSettings(**kinds[0])
         return cls._of(settings, averaged(settings, states, chosen))
 
     @classmethod
-    def _of(cls, settings: Settings, state: State) -> OnlineLearner:
+    def _of(cls, settings: LearnerSettings, state: LearnerState) -> OnlineLearner:
         # Not through the constructor: it would make a state of its own first.
         learner = cls.__new__(cls)
         learner.__dict__.update(_settings=settings, _state=state)

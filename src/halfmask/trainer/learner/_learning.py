@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask.trainer.learner._progress import Progress
+from halfmask.trainer.learner._progress import ProgressiveValidation
 from halfmask.trainer.learner._settings import LOSSES, OPTIMIZERS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.trainer.learner._examples import Examples
-    from halfmask.trainer.learner._settings import Settings
-    from halfmask.trainer.learner._state import State
+    from halfmask.trainer.learner._settings import LearnerSettings
+    from halfmask.trainer.learner._state import LearnerState
 
 __all__ = ["learn_all", "learn_threaded"]
 
@@ -25,7 +25,9 @@ __all__ = ["learn_all", "learn_threaded"]
 _STRIDE = 4096
 
 
-def learn_all(settings: Settings, state: State, examples: Examples) -> Progress | None:
+def learn_all(
+    settings: LearnerSettings, state: LearnerState, examples: Examples
+) -> ProgressiveValidation | None:
     """Learn examples in order; return how they were predicted, or None if learning diverged.
 
     The state's model, scales and counts change, also where learning diverged.
@@ -35,7 +37,9 @@ def learn_all(settings: Settings, state: State, examples: Examples) -> Progress 
     return _learn_numbers(settings, state, examples, state.counts)
 
 
-def learn_threaded(settings: Settings, state: State, examples: Examples) -> Progress | None:
+def learn_threaded(
+    settings: LearnerSettings, state: LearnerState, examples: Examples
+) -> ProgressiveValidation | None:
     """Learn examples in threads that don't wait for each other; otherwise as `learn_all`.
 
     Notes
@@ -47,8 +51,8 @@ def learn_threaded(settings: Settings, state: State, examples: Examples) -> Prog
     starts = iter(range(0, len(examples), _STRIDE))
     lock = Lock()
 
-    def work() -> list[Progress | None]:
-        done: list[Progress | None] = []
+    def work() -> list[ProgressiveValidation | None]:
+        done: list[ProgressiveValidation | None] = []
         while True:
             with lock:
                 start = next(starts, None)
@@ -64,12 +68,16 @@ def learn_threaded(settings: Settings, state: State, examples: Examples) -> Prog
         futures = [pool.submit(work) for _ in range(settings.threads)]
         parts = [part for future in futures for part in future.result()]
     known = [part for part in parts if part is not None]
-    return sum(known, Progress.none(answers=settings.answers)) if len(known) == len(parts) else None
+    return (
+        sum(known, ProgressiveValidation.none(answers=settings.answers))
+        if len(known) == len(parts)
+        else None
+    )
 
 
 def _learn_numbers(
-    settings: Settings, state: State, examples: Examples, counts: NDArray[np.float64]
-) -> Progress | None:
+    settings: LearnerSettings, state: LearnerState, examples: Examples, counts: NDArray[np.float64]
+) -> ProgressiveValidation | None:
     """Learn with one prediction a row."""
     from halfmask.kernels.online.adagrad import learn_adagrad  # noqa: PLC0415 # numba: a second
     from halfmask.kernels.online.ftrl import learn_ftrl  # noqa: PLC0415 # the same
@@ -106,8 +114,8 @@ def _learn_numbers(
 
 
 def _learn_classes(
-    settings: Settings, state: State, examples: Examples, counts: NDArray[np.float64]
-) -> Progress | None:
+    settings: LearnerSettings, state: LearnerState, examples: Examples, counts: NDArray[np.float64]
+) -> ProgressiveValidation | None:
     """Learn with a prediction for each class."""
     from halfmask.kernels.online.softmax import learn_softmax  # noqa: PLC0415 # numba: a second
 
@@ -121,12 +129,14 @@ def _learn_classes(
     return _progress(settings, examples, sums) if learnt == len(examples) else None
 
 
-def _progress(settings: Settings, examples: Examples, sums: NDArray[np.float64]) -> Progress | None:
+def _progress(
+    settings: LearnerSettings, examples: Examples, sums: NDArray[np.float64]
+) -> ProgressiveValidation | None:
     """Return the sums as a progress, or None if they say that learning diverged."""
     cost, right, weight = map(float, sums)
     if not math.isfinite(cost):
         return None
-    return Progress(
+    return ProgressiveValidation(
         rows=len(examples),
         weight=weight,
         loss_sum=cost,

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from halfmask.hashing import FileHasher, HashedRows, TableReading
     from halfmask.trainer.learner._learner import OnlineLearner
-    from halfmask.trainer.learner._progress import Progress
+    from halfmask.trainer.learner._progress import ProgressiveValidation
 
 __all__ = ["learn_batches", "learn_file"]
 
@@ -24,7 +24,7 @@ _WAITING = 6
 class Learning(Protocol):
     """Whatever learns rows."""
 
-    def learn(self, rows: HashedRows) -> Progress:
+    def learn(self, rows: HashedRows) -> ProgressiveValidation:
         """Learn rows in their order."""
 
 
@@ -34,7 +34,7 @@ def learn_file(
     table: object,
     *,
     reading: TableReading | None = None,
-) -> Progress:
+) -> ProgressiveValidation:
     """Hash a table and learn from it, batch by batch, without a hashed row on the disk.
 
     Parameters
@@ -85,7 +85,7 @@ def learn_file(
     return learn_batches(learner, hasher.rows(table, labelled=True, reading=reading))
 
 
-def learn_batches(learner: Learning, batches: Iterable[HashedRows]) -> Progress:
+def learn_batches(learner: Learning, batches: Iterable[HashedRows]) -> ProgressiveValidation:
     """Learn batches in a thread, while the caller's makes the next ones.
 
     Parameters
@@ -103,7 +103,7 @@ def learn_batches(learner: Learning, batches: Iterable[HashedRows]) -> Progress:
         Whatever making or learning them raises; no batch is made after one that wasn't learnt.
     """
     queue: Queue[HashedRows | None] = Queue(maxsize=_WAITING)
-    done: list[Progress] = []
+    done: list[ProgressiveValidation] = []
     failed: list[BaseException] = []
 
     def work() -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Progress"]
+__all__ = ["ProgressiveValidation"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
+class ProgressiveValidation:
     """Progressive validation: each row is predicted first, and learnt from then.
 
     So its mean is that of rows which the model hadn't seen, at no cost of rows held out
@@ -28,7 +28,7 @@ class Progress:
 
     Examples
     --------
-    >>> one = Progress(rows=2, weight=2.0, loss_sum=1.0, right_sum=1.0)
+    >>> one = ProgressiveValidation(rows=2, weight=2.0, loss_sum=1.0, right_sum=1.0)
     >>> (one + one).loss, (one + one).accuracy, (one + one).rows
     (0.5, 0.5, 4)
     """
@@ -39,7 +39,7 @@ class Progress:
     right_sum: float | None
 
     @classmethod
-    def none(cls, *, answers: bool) -> Progress:
+    def none(cls, *, answers: bool) -> ProgressiveValidation:
         """Return the progress of no row, of a loss whose predictions are right or wrong, or not."""
         return cls(rows=0, weight=0.0, loss_sum=0.0, right_sum=0.0 if answers else None)
 
@@ -55,13 +55,13 @@ class Progress:
             return None
         return self.right_sum / self.weight
 
-    def __add__(self, other: Progress) -> Progress:
+    def __add__(self, other: ProgressiveValidation) -> ProgressiveValidation:
         right = (
             None
             if self.right_sum is None or other.right_sum is None
             else self.right_sum + other.right_sum
         )
-        return Progress(
+        return ProgressiveValidation(
             rows=self.rows + other.rows,
             weight=self.weight + other.weight,
             loss_sum=self.loss_sum + other.loss_sum,

@@ -8,7 +8,7 @@ from typing import Literal
 from halfmask._errors import ParameterError
 from halfmask._validation import integer_at_least, number_between, one_of
 
-__all__ = ["LOSSES", "OPTIMIZERS", "Loss", "Optimizer", "Settings", "rate_of"]
+__all__ = ["LOSSES", "OPTIMIZERS", "LearnerSettings", "Loss", "Optimizer", "rate_of"]
 
 Loss = Literal["logistic", "hinge", "squared", "softmax", "quantile"]
 Optimizer = Literal["sgd", "adagrad", "ftrl"]
@@ -24,7 +24,7 @@ _MOST_NUMBERS = 1 << 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class LearnerSettings:
     """The settings of an `OnlineLearner`, checked; see there."""
 
     loss: Loss

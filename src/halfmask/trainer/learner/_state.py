@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask.trainer.learner._progress import Progress
+from halfmask.trainer.learner._progress import ProgressiveValidation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from halfmask.trainer.learner._settings import Settings
+    from halfmask.trainer.learner._settings import LearnerSettings
 
-__all__ = ["State"]
+__all__ = ["LearnerState"]
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class State:
+class LearnerState:
     """The part of a learner that changes.
 
     Parameters
@@ -40,23 +40,23 @@ class State:
     model: NDArray[np.float32]
     scales: NDArray[np.float32] | None
     counts: NDArray[np.float64]
-    progress: Progress
+    progress: ProgressiveValidation
     bound: float
 
     @classmethod
-    def fresh(cls, settings: Settings) -> State:
+    def fresh(cls, settings: LearnerSettings) -> LearnerState:
         """Return the state of a learner that has seen nothing."""
         return cls(
             model=np.zeros((settings.slots + 1, settings.lanes, settings.outputs), np.float32),
             scales=None,
             counts=np.zeros(2),
-            progress=Progress.none(answers=settings.answers),
+            progress=ProgressiveValidation.none(answers=settings.answers),
             bound=0.0,
         )
 
-    def copy(self) -> State:
+    def copy(self) -> LearnerState:
         """Return a state that shares no array with this one."""
-        return State(
+        return LearnerState(
             model=self.model.copy(),
             scales=None if self.scales is None else self.scales.copy(),
             counts=self.counts.copy(),

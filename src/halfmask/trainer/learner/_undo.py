@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from halfmask.trainer.learner._state import State
+    from halfmask.trainer.learner._state import LearnerState
 
 __all__ = ["Undo"]
 
@@ -36,7 +36,7 @@ class Undo:
     counts: NDArray[np.float64]
 
     @classmethod
-    def of(cls, state: State, indices: NDArray[np.uint32]) -> Undo:
+    def of(cls, state: LearnerState, indices: NDArray[np.uint32]) -> Undo:
         """Keep what rows of these indices may change."""
         rest = {"bias": state.model[-1].copy(), "counts": state.counts.copy()}
         if len(indices) >= len(state.model):
@@ -45,7 +45,7 @@ class Undo:
         scales = None if state.scales is None else _read(state.scales, indices)
         return cls(indices=indices, model=_read(state.model, indices), scales=scales, **rest)
 
-    def restore(self, state: State) -> None:
+    def restore(self, state: LearnerState) -> None:
         """Bring the state back to what it was."""
         for now, kept in ((state.model, self.model), (state.scales, self.scales)):
             if now is None or kept is None:

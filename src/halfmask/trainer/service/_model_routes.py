@@ -91,7 +91,7 @@ async def snapshot(name: Name, request: Request) -> Response:
     return json_of(_snapshot(made), status=201)
 
 
-@router.get("/{name}/snapshots", response_model=told.Snapshots)
+@router.get("/{name}/snapshots", response_model=told.SnapshotList)
 async def snapshots(name: Name, request: Request) -> Response:
     """List the snapshots of a model. Scope: read."""
     service, token = service_of(request), token_of(request)

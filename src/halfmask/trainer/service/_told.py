@@ -17,8 +17,8 @@ __all__ = [
     "Predictions",
     "RollbackWish",
     "RowsOfJson",
+    "SnapshotList",
     "SnapshotTold",
-    "Snapshots",
 ]
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
@@ -159,7 +159,7 @@ class Models(Done):
     models: list[ModelTold]
 
 
-class Point(BaseModel):
+class CurvePoint(BaseModel):
     """The means of the rows since the point before; `rows` are those learned until here."""
 
     rows: int
@@ -193,7 +193,7 @@ class Metrics(Done):
     rows: int
     loss: float | None
     accuracy: float | None
-    curve: list[Point]
+    curve: list[CurvePoint]
     logged: int
     learned: int
     skipped: int
@@ -212,7 +212,7 @@ class SnapshotTold(Done):
     accuracy: float | None
 
 
-class Snapshots(Done):
+class SnapshotList(Done):
     """The snapshots of a model, the oldest first."""
 
     snapshots: list[SnapshotTold]

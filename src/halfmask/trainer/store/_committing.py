@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from halfmask._errors import HalfmaskError
-from halfmask.trainer.store._job import Examples, Receipt, Rollback, SnapshotRequest
+from halfmask.trainer.store._job import ExamplesJob, Receipt, Rollback, SnapshotRequest
 from halfmask.trainer.store._queue import BatchQueue
 from halfmask.trainer.store._record import Mark, Record
 from halfmask.trainer.store._refusal import RefusedError
@@ -25,7 +25,7 @@ FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 #: The most requests of one flush.
 MOST_TOGETHER = 256
 
-Job: TypeAlias = Examples | Rollback | SnapshotRequest
+Job: TypeAlias = ExamplesJob | Rollback | SnapshotRequest
 Logged: TypeAlias = tuple[Job, Record | None]
 
 
@@ -55,7 +55,7 @@ class Committer:
         learner: BatchQueue[Logged],
         *,
         remember: Callable[[Mark], None],
-        forget: Callable[[Examples | Rollback], None],
+        forget: Callable[[ExamplesJob | Rollback], None],
         flushed: Callable[[int, float], None],
         free_bytes: int,
     ) -> None:
@@ -96,10 +96,10 @@ class Committer:
                     record = records[id(job)]
                     self._remember(record.mark())
                     self._learner.put((job, record))
-                    if isinstance(job, Examples):
+                    if isinstance(job, ExamplesJob):
                         job.done.set_result(Receipt(seq=record.seq, rows=job.entry.rows))
 
-    def _written(self, jobs: list[Examples | Rollback]) -> dict[int, Record]:
+    def _written(self, jobs: list[ExamplesJob | Rollback]) -> dict[int, Record]:
         """Log jobs; return the records by the jobs' ids. They are on the disk then."""
         if not jobs:
             return {}
@@ -114,14 +114,14 @@ class Committer:
             for job, seq in zip(jobs, numbers, strict=True)
         }
 
-    def _refuse(self, jobs: list[Examples | Rollback], error: BaseException) -> None:
+    def _refuse(self, jobs: list[ExamplesJob | Rollback], error: BaseException) -> None:
         if isinstance(error, OSError):
             said: HalfmaskError = disk_full() if error.errno in FULL else disk_failed()
         else:
             said = error if isinstance(error, HalfmaskError) else disk_failed()
         for job in jobs:
             self._forget(job)
-            if isinstance(job, Examples):
+            if isinstance(job, ExamplesJob):
                 job.batch.lease.give_back()
             job.done.set_exception(said)
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from halfmask.trainer.store._record import Entry
     from halfmask.trainer.store._snapshots import Snapshot
 
-__all__ = ["Batch", "Examples", "Receipt", "Rollback", "SnapshotRequest"]
+__all__ = ["Batch", "ExamplesJob", "Receipt", "Rollback", "SnapshotRequest"]
 
 
 def _started() -> Future[Any]:
@@ -61,7 +61,7 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Examples:
+class ExamplesJob:
     """A batch on its way to the log, and to the learner."""
 
     batch: Batch

@@ -6,17 +6,17 @@ import threading
 from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
-from halfmask.trainer.store._job import Examples, Receipt
+from halfmask.trainer.store._job import ExamplesJob, Receipt
 from halfmask.trainer.store._record import Entry, Mark
 from halfmask.trainer.store._refusal import RefusedError
 
 if TYPE_CHECKING:
     from halfmask.trainer.store._key_index import KeyIndex
 
-__all__ = ["Keys"]
+__all__ = ["BatchKeys"]
 
 
-class Keys:
+class BatchKeys:
     """Tells a batch that came before from a new one.
 
     Guarantees
@@ -28,10 +28,10 @@ class Keys:
     def __init__(self, index: KeyIndex) -> None:
         self._index = index
         self._turn = threading.Lock()
-        self._known: dict[tuple[bytes, bytes], Examples | Mark] = {}
+        self._known: dict[tuple[bytes, bytes], ExamplesJob | Mark] = {}
         self._moved = 0
 
-    def claim(self, job: Examples) -> Future[Receipt] | None:
+    def claim(self, job: ExamplesJob) -> Future[Receipt] | None:
         """Return None for a new batch, or what becomes of the one that came before.
 
         Raises
@@ -42,7 +42,7 @@ class Keys:
         entry = job.entry
         while True:
             moved = self._moved
-            found: Examples | Mark | None = self._index.find(entry.client, entry.key)
+            found: ExamplesJob | Mark | None = self._index.find(entry.client, entry.key)
             with self._turn:
                 # Between the two looks, keys may have gone from memory to the index.
                 if found is None and moved != self._moved:
@@ -70,7 +70,7 @@ class Keys:
                 self._known.pop((mark.client, mark.key), None)
 
 
-def _same(found: Examples | Mark, entry: Entry) -> Future[Receipt]:
+def _same(found: ExamplesJob | Mark, entry: Entry) -> Future[Receipt]:
     """Return the receipt of a batch that came before, if it is the same batch."""
     if isinstance(found, Mark):
         told = (found.checksum, found.size, found.rows)

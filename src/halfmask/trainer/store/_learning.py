@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from halfmask._errors import HalfmaskError
 from halfmask.trainer.store._committing import disk_full
-from halfmask.trainer.store._job import Examples, Receipt, Rollback, SnapshotRequest
+from halfmask.trainer.store._job import ExamplesJob, Receipt, Rollback, SnapshotRequest
 from halfmask.trainer.store._recovery import target_of
 from halfmask.trainer.store._refusal import RefusedError
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from halfmask.trainer.store._queue import BatchQueue
     from halfmask.trainer.store._record import Mark, Record
     from halfmask.trainer.store._snapshots import Snapshot, Snapshots
-    from halfmask.trainer.store._state import State
+    from halfmask.trainer.store._state import StoredState
 
 __all__ = ["Apprentice"]
 
@@ -51,7 +51,7 @@ class Apprentice:
 
     def __init__(
         self,
-        state: State,
+        state: StoredState,
         queue: BatchQueue[Logged],
         *,
         log: ExampleLog,
@@ -101,7 +101,7 @@ class Apprentice:
     def _do(self, job: object, record: Record | None) -> None:
         """Do a job. Whatever fails, the log has it: a restart learns it from there."""
         try:
-            if isinstance(job, Examples) and record is not None:
+            if isinstance(job, ExamplesJob) and record is not None:
                 self._learn(job, record)
             elif isinstance(job, Rollback) and record is not None:
                 self._roll_back(job, record)
@@ -111,10 +111,10 @@ class Apprentice:
             _refuse(job, error)  # nothing was touched
         except BaseException as error:  # noqa: BLE001 # a thread that dies would leave all waiting
             self.failed = True
-            if not isinstance(job, Examples):
+            if not isinstance(job, ExamplesJob):
                 _refuse(job, error)
 
-    def _learn(self, job: Examples, record: Record) -> None:
+    def _learn(self, job: ExamplesJob, record: Record) -> None:
         try:
             if not self.failed:
                 self.state.take(job.entry, job.batch.parts)

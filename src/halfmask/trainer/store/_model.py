@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halfmask.trainer.store._committing import Committer, Job, Logged
-from halfmask.trainer.store._job import Batch, Examples, Receipt, Rollback, SnapshotRequest
+from halfmask.trainer.store._job import Batch, ExamplesJob, Receipt, Rollback, SnapshotRequest
 from halfmask.trainer.store._key_index import KeyIndex
-from halfmask.trainer.store._keys import Keys
+from halfmask.trainer.store._keys import BatchKeys
 from halfmask.trainer.store._learning import Apprentice
 from halfmask.trainer.store._log import ExampleLog
 from halfmask.trainer.store._queue import BatchQueue
@@ -102,7 +102,7 @@ class Model:
         self._log = ExampleLog(folder / LOG, segment_bytes=limits.segment_bytes)
         self._snapshots = Snapshots(folder / SNAPSHOTS)
         index = KeyIndex(database, facts.id)
-        self._keys = Keys(index)
+        self._keys = BatchKeys(index)
         waiting: list[Mark] = []
         gone_back_to: list[int] = []
 
@@ -206,7 +206,7 @@ class Model:
                 word="no-canaries",
                 hint="Whoever made the model sends them: POST .../canaries.",
             )
-        job = Examples(batch=batch)
+        job = ExamplesJob(batch=batch)
         if batch.entry.key:
             before = self._keys.claim(job)
             if before is not None:
@@ -278,7 +278,7 @@ class Model:
             self._has_canaries = True
         self._keys.remember(mark)
 
-    def _forget(self, job: Examples | Rollback) -> None:
+    def _forget(self, job: ExamplesJob | Rollback) -> None:
         """Forget what couldn't be logged."""
         if isinstance(job, Rollback):
             self._snapshots.let_go(int(job.entry.body))

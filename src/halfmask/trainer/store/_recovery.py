@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from halfmask._errors import IntegrityError
 from halfmask.trainer.store._log import ExampleLog
 from halfmask.trainer.store._record import ROLLBACK, Mark, Record
-from halfmask.trainer.store._state import State, new_learner
+from halfmask.trainer.store._state import StoredState, new_learner
 
 if TYPE_CHECKING:
     from halfmask.trainer.store._snapshots import Snapshots
@@ -27,7 +27,7 @@ def recover(
     indexed: int,
     seen: Callable[[Mark], None],
     needed: Callable[[int], None],
-) -> State:
+) -> StoredState:
     """Return the state after the last record of the log.
 
     Parameters
@@ -73,7 +73,7 @@ def target_of(record: Record) -> int:
     return int(record.entry.body)
 
 
-def replay_log(settings: dict[str, Any], folder: Path) -> State:
+def replay_log(settings: dict[str, Any], folder: Path) -> StoredState:
     """Return the state by the whole log alone, without any snapshot.
 
     Parameters
@@ -93,7 +93,7 @@ def replay_log(settings: dict[str, Any], folder: Path) -> State:
         if log.first_seq != 1:
             raise IntegrityError("The first records of this log aren't kept any more.")
         targets = {target_of(each) for each in log.records() if each.entry.kind == ROLLBACK}
-        state, kept = State(learner=new_learner(settings)), {}
+        state, kept = StoredState(learner=new_learner(settings)), {}
         if 0 in targets:
             kept[0] = (state.learner.to_bytes(), state.told())
         for record in log.records():
@@ -109,7 +109,7 @@ def replay_log(settings: dict[str, Any], folder: Path) -> State:
         log.close()
 
 
-def _newest(settings: dict[str, Any], log: ExampleLog, snapshots: Snapshots) -> State:
+def _newest(settings: dict[str, Any], log: ExampleLog, snapshots: Snapshots) -> StoredState:
     """Return the state of the newest snapshot that is whole, or of none."""
     for told in reversed(snapshots.listed()):
         if told.seq > log.last_seq or told.seq + 1 < log.first_seq:
@@ -118,7 +118,7 @@ def _newest(settings: dict[str, Any], log: ExampleLog, snapshots: Snapshots) -> 
             kept, learner = snapshots.read(told.seq)
         except IntegrityError:
             continue  # an older one and more of the log give the same
-        state = State(learner=new_learner(settings), seq=kept.seq)
+        state = StoredState(learner=new_learner(settings), seq=kept.seq)
         state.set_back(learner, kept.told)
         return state
     if log.first_seq != 1:
@@ -126,4 +126,4 @@ def _newest(settings: dict[str, Any], log: ExampleLog, snapshots: Snapshots) -> 
             "No snapshot of a model is whole, and the beginning of its log isn't kept any more.",
             hint="Restore the folder of the service from its last backup.",
         )
-    return State(learner=new_learner(settings))
+    return StoredState(learner=new_learner(settings))

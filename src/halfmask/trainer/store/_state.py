@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from halfmask.trainer.learner import OnlineLearner
     from halfmask.trainer.store._record import Entry
 
-__all__ = ["State", "new_learner", "warm_up", "warm_up_all", "whole"]
+__all__ = ["StoredState", "new_learner", "warm_up", "warm_up_all", "whole"]
 
 #: How many rows are learned in one turn: whoever waits, waits for no more.
 TURN_ROWS = 4_096
@@ -106,7 +106,7 @@ def _warm(loss: str, optimizer: str, normalized: bool) -> None:  # noqa: FBT001 
 
 
 @dataclass(slots=True, kw_only=True)
-class State:
+class StoredState:
     """A learner and its curve.
 
     Parameters

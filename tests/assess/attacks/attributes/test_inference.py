@@ -17,7 +17,7 @@ from sklearn.preprocessing import FunctionTransformer, OrdinalEncoder, StandardS
 from sklearn.tree import DecisionTreeClassifier
 
 from halfmask._errors import ColumnNotFoundError, DataError, ParameterError, SchemaError
-from halfmask.assess.attacks import Counted, ModelTarget, attack
+from halfmask.assess.attacks import ModelTarget, SuccessCount, attack
 from halfmask.assess.attacks.attributes import (
     ATTACKS,
     BlackBoxInference,
@@ -289,9 +289,9 @@ def test_precision_and_recall_are_of_the_positive_value(target_of):
     outcomes = made.run(target, seed=0)
     assert [each.kind for each in outcomes] == ["accuracy of", "precision of", "recall of"]
     accuracy, precision, recall = (each.success for each in outcomes)
-    assert isinstance(accuracy, Counted)
-    assert isinstance(precision, Counted)
-    assert isinstance(recall, Counted)
+    assert isinstance(accuracy, SuccessCount)
+    assert isinstance(precision, SuccessCount)
+    assert isinstance(recall, SuccessCount)
     hits = recall.successes
     assert precision.successes == hits
     assert recall.trials == int((target.members[:, 3] == 1).sum())

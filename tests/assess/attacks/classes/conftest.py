@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from halfmask.assess.attacks import Counted, Outcome
+from halfmask.assess.attacks import Outcome, SuccessCount
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,7 +17,7 @@ def right_of() -> Callable[[Outcome], int]:
     """Return how many of an attack's trials succeeded."""
 
     def count(outcome: Outcome) -> int:
-        assert isinstance(outcome.success, Counted)
+        assert isinstance(outcome.success, SuccessCount)
         return outcome.success.successes
 
     return count

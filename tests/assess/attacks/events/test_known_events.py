@@ -12,14 +12,14 @@ from halfmask._errors import ParameterError
 from halfmask.assess.attacks import attack
 from halfmask.assess.attacks.events import KnownEvents
 from halfmask.assess.attacks.events._facts import drawn_facts
-from halfmask.assess.attacks.events._scene import Scene
+from halfmask.assess.attacks.events._scene import LinkingScene
 from halfmask.assess.attacks.events._scoring import Board
 
 TOLERANCE = 0.1
 
 
 def board_of(target, seed=0, **settings):
-    scene = Scene.of(target, np.random.default_rng(seed), **settings)
+    scene = LinkingScene.of(target, np.random.default_rng(seed), **settings)
     return scene, Board.of(scene)
 
 

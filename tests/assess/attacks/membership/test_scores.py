@@ -13,7 +13,7 @@ from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 from halfmask.assess.attacks import Finding
 from halfmask.assess.attacks.membership._area import Area
 from halfmask.assess.attacks.membership._scores import (
-    Scores,
+    MembershipScores,
     best_threshold,
     caught_at,
     measured,
@@ -128,7 +128,7 @@ def test_an_unlucky_stranger_breaks_nothing_with_too_few_people():
     people = replace(view(2500), rows=TRAINED)
     ordered = np.random.default_rng(1).random(5000)
     told = np.where(np.arange(5000) < 100, 2.0, ordered)
-    scores, others = (Scores.unlearned(values, people) for values in (told, -ordered))
+    scores, others = (MembershipScores.unlearned(values, people) for values in (told, -ordered))
 
     found = measured("it", people, scores, seed=0, stranger=(people, others))
 
@@ -145,7 +145,7 @@ def test_an_unlucky_stranger_breaks_nothing_with_too_few_people():
 
 
 def run(values, seen):
-    found = measured("test", seen, Scores.unlearned(values, seen), seed=0)
+    found = measured("test", seen, MembershipScores.unlearned(values, seen), seed=0)
     return {(outcome.measure, outcome.group): outcome for outcome in found}
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from halfmask.assess.attacks import Counted
+from halfmask.assess.attacks import SuccessCount
 from halfmask.assess.attacks.tables._excess import (
-    Measured,
+    MeasuredExcess,
     residual_details,
     residual_risk,
     wilson,
@@ -30,7 +30,7 @@ def test_success_rates(trials: int, right: int, value: float, margin: float, dig
 
 
 def test_residual_risk():
-    risk = residual_risk(Measured(0.9, 0.02), Measured(0.85, 0.02))
+    risk = residual_risk(MeasuredExcess(0.9, 0.02), MeasuredExcess(0.85, 0.02))
 
     # Published golden value: 0.333 +- 0.16.
     assert risk.value == pytest.approx(0.333, abs=5e-4)
@@ -38,9 +38,9 @@ def test_residual_risk():
 
 
 def test_a_control_that_always_succeeds_leaves_nothing():
-    assert residual_risk(Measured(1.0, 0.0), Measured(1.0, 0.0)) == (0.0, 1.0)
+    assert residual_risk(MeasuredExcess(1.0, 0.0), MeasuredExcess(1.0, 0.0)) == (0.0, 1.0)
 
 
 def test_nothing_is_said_of_arms_without_trials():
-    assert residual_details(Counted(0, 0), Counted(1, 2)) == {}
-    assert residual_details(Counted(90, 100), Counted(10, 100))["residual_risk"] > 0.8
+    assert residual_details(SuccessCount(0, 0), SuccessCount(1, 2)) == {}
+    assert residual_details(SuccessCount(90, 100), SuccessCount(10, 100))["residual_risk"] > 0.8

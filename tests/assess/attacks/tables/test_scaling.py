@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from halfmask.assess.attacks import Counted
+from halfmask.assess.attacks import SuccessCount
 from halfmask.assess.attacks.tables._expected import Expected
 from halfmask.assess.attacks.tables._scaling import alone_arm, alone_in_part
 
@@ -24,7 +24,7 @@ def test_alone_in_a_part_is_what_counting_all_parts_gives(count: int, part: int)
 def test_a_whole_table_is_counted_as_it_is():
     arm = alone_arm(np.array([1, 1, 0, 2]), 8, size=50, part=50)
 
-    assert arm == Counted(2, 8)
+    assert arm == SuccessCount(2, 8)
 
 
 @pytest.mark.parametrize("counts", [[0, 0], [1, 1], [1, 2, 7], [3, 4, 4, 4]])

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.assess.attacks._targets import ModelTarget
-    from halfmask.assess.attacks.attributes._scene import Party, Scene
+    from halfmask.assess.attacks.attributes._scene import InferenceScene, Party
 
 __all__ = ["BlackBoxInference"]
 
@@ -50,7 +50,7 @@ class BlackBoxInference(AttributeInference):
     knows_members: ClassVar[bool] = True
 
     def _guesser(
-        self, target: ModelTarget, scene: Scene, seed: int
+        self, target: ModelTarget, scene: InferenceScene, seed: int
     ) -> Callable[[Party], NDArray[np.int64]]:
         def shown(party: Party) -> NDArray[np.float64]:
             return np.column_stack([party.features, output_of(target, party.rows)])

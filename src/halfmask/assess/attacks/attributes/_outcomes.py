@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask.assess.attacks._arms import Counted
+from halfmask.assess.attacks._arms import SuccessCount
 from halfmask.assess.attacks._outcome import EVERYONE, Outcome
 from halfmask.assess.attacks.attributes._scene import NEEDED
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.assess.attacks._targets import ModelTarget
-    from halfmask.assess.attacks.attributes._scene import Party, Scene
+    from halfmask.assess.attacks.attributes._scene import InferenceScene, Party
 
 __all__ = ["outcomes_of"]
 
@@ -24,7 +24,7 @@ __all__ = ["outcomes_of"]
 def outcomes_of(
     name: str,
     target: ModelTarget,
-    scene: Scene,
+    scene: InferenceScene,
     guess: Callable[[Party], NDArray[np.int64]],
 ) -> Iterator[Outcome]:
     """Compare guesses about members with those about non-members, and with imputation.
@@ -79,15 +79,15 @@ def _groups(
             yield name, chosen, compared
 
 
-def _right(guessed: NDArray[np.int64], party: Party, chosen: NDArray[np.bool_]) -> Counted:
-    return Counted(int((guessed == party.secret)[chosen].sum()), int(chosen.sum()))
+def _right(guessed: NDArray[np.int64], party: Party, chosen: NDArray[np.bool_]) -> SuccessCount:
+    return SuccessCount(int((guessed == party.secret)[chosen].sum()), int(chosen.sum()))
 
 
-def _among_guessed(guessed: NDArray[np.int64], party: Party, value: int) -> Counted:
+def _among_guessed(guessed: NDArray[np.int64], party: Party, value: int) -> SuccessCount:
     said = guessed == value
-    return Counted(int((said & (party.secret == value)).sum()), int(said.sum()))
+    return SuccessCount(int((said & (party.secret == value)).sum()), int(said.sum()))
 
 
-def _among_true(guessed: NDArray[np.int64], party: Party, value: int) -> Counted:
+def _among_true(guessed: NDArray[np.int64], party: Party, value: int) -> SuccessCount:
     true = party.secret == value
-    return Counted(int((true & (guessed == value)).sum()), int(true.sum()))
+    return SuccessCount(int((true & (guessed == value)).sum()), int(true.sum()))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from halfmask.assess.attacks._targets import ModelTarget
     from halfmask.assess.attacks.attributes._scene import Party
-    from halfmask.assess.attacks.attributes._secret import Secret
+    from halfmask.assess.attacks.attributes._secret import SecretColumn
 
 __all__ = ["chances_of_label", "output_of"]
 
@@ -39,7 +39,9 @@ def output_of(target: ModelTarget, rows: Any) -> NDArray[np.float64]:  # noqa: A
     return answers(target.model, rows, classes, who="The model")
 
 
-def chances_of_label(target: ModelTarget, party: Party, secret: Secret) -> NDArray[np.float64]:
+def chances_of_label(
+    target: ModelTarget, party: Party, secret: SecretColumn
+) -> NDArray[np.float64]:
     """Return what the model gives the true label with each candidate in place: (rows, values)."""
     found = np.empty((len(party), len(secret)))
     asking = Asking.of(target)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.assess.attacks._targets import ModelTarget
-    from halfmask.assess.attacks.attributes._scene import Party, Scene
+    from halfmask.assess.attacks.attributes._scene import InferenceScene, Party
 
 __all__ = ["QueryInference"]
 
@@ -47,7 +47,7 @@ class QueryInference(AttributeInference):
     def _guesser(
         self,
         target: ModelTarget,
-        scene: Scene,
+        scene: InferenceScene,
         seed: int,  # noqa: ARG002 # nothing is drawn
     ) -> Callable[[Party], NDArray[np.int64]]:
         def guess(party: Party) -> NDArray[np.int64]:

@@ -11,14 +11,14 @@ from halfmask._errors import DataError
 from halfmask.assess.attacks._answers import own_classes, pool_labels
 from halfmask.assess.attacks.attributes._learning import Guesser, taught
 from halfmask.assess.attacks.attributes._rows import column_names, column_of, taken
-from halfmask.assess.attacks.attributes._secret import Secret, factorised, secret_of
+from halfmask.assess.attacks.attributes._secret import SecretColumn, factorised, secret_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.assess.attacks._targets import ModelTarget
 
-__all__ = ["MOST_KNOWN", "NEEDED", "Party", "Scene", "scene_of"]
+__all__ = ["MOST_KNOWN", "NEEDED", "InferenceScene", "Party", "scene_of"]
 
 #: How many people each party must have at least.
 NEEDED = 50
@@ -58,7 +58,7 @@ class Party:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Scene:
+class InferenceScene:
     """Everybody's part in one inference.
 
     Parameters
@@ -77,7 +77,7 @@ class Scene:
         His guess without the model.
     """
 
-    secret: Secret
+    secret: SecretColumn
     known: Party
     targets: Party
     held_out: Party
@@ -94,7 +94,7 @@ def scene_of(  # who knows what
     learner: Any,  # noqa: ANN401 # a classifier
     with_known: bool,
     seed: int,
-) -> Scene:
+) -> InferenceScene:
     """Share the people out at random, and teach the attacker what he'd know without the model.
 
     Half of the non-members are held out, the others are controls. With known members there are as
@@ -133,7 +133,7 @@ def scene_of(  # who knows what
         )
 
     held_out = party(theirs[:n_held_out], members=False)
-    return Scene(
+    return InferenceScene(
         secret=secret,
         known=party(ours[:n_known], members=True),
         targets=party(ours[n_known:], members=True),

@@ -14,11 +14,11 @@ from halfmask.data._arrays import is_missing
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Secret", "factorised", "secret_of"]
+__all__ = ["SecretColumn", "factorised", "secret_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Secret:
+class SecretColumn:
     """A column's values as numbers.
 
     Parameters
@@ -53,7 +53,7 @@ def secret_of(
     *,
     bins: int,
     positive: Any,  # noqa: ANN401 # a value of the column
-) -> Secret:
+) -> SecretColumn:
     """Give each value a number; numbers of more values than `bins` are cut at quantiles.
 
     What is missing has a number of its own, whatever stands for it.
@@ -82,7 +82,7 @@ def secret_of(
         raise DataError(f"Column {column!r} has one value only: there is nothing to infer.")
     if positive is not None and not len(places):
         raise ParameterError(f"The 'positive' parameter is no value of column {column!r}.")
-    return Secret(
+    return SecretColumn(
         column=column,
         members=codes.ravel()[: len(ours)].astype(np.int64),
         non_members=codes.ravel()[len(ours) :].astype(np.int64),

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.assess.attacks._outcome import Outcome
-    from halfmask.assess.attacks.attributes._scene import Party, Scene
+    from halfmask.assess.attacks.attributes._scene import InferenceScene, Party
 
 __all__ = ["AttributeInference"]
 
@@ -90,7 +90,7 @@ class AttributeInference:
         return tuple(found)
 
     def _guesser(
-        self, target: ModelTarget, scene: Scene, seed: int
+        self, target: ModelTarget, scene: InferenceScene, seed: int
     ) -> Callable[[Party], NDArray[np.int64]]:
         """Return what guesses the secret of a party."""
         raise NotImplementedError

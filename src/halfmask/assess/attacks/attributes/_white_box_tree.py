@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from halfmask.assess.attacks._targets import ModelTarget
     from halfmask.assess.attacks._trees import Trees
-    from halfmask.assess.attacks.attributes._scene import Party, Scene
-    from halfmask.assess.attacks.attributes._secret import Secret
+    from halfmask.assess.attacks.attributes._scene import InferenceScene, Party
+    from halfmask.assess.attacks.attributes._secret import SecretColumn
 
 __all__ = ["WhiteBoxTreeInference"]
 
@@ -84,7 +84,7 @@ class WhiteBoxTreeInference(AttributeInference):
     def _guesser(
         self,
         target: ModelTarget,
-        scene: Scene,
+        scene: InferenceScene,
         seed: int,  # noqa: ARG002 # nothing is drawn
     ) -> Callable[[Party], NDArray[np.int64]]:
         trees = trees_of(target.model)
@@ -99,7 +99,7 @@ class WhiteBoxTreeInference(AttributeInference):
         return guess
 
 
-def _held(trees: Trees, party: Party, secret: Secret, counts: str) -> NDArray[np.float64]:
+def _held(trees: Trees, party: Party, secret: SecretColumn, counts: str) -> NDArray[np.float64]:
     """Return how much the paths of each candidate hold: (rows, values).
 
     Of each person's label, or of all.

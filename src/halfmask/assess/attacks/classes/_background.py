@@ -8,7 +8,7 @@ from typing import ClassVar
 import polars as pl
 
 from halfmask._validation import integer_at_least
-from halfmask.assess.attacks._arms import Certain, Counted
+from halfmask.assess.attacks._arms import Certain, SuccessCount
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks._targets import TableTarget
 from halfmask.assess.attacks.classes._people import lacking, people, secret_columns
@@ -79,7 +79,7 @@ class BackgroundKnowledge:
             attack=self.name,
             measure=f"{secret} certain, {self.ruled_out} ruled out",
             column=secret,
-            success=Counted(int(found.select(certain.sum()).item()), rows.height),
+            success=SuccessCount(int(found.select(certain.sum()).item()), rows.height),
             control=Certain(0.0),
             details={
                 "ruled_out": float(self.ruled_out),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
 
-from halfmask.assess.attacks._arms import Certain, Counted
+from halfmask.assess.attacks._arms import Certain, SuccessCount
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks._targets import TableTarget
 from halfmask.assess.attacks.classes._people import class_numbers
@@ -73,7 +73,7 @@ class Downcoding:
         cells = Outcome(
             attack=self.name,
             measure="cells restored",
-            success=Counted(int(right), int(trials)),
+            success=SuccessCount(int(right), int(trials)),
             control=Certain(by_chance / trials if trials else 0.0),
             details={"columns": float(len(columns))},
         )
@@ -129,7 +129,7 @@ def _records(columns: Sequence[Restored], name: str) -> Outcome | None:
     return Outcome(
         attack=name,
         measure="records restored",
-        success=Counted(int(totals["one_off"] + alone["own"].sum()), trials),
+        success=SuccessCount(int(totals["one_off"] + alone["own"].sum()), trials),
         control=Certain(at_their_word / trials),
         details={
             "classes": float(counted.height),

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import polars as pl
 
-from halfmask.assess.attacks._arms import Certain, Counted
+from halfmask.assess.attacks._arms import Certain, SuccessCount
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks._targets import TableTarget
 from halfmask.assess.attacks.classes._people import lacking, people, posteriors, secret_columns
@@ -44,7 +44,7 @@ class Homogeneity:
     ...     released=rows, original=rows, quasi_identifiers=("age",), secrets=("ill",)
     ... )
     >>> Homogeneity().run(target, seed=0)[0].success
-    Counted(successes=2, trials=4)
+    SuccessCount(successes=2, trials=4)
     """
 
     name: ClassVar[str] = "classes/homogeneity"
@@ -73,7 +73,7 @@ class Homogeneity:
             attack=self.name,
             measure=f"{secret} certain",
             column=secret,
-            success=Counted(int(rows.select(certain.sum()).item()), rows.height),
+            success=SuccessCount(int(rows.select(certain.sum()).item()), rows.height),
             control=Certain(0.0),
             details={
                 "most_frequent": float(counted["n"].to_numpy().max()) / target.original.height,

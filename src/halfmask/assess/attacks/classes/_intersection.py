@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import polars as pl
 
-from halfmask.assess.attacks._arms import Certain, Counted
+from halfmask.assess.attacks._arms import Certain, SuccessCount
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks._reading import common_type, spelt
 from halfmask.assess.attacks._targets import TableTarget
@@ -82,7 +82,7 @@ class Intersection:
             attack=self.name,
             measure=f"{secret} certain from two releases",
             column=secret,
-            success=Counted(int(joined.select(certain.sum()).item() or 0), pairs.height),
+            success=SuccessCount(int(joined.select(certain.sum()).item() or 0), pairs.height),
             control=Certain(0.0),
             details={
                 "people_in_both": float(pairs.height),

@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from halfmask._validation import integer_at_least, number_between, one_of
-from halfmask.assess.attacks._arms import Certain, Counted
+from halfmask.assess.attacks._arms import Certain, SuccessCount
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks._targets import TableTarget
 from halfmask.assess.attacks.classes._finer import finer_ways
@@ -149,7 +149,7 @@ class Minimality:
             attack=self.name,
             measure=f"{secret} sure by {self.finer}",
             column=secret,
-            success=Counted(int((now >= sure).sum()), len(now)),
+            success=SuccessCount(int((now >= sure).sum()), len(now)),
             control=Certain(float((overall[own] >= sure).mean())),
             details={
                 "by_shares_alone": float((before >= sure).mean()),

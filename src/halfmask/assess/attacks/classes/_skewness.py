@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from halfmask._validation import fraction, integer_at_least
-from halfmask.assess.attacks._arms import Certain, Counted
+from halfmask.assess.attacks._arms import Certain, SuccessCount
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks._reading import is_text, read_numbers
 from halfmask.assess.attacks._targets import TableTarget
@@ -96,7 +96,7 @@ class Skewness:
             attack=self.name,
             measure=f"{secret} likelier by {self.lift:g}",
             column=secret,
-            success=Counted(self._reached(banded), rows.height),
+            success=SuccessCount(self._reached(banded), rows.height),
             control=Certain(0.0),
             details=details,
         )

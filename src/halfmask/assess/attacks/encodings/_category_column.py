@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halfmask._errors import ParameterError
-from halfmask.assess.attacks._arms import Counted
+from halfmask.assess.attacks._arms import SuccessCount
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks.encodings._cells import codes, some_rows, table_codes
 from halfmask.assess.attacks.encodings._holding import category_holders
@@ -64,10 +64,10 @@ class CategoryColumn:
         return len(np.unique(self.sampled))
 
     @property
-    def guessed(self) -> Counted:
+    def guessed(self) -> SuccessCount:
         """Guessing the population's most frequent category for every row."""
         right = self.truth == int(np.argmax(self.shares))
-        return Counted(int(right.sum()), len(right))
+        return SuccessCount(int(right.sum()), len(right))
 
     def by_rank(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the category of each code: the first for the most frequent one, and so on.
@@ -101,14 +101,14 @@ class CategoryColumn:
         shares = [float((meaning[self.code] == self.truth).mean()) for meaning in both]
         return both[int(np.argmax(shares))]
 
-    def named(self, groups: NDArray[np.int64]) -> Counted:
+    def named(self, groups: NDArray[np.int64]) -> SuccessCount:
         """Return how many rows are named if codes of one group are one code."""
         counts = np.bincount(groups[self.code], minlength=int(groups.max()) + 1)
         return self.right(self.by_rank(counts)[groups])
 
-    def right(self, meaning: NDArray[np.int64]) -> Counted:
+    def right(self, meaning: NDArray[np.int64]) -> SuccessCount:
         """Return how many rows are named rightly if each code means this category."""
-        return Counted(int((meaning[self.code] == self.truth).sum()), len(self.truth))
+        return SuccessCount(int((meaning[self.code] == self.truth).sum()), len(self.truth))
 
 
 def category_columns(
@@ -145,7 +145,7 @@ def lacking_categories(target: EncodingTarget) -> str:
 
 
 def named_outcome(
-    attack: str, measure: str, columns: Iterable[CategoryColumn], named: Iterable[Counted]
+    attack: str, measure: str, columns: Iterable[CategoryColumn], named: Iterable[SuccessCount]
 ) -> Outcome:
     """Return how many cells of a column are named, the worst column for the owner."""
     pairs = list(zip(columns, named, strict=True))

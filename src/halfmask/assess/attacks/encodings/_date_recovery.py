@@ -9,7 +9,7 @@ import numpy as np
 
 from halfmask._errors import DataError
 from halfmask._validation import integer_at_least
-from halfmask.assess.attacks._arms import Certain, Counted
+from halfmask.assess.attacks._arms import Certain, SuccessCount
 from halfmask.assess.attacks._encoding_target import EncodingTarget
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks.encodings._calendar import VIEWS, carried, phases, profile
@@ -121,7 +121,7 @@ class DateRecovery:
         return Outcome(
             attack=self.name,
             measure=f"stretches dated in a period of {period}",
-            success=Counted(round(float(judged.mean()) * apart), apart),
+            success=SuccessCount(round(float(judged.mean()) * apart), apart),
             control=Certain((2 * slack + 1) / period),
             needed=1,
             needed_of="stretches",

@@ -9,7 +9,7 @@ import numpy as np
 
 from halfmask._errors import DataError
 from halfmask._validation import integer_at_least
-from halfmask.assess.attacks._arms import Certain, Counted
+from halfmask.assess.attacks._arms import Certain, SuccessCount
 from halfmask.assess.attacks._encoding_target import EncodingTarget
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks.encodings._calendar import carried
@@ -83,7 +83,7 @@ class FoldedCycle:
         return Outcome(
             attack=self.name,
             measure=f"harmonics of a period of {period} that stand out, by {view}",
-            success=Counted(int((high | low).sum()), len(found)),
+            success=SuccessCount(int((high | low).sum()), len(found)),
             control=Certain(_TAILS),
             needed=100,
             needed_of="harmonics",

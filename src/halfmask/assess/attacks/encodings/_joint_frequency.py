@@ -17,7 +17,7 @@ from halfmask.assess.attacks.encodings._category_column import (
 from halfmask.assess.attacks.encodings._company import binned_numbers, named_by_company
 
 if TYPE_CHECKING:
-    from halfmask.assess.attacks._arms import Counted
+    from halfmask.assess.attacks._arms import SuccessCount
     from halfmask.assess.attacks._outcome import Outcome
     from halfmask.assess.attacks.encodings._category_column import CategoryColumn
     from halfmask.assess.attacks.encodings._company import Beside
@@ -77,7 +77,7 @@ class JointFrequencyMatching:
 
     def _named(
         self, columns: list[CategoryColumn], ordered: Beside, *, others: bool
-    ) -> list[Counted]:
+    ) -> list[SuccessCount]:
         """Return how many cells of each column are named, by numbers and by the other columns."""
         meaning = [column.by_frequency(column.counts) for column in columns]
         for _ in range(self.turns if others else 1):

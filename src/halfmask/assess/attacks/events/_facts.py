@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from halfmask.assess.attacks.events._scene import Known
+    from halfmask.assess.attacks.events._scene import KnownPeople
 
 __all__ = ["Facts", "drawn_facts"]
 
@@ -41,7 +41,7 @@ class Facts:
 
 
 def drawn_facts(
-    known: Known,
+    known: KnownPeople,
     *,
     n_events: int,
     n_wrong: int,

@@ -12,7 +12,7 @@ from halfmask.assess.attacks._events_target import EventsTarget
 from halfmask.assess.attacks._several import several
 from halfmask.assess.attacks.events._links import doubles, link_outcome, share
 from halfmask.assess.attacks.events._pairs import blocks_of, laid_out
-from halfmask.assess.attacks.events._scene import Scene
+from halfmask.assess.attacks.events._scene import LinkingScene
 from halfmask.assess.attacks.events._times import seconds
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class IntervalFingerprint:
     def run(self, target: EventsTarget, *, seed: int) -> tuple[Outcome, ...]:
         """Match intervals, and count links that are right."""
         rng = np.random.default_rng(seed)
-        scene = Scene.of(target, rng)
+        scene = LinkingScene.of(target, rng)
         left, others = scene.released.owned, scene.strangers
         truth = seconds(target.original[target.time])[target.owner_of_row]
         told = Gaps.of(left.trace, left.event, scene.released.time)

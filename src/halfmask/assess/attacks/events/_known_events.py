@@ -12,7 +12,7 @@ from halfmask.assess.attacks._events_target import EventsTarget
 from halfmask.assess.attacks._several import several
 from halfmask.assess.attacks.events._facts import drawn_facts
 from halfmask.assess.attacks.events._links import doubles, link_outcome, share
-from halfmask.assess.attacks.events._scene import Scene
+from halfmask.assess.attacks.events._scene import LinkingScene
 from halfmask.assess.attacks.events._scoring import Board
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from halfmask.assess.attacks._outcome import Outcome
     from halfmask.assess.attacks.events._facts import Facts
-    from halfmask.assess.attacks.events._scene import Known
-    from halfmask.assess.attacks.events._scoring import Scores
+    from halfmask.assess.attacks.events._scene import KnownPeople
+    from halfmask.assess.attacks.events._scoring import TargetScores
 
 __all__ = ["KnownEvents"]
 
@@ -111,7 +111,7 @@ class KnownEvents:
     def run(self, target: EventsTarget, *, seed: int) -> tuple[Outcome, ...]:
         """Score all traces by what is known, and count claims that are right."""
         rng = np.random.default_rng(seed)
-        scene = Scene.of(target, rng, sizes=self.rows is None)
+        scene = LinkingScene.of(target, rng, sizes=self.rows is None)
         board = Board.of(scene)
         noise = _span(scene) * _SHARE_OF_SPAN if self.time_noise is None else self.time_noise
         outcomes: list[Outcome] = []
@@ -124,7 +124,7 @@ class KnownEvents:
 
     def _outcomes(
         self,
-        scene: Scene,
+        scene: LinkingScene,
         board: Board,
         n_events: int,
         noisy: bool,  # noqa: FBT001 # private
@@ -134,7 +134,7 @@ class KnownEvents:
     ) -> list[Outcome]:
         """Return both measures for a number of known events."""
 
-        def scored(known: Known) -> tuple[Facts, Scores]:
+        def scored(known: KnownPeople) -> tuple[Facts, TargetScores]:
             facts = drawn_facts(
                 known, n_events=n_events, n_wrong=n_wrong, rows=self.rows,
                 consecutive=self.consecutive, time_noise=off, most=self.n_attacks, rng=rng,
@@ -171,14 +171,14 @@ class KnownEvents:
             ),
         ]  # fmt: skip
 
-    def _claimed(self, scores: Scores) -> NDArray[np.int64]:
+    def _claimed(self, scores: TargetScores) -> NDArray[np.int64]:
         """Return the targets whose trace is claimed: those that are sure, or the surest."""
         sure = np.flatnonzero(scores.lead >= self.eccentricity)
         if len(sure) >= self.fewest:
             return sure
         return np.argsort(-scores.lead, kind="stable")[: self.fewest]
 
-    def _details(self, scores: Scores, facts: Facts, scene: Scene) -> dict[str, float]:
+    def _details(self, scores: TargetScores, facts: Facts, scene: LinkingScene) -> dict[str, float]:
         right = scene.released.owned.right(scores.top, facts.entity)
         return {
             "claimed": share(scores.lead >= self.eccentricity),
@@ -191,7 +191,7 @@ class KnownEvents:
         }
 
 
-def _span(scene: Scene) -> float:
+def _span(scene: LinkingScene) -> float:
     time = scene.people.time[np.isfinite(scene.people.time)]
     if not len(time):
         return 0.0

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from halfmask.assess.attacks._events_target import EventsTarget
 
-__all__ = ["Known", "Released", "Scene"]
+__all__ = ["KnownPeople", "LinkingScene", "ReleasedCodes"]
 
 #: Released cells are compared with original ones where so many of them stayed as they are; what
 #: became tokens or other names says nothing by its value.
@@ -28,7 +28,7 @@ _MOST = 0.99
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Known:
+class KnownPeople:
     """Rows of people as an intruder may know them.
 
     Attributes
@@ -47,7 +47,7 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Released:
+class ReleasedCodes:
     """Released rows in the codes of what may be known.
 
     Attributes
@@ -55,7 +55,7 @@ class Released:
     owned
         Which trace each row belongs to, and whose it is.
     time, item, numbers
-        As of `Known`.
+        As of `KnownPeople`.
     """
 
     owned: Owned
@@ -65,7 +65,7 @@ class Released:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Scene:
+class LinkingScene:
     """All that a linking attack needs of a target.
 
     Attributes
@@ -82,9 +82,9 @@ class Scene:
         Whether times were released.
     """
 
-    released: Released
-    people: Known
-    strangers: Known | None
+    released: ReleasedCodes
+    people: KnownPeople
+    strangers: KnownPeople | None
     low: float
     high: float
     scales: NDArray[np.float64]
@@ -92,7 +92,9 @@ class Scene:
     timed: bool
 
     @classmethod
-    def of(cls, target: EventsTarget, rng: np.random.Generator, *, sizes: bool = False) -> Scene:
+    def of(
+        cls, target: EventsTarget, rng: np.random.Generator, *, sizes: bool = False
+    ) -> LinkingScene:
         """Bring a target's rows into codes.
 
         Parameters
@@ -119,8 +121,8 @@ class Scene:
             entity: NDArray[np.int64],
             event: NDArray[np.int64],
             code: NDArray[np.int64],
-        ) -> Known:
-            return Known(
+        ) -> KnownPeople:
+            return KnownPeople(
                 entity=entity,
                 event=event,
                 time=_times(frame, target.time, timed=timed),
@@ -134,7 +136,7 @@ class Scene:
             strangers = known(target.control, *who.others, codes[2])
         event = who.event[owners]
         told = [target.released_name(name) for name in names]
-        released = Released(
+        released = ReleasedCodes(
             owned=Owned.of(left, target.pseudonym, who.entity[owners], event, who.n, rng),
             time=_times(left, target.released_name(target.time) if timed else "", timed=timed),
             item=codes[0],
@@ -170,8 +172,8 @@ def _comparable_items(target: EventsTarget) -> list[str]:
     return found
 
 
-def _some(known: Known, rows: NDArray[np.bool_]) -> Known:
-    return Known(
+def _some(known: KnownPeople, rows: NDArray[np.bool_]) -> KnownPeople:
+    return KnownPeople(
         entity=known.entity[rows],
         event=known.event[rows],
         time=known.time[rows],

@@ -11,16 +11,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.assess.attacks.events._facts import Facts
-    from halfmask.assess.attacks.events._scene import Scene
+    from halfmask.assess.attacks.events._scene import LinkingScene
 
-__all__ = ["Board", "Scores"]
+__all__ = ["Board", "TargetScores"]
 
 #: An agreement in time falls off within a second at least: what is exact is written in fractions.
 _LEAST_DECAY = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Scores:
+class TargetScores:
     """What the scoreboard says of each target.
 
     Attributes
@@ -43,7 +43,7 @@ class Scores:
 class Board:
     """Released rows by item and time."""
 
-    scene: Scene
+    scene: LinkingScene
     trace: NDArray[np.int32]
     time: NDArray[np.float64]
     numbers: NDArray[np.float64]
@@ -51,7 +51,7 @@ class Board:
     starts: NDArray[np.int64]
 
     @classmethod
-    def of(cls, scene: Scene) -> Self:
+    def of(cls, scene: LinkingScene) -> Self:
         """Sort the released rows."""
         left = scene.released
         time = np.where(np.isnan(left.time), np.inf, left.time)
@@ -67,7 +67,7 @@ class Board:
             starts=np.append(starts, len(order)).astype(np.int64),
         )
 
-    def scores(self, facts: Facts, *, time_noise: float) -> Scores:
+    def scores(self, facts: Facts, *, time_noise: float) -> TargetScores:
         """Score all traces by the facts about each target.
 
         Parameters
@@ -82,7 +82,7 @@ class Board:
         scene, n, m = self.scene, self.scene.released.owned.n, len(facts.entity)
         at = np.minimum(np.searchsorted(self.item_of, facts.item), max(len(self.item_of) - 1, 0))
         item = np.where(self.item_of[at] == facts.item, at, -1) if len(self.item_of) else at - 1
-        found = Scores(
+        found = TargetScores(
             top=np.full(m, -1), lead=np.zeros(m), n_fit=np.zeros(m, np.int64), sole=np.full(m, -1)
         )
         scoreboard(

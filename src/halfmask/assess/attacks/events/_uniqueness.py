@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from halfmask._validation import integer_at_least, number_between
-from halfmask.assess.attacks._arms import Certain, Counted
+from halfmask.assess.attacks._arms import Certain, SuccessCount
 from halfmask.assess.attacks._events_target import EventsTarget
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks._several import several
@@ -99,7 +99,7 @@ class TrajectoryUniqueness:
                 Outcome(
                     attack=self.name,
                     measure=f"traces unique by {each} point{'s' * (each > 1)}",
-                    success=Counted(int(found.sum()), len(found)),
+                    success=SuccessCount(int(found.sum()), len(found)),
                     control=Certain(0.0),
                     baseline=Certain(0.0),
                     needed=100,

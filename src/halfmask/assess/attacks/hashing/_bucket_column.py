@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halfmask._errors import ParameterError
-from halfmask.assess.attacks._arms import Counted
+from halfmask.assess.attacks._arms import SuccessCount
 from halfmask.assess.attacks.encodings._category_column import CategoryColumn
 from halfmask.assess.attacks.encodings._cells import some_rows, table_codes
 
@@ -25,10 +25,10 @@ class BucketColumn(CategoryColumn):
     """A column whose rare values are lumped together: the last one is none, and names no cell."""
 
     @property
-    def guessed(self) -> Counted:
+    def guessed(self) -> SuccessCount:
         """Guessing the population's most frequent value for every row."""
         right = self.truth == int(np.argmax(self.shares[: self.n_values - 1]))
-        return Counted(int(right.sum()), len(right))
+        return SuccessCount(int(right.sum()), len(right))
 
 
 def bucket_columns(

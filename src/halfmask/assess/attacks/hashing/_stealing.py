@@ -10,7 +10,7 @@ import numpy as np
 from halfmask._errors import ParameterError
 from halfmask._foreign import foreign
 from halfmask._validation import integer_at_least
-from halfmask.assess.attacks._arms import Counted
+from halfmask.assess.attacks._arms import SuccessCount
 from halfmask.assess.attacks._numbers import as_numbers, numbers_of
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks._trainer_target import TrainerTarget
@@ -86,7 +86,7 @@ class ModelStealing:
                 attack=self.name,
                 measure="agreement of the copy",
                 success=_agreement(copied, model),
-                control=Counted(max(int(model.sum()), int((~model).sum())), len(model)),
+                control=SuccessCount(max(int(model.sum()), int((~model).sum())), len(model)),
                 baseline=_agreement(public, model),
                 needed=500,
                 needed_of="rows held out",
@@ -95,8 +95,8 @@ class ModelStealing:
         )
 
 
-def _agreement(one: NDArray[np.bool_], other: NDArray[np.bool_]) -> Counted:
-    return Counted(int((one == other).sum()), len(one))
+def _agreement(one: NDArray[np.bool_], other: NDArray[np.bool_]) -> SuccessCount:
+    return SuccessCount(int((one == other).sum()), len(one))
 
 
 def _rows(rows: HashedRows, places: NDArray[np.int64]) -> HashedRows:

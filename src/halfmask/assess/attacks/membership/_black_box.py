@@ -10,7 +10,7 @@ import numpy as np
 from halfmask.assess.attacks._targets import ModelTarget
 from halfmask.assess.attacks.membership._answers import features
 from halfmask.assess.attacks.membership._learner import checked_widths, learn
-from halfmask.assess.attacks.membership._scores import Scores, measured
+from halfmask.assess.attacks.membership._scores import MembershipScores, measured
 from halfmask.assess.attacks.membership._stranger import outsiders, seen_by_stranger
 from halfmask.assess.attacks.membership._view import views
 
@@ -86,7 +86,7 @@ class BlackBox:
             found += measured(self.name, seen, scores, seed=seed, stranger=stranger)
         return tuple(found)
 
-    def _scores(self, view: View, seed: int) -> Scores:
+    def _scores(self, view: View, seed: int) -> MembershipScores:
         inputs = features(view.probabilities, view.truth)
         known = np.flatnonzero(view.known)
         learned = learn(
@@ -94,7 +94,7 @@ class BlackBox:
         )
         choosing = np.zeros(len(view.known), dtype=bool)
         choosing[known[learned.held]] = True
-        return Scores(
+        return MembershipScores(
             values=learned.scores(inputs),
             choosing=choosing,
             judged=~view.known,

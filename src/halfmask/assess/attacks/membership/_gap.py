@@ -9,7 +9,7 @@ import numpy as np
 
 from halfmask.assess.attacks._asking import LACKS_CLASSES, is_regressor
 from halfmask.assess.attacks._targets import ModelTarget
-from halfmask.assess.attacks.membership._scores import Scores, measured
+from halfmask.assess.attacks.membership._scores import MembershipScores, measured
 from halfmask.assess.attacks.membership._stranger import seen_by_stranger
 from halfmask.assess.attacks.membership._view import views
 
@@ -64,10 +64,10 @@ class Gap:
         return tuple(found)
 
 
-def _scores(view: View) -> Scores:
+def _scores(view: View) -> MembershipScores:
     right = view.probabilities.argmax(axis=1) == view.truth
     everyone = np.ones(len(right), dtype=bool)
-    return Scores(
+    return MembershipScores(
         values=right.astype(np.float64),
         choosing=view.known,  # a subgroup only: there is no threshold to choose
         judged=everyone,

@@ -16,14 +16,14 @@ from halfmask.assess.attacks.membership._area import Area
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Learned", "checked_widths", "learn"]
+__all__ = ["LearnedAttack", "checked_widths", "learn"]
 
 #: More rows don't make a model of a handful of inputs better, only slower.
 MOST_ROWS = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Learned:
+class LearnedAttack:
     """An attack model that was chosen on rows that it didn't learn from.
 
     Parameters
@@ -67,7 +67,7 @@ def learn(
     hidden: tuple[int, ...],
     trees: int,
     seed: int,
-) -> Learned:
+) -> LearnedAttack:
     """Train a network and a forest on two thirds of the rows, and keep the better on the last.
 
     Learns from as many members as non-members, of whichever there are fewer.
@@ -112,7 +112,7 @@ def learn(
         of_member = model.predict_proba(inputs[held])[:, 1]
         areas[name] = Area.of(of_member, member[held]).value
     best = max(areas, key=lambda name: areas[name])
-    return Learned(model=models[best], held=np.flatnonzero(held), areas=areas)
+    return LearnedAttack(model=models[best], held=np.flatnonzero(held), areas=areas)
 
 
 def _candidates(

@@ -10,7 +10,7 @@ import numpy as np
 from halfmask._validation import number_between
 from halfmask.assess.attacks._targets import ModelTarget
 from halfmask.assess.attacks.membership._answers import of_truth
-from halfmask.assess.attacks.membership._scores import Scores, measured
+from halfmask.assess.attacks.membership._scores import MembershipScores, measured
 from halfmask.assess.attacks.membership._shadows import LACKS_TRAIN, check_shadows, shadows
 from halfmask.assess.attacks.membership._view import TRAINED, views
 
@@ -110,11 +110,11 @@ class Lira:
         shadowed: NDArray[np.float64],
         inside: NDArray[np.bool_],
         view: View,
-    ) -> Scores:
+    ) -> MembershipScores:
         ratios = likelihood_ratios(
             seen, shadowed, inside, online=self.online, own_spread=self.own_spread
         )
-        return Scores.unlearned(ratios, view)
+        return MembershipScores.unlearned(ratios, view)
 
 
 def logits(right: NDArray[np.float64], clip: float) -> NDArray[np.float64]:

@@ -11,7 +11,7 @@ from halfmask._validation import number_between
 from halfmask.assess.attacks._targets import ModelTarget
 from halfmask.assess.attacks.membership._answers import LEAST, of_truth
 from halfmask.assess.attacks.membership._area import Area
-from halfmask.assess.attacks.membership._scores import Scores, measured
+from halfmask.assess.attacks.membership._scores import MembershipScores, measured
 from halfmask.assess.attacks.membership._shadows import LACKS_TRAIN, check_shadows, shadows
 from halfmask.assess.attacks.membership._view import TRAINED, views
 
@@ -104,9 +104,9 @@ class Rmia:
             found += measured(self.name, view, scores, seed=seed, stranger=stranger)
         return tuple(found)
 
-    def _scores(self, ratio: NDArray[np.float64], view: View) -> Scores:
+    def _scores(self, ratio: NDArray[np.float64], view: View) -> MembershipScores:
         z = ratio[view.known & ~view.member]
-        return Scores.unlearned(dominated(ratio, z, self.gamma), view)
+        return MembershipScores.unlearned(dominated(ratio, z, self.gamma), view)
 
 
 def typical(

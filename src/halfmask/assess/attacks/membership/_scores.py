@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask.assess.attacks._arms import Certain, Counted, balanced
+from halfmask.assess.attacks._arms import Certain, SuccessCount, balanced
 from halfmask.assess.attacks._outcome import EVERYONE, Outcome
 from halfmask.assess.attacks.membership._area import Area
 from halfmask.assess.attacks.membership._view import ORIGINAL
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from halfmask.assess.attacks.membership._view import View
 
-__all__ = ["RATES", "WORST", "Scores", "best_threshold", "caught_at", "measured"]
+__all__ = ["RATES", "WORST", "MembershipScores", "best_threshold", "caught_at", "measured"]
 
 #: The false positive rates at which true positives are counted, each with the scale of its excess:
 #: at a tolerance of 0.03 at most 0.02 are caught at 1 %, and 0.005 at 0.1 %.
@@ -37,7 +37,7 @@ LEAST_GROUP = 25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Scores:
+class MembershipScores:
     """What an attack says of everyone in a view.
 
     Parameters
@@ -67,7 +67,9 @@ class Scores:
     details: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
-    def unlearned(cls, values: NDArray[np.float64], view: View, **details: float) -> Scores:
+    def unlearned(
+        cls, values: NDArray[np.float64], view: View, **details: float
+    ) -> MembershipScores:
         """Return scores that learned from nobody's membership: only the threshold is chosen."""
         everyone = np.ones(len(values), dtype=bool)
         return cls(
@@ -98,7 +100,7 @@ def best_threshold(values: NDArray[np.float64], member: NDArray[np.bool_]) -> fl
 
 def caught_at(
     values: NDArray[np.float64], member: NDArray[np.bool_], rate: float, *, seed: int
-) -> tuple[Counted, Counted]:
+) -> tuple[SuccessCount, SuccessCount]:
     """Return how many members are caught at a false positive rate, and the control.
 
     The threshold is the k-th highest score of the n non-members, k = rate·(n + 1) rounded down, and
@@ -113,20 +115,20 @@ def caught_at(
     n_low = int(low.sum())
     k = math.floor(rate * (n_low + 1) + 1e-9)
     if not k:
-        return Counted(0, int(member.sum())), Counted(0, n_low)
+        return SuccessCount(0, int(member.sum())), SuccessCount(0, n_low)
     place = np.lexsort((order[low], values[low]))[-k]
     score, tie = values[low][place], order[low][place]
     above = (values > score) | ((values == score) & (order > tie))
-    return Counted(int(above[member].sum()), int(member.sum())), Counted(k, n_low)
+    return SuccessCount(int(above[member].sum()), int(member.sum())), SuccessCount(k, n_low)
 
 
 def measured(
     attack: str,
     view: View,
-    scores: Scores,
+    scores: MembershipScores,
     *,
     seed: int,
-    stranger: tuple[View, Scores] | None = None,
+    stranger: tuple[View, MembershipScores] | None = None,
 ) -> tuple[Outcome, ...]:
     """Return the outcomes of a view: for everyone, and for the worst subgroup by original rows.
 
@@ -162,7 +164,7 @@ def measured(
 def _accuracy(
     attack: str,
     view: View,
-    scores: Scores,
+    scores: MembershipScores,
     who: NDArray[np.bool_],
     choosing: NDArray[np.bool_],
     group: str,
@@ -174,8 +176,8 @@ def _accuracy(
         threshold = best_threshold(scores.values[choosing], view.member[choosing])
     called = scores.values >= threshold
     members, others = who & view.member, who & ~view.member
-    right = Counted(int(called[members].sum()), int(members.sum()))
-    cleared = Counted(int((~called[others]).sum()), int(others.sum()))
+    right = SuccessCount(int(called[members].sum()), int(members.sum()))
+    cleared = SuccessCount(int((~called[others]).sum()), int(others.sum()))
     flagged = right.value + 1 - cleared.value
     return Outcome(
         attack=attack,
@@ -197,7 +199,7 @@ def _accuracy(
 def _area(
     attack: str,
     view: View,
-    scores: Scores,
+    scores: MembershipScores,
     who: NDArray[np.bool_],
     group: str,
     details: Mapping[str, float],
@@ -214,7 +216,7 @@ def _area(
     )
 
 
-def _rate(attack: str, view: View, scores: Scores, rate: float, seed: int) -> Outcome:
+def _rate(attack: str, view: View, scores: MembershipScores, rate: float, seed: int) -> Outcome:
     """Return the true positive rate at a false positive rate; 10/rate non-members are needed."""
     who = scores.ranked
     caught, control = caught_at(scores.values[who], view.member[who], rate, seed=seed)
@@ -232,7 +234,7 @@ def _rate(attack: str, view: View, scores: Scores, rate: float, seed: int) -> Ou
     )
 
 
-def _worst_group(attack: str, view: View, scores: Scores) -> tuple[Outcome, ...]:
+def _worst_group(attack: str, view: View, scores: MembershipScores) -> tuple[Outcome, ...]:
     """Choose on one half the subgroup that is most surely broken, and measure it on the other.
 
     The reported bounds need no correction for the choice, since nobody on whom it was made is

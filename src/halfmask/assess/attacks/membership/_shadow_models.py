@@ -10,14 +10,14 @@ import numpy as np
 from halfmask.assess.attacks._targets import ModelTarget
 from halfmask.assess.attacks.membership._answers import features
 from halfmask.assess.attacks.membership._learner import checked_widths, learn
-from halfmask.assess.attacks.membership._scores import Scores, measured
+from halfmask.assess.attacks.membership._scores import MembershipScores, measured
 from halfmask.assess.attacks.membership._shadows import LACKS_TRAIN, check_shadows, shadow
 from halfmask.assess.attacks.membership._stranger import seen_by_stranger
 from halfmask.assess.attacks.membership._view import ORIGINAL, views
 
 if TYPE_CHECKING:
     from halfmask.assess.attacks._outcome import Outcome
-    from halfmask.assess.attacks.membership._learner import Learned
+    from halfmask.assess.attacks.membership._learner import LearnedAttack
     from halfmask.assess.attacks.membership._shadows import Shadow
     from halfmask.assess.attacks.membership._view import View
 
@@ -93,7 +93,7 @@ class ShadowModels:
             found += measured(self.name, view, scores, seed=seed, stranger=stranger)
         return tuple(found)
 
-    def _learn(self, trained: list[Shadow], seed: int) -> Learned:
+    def _learn(self, trained: list[Shadow], seed: int) -> LearnedAttack:
         """Learn from answers of all shadow models, of each about as many people at random."""
         rng = np.random.default_rng((seed, 6))
         n_people = len(trained[0].inside)
@@ -113,7 +113,7 @@ class ShadowModels:
         )
 
 
-def _scores(learned: Learned, view: View) -> Scores:
+def _scores(learned: LearnedAttack, view: View) -> MembershipScores:
     values = learned.scores(features(view.probabilities, view.truth))
     areas = {f"{name}, choosing AUC": area for name, area in learned.areas.items()}
-    return Scores.unlearned(values, view, **areas)
+    return MembershipScores.unlearned(values, view, **areas)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from halfmask.assess.attacks._targets import ModelTarget
 from halfmask.assess.attacks.membership._answers import of_truth
-from halfmask.assess.attacks.membership._scores import Scores, measured
+from halfmask.assess.attacks.membership._scores import MembershipScores, measured
 from halfmask.assess.attacks.membership._stranger import seen_by_stranger
 from halfmask.assess.attacks.membership._view import views
 
@@ -60,5 +60,5 @@ class Yeom:
         return tuple(found)
 
 
-def _scores(view: View) -> Scores:
-    return Scores.unlearned(of_truth(view.probabilities, view.truth), view)
+def _scores(view: View) -> MembershipScores:
+    return MembershipScores.unlearned(of_truth(view.probabilities, view.truth), view)

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
     from halfmask.assess.attacks._trees import Trees
 
-__all__ = ["Groups", "groups_of"]
+__all__ = ["GroupCounts", "groups_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Groups:
+class GroupCounts:
     """How many rows each group has, by label where the labels are known.
 
     Parameters
@@ -74,14 +74,14 @@ def groups_of(
     trees: Trees,
     rows: Any,  # noqa: ANN401 # a frame or an array
     labels: NDArray[np.int64],
-) -> tuple[Groups, ...]:
+) -> tuple[GroupCounts, ...]:
     """Return the leaves of each tree as groups of the rows that fall into them.
 
     Rows of a regressor have no label.
     """
     if trees.kind == "histogram":
-        return tuple(Groups(sizes=sizes) for sizes in trees.leaf_rows)
+        return tuple(GroupCounts(sizes=sizes) for sizes in trees.leaf_rows)
     if not trees.has_classes:
         led = trees.leaves(rows).T
-        return tuple(Groups(sizes=np.unique(each, return_counts=True)[1]) for each in led)
-    return tuple(Groups.of(leaves, labels) for leaves in trees.leaves(rows).T)
+        return tuple(GroupCounts(sizes=np.unique(each, return_counts=True)[1]) for each in led)
+    return tuple(GroupCounts.of(leaves, labels) for leaves in trees.leaves(rows).T)

@@ -14,7 +14,7 @@ from halfmask.assess.attacks._asking import predicted_numbers
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks._targets import ModelTarget
 from halfmask.assess.attacks._trees import trees_of
-from halfmask.assess.attacks.structure._groups import Groups, groups_of
+from halfmask.assess.attacks.structure._groups import GroupCounts, groups_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -106,7 +106,7 @@ class TreeStructure:
             said = answers(target.model, rows, own, who="The model")
         else:
             said = predicted_numbers(target.model, rows, who="The model")[:, None]
-        outputs = Groups.of(_alike(said), labels)
+        outputs = GroupCounts.of(_alike(said), labels)
         outcomes = [*self._leaves(groups_of(trees, rows, labels)), self._outputs(outputs)]
         freedom = len(labels) - trees.parameters(n_classes)
         if trees.kind == "tree":
@@ -116,7 +116,7 @@ class TreeStructure:
             outcomes[0] = self._counted("rows in leaves below k", outcomes[0].success, details)
         return tuple(outcomes)
 
-    def _leaves(self, leaves: tuple[Groups, ...]) -> list[Outcome]:
+    def _leaves(self, leaves: tuple[GroupCounts, ...]) -> list[Outcome]:
         total = sum(int(each.sizes.sum()) for each in leaves)
         small = sum(each.rows_below(self.k) for each in leaves)
         smallest = min(each.smallest for each in leaves)
@@ -139,7 +139,7 @@ class TreeStructure:
             )
         return found
 
-    def _outputs(self, outputs: Groups) -> Outcome:
+    def _outputs(self, outputs: GroupCounts) -> Outcome:
         total = int(outputs.sizes.sum())
         return self._counted(
             "rows of an output below k",

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from halfmask.assess.attacks._arms import Arm
 
-__all__ = ["Measured", "residual_details", "residual_risk", "wilson"]
+__all__ = ["MeasuredExcess", "residual_details", "residual_risk", "wilson"]
 
 
-class Measured(NamedTuple):
+class MeasuredExcess(NamedTuple):
     """A number and half the width of its interval."""
 
     value: float
     margin: float
 
 
-def wilson(successes: float, trials: int, *, confidence: float = 0.95) -> Measured:
+def wilson(successes: float, trials: int, *, confidence: float = 0.95) -> MeasuredExcess:
     """Return the centre and half width of Wilson's score interval of a share.
 
     Examples
@@ -35,26 +35,28 @@ def wilson(successes: float, trials: int, *, confidence: float = 0.95) -> Measur
     z = float(ndtri((1 + confidence) / 2))
     n = trials + z * z
     spread = successes * (trials - successes) / trials + z * z / 4
-    return Measured((successes + z * z / 2) / n, z / n * spread**0.5)
+    return MeasuredExcess((successes + z * z / 2) / n, z / n * spread**0.5)
 
 
-def residual_risk(attack: Measured, control: Measured) -> Measured:
+def residual_risk(attack: MeasuredExcess, control: MeasuredExcess) -> MeasuredExcess:
     """Return (attack - control) / (1 - control), the margins propagated to first order.
 
     A control that always succeeds leaves no risk to tell apart: 0, and a margin of 1.
 
     Examples
     --------
-    >>> risk = residual_risk(Measured(0.9, 0.02), Measured(0.85, 0.02))
+    >>> risk = residual_risk(MeasuredExcess(0.9, 0.02), MeasuredExcess(0.85, 0.02))
     >>> round(risk.value, 3), round(risk.margin, 2)
     (0.333, 0.16)
     """
     left = 1 - control.value
     if left <= 0:
-        return Measured(0.0, 1.0)
+        return MeasuredExcess(0.0, 1.0)
     by_attack = attack.margin / left
     by_control = control.margin * (1 - attack.value) / left**2
-    return Measured((attack.value - control.value) / left, (by_attack**2 + by_control**2) ** 0.5)
+    return MeasuredExcess(
+        (attack.value - control.value) / left, (by_attack**2 + by_control**2) ** 0.5
+    )
 
 
 def residual_details(attack: Arm, control: Arm) -> dict[str, float]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from halfmask._errors import ParameterError
 from halfmask._validation import integer_at_least, number_between
-from halfmask.assess.attacks._arms import Counted
+from halfmask.assess.attacks._arms import SuccessCount
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks._targets import TableTarget
 from halfmask.assess.attacks.tables._distances import SLACK, Comparison, nearest
@@ -135,7 +135,7 @@ class Inference:
     ) -> Outcome:
         """Return the outcome of the attacker with the higher excess."""
         right, of_control = (
-            {way: Counted(int(each.sum()), len(each)) for way, each in of.items()}
+            {way: SuccessCount(int(each.sum()), len(each)) for way, each in of.items()}
             for of in (original, control)
         )
         ways = ("always_nearest", "near_enough")

@@ -9,7 +9,7 @@ import numpy as np
 
 from halfmask._errors import ColumnNotFoundError, ParameterError
 from halfmask._validation import integer_at_least
-from halfmask.assess.attacks._arms import Counted
+from halfmask.assess.attacks._arms import SuccessCount
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks._several import several
 from halfmask.assess.attacks._targets import TableTarget
@@ -99,7 +99,7 @@ class Linkability:
         for people in (target.original, target.control):
             chosen = people[sample(rng, people.height, self.n_attacks)]
             linked = self._linked(sides, chosen, rng)
-            arms.append(Counted(int(linked.sum()), len(linked)))
+            arms.append(SuccessCount(int(linked.sum()), len(linked)))
         success, control = arms
         return (
             Outcome(

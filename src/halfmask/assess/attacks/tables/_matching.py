@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
     from halfmask.data import Hierarchy
 
-__all__ = ["Cells", "Matched", "match"]
+__all__ = ["Matched", "ReleasedCells", "match"]
 
 #: The code of a category that no known row has.
 FOREIGN = np.iinfo(np.int32).max
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Cells:
+class ReleasedCells:
     """The released cells of one column.
 
     Attributes
@@ -119,7 +119,7 @@ class Matched:
 
     name: str
     is_number: bool
-    cells: Cells
+    cells: ReleasedCells
     categories: tuple[str, ...]
     spread: float
     deviation: float
@@ -214,7 +214,7 @@ def _holds_numbers(original: pl.Series, released: pl.Series) -> bool:
 
 def _number_cells(
     released: pl.Series, dtype: pl.DataType, tree: Hierarchy | None, step: float
-) -> Cells:
+) -> ReleasedCells:
     null = released.is_null()
     if released.dtype == pl.String or not (
         released.dtype.is_numeric() or released.dtype.is_temporal()
@@ -236,7 +236,7 @@ def _number_cells(
         null = low.is_null()
         or_missing = pl.Series([False]).new_from_index(0, len(released))
     silent = low.is_null().to_numpy()
-    return Cells(
+    return ReleasedCells(
         low=np.where(silent, -np.inf, low.fill_null(0.0).to_numpy()),
         high=np.where(silent, np.inf, high.fill_null(0.0).to_numpy()),
         codes=np.empty(0, dtype=np.int64),
@@ -247,7 +247,9 @@ def _number_cells(
     )
 
 
-def _category_cells(texts: pl.Series, categories: list[str], tree: Hierarchy | None) -> Cells:
+def _category_cells(
+    texts: pl.Series, categories: list[str], tree: Hierarchy | None
+) -> ReleasedCells:
     labels = texts.drop_nulls().unique().sort()
     bare, with_missing = split_missing(labels)
     itself = labels.is_in(categories)
@@ -264,7 +266,7 @@ def _category_cells(texts: pl.Series, categories: list[str], tree: Hierarchy | N
     )
     found = pl.DataFrame({"text": texts}).join(read, on="text", how="left", maintain_order="left")
     codes = found["code"].fill_null(-1).to_numpy()
-    return Cells(
+    return ReleasedCells(
         low=np.empty(0),
         high=np.empty(0),
         codes=codes,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask.assess.attacks._arms import Arm, Combined, Counted
+from halfmask.assess.attacks._arms import Arm, Combined, SuccessCount
 from halfmask.assess.attacks.tables._expected import Expected
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def alone_arm(counts: NDArray[np.int64], turns: int, *, size: int, part: int) ->
     people. Trials that all lie below that have a mean with nearer bounds.
     """
     if part == size:
-        return Counted(int((counts == 1).sum()), turns)
+        return SuccessCount(int((counts == 1).sum()), turns)
     most = float(alone_in_part(np.arange(1, size + 1), size, part).max())
     total = float(alone_in_part(counts, size, part).sum())
     return Combined((Expected(total / most, turns),), (most,))

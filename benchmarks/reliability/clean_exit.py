@@ -74,13 +74,13 @@ def write_tables(folder: Path) -> None:
     (folder / "policy.toml").write_text(POLICY)
 
 
-def ends_well(script: str, folder: Path) -> bool:
+def ends_well(name: str, script: str, folder: Path) -> bool:
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", script], cwd=folder, capture_output=True, check=False
     )
     if done.returncode or done.stderr:
         last = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
-        say(f"exit {done.returncode}: {''.join(last)}")
+        say(f"{name}: exit {done.returncode}: {''.join(last)}")
     return not (done.returncode or done.stderr)
 
 
@@ -95,7 +95,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as made, ThreadPoolExecutor(2) as pool:
         write_tables(Path(made))
         for turn in range(runs):
-            ends = pool.map(lambda script: ends_well(script, Path(made)), scripts.values())
+            ends = pool.map(lambda it: ends_well(*it, Path(made)), scripts.items())
             for name, well in zip(scripts, ends, strict=True):
                 failed[name] += not well
             if turn % 10 == 9:

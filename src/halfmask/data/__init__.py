@@ -16,6 +16,7 @@ from halfmask.data._hierarchy_dates import Dates
 from halfmask.data._hierarchy_file import read_hierarchy
 from halfmask.data._hierarchy_rules import Groups, HierarchyRule, Intervals, Order, Prefix
 from halfmask.data._orders import has_order, natural_order, orders_of
+from halfmask.data._owned_buffer import owned_buffer
 from halfmask.data._proposal import Proposal
 from halfmask.data._read_options import ReadOptions
 from halfmask.data._schema import Column, Kind, Missing, Role, Schema
@@ -57,6 +58,7 @@ __all__ = [
     "natural_order",
     "open_table",
     "orders_of",
+    "owned_buffer",
     "read_hierarchy",
     "spellings",
     "steps_needed",

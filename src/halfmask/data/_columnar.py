@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
@@ -97,7 +98,7 @@ class ColumnarReader:
 def _parquet_facts(place: Place) -> _Facts:
     import pyarrow.parquet as pq  # noqa: PLC0415 - heavy, and only files of this format need it
 
-    with place.open() as file:
+    with _native_file(place) as file:
         written = pq.ParquetFile(file)
         check_names(written.schema_arrow.names)
         refuse_foreign_types(written.schema_arrow)
@@ -192,11 +193,7 @@ def _sliced(batch: Any, columns: Sequence[str], n_rows: int) -> Iterator[pl.Data
 def _arrow_file(place: Place) -> Iterator[Any]:
     import pyarrow as pa  # noqa: PLC0415 - heavy, and only files of this format need it
 
-    with (
-        place.open() as raw,
-        pa.PythonFile(raw, mode="r") as file,
-        pa.ipc.open_file(file) as opened,
-    ):
+    with _native_file(place) as file, pa.ipc.open_file(file) as opened:
         yield opened
 
 
@@ -204,12 +201,23 @@ def _arrow_file(place: Place) -> Iterator[Any]:
 def _arrow_stream(place: Place) -> Iterator[Any]:
     import pyarrow as pa  # noqa: PLC0415 - heavy, and only files of this format need it
 
-    with (
-        place.open() as raw,
-        pa.PythonFile(raw, mode="r") as file,
-        pa.ipc.open_stream(file) as opened,
-    ):
+    with _native_file(place) as file, pa.ipc.open_stream(file) as opened:
         yield opened
+
+
+@contextmanager
+def _native_file(place: Place) -> Iterator[Any]:
+    """Open a file so that Arrow owns the bytes it reads.
+
+    Batches over bytes of Python's need the interpreter when they are dropped. A thread that drops
+    one while the process ends aborts it.
+    """
+    import pyarrow as pa  # noqa: PLC0415 - heavy, and only files of this format need it
+
+    with place.local() as local:
+        path = isinstance(local, Path)
+        with pa.OSFile(str(local)) if path else pa.PythonFile(local, mode="r") as file:
+            yield file
 
 
 _FACTS: dict[Kind, Callable[[Place], _Facts]] = {

@@ -13,6 +13,7 @@ from halfmask.data._casts import Coerced, as_declared, check_declared, mark_miss
 from halfmask.data._columns import same_columns
 from halfmask.data._frames import check_names, settle
 from halfmask.data._json_integers import MOST_DIGITS, WholeNumbers
+from halfmask.data._owned_buffer import owned_buffer
 from halfmask.data._reading import reading
 from halfmask.data._text import BLOCK, TextStream
 from halfmask.data._text_types import TIMES, TextJudge, typed
@@ -143,7 +144,7 @@ def _parse(block: bytes, types: dict[str, pa.DataType], *, unexpected: str, what
 
     try:
         return arrow_json.read_json(
-            pa.BufferReader(_owned(block)),
+            pa.BufferReader(owned_buffer(block)),
             arrow_json.ReadOptions(use_threads=False, block_size=len(block) + 1),
             arrow_json.ParseOptions(
                 explicit_schema=pa.schema(types), unexpected_field_behavior=unexpected
@@ -157,18 +158,6 @@ def _parse(block: bytes, types: dict[str, pa.DataType], *, unexpected: str, what
         f"{what} has a line that is no JSON object, or one with a key twice.",
         hint="Write one object a line: JSON lines are no array.",
     )
-
-
-def _owned(block: bytes) -> pa.Buffer:
-    """Copy bytes into Arrow's memory, which its threads free without asking the interpreter.
-
-    A thread of Arrow's that frees an object of Python's while the process ends aborts it.
-    """
-    import pyarrow as pa  # noqa: PLC0415 - heavy, and only files of this format need it
-
-    buffer = pa.allocate_buffer(len(block))
-    pa.FixedSizeBufferWriter(buffer).write(block)
-    return buffer
 
 
 def _as_texts(table: pa.Table, names: set[str]) -> pa.Table:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halfmask._errors import DataError
-from halfmask.data import atomic_file
+from halfmask.data import atomic_file, owned_buffer
 from halfmask.events.block._block import scan_block
 from halfmask.events.block._levels import only
 from halfmask.events.block._path_tree import PathTree
@@ -115,7 +114,9 @@ class TableSink:
         for data in self._blocks():
             reading = pj.ReadOptions(block_size=len(data) + 1, use_threads=False)
             try:
-                yield pj.read_json(io.BytesIO(data), read_options=reading, parse_options=how)
+                yield pj.read_json(
+                    pa.BufferReader(owned_buffer(data)), read_options=reading, parse_options=how
+                )
             except pa.ArrowException:
                 raise _mixed() from None
 

@@ -1,0 +1,27 @@
+"""Bytes in Arrow's memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["owned_buffer"]
+
+
+def owned_buffer(block: bytes) -> pa.Buffer:
+    """Copy bytes into Arrow's memory, which its threads free without asking the interpreter.
+
+    A thread of Arrow's that frees an object of Python's while the process ends aborts it.
+
+    Examples
+    --------
+    >>> owned_buffer(b"17,f").to_pybytes()
+    b'17,f'
+    """
+    import pyarrow as pa  # noqa: PLC0415 - heavy, and not every format needs it
+
+    buffer = pa.allocate_buffer(len(block))
+    pa.FixedSizeBufferWriter(buffer).write(block)
+    return buffer

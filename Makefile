@@ -65,7 +65,7 @@ lock: ## Pin every dependency by hash (needs uv)
 	  --group pyproject.toml:build pyproject.toml -o requirements/runtime.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 	  --group pyproject.toml:build --group pyproject.toml:test --group pyproject.toml:lint \
-	  --group pyproject.toml:docs --extra serve --extra client -c requirements/runtime.txt pyproject.toml -o requirements/development.txt
+	  --group pyproject.toml:docs --extra serve --extra client --extra dask -c requirements/runtime.txt pyproject.toml -o requirements/development.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 	  --group pyproject.toml:cloud -c requirements/runtime.txt -o examples/rented_cloud/requirements.txt
 

@@ -19,6 +19,7 @@ from halfmask.microdata import Policy
 
 ROOMS = (
     "data",
+    "engines",
     "guarantees",
     "anonymize",
     "masks",

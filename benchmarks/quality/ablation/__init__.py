@@ -1,0 +1,1 @@
+"""The ablation of training on anonymized people: tables, models, arms and measures."""

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from ablation.arms import ARMS, PARTIAL_ONLY, SEARCH, Setup, search
+from ablation.arms import ARMS, Setup
 from ablation.scene import Scene, measured
 from ablation.tables import TABLES
 
@@ -35,8 +35,6 @@ FROZEN_SEEDS = (901, 902, 903, 904, 905)
 MODELS = ("forest", "boosting", "network")
 KS = (10, 100, 500)
 ROWS = 6_000
-#: The search is slow: these only, with the first seed.
-SEARCHED = tuple(product(("adult 12", "loans", "diabetes"), MODELS, (100,)))
 QUICK = {"tables": ("nursery",), "models": ("forest",), "ks": (100,), "rows": 900}
 
 Cell = dict[str, Any]
@@ -50,8 +48,7 @@ def main() -> None:
         if options.minutes and time.monotonic() - started > 60 * options.minutes:
             say("out of time: the rest isn't measured")
             break
-        arms = ARMS | ({SEARCH: search} if options.search else {})
-        found = _of(cell, arms, cells, rows=options.rows)
+        found = _of(cell, cells, rows=options.rows)
         cells += found
         _append(options.cells, found)
     print(table(cells))
@@ -69,7 +66,6 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--ks", type=int, nargs="+", default=list(KS))
     parser.add_argument("--rows", type=int, default=ROWS)
     parser.add_argument("--minutes", type=float, help="start no cell after so long")
-    parser.add_argument("--search", action="store_true", help="the whole search, on its cells")
     options = parser.parse_args()
     if options.quick:
         vars(options).update(QUICK)
@@ -80,20 +76,17 @@ def _wanted(options: argparse.Namespace) -> Iterator[tuple[str, str, int, int]]:
     if options.summarize:
         return
     for seed, name, model, k in product(options.seeds, options.tables, options.models, options.ks):
-        if not options.search or (name, model, k) in SEARCHED:
-            yield name, model, k, seed
+        yield name, model, k, seed
 
 
-def _of(
-    cell: tuple[str, str, int, int], arms: dict[str, Any], known: list[Cell], *, rows: int
-) -> list[Cell]:
+def _of(cell: tuple[str, str, int, int], known: list[Cell], *, rows: int) -> list[Cell]:
     name, model, k, seed = cell
     there = {tuple(each[key] for key in ("table", "model", "k", "seed", "arm")) for each in known}
     table = TABLES[name]()
     setup = Setup(Scene.of(table, model, seed=seed, k=k, rows=rows))
     found = []
-    for arm, answered in arms.items():
-        if (*cell, arm) in there or (arm in PARTIAL_ONLY and not table.unchanged):
+    for arm, answered in ARMS.items():
+        if (*cell, arm) in there:
             continue
         started = time.monotonic()
         said = answered(setup)

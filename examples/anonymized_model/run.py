@@ -32,8 +32,8 @@ def main(n_rows: int | None = None, out: str = "out/anonymized_model.svg") -> No
     # A model of the rows as they are.
     raw = make_pipeline(encoder, forest).fit(members, labels)
 
-    # Guide, anonymize, retrain: forests are asked about people whom they didn't see, classes of at
-    # least K people are grown where their answers part, and a forest learns from a point for each.
+    # Partition, represent, retrain: classes of at least K people are split where out-of-fold
+    # predictions differ, and a forest learns from representatives of each.
     protected = hm.AnonymizedEstimator(forest, guarantees=[hm.KAnonymity(k=K)], encoder=encoder)
     protected.fit(members, labels)
 

@@ -66,7 +66,7 @@ def test_what_is_written_keeps_the_names_that_are_numbers():
 
 def test_names_that_are_numbers_are_no_feature_names():
     model = AnonymizedEstimator(
-        LogisticRegression(), guarantees=TWO, guide="labels", representative="centroid"
+        LogisticRegression(), guarantees=TWO, split_targets="labels", representative="centroid"
     )
     assert not hasattr(model.fit(DROPPED, Y), "feature_names_in_")
     assert list(model.fit(DROPPED.add_prefix("x"), Y).feature_names_in_) == [

@@ -1,4 +1,4 @@
-"""Rows in classes, and a choice of the partitions that are tried."""
+"""Encoded rows in classes, and a tree that drops rare labels."""
 
 from __future__ import annotations
 
@@ -8,16 +8,10 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from halfmask.guarantees import KAnonymity
-from halfmask.training import AnonymizedEstimator, _estimator
-from halfmask.training._in_steps import retrain_in_steps
-from halfmask.training._partitions import Led, partitions
-from halfmask.training._points import ClassRows
+from halfmask.training._representatives import ClassRows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from halfmask.training._classes import Classes
 
 
 @pytest.fixture(scope="session")
@@ -33,12 +27,10 @@ def rows_of() -> Callable[..., ClassRows]:
         ).astype(float)
         return ClassRows(
             encoded=encoded,
-            others=np.empty((len(classes), 0)),
             classes=classes,
-            guide=rng.random((len(classes), 2)),
-            majority=np.ones(len(classes), dtype=bool),
             parts=(np.array([0]), np.array([1]), np.array([2, 3, 4])),
-            cut=rng.random((n_classes, 3)) < 0.5,
+            order=rng.random(len(classes)),
+            seed=seed,
         )
 
     return rows_of
@@ -58,38 +50,3 @@ def drops_rare_labels() -> Callable[[int], type[Any]]:
         return DropsRareLabels
 
     return drops_rare_labels
-
-
-@pytest.fixture
-def tried(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Classes]]:
-    """Fit, and return the partitions that were tried, for a model that answers in steps."""
-
-    def tried(estimator: object, rows: Any, y: Any, *, k: int, **settings: Any) -> Any:
-        found: list[Classes] = []
-        every = retrain_in_steps
-
-        def remembered(classes: list[Classes], **named: Any) -> Any:
-            found[:] = classes
-            return every(classes, **named)
-
-        with monkeypatch.context() as patch:
-            patch.setattr(_estimator, "retrain_in_steps", remembered)
-            guarantees = settings.pop("guarantees", [KAnonymity(k=k)])
-            AnonymizedEstimator(estimator, guarantees=guarantees, **settings).fit(rows, y)
-        return found
-
-    return tried
-
-
-@pytest.fixture
-def only(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[Led], bool]], None]:
-    """Let an estimator try those partitions only that are asked for."""
-
-    def only(which: Callable[[Led], bool]) -> None:
-        monkeypatch.setattr(
-            _estimator,
-            "partitions",
-            lambda *given, **named: [led for led in partitions(*given, **named) if which(led)],
-        )
-
-    return only

@@ -21,7 +21,6 @@ from halfmask.training import (
     AnonymizedEstimator,
     KCost,
     accuracy_by_k,
-    guidance,
 )
 
 RNG = np.random.default_rng(0)
@@ -32,7 +31,7 @@ Y = (X[:, 0] + 0.3 * RNG.normal(size=240) > 0).astype(int)
 def of(estimator=None, **settings):
     usual: dict[str, Any] = {
         "guarantees": [KAnonymity(k=2)],
-        "guide": "labels",
+        "split_targets": "labels",
         "representative": "centroid",
     }
     return AnonymizedEstimator(estimator or LogisticRegression(), **usual | settings)
@@ -40,7 +39,7 @@ def of(estimator=None, **settings):
 
 @pytest.mark.slow
 def test_it_is_the_mean_over_parts_that_took_no_part():
-    found = accuracy_by_k(of(), X, Y, ks=[20, 5], folds=3, seed=4)
+    found = accuracy_by_k(of(), X, Y, ks=[20, 5], cv=3, random_state=4)
     assert [cost.k for cost in found.costs] == [5, 20]
     parts = list(StratifiedKFold(3, shuffle=True, random_state=4).split(X, Y))
     for cost in found.costs:
@@ -54,9 +53,9 @@ def test_it_is_the_mean_over_parts_that_took_no_part():
 @pytest.mark.parametrize("guide", ["cross-fitted", "fitted", ["labels", "cross-fitted"]])
 def test_one_guidance_leads_every_k_of_a_part_as_each_would_find_it(guide):
     rows = np.c_[X, RNG.normal(size=240)]
-    model = of(DecisionTreeClassifier(max_depth=4, random_state=0), guide=guide)
+    model = of(DecisionTreeClassifier(max_depth=4, random_state=0), split_targets=guide)
     model.set_params(quasi_identifiers=[0, 1], representative="chosen")
-    found = accuracy_by_k(model, rows, Y, ks=[10, 30], folds=2)
+    found = accuracy_by_k(model, rows, Y, ks=[10, 30], cv=2)
     parts = list(StratifiedKFold(2, shuffle=True, random_state=0).split(rows, Y))
     for cost in found.costs:
         model.set_params(guarantees=[KAnonymity(k=cost.k)])
@@ -76,10 +75,10 @@ def test_a_guide_is_trained_once_for_every_k_of_a_part():
     counts = []
     for ks in ([10], [10, 20, 30]):
         Guide.trained = 0
-        accuracy_by_k(of(Guide(), guide="cross-fitted"), X, Y, ks=ks, folds=2)
+        accuracy_by_k(of(Guide(), split_targets="cross-fitted"), X, Y, ks=ks, cv=2)
         counts.append(Guide.trained)
-    raw, folds, retrained, parts = 1, 3, 1, 2
-    assert counts == [parts * (raw + folds + n_ks * retrained) for n_ks in (1, 3)]
+    raw, crossed, retrained, parts = 1, 3, 1, 2
+    assert counts == [parts * (raw + crossed + n_ks * retrained) for n_ks in (1, 3)]
 
 
 def test_without_anonymization_a_model_that_remembers_gains_nothing():
@@ -112,12 +111,9 @@ def test_other_guarantees_stay_and_the_estimator_isnt_touched():
 
 @pytest.mark.slow
 def test_guides_that_are_given_are_cut_like_the_rows():
-    found = accuracy_by_k(of(guide=["labels", X[:, 0]]), X, Y, ks=[10])
+    found = accuracy_by_k(of(split_targets=["labels", X[:, 0]]), X, Y, ks=[10])
     assert found.costs[0].score > 0.7
-    assert accuracy_by_k(of(guide=Y), X, Y, ks=[10]).costs[0].score > 0.7
-    made = guidance(Y, LogisticRegression(), X, Y, recoded=np.ones(2, dtype=bool), folds=2, seed=0)
-    by_guidance = accuracy_by_k(of(guide=[made, X[:, 0]]), X, Y, ks=[10])
-    assert by_guidance == accuracy_by_k(of(guide=[Y, X[:, 0]]), X, Y, ks=[10])
+    assert accuracy_by_k(of(split_targets=Y), X, Y, ks=[10]).costs[0].score > 0.7
 
 
 def test_a_k_that_rows_cant_keep_is_impossible():
@@ -139,12 +135,12 @@ def test_progress_tells_each_k_and_part():
         assert share is None
         heard.append(stage)
 
-    accuracy_by_k(of(), X, Y, ks=[5, 10], folds=2, progress=told)
+    accuracy_by_k(of(), X, Y, ks=[5, 10], cv=2, progress=told)
     assert heard == [
-        "k=5, part 1 of 2",
-        "k=10, part 1 of 2",
-        "k=5, part 2 of 2",
-        "k=10, part 2 of 2",
+        "k=5, fold 1 of 2",
+        "k=10, fold 1 of 2",
+        "k=5, fold 2 of 2",
+        "k=10, fold 2 of 2",
     ]
 
 
@@ -171,7 +167,7 @@ def test_a_score_that_no_k_keeps_is_refused():
 
 @pytest.mark.parametrize(
     ("change", "message"),
-    [({"folds": 1}, "folds"), ({"ks": [0]}, "k"), ({"ks": [2.5]}, "k")],
+    [({"cv": 1}, "cv"), ({"ks": [0]}, "k"), ({"ks": [2.5]}, "k")],
 )
 def test_bad_settings_are_refused(change, message):
     with pytest.raises(ParameterError, match=message):
@@ -213,7 +209,7 @@ def test_a_model_that_cant_be_scored_quotes_nothing():
 
 def test_no_guide_is_trained_for_a_k_that_no_part_has_rows_for():
     rare = np.r_[np.zeros(238, dtype=int), 1, 1]  # each part lacks a second row of the label
-    found = accuracy_by_k(of(guide="cross-fitted"), X, rare, ks=[500], folds=2)
+    found = accuracy_by_k(of(split_targets="cross-fitted"), X, rare, ks=[500], cv=2)
     assert found.impossible == (500,)
 
 
@@ -239,8 +235,8 @@ def test_what_cant_be_measured_is_told_by_its_parameter():
 
 def test_a_guide_that_is_a_list_of_answers_is_cut_with_the_rows():
     said = np.where(Y, "yes", "no").tolist()
-    one = accuracy_by_k(of(guide=said), X, Y, ks=[20])
-    other = accuracy_by_k(of(guide=np.array(said)), X, Y, ks=[20])
+    one = accuracy_by_k(of(split_targets=said), X, Y, ks=[20])
+    other = accuracy_by_k(of(split_targets=np.array(said)), X, Y, ks=[20])
     assert one == other
 
 

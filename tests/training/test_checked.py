@@ -17,7 +17,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 import halfmask as hm
 from halfmask._errors import DataError, ParameterError
 from halfmask.training import AnonymizedEstimator
-from halfmask.training._checked import checked, flat, learns
+from halfmask.training._checked import checked, flat, learns, seed_of
 
 ROWS = np.arange(12.0).reshape(6, 2)
 LABELS = np.array(["CANARY", "b"] * 3)
@@ -37,20 +37,41 @@ def test_what_can_be_fitted_is_returned_as_a_table():
 
 @pytest.mark.parametrize(
     ("setting", "least"),
-    [("folds", 2), ("seed", 0), ("refinements", 0)],
+    [("cv", 2), ("random_state", 0), ("verbose", 0)],
 )
 def test_whole_numbers_are_large_enough(setting, least):
-    assert checked(told(**{setting: least}), ROWS, LABELS).height == 6
+    def read(value):
+        model = told(**{setting: value})
+        seed_of(model.random_state)
+        return checked(model, ROWS, LABELS)
+
+    assert read(least).height == 6
     for wrong in (least - 1, least + 0.5, "many"):
         with pytest.raises(ParameterError, match=setting):
-            checked(told(**{setting: wrong}), ROWS, LABELS)
+            read(wrong)
 
 
-@pytest.mark.parametrize("setting", ["by_heart", "max_suppression_fraction"])
-def test_shares_are_between_nothing_and_all(setting):
-    for right in (0.0, 1.0):
+def test_a_seed_is_drawn_as_scikit_learn_does():
+    state = np.random.RandomState(3)
+    assert seed_of(7) == 7
+    assert seed_of(state) == np.random.RandomState(3).randint(2**31 - 1)
+    assert 0 <= seed_of(None) < 2**31
+
+
+@pytest.mark.parametrize(
+    ("setting", "wrong"),
+    [("predict_on", "recoded"), ("representative", "mean"), ("representative", ["centroid"])],
+)
+def test_words_are_of_those_there_are(setting, wrong):
+    with pytest.raises(ParameterError, match=setting):
+        checked(told(**{setting: wrong}), ROWS, LABELS)
+
+
+@pytest.mark.parametrize("setting", ["membership_penalty"])
+def test_a_penalty_is_no_less_than_nothing(setting):
+    for right in (0.0, 2.5):
         assert checked(told(**{setting: right}), ROWS, LABELS).height == 6
-    for wrong in (-0.01, 1.01, float("nan")):
+    for wrong in (-0.01, float("inf"), float("nan"), "much"):
         with pytest.raises(ParameterError, match=setting):
             checked(told(**{setting: wrong}), ROWS, LABELS)
 

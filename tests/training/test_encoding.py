@@ -10,7 +10,6 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
-from sklearn.base import BaseEstimator
 from sklearn.compose import make_column_transformer
 from sklearn.frozen import FrozenEstimator
 from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures, StandardScaler
@@ -106,25 +105,6 @@ def test_a_column_that_depends_in_one_row_only_is_found(seed):
     encoder = PolynomialFeatures(2, include_bias=False)  # sex, rare, sex², sex * rare, rare²
     fitted = Encoding(encoder, ["x0"]).fit(np.column_stack([sex, rare]))
     assert fitted.depends_.tolist() == [True, False, True, True, False]
-
-
-def test_what_reaches_the_model_changes_a_column_of_no_quasi_identifier():
-    rows = np.random.default_rng(0).normal(size=(50, 4))
-    plain = Encoding(None, ["x1"]).fit(rows)
-    assert plain.reaching(rows) == ["x0", "x2", "x3"]
-
-    class Chosen(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no types
-        def fit(self, rows):  # noqa: ARG002 # nothing is learned
-            return self
-
-        def transform(self, rows):  # x2 only beside the quasi-identifier, x3 not at all
-            return np.column_stack([rows[:, 0], rows[:, 1] * rows[:, 2]])
-
-    chosen = Encoding(Chosen(), ["x1"]).fit(rows)
-    assert chosen.depends_.tolist() == [False, True]
-    assert chosen.reaching(rows) == ["x0"]
-    frame = pl.DataFrame(rows, schema=["x0", "x1", "x2", "x3"])
-    assert Encoding(None, ["x0", "x3"]).fit(frame).reaching(frame) == ["x1", "x2"]
 
 
 def test_a_sparse_encoder_is_made_dense():

@@ -62,7 +62,7 @@ def model(**more: Any) -> hm.AnonymizedEstimator:
     return hm.AnonymizedEstimator(
         DecisionTreeClassifier(random_state=0),
         guarantees=[hm.KAnonymity(k=5)],
-        guide="labels",
+        split_targets="labels",
         representative="centroid",
         **more,
     )

@@ -15,7 +15,6 @@ from halfmask._errors import DataError, GuaranteeNotMetError
 from halfmask.guarantees import DistinctLDiversity, KAnonymity, TCloseness
 from halfmask.training._recount import (
     count_again,
-    has_majority_label,
     judge_again,
     labels_known,
 )
@@ -76,21 +75,6 @@ def test_numbers_are_as_far_as_their_sizes_order_them():
 
 def test_guarantees_on_a_column_ask_for_no_number_of_rows():
     count_again(np.arange(3.0)[:, None], guarantees=[DistinctLDiversity(l=2, column="label")])
-
-
-@given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from("abc")), min_size=1))
-def test_the_majority_is_each_classs_most_frequent_label(rows):
-    numbers = {each: place for place, each in enumerate(sorted({cell for cell, _ in rows}))}
-    classes = np.array([numbers[cell] for cell, _ in rows])
-    labels = np.array([label for _, label in rows])
-    found = has_majority_label(labels, classes)
-    for cell in set(classes.tolist()):
-        inside = classes == cell
-        chosen = set(labels[inside & found].tolist())
-        counts = Counter(labels[inside].tolist())
-        assert len(chosen) == 1
-        assert counts[chosen.pop()] == max(counts.values())
-    assert has_majority_label(None, classes).all()
 
 
 @pytest.mark.parametrize(

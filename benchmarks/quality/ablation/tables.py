@@ -25,11 +25,6 @@ class Table:
     quasi_identifiers: tuple[str, ...]
     regression: bool = False
 
-    @property
-    def unchanged(self) -> int:
-        """How many columns reach the model unchanged."""
-        return self.frame.width - len(self.quasi_identifiers)
-
 
 #: What Lending Club knows when a loan is asked for; the first fifteen are quasi-identifiers.
 LOAN_NUMBERS = (

@@ -20,14 +20,18 @@ if TYPE_CHECKING:
 
 
 def guided(task: Task) -> Anonymized:
-    """Ours: a cross-fitted guide, and points that are chosen by what a retrained model learns."""
+    """Ours: out-of-fold split targets, and representatives chosen by cross-validation."""
     return retrained(task, [KAnonymity(k=task.k)])
 
 
 def guided_centroid(task: Task) -> Anonymized:
-    """Ours with one training only: led by the raw model, a class is its centroid."""
-    said = task.probabilities
-    return retrained(task, [KAnonymity(k=task.k)], guide=said, representative="centroid")
+    """Ours with one training only: guided by the raw model, a class is its centroid."""
+    return retrained(
+        task,
+        [KAnonymity(k=task.k)],
+        split_targets=task.probabilities,
+        representative="centroid",
+    )
 
 
 def guided_record(task: Task) -> Anonymized:

@@ -1,4 +1,4 @@
-"""Ours: `halfmask.anonymize.AnonymizedEstimator` on the benchmark's models and encoding."""
+"""Ours: `halfmask.AnonymizedEstimator` on the benchmark's models and encoding."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from halfmask._errors import SchemaError
-from halfmask.training import AnonymizedEstimator, Guidance, guidance
+from halfmask.training import AnonymizedEstimator, cross_fitted
 from ml_models.encoding import FittedEncoding
 from ml_models.models import MODELS
 from ml_models.task import Anonymized
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from numpy.typing import NDArray
 
     from halfmask.guarantees import Guarantee
     from ml_models.encoding import Matrix
@@ -27,23 +29,23 @@ if TYPE_CHECKING:
 #: The estimator's own number.
 FOLDS = 3
 
-#: The last raw models, and the guide that goes with each: a group's, and its first stranger's.
-_remembered: list[tuple[Any, Guidance]] = []
+#: The last raw models, and the split targets that go with each.
+_remembered: list[tuple[Any, NDArray[np.float64]]] = []
 REMEMBERED = 2
 
 
 def retrained(task: Task, guarantees: list[Guarantee], **settings: Any) -> Anonymized:  # noqa: ANN401
-    """Guide, anonymize and retrain; `settings` are the estimator's, its defaults otherwise."""
+    """Partition, represent and retrain; `settings` are the estimator's, its defaults otherwise."""
     # the estimator encodes in double precision; networks train twice as fast in single
     model = make_pipeline(FunctionTransformer(_narrow), MODELS[task.model_name](task.seed))
-    if "guide" not in settings:
-        settings["guide"] = _guide(model, task)
+    if "split_targets" not in settings:
+        settings["split_targets"] = _split_targets(model, task)
     ours = AnonymizedEstimator(
         model,
         guarantees=guarantees,
         quasi_identifiers=list(task.quasi_identifiers),
         encoder=FittedEncoding(task.encoder),
-        **{"seed": task.seed} | settings,
+        **{"random_state": task.seed} | settings,
     )
     with warnings.catch_warnings():
         # the epochs are chosen, not run until nothing changes
@@ -58,26 +60,18 @@ def retrained(task: Task, guarantees: list[Guarantee], **settings: Any) -> Anony
     )
 
 
-def _guide(model: Any, task: Task) -> Guidance:  # noqa: ANN401 # scikit-learn's
-    """Cross-fit the guide as the estimator would; every k of a group is led by the same."""
-    for known, said in _remembered:
+def _split_targets(model: Any, task: Task) -> NDArray[np.float64]:  # noqa: ANN401 # scikit-learn's
+    """Cross-fit as the estimator would; every k of a group has the same split targets."""
+    for known, found in _remembered:
         if known is task.model:
-            return said
-    recoded = np.zeros(task.encoded.shape[1], dtype=np.bool_)
-    recoded[task.columns] = True
+            return found
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        said = guidance(
-            "cross-fitted",
-            model,
-            task.encoded.astype(np.float64),
-            task.labels,
-            recoded=recoded,
-            folds=FOLDS,
-            seed=task.seed,
+        found = cross_fitted(
+            model, task.encoded.astype(np.float64), task.labels, cv=FOLDS, random_state=task.seed
         )
-    _remembered[:] = [(task.model, said), *_remembered][:REMEMBERED]
-    return said
+    _remembered[:] = [(task.model, found), *_remembered][:REMEMBERED]
+    return found
 
 
 def _narrow(rows: Any) -> Matrix:  # noqa: ANN401 # a matrix of any precision
@@ -85,8 +79,8 @@ def _narrow(rows: Any) -> Matrix:  # noqa: ANN401 # a matrix of any precision
 
 
 def _written_besides(ours: AnonymizedEstimator, rows: Matrix) -> Iterator[Matrix]:
-    """Yield the training rows as each further point of their classes writes them."""
-    for points in ours.more_points_:
+    """Yield the training rows as each further representative of their classes writes them."""
+    for points in ours.representatives_[1:]:
         besides = rows.copy()
         besides[:, ours.encoder_.depends_] = points[ours.anonymizer_.cells_]
         yield besides

@@ -1,6 +1,6 @@
-"""Training on anonymized people: guide, anonymize, retrain, as one estimator.
+"""Training on classes of people: split targets, partition, representatives, retrain.
 
-Start with :class:`AnonymizedEstimator`; :func:`accuracy_by_k` tells what each k costs before you
+Start with :class:`AnonymizedEstimator`; :func:`accuracy_by_k` measures what each k costs before you
 choose one.
 """
 
@@ -9,18 +9,17 @@ from __future__ import annotations
 from halfmask.training._accuracy_by_k import AccuracyByK, KCost, accuracy_by_k
 from halfmask.training._encoding import Encoding
 from halfmask.training._estimator import AnonymizedEstimator
-from halfmask.training._guidance import Guidance, guidance
-from halfmask.training._guides import cross_fitted
 from halfmask.training._representatives import REPRESENTATIVES
+from halfmask.training._selection import CandidateScore
+from halfmask.training._split_targets import cross_fitted
 
 __all__ = [
     "REPRESENTATIVES",
     "AccuracyByK",
     "AnonymizedEstimator",
+    "CandidateScore",
     "Encoding",
-    "Guidance",
     "KCost",
     "accuracy_by_k",
     "cross_fitted",
-    "guidance",
 ]

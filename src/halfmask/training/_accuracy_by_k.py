@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import clone, is_classifier
-from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.base import clone
 
 from halfmask._errors import GuaranteeNotMetError, ParameterError
 from halfmask._progress import silent
@@ -18,10 +17,8 @@ from halfmask.training._checked import checked, flat
 from halfmask.training._encoding import Encoding, as_table
 from halfmask.training._estimator import AnonymizedEstimator
 from halfmask.training._fitting import asking, fitted
-from halfmask.training._guidance import Guidance
-from halfmask.training._guides import is_several
-from halfmask.training._prepared import prepared
-from halfmask.training._rows import taken
+from halfmask.training._preparing import prepared
+from halfmask.training._split_targets import folds_of, is_several
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -114,8 +111,8 @@ def accuracy_by_k(
     y: ArrayLike,
     *,
     ks: Sequence[int] = USUAL_KS,
-    folds: int = 3,
-    seed: int = 0,
+    cv: int = 3,
+    random_state: int = 0,
     progress: Progress = silent,
 ) -> AccuracyByK:
     """Measure what each k leaves of a model's score, by cross-validation.
@@ -128,12 +125,12 @@ def accuracy_by_k(
         The rows as they are, and their labels.
     ks
         What is tried.
-    folds
-        Into how many parts the rows are cut; each is predicted by a model of the others.
-    seed
-        What the parts are drawn from.
+    cv
+        The number of folds.
+    random_state
+        What the folds are drawn from.
     progress
-        Called with each k and part.
+        Called with each k and fold.
 
     Notes
     -----
@@ -153,30 +150,27 @@ def accuracy_by_k(
     >>> found.largest_k(at_least=0.8)
     50
     """
-    _can_be_measured(estimator, ks, folds)
+    _can_be_measured(estimator, ks, cv)
     X, labels = collected(X), flat(y)
     checked(estimator, X, labels)
-    splitter: Any = KFold(folds, shuffle=True, random_state=seed)
-    if is_classifier(estimator.estimator):
-        splitter = StratifiedKFold(folds, shuffle=True, random_state=seed)
-    parts = list(splitter.split(np.zeros(len(labels)), labels))
+    parts = folds_of(estimator.estimator, labels, cv=cv, random_state=random_state)
     tried: dict[int, list[float]] = {k: [] for k in sorted(set(ks))}
     why: dict[int, str] = {}
     raw = []
     for number, (train, held) in enumerate(parts):
         part = _Part(
-            taken(X, train),
+            _taken(X, train),
             labels[train],
-            taken(X, held),
+            _taken(X, held),
             labels[held],
-            _guide_of(estimator.guide, train, len(labels)),
+            _of_places(estimator.split_targets, train, len(labels)),
         )
         raw.append(part.raw(estimator))
-        guide = part.guidance(estimator) if min(tried) <= len(train) else None
+        targets = part.targets(estimator) if min(tried) <= len(train) else None
         for k, scores in tried.items():
-            progress(f"k={k}, part {number + 1} of {len(parts)}")
+            progress(f"k={k}, fold {number + 1} of {len(parts)}")
             try:
-                scores.append(part.score(estimator, k, guide))
+                scores.append(part.score(estimator, k, targets))
             except GuaranteeNotMetError as missed:
                 why[k] = missed.what
     return AccuracyByK(
@@ -191,14 +185,14 @@ def accuracy_by_k(
     )
 
 
-def _can_be_measured(estimator: object, ks: Sequence[int], folds: int) -> None:
+def _can_be_measured(estimator: object, ks: Sequence[int], cv: int) -> None:
     if not isinstance(estimator, AnonymizedEstimator):
         raise ParameterError(
             "The 'estimator' parameter of accuracy_by_k must be an AnonymizedEstimator. "
             f"Got a {type(estimator).__name__} instead.",
             hint="Preprocessing belongs into its encoder=.",
         )
-    integer_at_least(2, owner="accuracy_by_k", folds=folds)
+    integer_at_least(2, owner="accuracy_by_k", cv=cv)
     if isinstance(ks, int) or not list(ks):
         raise ParameterError(
             "The 'ks' parameter of accuracy_by_k must be a list of k of one or more."
@@ -207,15 +201,22 @@ def _can_be_measured(estimator: object, ks: Sequence[int], folds: int) -> None:
         integer_at_least(1, owner="accuracy_by_k", k=k)
 
 
-def _guide_of(guide: Any, places: NDArray[np.int64], n_rows: int) -> Any:  # noqa: ANN401 # many kinds
-    """Return the guide of some of the rows: predictions are given row by row."""
-    if is_several(guide, n_rows):
-        return [_guide_of(each, places, n_rows) for each in guide]
-    if isinstance(guide, Guidance):
-        return guide.of(places)
-    if isinstance(guide, str) or hasattr(guide, "predict") or callable(guide):
-        return guide
-    return np.asarray(guide)[places]
+def _of_places(given: Any, places: NDArray[np.int64], n_rows: int) -> Any:  # noqa: ANN401 # many kinds
+    """Return the split targets of some of the rows: predictions are given row by row."""
+    if is_several(given, n_rows):
+        return [_of_places(each, places, n_rows) for each in given]
+    if given is None or isinstance(given, str) or hasattr(given, "predict") or callable(given):
+        return given
+    return np.asarray(given)[places]
+
+
+def _taken(rows: Any, places: NDArray[np.int64]) -> Any:  # noqa: ANN401 # any table
+    """Return some rows: of pandas by position, of polars and arrays by index."""
+    if hasattr(rows, "iloc"):
+        return rows.iloc[places]
+    if hasattr(rows, "take") and hasattr(rows, "schema") and not hasattr(rows, "lazy"):
+        return rows.take(places)
+    return rows[places] if hasattr(rows, "shape") else np.asarray(rows)[places]
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +227,7 @@ class _Part:
     labels: NDArray[Any]
     held: Any
     held_labels: NDArray[Any]
-    guide: Any
+    split_targets: Any
 
     def raw(self, estimator: AnonymizedEstimator) -> float:
         """Return the score of a model of the rows as they are."""
@@ -236,20 +237,25 @@ class _Part:
         with asking(plain, "score", held):
             return float(plain.score(held, self.held_labels))
 
-    def guidance(self, estimator: AnonymizedEstimator) -> Guidance:
-        """Return what leads the classes of every k."""
-        return prepared(estimator, self.rows, self.labels, guide=self.guide).guidance
+    def targets(self, estimator: AnonymizedEstimator) -> NDArray[np.float64] | None:
+        """Return the split targets, which are the same for every k."""
+        model = clone(estimator).set_params(split_targets=self.split_targets)
+        return prepared(model, self.rows, self.labels).targets
 
-    def score(self, estimator: AnonymizedEstimator, k: int, guide: Guidance | None) -> float:
+    def score(
+        self, estimator: AnonymizedEstimator, k: int, targets: NDArray[np.float64] | None
+    ) -> float:
         """Return the score that k leaves.
 
         Raises
         ------
         GuaranteeNotMetError
-            If the part's rows can't keep it, or not what else is asked for.
+            If the fold's rows can't keep it, or another guarantee.
         """
         others = [each for each in estimator.guarantees if not isinstance(each, KAnonymity)]
         if len(self.labels) < k:
-            raise GuaranteeNotMetError(f"A part has {len(self.labels)} rows.")
-        model = clone(estimator).set_params(guarantees=[KAnonymity(k=k), *others], guide=guide)
+            raise GuaranteeNotMetError(f"A fold has {len(self.labels)} rows to learn from.")
+        model = clone(estimator).set_params(
+            guarantees=[KAnonymity(k=k), *others], split_targets=targets
+        )
         return float(model.fit(self.rows, self.labels).score(self.held, self.held_labels))

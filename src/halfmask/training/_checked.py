@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -9,20 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
 from sklearn.exceptions import DataConversionWarning
+from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import type_of_target
 
 from halfmask._errors import ParameterError
 from halfmask._foreign import foreign
-from halfmask._validation import fraction, integer_at_least
+from halfmask._validation import integer_at_least, number_between, one_of
 from halfmask.anonymize._given_rows import as_array
-from halfmask.anonymize._settings import (
-    guarantees_given,
-    hierarchies_given,
-    method_given,
-    several_names,
-)
+from halfmask.anonymize._settings import guarantees_given, several_names
 from halfmask.training._encoding import as_table
 from halfmask.training._recount import labels_known
+from halfmask.training._representatives import representative_named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,7 +30,10 @@ if TYPE_CHECKING:
 
     from halfmask.training._estimator import AnonymizedEstimator
 
-__all__ = ["checked", "flat", "learns", "unweighted"]
+__all__ = ["PREDICT_ON", "checked", "flat", "learns", "seed_of", "unweighted"]
+
+#: What the model predicts: raw rows, or rows written by the representative of their class.
+PREDICT_ON = ("raw", "transformed")
 
 
 def checked(
@@ -48,18 +49,14 @@ def checked(
         If they aren't.
     """
     owner = "AnonymizedEstimator"
-    integer_at_least(2, owner=owner, folds=model.folds)
-    integer_at_least(
-        0, owner=owner, seed=model.seed, refinements=model.refinements, verbose=model.verbose
+    integer_at_least(2, owner=owner, cv=model.cv)
+    integer_at_least(0, owner=owner, verbose=model.verbose)
+    number_between(
+        0.0, math.inf, owner=owner, high_open=True, membership_penalty=model.membership_penalty
     )
-    fraction(
-        owner=owner,
-        max_suppression_fraction=model.max_suppression_fraction,
-        by_heart=model.by_heart,
-    )
+    one_of(PREDICT_ON, owner=owner, predict_on=model.predict_on)
+    representative_named(model.representative)
     guarantees_given(model.guarantees, owner=owner)
-    method_given(model.method, owner=owner)
-    hierarchies_given(model.hierarchies, owner=owner)
     several_names(owner=owner, quasi_identifiers=model.quasi_identifiers)
     learns(model.estimator)
     table = as_table(X)
@@ -79,6 +76,20 @@ def checked(
     else:
         _are_numbers(labels, type(model.estimator).__name__)
     return table
+
+
+def seed_of(random_state: Any) -> int:  # noqa: ANN401 # scikit-learn's
+    """Return a seed: an integer itself, else one drawn as scikit-learn does.
+
+    Raises
+    ------
+    ParameterError
+        If it is neither an integer of at least 0, a ``RandomState`` nor ``None``.
+    """
+    if random_state is None or isinstance(random_state, np.random.RandomState):
+        return int(check_random_state(random_state).randint(2**31 - 1))
+    integer_at_least(0, owner="AnonymizedEstimator", random_state=random_state)
+    return int(random_state)
 
 
 def flat(y: Any) -> NDArray[Any]:  # noqa: ANN401 # any column

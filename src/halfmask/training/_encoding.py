@@ -217,19 +217,6 @@ class Encoding:
             self.parts_.append(places[changed].astype(np.int64))
         return self
 
-    def reaching(self, rows: Any) -> list[str]:  # noqa: ANN401 # any table
-        """Return what else reaches the model: names that change columns of no quasi-identifier."""
-        table, encoded = as_table(rows), self.encode(rows)
-        others = [name for name in table.columns if name not in self.quasi_identifiers]
-        return [
-            name
-            for name in others
-            if not np.equal(
-                self.encode(self._swapped(rows, table, (name,), 1))[:, ~self.depends_],
-                encoded[:, ~self.depends_],
-            ).all()
-        ]
-
     def _fitted(self, rows: Any, table: pl.DataFrame) -> Any:  # noqa: ANN401 # any encoder
         if self.encoder is None:
             return Standard().fit(table)
@@ -297,15 +284,6 @@ class Encoding:
             return [str(name) for name in self.fitted_.get_feature_names_out()]
         except Exception:  # noqa: BLE001 # an encoder of others, which may need other settings
             return [f"x{place}" for place in range(len(self.depends_))]
-
-    def seen_names(self) -> list[str]:
-        """Return what the columns that depend on quasi-identifiers are called in a table."""
-        return [f"column {place} as seen" for place in np.flatnonzero(self.depends_)]
-
-    def seen(self, encoded: NDArray[np.float64]) -> pl.DataFrame:
-        """Return the columns that depend on quasi-identifiers as a table to be cut by them."""
-        # said which way: of as many rows as columns polars would guess it
-        return pl.DataFrame(encoded[:, self.depends_], schema=self.seen_names(), orient="row")
 
     @staticmethod
     def _swapped(

@@ -1,4 +1,4 @@
-"""Fitting and asking models of others, whose own errors may hold cells and labels."""
+"""Fitting and calling users' models, whose own errors may hold cells and labels."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from halfmask._progress import Progress
 
-__all__ = ["asking", "fitted", "tell", "telling"]
+__all__ = ["asking", "fitted", "progress_printed", "tell"]
 
 CAUSE = "Its own error is the cause of this one. "
 LABELS_HINT = (
@@ -33,7 +33,7 @@ ROWS_HINT = (
     "It sees rows as numbers, without names of columns: preprocessing by name belongs into "
     "encoder=."
 )
-#: How often a fit that tells of itself says something at least, in seconds, with verbose=1.
+#: With verbose=1 a model in training is printed every so many seconds at most.
 SECONDS = 5.0
 
 _PROGRESS: ContextVar[Progress] = ContextVar("_PROGRESS", default=silent)
@@ -45,7 +45,7 @@ def fitted(estimator: Any, rows: Any, y: NDArray[Any]) -> Any:  # noqa: ANN401 #
     Raises
     ------
     DataError
-        If its fit raises: the kind of its error is told, and the error itself is the cause.
+        If its fit raises. The message has the kind of its error; the error itself is the cause.
     """
     failed = f"{type(estimator).__name__} couldn't be fitted to {len(y)} rows"
     tell(f"training {type(estimator).__name__} on {len(y):,} rows")
@@ -61,13 +61,13 @@ def _are_places(y: NDArray[Any]) -> bool:
 
 
 def tell(stage: str) -> None:
-    """Say what a fit is at, if it is to tell."""
+    """Print a stage of a fit, if it prints progress."""
     _PROGRESS.get()(stage)
 
 
 @contextmanager
-def telling(owner: str, verbose: int) -> Iterator[None]:
-    """Print what is done in this block: with 1 stages, and trainings now and then; with 2 all."""
+def progress_printed(owner: str, verbose: int) -> Iterator[None]:
+    """Print the stages of this block: with 1 some of the models in training, with 2 all."""
     if not verbose:
         yield
         return
@@ -95,12 +95,12 @@ def telling(owner: str, verbose: int) -> Iterator[None]:
 
 
 def asking(model: Any, what: str, rows: Any) -> AbstractContextManager[None]:  # noqa: ANN401 # the same
-    """Return a block in which a model is asked, such as to predict rows.
+    """Return a block in which a model is called, such as to predict rows.
 
     Raises
     ------
     DataError
-        If it raises there: only the kind of its error is told.
+        If it raises there. The message has only the kind of its error.
     """
     return foreign(
         f"{type(model).__name__} couldn't {what} {len(rows)} rows",

@@ -1,4 +1,4 @@
-"""Counting again what a model is given: that classes keep k, and what labels it has."""
+"""The recount: classes in what a model is given keep the guarantees, and labels are there."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.guarantees import Guarantee
+    from halfmask.training._candidates import Partitioned
 
-__all__ = ["count_again", "has_majority_label", "judge_again", "labels_known"]
+__all__ = ["count_again", "judge_again", "labels_known", "recounted"]
 
 DEFECT = "This is a defect of halfmask: please report it."
 
@@ -86,17 +87,22 @@ def judge_again(
             )
 
 
-def has_majority_label(
-    labels: NDArray[Any] | None, classes: NDArray[np.int64]
-) -> NDArray[np.bool_]:
-    """Return for each row whether it has its class's most frequent label; all, of numbers."""
-    if labels is None:
-        return np.ones(len(classes), dtype=np.bool_)
-    _, codes = np.unique(labels, return_inverse=True)
-    counts = np.zeros((int(classes.max()) + 1, int(codes.max()) + 1), dtype=np.int64)
-    np.add.at(counts, (classes, codes), 1)
-    majority: NDArray[np.bool_] = np.equal(codes, counts.argmax(axis=1)[classes])
-    return majority
+def recounted(rows: NDArray[np.float64], found: Partitioned) -> None:
+    """Count the classes of what the model will be given, all representatives together.
+
+    Raises
+    ------
+    GuaranteeNotMetError
+        If a class misses a guarantee there.
+    """
+    data, judgements = found.data, found.anonymizer.judgements_
+    guarantees = [each.guarantee for each in judgements]
+    people = len(data.encoded)
+    several = [rows[start : start + people] for start in range(0, len(rows), people)]
+    written = np.hstack([each[:, data.encoding.depends_] for each in several])
+    count_again(written, guarantees=guarantees)
+    columns = {name: data.table[name] for name in data.table.columns}
+    judge_again(written, columns, guarantees=guarantees)
 
 
 def labels_known(labels: NDArray[Any]) -> None:

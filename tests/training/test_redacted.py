@@ -1,4 +1,4 @@
-"""Discreet: guides that are given aren't printed, all else is."""
+"""RedactedReprMixin: split targets that are given aren't printed, all else is."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from halfmask.training import AnonymizedEstimator
 
 
 def of(guide):
-    return AnonymizedEstimator(LogisticRegression(), guarantees=[KAnonymity(k=10)], guide=guide)
+    return AnonymizedEstimator(
+        LogisticRegression(), guarantees=[KAnonymity(k=10)], split_targets=guide
+    )
 
 
 @pytest.mark.parametrize(
@@ -24,18 +26,18 @@ def of(guide):
 def test_a_guide_that_is_given_isnt_printed(guide):
     model = of(guide)
     assert "CANARY" not in repr(model) + model._repr_html_()
-    assert "guide='given'" in repr(model)
-    assert model.guide is guide
-    assert type(clone(model).guide) is type(guide)
+    assert "split_targets='given'" in repr(model)
+    assert model.split_targets is guide
+    assert type(clone(model).split_targets) is type(guide)
 
 
-@pytest.mark.parametrize("representative", ["centroid", "record"])
+@pytest.mark.parametrize("representative", ["centroid", "quantile-spread"])
 def test_a_notebook_shows_no_point(representative):
     model = of("labels").set_params(representative=representative, encoder=FunctionTransformer())
     model.fit(pl.DataFrame({"age": [70_001 + n % 9 for n in range(60)]}), [0, 1] * 30)
-    assert "7000" in str(model.points_)
+    assert "7000" in str(model.representatives_)
     for shown in (model._repr_html_(), make_pipeline(model)._repr_html_()):
-        assert "points_" in shown
+        assert "representatives_" in shown
         assert "not shown" in shown
         assert "n_features_in_" in shown
         assert "7000" not in shown
@@ -52,6 +54,7 @@ def test_a_notebook_shows_no_category_and_no_label():
 
 def test_all_else_is_printed():
     assert "k=10" in repr(of("labels"))
-    assert "guide='labels'" in repr(of("labels"))
-    assert "guide=LogisticRegression" in repr(of(LogisticRegression()))
-    assert "guide" not in repr(of("cross-fitted"))
+    assert "split_targets='labels'" in repr(of("labels"))
+    assert "split_targets=LogisticRegression" in repr(of(LogisticRegression()))
+    assert "split_targets" not in repr(of("cross-fitted"))
+    assert "split_targets=None" in repr(of(None))

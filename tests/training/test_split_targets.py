@@ -1,11 +1,10 @@
-"""Guides: of models, callables, predictions and labels, and never a cell in an error."""
+"""Split targets: of models, callables, predictions and labels, and no cell in an error."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.svm import LinearSVC
@@ -13,29 +12,29 @@ from sklearn.tree import DecisionTreeClassifier
 
 from halfmask._errors import DataError, ParameterError
 from halfmask.training import cross_fitted
-from halfmask.training._guides import comparable, guide_values, is_several, predicted
+from halfmask.training._split_targets import is_several, split_targets_of
 
 ROWS = np.random.default_rng(0).normal(size=(60, 2))
 Y = (ROWS[:, 0] > 0).astype(int)
 
 
 def of(guide, y=Y, estimator=None):
-    return guide_values(guide, estimator or LogisticRegression(), ROWS, y, folds=3, seed=0)
+    return split_targets_of(guide, estimator or LogisticRegression(), ROWS, y, cv=3, random_state=0)
 
 
 def test_a_row_is_never_predicted_by_a_model_that_saw_it():
     # The nearest neighbour of a row that was seen is the row itself: it would be always right.
     y = np.random.default_rng(1).integers(0, 2, 60)
-    kept = cross_fitted(KNeighborsClassifier(1), ROWS, y, folds=3, seed=0)
+    kept = cross_fitted(KNeighborsClassifier(1), ROWS, y, cv=3, random_state=0)
     right = (kept.argmax(axis=1) == y).mean()
     assert 0.3 < right < 0.7
-    seen = guide_values("fitted", KNeighborsClassifier(1), ROWS, y, folds=3, seed=0)
+    seen = split_targets_of("fitted", KNeighborsClassifier(1), ROWS, y, cv=3, random_state=0)
     assert (seen.argmax(axis=1) == y).all()
 
 
 def test_numbers_are_cross_fitted_too():
     numbers = np.arange(60.0)
-    said = cross_fitted(KNeighborsRegressor(1), ROWS, numbers, folds=3, seed=0)
+    said = cross_fitted(KNeighborsRegressor(1), ROWS, numbers, cv=3, random_state=0)
     assert said.shape == (60, 1)
     assert not np.equal(said[:, 0], numbers).any()
 
@@ -49,13 +48,13 @@ def test_each_row_gets_its_own_prediction():
         def predict(self, rows):
             return rows[:, 0]
 
-    assert np.array_equal(cross_fitted(Echo(), ROWS, Y, folds=3, seed=0)[:, 0], ROWS[:, 0])
+    assert np.array_equal(cross_fitted(Echo(), ROWS, Y, cv=3, random_state=0)[:, 0], ROWS[:, 0])
 
 
 def test_the_seed_decides_and_nothing_else():
     first, again = of("cross-fitted"), of("cross-fitted")
     assert np.array_equal(first, again)
-    other = guide_values("cross-fitted", LogisticRegression(), ROWS, Y, folds=3, seed=1)
+    other = split_targets_of("cross-fitted", LogisticRegression(), ROWS, Y, cv=3, random_state=1)
     assert not np.array_equal(first, other)
 
 
@@ -128,17 +127,17 @@ class MaskedNumbers(RegressorMixin, BaseEstimator):  # type: ignore[misc] # the 
         (np.zeros((60, 1, 1)), ParameterError, "60 rows"),
         (np.array([["CANARY"]] * 60), ParameterError, "must be numbers"),
         (np.r_[np.nan, np.inf, np.zeros(58)], DataError, "2 of 60 rows"),
-        (np.ma.masked_equal(np.arange(60.0), 3), ParameterError, "The guide .* 1 masked cells"),
+        (np.ma.masked_equal(np.arange(60.0), 3), ParameterError, "split_targets .* 1 masked cells"),
         (lambda rows: rows[:5], ParameterError, "60 rows"),
         (
             [np.ma.masked_equal([0.1, 0.9], 0.9), *[[0.1, 0.9]] * 59],
             ParameterError,
-            "The guide .* 1 masked",
+            "split_targets .* 1 masked",
         ),
-        (lambda rows: np.ma.masked_less(rows[:, 1], np.inf), DataError, "guide says .* 60 masked"),
-        (MaskedChances(), DataError, "guide says .* 120 masked"),
-        (MaskedLabels(), DataError, "guide says .* 60 masked"),
-        (MaskedNumbers(), DataError, "guide says .* 60 masked"),
+        (lambda rows: np.ma.masked_less(rows[:, 1], np.inf), DataError, "predicts .* 60 masked"),
+        (MaskedChances(), DataError, "predicts .* 120 masked"),
+        (MaskedLabels(), DataError, "predicts .* 60 masked"),
+        (MaskedNumbers(), DataError, "predicts .* 60 masked"),
         (lambda _: float("CANARY"), DataError, "ValueError"),
         (LogisticRegression(), DataError, "NotFittedError"),
         ([], ParameterError, "empty list"),
@@ -149,12 +148,6 @@ def test_what_is_no_guide_is_refused_and_not_shown(said, error, message):
     with pytest.raises(error, match=message) as caught:
         of(said)
     assert "CANARY" not in str(caught.value)
-
-
-@pytest.mark.parametrize("model", [MaskedChances(), MaskedNumbers()])
-def test_what_a_retrained_model_masks_is_not_compared(model):
-    with pytest.raises(DataError, match=r"What the model says .* masked"):
-        comparable(model, ROWS)
 
 
 def test_a_guide_that_fails_in_one_fold_fails_with_its_name_only():
@@ -170,19 +163,8 @@ def test_a_guide_that_fails_in_one_fold_fails_with_its_name_only():
             return np.zeros(len(rows), dtype=int)
 
     with pytest.raises(DataError, match="KeyError") as caught:
-        cross_fitted(Failing(), ROWS, Y, folds=3, seed=0)
+        cross_fitted(Failing(), ROWS, Y, cv=3, random_state=0)
     assert "CANARY" not in str(caught.value)
-
-
-def test_what_retrained_models_say_compares_with_guides_of_their_kind():
-    model = LogisticRegression().fit(ROWS, Y)
-    said = [
-        comparable(each.fit(ROWS, Y), ROWS)
-        for each in (LogisticRegression(), LinearRegression(), DummyClassifier())
-    ]
-    assert [None if each is None else each.shape for each in said] == [(60, 2), (60, 1), (60, 2)]
-    assert np.array_equal(np.asarray(said[0]), predicted(model, ROWS))
-    assert comparable(LinearSVC().fit(ROWS, Y), ROWS) is None
 
 
 def test_a_list_of_what_is_said_of_rows_is_one_guide():
@@ -193,7 +175,9 @@ def test_a_list_of_what_is_said_of_rows_is_one_guide():
             assert np.array_equal(of(listed), of(one))
     assert of(["labels", "labels"]).shape == (60, 4), "these are two"
     assert of([shares, names]).shape == (60, 4), "and so are these"
-    two = guide_values(["labels", "labels"], LogisticRegression(), ROWS[:2], Y[:2], folds=2, seed=0)
+    two = split_targets_of(
+        ["labels", "labels"], LogisticRegression(), ROWS[:2], Y[:2], cv=2, random_state=0
+    )
     assert two.shape[0] == 2
 
 
@@ -206,7 +190,7 @@ def test_whole_numbers_beside_a_classifier_say_which_and_not_how_much():
     assert np.array_equal(of(Y.astype(bool)), of("labels"))
 
 
-@pytest.mark.parametrize("guide", [None, 0.5, {"a": 1}])
+@pytest.mark.parametrize("guide", [0.5, {"a": 1}])
 def test_what_says_nothing_of_rows_is_no_guide(guide):
     with pytest.raises(ParameterError, match=f"Got a value of type {type(guide).__name__}"):
         of(guide)

@@ -1,4 +1,4 @@
-"""Answering: what the trained model says of rows as they are, and nothing of them when it fails."""
+"""PredictMixin: predictions of the trained model, and no cell in its errors."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from sklearn.svm import LinearSVC
 from halfmask._errors import DataError
 from halfmask.guarantees import KAnonymity
 from halfmask.training import AnonymizedEstimator
-from halfmask.training._answering import Answering
+from halfmask.training._predicting import PredictMixin
 
 CANARY = "xqcanary"
 WAYS = ["predict", "predict_proba", "predict_log_proba", "decision_function"]
 ROWS = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
 
 
-class Halved(Answering):
+class Halved(PredictMixin):
     """Encodes by halving, so that what the model was asked can be told from the rows."""
 
     def __init__(self, model):
         self.estimator = self.model_ = model
 
-    def encode(self, X):
+    def rows_for_model(self, X):
         return np.asarray(X) / 2
 
 
@@ -93,7 +93,7 @@ def test_it_can_what_the_model_can_before_and_after_the_fit(model, can):
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(60, 2))
     labels = (rows[:, 0] > 0).astype(float if can == ["predict"] else int)
-    ours = AnonymizedEstimator(model, guarantees=[KAnonymity(k=5)], seed=0)
+    ours = AnonymizedEstimator(model, guarantees=[KAnonymity(k=5)])
     assert [way for way in WAYS if hasattr(ours, way)] == can
     ours.fit(rows, labels)
     assert [way for way in WAYS if hasattr(ours, way)] == can

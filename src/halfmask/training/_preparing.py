@@ -1,0 +1,108 @@
+"""Preparing: rows checked, encoded, and with what their partition is guided by."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from halfmask._errors import ColumnNotFoundError, ParameterError
+from halfmask.anonymize._columns import named
+from halfmask.training._candidates import TrainingData
+from halfmask.training._checked import checked, seed_of
+from halfmask.training._encoding import Encoding
+from halfmask.training._split_targets import split_targets_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from halfmask.training._estimator import AnonymizedEstimator
+
+__all__ = ["LABEL", "names_of", "prepared"]
+
+#: The name under which guarantees judge y.
+LABEL = "label"
+
+
+def prepared(
+    model: AnonymizedEstimator,
+    X: Any,  # noqa: ANN401 # any table
+    labels: NDArray[Any],
+) -> TrainingData:
+    """Return the rows in all forms that candidates need.
+
+    Raises
+    ------
+    ParameterError, DataError, ColumnNotFoundError
+        If settings, rows or labels can't be used, or a model fails.
+    """
+    table, seed = checked(model, X, labels), seed_of(model.random_state)
+    names = names_of(model.quasi_identifiers, table.columns)
+    encoding = Encoding(model.encoder, names).fit(X)
+    encoded = encoding.encode(X)
+    targets = None
+    if model.split_targets is not None:
+        targets = split_targets_of(
+            model.split_targets,
+            model.estimator,
+            encoded,
+            labels,
+            cv=model.cv,
+            random_state=seed,
+        )
+    return TrainingData(
+        estimator=model.estimator,
+        table=_with_labels(table, labels, model),
+        quasi_identifiers=names,
+        encoding=encoding,
+        encoded=encoded,
+        labels=labels,
+        targets=targets,
+        guarantees=model.guarantees,
+        seed=seed,
+    )
+
+
+def names_of(quasi_identifiers: Sequence[str | int] | None, columns: list[str]) -> list[str]:
+    """Return the names of the quasi-identifiers, in the order of the columns.
+
+    Raises
+    ------
+    ColumnNotFoundError
+        If one isn't there.
+    ParameterError
+        If a number is one column's name and another's position.
+    """
+    if quasi_identifiers is None:
+        return columns
+    names = [named(each, columns) for each in quasi_identifiers]
+    unknown = [name for name in names if name not in columns]
+    if unknown:
+        raise ColumnNotFoundError.of(unknown, columns, where="the rows")
+    return [name for name in columns if name in names]
+
+
+def _with_labels(
+    table: pl.DataFrame, labels: NDArray[Any], model: AnonymizedEstimator
+) -> pl.DataFrame:
+    """Return the table with the labels, if a guarantee is about them: numbers by size, else text.
+
+    Raises
+    ------
+    ParameterError
+        If a column has their name.
+    """
+    if LABEL not in {guarantee.column for guarantee in model.guarantees}:
+        return table
+    if LABEL in table.columns:
+        raise ParameterError(
+            f"A guarantee is about y as {LABEL!r}, and a column has that name too.",
+            hint="Rename the column.",
+        )
+    values = np.asarray(labels.tolist()) if labels.dtype == object else labels
+    return table.with_columns(
+        pl.Series(LABEL, values if values.dtype.kind in "iuf" else values.astype(str))
+    )

@@ -1,0 +1,167 @@
+"""Selection: the candidate with the best cross-validated score, less what its model leaks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.stats import ks_2samp
+from sklearn.base import is_classifier
+
+from halfmask._errors import DataError, GuaranteeNotMetError, ParameterError
+from halfmask.data._arrays import unmasked
+from halfmask.training._candidates import candidates_of, partitioned
+from halfmask.training._fitting import asking, fitted, tell
+from halfmask.training._split_targets import folds_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from halfmask.training._candidates import TrainingData
+
+__all__ = ["CandidateScore", "best_of", "losses", "membership_advantage", "scored"]
+
+#: Probabilities below this count as this: the log loss of one row would outweigh all others.
+MIN_PROBABILITY = 1e-3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CandidateScore:
+    """What cross-validation says of a candidate.
+
+    Parameters
+    ----------
+    name
+        Its representative.
+    score
+        One less the loss over that of the training labels' shares, or mean: 1 is perfect.
+    membership_advantage
+        How well one threshold of the loss tells rows that the model learned from held-out rows.
+    """
+
+    name: str
+    score: float
+    membership_advantage: float
+
+    def objective(self, penalty: float) -> float:
+        """Return the score less the penalty on leakage."""
+        return self.score - penalty * max(self.membership_advantage, 0.0)
+
+
+def scored(data: TrainingData, *, cv: int) -> list[CandidateScore]:
+    """Return the score of each candidate; an empty list if there is nothing to choose.
+
+    Parameters
+    ----------
+    data
+        The rows.
+    cv
+        The number of folds. Rows of all but one are partitioned and written as each candidate says;
+        a model of them predicts the raw rows of the fold.
+
+    Notes
+    -----
+    A partition is made from the training rows of a fold alone. Its split targets may be predictions
+    of models that learned from rows of the fold: that favours all guided candidates alike.
+
+    **Edge cases.** Nothing is chosen where the rows of a fold can't keep the guarantees, or a label
+    has one row only.
+    """
+    names = candidates_of(data)
+    if len(names) < 2:
+        return []
+    try:
+        folds = folds_of(data.estimator, data.labels, cv=cv, random_state=data.seed)
+        parts = [(partitioned(data.subset(train)), held) for train, held in folds]
+    except (DataError, GuaranteeNotMetError, ParameterError):
+        tell("folds are too small to choose: the representative is the centroid")
+        return []
+    scale = _scale(data)
+    found = []
+    for name in names:
+        scores, advantages = [], []
+        for part, held in parts:
+            model = fitted(data.estimator, *part.written(part.represented(name)))
+            of_held = losses(model, data.encoded[held], data.labels[held], scale=scale)
+            of_members = losses(model, part.data.encoded, part.data.labels, scale=scale)
+            scores.append(1.0 - of_held.mean() / _of_no_model(part.data, data.labels[held], scale))
+            advantages.append(membership_advantage(of_members, of_held))
+        score, advantage = float(np.mean(scores)), float(np.mean(advantages))
+        found.append(CandidateScore(name=name, score=score, membership_advantage=advantage))
+    return found
+
+
+def best_of(found: list[CandidateScore], *, penalty: float) -> CandidateScore:
+    """Return the best objective, of those whose score is at least the first one's."""
+    kept = [each for each in found if each.score >= found[0].score]
+    return max(kept or found[:1], key=lambda each: each.objective(penalty))
+
+
+def losses(
+    model: Any,  # noqa: ANN401 # scikit-learn ships no types
+    rows: NDArray[np.float64],
+    labels: NDArray[Any],
+    *,
+    scale: float = 1.0,
+) -> NDArray[np.float64]:
+    """Return the loss of each row: log loss, squared error, or 0 and 1 without probabilities.
+
+    Parameters
+    ----------
+    model
+        Fitted.
+    rows, labels
+        Encoded rows and their labels.
+    scale
+        What errors of numbers are divided by before they are squared.
+
+    Raises
+    ------
+    DataError
+        If the model can't predict the rows, or predicts what is missing.
+    """
+    soft = is_classifier(model) and hasattr(model, "predict_proba")
+    with asking(model, "predict", rows):
+        predicted = model.predict_proba(rows) if soft else model.predict(rows)
+        name = "What the model predicts"
+        values = np.asarray(unmasked(predicted, name=name, told_as=DataError))
+        if soft:
+            values = (values * np.equal(labels[:, None], np.asarray(model.classes_))).sum(axis=1)
+    if soft:
+        logs: NDArray[np.float64] = -np.log(np.clip(values, MIN_PROBABILITY, 1.0))
+        return logs
+    if is_classifier(model):
+        wrong: NDArray[np.float64] = np.not_equal(values, labels).astype(np.float64)
+        return wrong
+    errors = (values.reshape(len(rows)) - labels.astype(np.float64)) / scale
+    squares: NDArray[np.float64] = errors**2
+    return squares
+
+
+def _scale(data: TrainingData) -> float:
+    """Return the largest number that is learned: squares of huge ones overflow."""
+    if is_classifier(data.estimator):
+        return 1.0
+    return float(np.abs(data.labels.astype(np.float64)).max()) or 1.0
+
+
+def _of_no_model(data: TrainingData, held: NDArray[Any], scale: float) -> float:
+    """Return the mean loss on held-out labels of predicting the shares, or the mean, of others."""
+    if not is_classifier(data.estimator):
+        numbers, learned = (each.astype(np.float64) / scale for each in (held, data.labels))
+        return float(((numbers - learned.mean()) ** 2).mean()) or 1.0
+    known, counts = np.unique(data.labels, return_counts=True)
+    if not hasattr(data.estimator, "predict_proba"):
+        return float(np.not_equal(held, known[counts.argmax()]).mean()) or 1.0
+    shares = np.equal(held[:, None], known) @ (counts / counts.sum())
+    return float(-np.log(np.clip(shares, MIN_PROBABILITY, 1.0)).mean())
+
+
+def membership_advantage(members: NDArray[np.float64], others: NDArray[np.float64]) -> float:
+    """Return the largest true positive rate less false positive rate of a threshold of the loss.
+
+    A one-sided two-sample Kolmogorov-Smirnov statistic: members have the smaller losses.
+    Yeom et al., "Privacy risk in machine learning" (2018), attack by such a threshold.
+    """
+    return float(ks_2samp(members, others, alternative="greater", method="asymp").statistic)

@@ -8,8 +8,7 @@ from typing import get_args
 from halfmask.claims._manifest_reader import FORMATS, KINDS, ROLES
 from halfmask.cli._options import FileFormat
 from halfmask.data import Format, Kind, Role
-from halfmask.guarantees import GUARANTEES, Criterion
-from halfmask.kernels.partition import criteria
+from halfmask.guarantees import GUARANTEES
 from halfmask.microdata._policy_sections import OutputSection, section_at
 from halfmask.microdata._reporting import METHODS, TREATMENTS
 
@@ -26,13 +25,6 @@ def test_a_manifest_may_say_the_roles_and_kinds_of_a_schema():
 def test_what_is_written_is_what_a_manifest_may_say():
     assert set(get_args(OutputSection.model_fields["format"].annotation)) == set(FORMATS)
     assert set(FORMATS) <= set(get_args(Format))
-
-
-def test_the_engine_calls_the_models_by_the_numbers_of_their_criteria():
-    for name in (
-        "DISTINCT_L", "ENTROPY_L", "RECURSIVE_CL", "T_EQUAL", "T_ORDERED", "T_HIERARCHICAL",
-    ):  # fmt: skip
-        assert getattr(Criterion, name) == getattr(criteria, name)
 
 
 def test_every_model_has_its_section_in_a_policy():

@@ -7,7 +7,7 @@ import pytest
 
 from halfmask._errors import ParameterError, PolicyError
 from halfmask.data import Hierarchy
-from halfmask.guarantees import GUARANTEES, Criterion, TCloseness, guarantee_from
+from halfmask.guarantees import GUARANTEES, guarantee_from
 
 TREE = Hierarchy.from_rows([("canary", "*"), ("flu", "*")], column="ill")
 
@@ -62,27 +62,6 @@ class TestAGuarantee:
             with pytest.raises(PolicyError, match=f"{model}.*lacks '{name}'"):
                 guarantee_from(model, rest)
         assert shown
-
-
-@pytest.mark.parametrize(
-    ("index", "kind", "threshold", "c"),
-    [(0, 0, 10.0, 0.0), (1, 1, 3.0, 0.0), (2, 2, 2.5, 0.0), (3, 3, 3.0, 2.0), (4, 6, 0.2, 0.0)],
-)
-def test_a_criterion_has_the_numbers_that_the_engine_knows(index, kind, threshold, c):
-    model, parameters, _ = SPOKEN[index]
-
-    assert guarantee_from(model, parameters).criterion() == Criterion(
-        kind=kind,
-        column=parameters.get("column"),
-        threshold=threshold,
-        c=c,
-        hierarchy=parameters.get("hierarchy"),
-    )
-
-
-def test_the_other_two_distances_have_kinds_of_their_own():
-    assert TCloseness(t=0.2, column="s").criterion().kind == 4
-    assert TCloseness(t=0.2, column="s", distance="ordered").criterion().kind == 5
 
 
 def test_unknown_names_get_the_nearest_known():

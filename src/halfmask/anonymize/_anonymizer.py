@@ -24,6 +24,7 @@ from halfmask.anonymize._settings import (
 from halfmask.anonymize.recodings import Centroid
 from halfmask.data import Column, Schema, like, orders_of
 from halfmask.data._text_forms import TextWatch
+from halfmask.guarantees import size_asked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -227,7 +228,7 @@ class Anonymizer(
         return result
 
     def _table(self, X: Any, *, reset: bool) -> pl.DataFrame:  # noqa: ANN401
-        least = max([1, *(int(g.criterion().threshold) for g in self.guarantees if not g.column)])
+        least = size_asked(self.guarantees)
         return read(self, X, reset=reset, least=least if reset else 1)[1]
 
     def _protection(self, table: pl.DataFrame, orders: Mapping[str, tuple[str, ...]]) -> Protection:

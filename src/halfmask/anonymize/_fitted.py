@@ -15,7 +15,7 @@ from halfmask.anonymize._method import as_guides
 from halfmask.anonymize._sensitive_codes import SensitiveCodes
 from halfmask.data import leaf_text
 from halfmask.engines import map_in_order
-from halfmask.guarantees import Classes, Criterion, order_of_texts
+from halfmask.guarantees import Classes, order_of_texts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -187,7 +187,7 @@ def _sensitive_codes(
         name, order = guarantee.column, guarantee.order
         if name is None:
             continue
-        if order is None and guarantee.criterion().kind == Criterion.T_ORDERED:
+        if guarantee.needs_order:
             values = summary.values[name]
             order = order_of_texts(_plain(values), column=name) or _natural_order(values)
         known = orders.setdefault(name, order)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from halfmask._errors import GuaranteeNotMetError
 from halfmask.anonymize._curve_growth import cut_curve
 from halfmask.anonymize._grower import Grower
-from halfmask.guarantees import Classes, Criterion
+from halfmask.guarantees import Classes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -164,29 +164,25 @@ def engine_rules(
     guarantees: Sequence[Guarantee], sensitive: Sequence[SensitiveCodes]
 ) -> tuple[Rules, int]:
     """Return the guarantees as arrays, and the least size of a class that they allow."""
-    from halfmask.kernels.partition.criteria import Rules  # noqa: PLC0415 # the compiler loads late
+    from halfmask.kernels.partition.criteria import RULES, Rules  # noqa: PLC0415 # compiles late
 
     places = {column.name: place for place, column in enumerate(sensitive)}
-    k, kept = 1, []
-    for guarantee in guarantees:
-        criterion = guarantee.criterion()
-        if criterion.column is None:
-            k = max(k, int(criterion.threshold))
-            continue
-        if criterion.kind in {Criterion.DISTINCT_L, Criterion.ENTROPY_L}:
-            k = max(k, int(np.ceil(criterion.threshold)))  # l different values need l rows
-        kept.append(criterion)
+    k = max(1, *(guarantee.least_rows for guarantee in guarantees))
+    kept = [each for each in (guarantee.criterion() for guarantee in guarantees) if each]
+    most = max([2, *(len(criterion.thresholds) for criterion in kept)])
+    thresholds = np.zeros((len(kept), most))
+    for place, criterion in enumerate(kept):
+        thresholds[place, : len(criterion.thresholds)] = criterion.thresholds
     counts = [np.bincount(column.codes, minlength=column.n_values) for column in sensitive]
     shares = [count / max(1, count.sum()) for count in counts]
     trees = [
-        _parents(criterion.hierarchy, sensitive[places[str(criterion.column)]].n_values)
+        _parents(criterion.hierarchy, sensitive[places[criterion.column]].n_values)
         for criterion in kept
     ]
     rules = Rules(
-        np.array([criterion.kind for criterion in kept], dtype=np.int64),
-        np.array([places[str(criterion.column)] for criterion in kept], dtype=np.int64),
-        np.array([criterion.threshold for criterion in kept], dtype=np.float64),
-        np.array([criterion.c for criterion in kept], dtype=np.float64),
+        np.array([RULES[criterion.rule] for criterion in kept], dtype=np.int64),
+        np.array([places[criterion.column] for criterion in kept], dtype=np.int64),
+        thresholds,
         np.concatenate([[0], np.cumsum([column.n_values for column in sensitive])]).astype(
             np.int64
         ),

@@ -68,6 +68,13 @@ class Protection:
                 "A protection needs at least one guarantee. Got none.",
                 hint="Ask for KAnonymity(k=10), or another model.",
             )
+        for each in self.guarantees:
+            if not each.monotone or each.needs_population:
+                why = "judges a population" if each.needs_population else "isn't monotone"
+                raise ParameterError(
+                    f"{each!r} {why}, and no method here can find classes for it.",
+                    hint="measure() judges it for classes that were found otherwise.",
+                )
         if not self.schema.quasi_identifiers:
             raise SchemaError(
                 "No column is a quasi-identifier; there is nothing to make classes of.",

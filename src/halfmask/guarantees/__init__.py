@@ -36,7 +36,7 @@ from halfmask.guarantees._criterion import Criterion
 from halfmask.guarantees._distinct_l_diversity import DistinctLDiversity
 from halfmask.guarantees._entropy_l_diversity import EntropyLDiversity
 from halfmask.guarantees._grouping import class_of_row, value_codes
-from halfmask.guarantees._guarantee import Guarantee
+from halfmask.guarantees._guarantee import Guarantee, size_asked
 from halfmask.guarantees._histogram import Histogram
 from halfmask.guarantees._judgement import Judgement
 from halfmask.guarantees._k_anonymity import KAnonymity
@@ -61,5 +61,6 @@ __all__ = [
     "guarantee_from",
     "measure",
     "order_of_texts",
+    "size_asked",
     "value_codes",
 ]

@@ -34,6 +34,9 @@ class Classes:
         The rows of each class (int64).
     histograms
         For each sensitive column, how often each of its values occurs in each class.
+    population
+        The people of each class in the population that the table was drawn from (int64), where a
+        guarantee asks for it.
 
     Examples
     --------
@@ -46,6 +49,7 @@ class Classes:
 
     sizes: Ints
     histograms: Mapping[str, Histogram] = field(default_factory=dict)
+    population: Ints | None = None
 
     @classmethod
     def of(
@@ -172,13 +176,18 @@ class Classes:
                 f"The 'into' parameter must hold one class for each of the {self.n_classes}. "
                 f"Got {target.size}."
             )
-        sizes = np.zeros(n_classes, dtype=np.int64)
-        np.add.at(sizes, target, self.sizes)
+
+        def summed(counts: Ints) -> Ints:
+            sums = np.zeros(n_classes, dtype=np.int64)
+            np.add.at(sums, target, counts)
+            return sums
+
         merged = {
             name: histogram.coarsened(target, n_classes)
             for name, histogram in self.histograms.items()
         }
-        return Classes(sizes, merged)
+        people = None if self.population is None else summed(self.population)
+        return Classes(summed(self.sizes), merged, people)
 
     def without(self, classes: npt.ArrayLike) -> Classes:
         """Return the classes that are left when some, given by index, are suppressed.
@@ -200,13 +209,18 @@ class Classes:
                 n_values=histogram.n_values,
                 weights=histogram.counts[stays],
             )
-        return Classes(self.sizes[kept], histograms)
+        people = None if self.population is None else self.population[kept]
+        return Classes(self.sizes[kept], histograms, people)
 
     def __add__(self, other: Classes) -> Classes:
-        """Add up the counts of two batches whose classes are numbered alike."""
+        """Add up the counts of two batches whose classes are numbered alike.
+
+        The population is no part of a batch: it is taken from whichever has it.
+        """
         if self.n_classes != other.n_classes or set(self.histograms) != set(other.histograms):
             raise ParameterError("Classes of different shapes or columns don't add up.")
         return Classes(
             self.sizes + other.sizes,
             {name: self.histograms[name] + other.histograms[name] for name in self.histograms},
+            other.population if self.population is None else self.population,
         )

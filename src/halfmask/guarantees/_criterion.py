@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from halfmask.data import Hierarchy
@@ -13,32 +13,21 @@ __all__ = ["Criterion"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Criterion:
-    """The kind of a guarantee as a number, and its parameters as numbers.
+    """The rule of the engine that tests a guarantee, and its parameters as numbers.
 
     Parameters
     ----------
-    kind
-        One of the constants of this class.
+    rule
+        The name of the rule; see ``RULES`` in :mod:`halfmask.kernels.partition.criteria`.
     column
-        The sensitive column, or ``None``.
-    threshold
-        k, l or t.
-    c
-        The c of recursive (c,l)-diversity; else 0.
+        The sensitive column that it counts.
+    thresholds
+        The parameters, in the order that the rule takes them.
     hierarchy
-        The tree of the hierarchical distance, or the order of the ordered one.
+        The tree of a distance, or the order of its values.
     """
 
-    K: ClassVar[int] = 0
-    DISTINCT_L: ClassVar[int] = 1
-    ENTROPY_L: ClassVar[int] = 2
-    RECURSIVE_CL: ClassVar[int] = 3
-    T_EQUAL: ClassVar[int] = 4
-    T_ORDERED: ClassVar[int] = 5
-    T_HIERARCHICAL: ClassVar[int] = 6
-
-    kind: int
-    column: str | None
-    threshold: float
-    c: float = 0.0
+    rule: str
+    column: str
+    thresholds: tuple[float, ...]
     hierarchy: Hierarchy | None = None

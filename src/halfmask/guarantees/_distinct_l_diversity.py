@@ -56,6 +56,8 @@ class DistinctLDiversity(Guarantee):
     """
 
     model: ClassVar[str] = "distinct-l-diversity"
+    sentence: ClassVar[str] = "Every class has at least l different values of the column."
+    bounded: ClassVar[str] = "l"
 
     l: int
     column: str
@@ -65,7 +67,12 @@ class DistinctLDiversity(Guarantee):
 
     def criterion(self) -> Criterion:
         """Return the guarantee as numbers, for the compiled engine."""
-        return Criterion(kind=Criterion.DISTINCT_L, column=self.column, threshold=float(self.l))
+        return Criterion(rule="distinct-l", column=self.column, thresholds=(float(self.l),))
+
+    @property
+    def least_rows(self) -> int:
+        """``l``: so many values need so many rows."""
+        return int(self.l)
 
     def _measure(self, classes: Classes) -> tuple[Levels, Met]:
         distinct = np.diff(classes.histogram(self.column).offsets)

@@ -70,6 +70,8 @@ class EntropyLDiversity(Guarantee):
     """
 
     model: ClassVar[str] = "entropy-l-diversity"
+    sentence: ClassVar[str] = "The entropy of the column is at least log(l) in every class."
+    bounded: ClassVar[str] = "l"
 
     l: float
     column: str
@@ -79,7 +81,12 @@ class EntropyLDiversity(Guarantee):
 
     def criterion(self) -> Criterion:
         """Return the guarantee as numbers, for the compiled engine."""
-        return Criterion(kind=Criterion.ENTROPY_L, column=self.column, threshold=float(self.l))
+        return Criterion(rule="entropy-l", column=self.column, thresholds=(float(self.l),))
+
+    @property
+    def least_rows(self) -> int:
+        """``l``, rounded up: a level of l takes that many values."""
+        return math.ceil(self.l)
 
     def _measure(self, classes: Classes) -> tuple[Levels, Met]:
         histogram = classes.histogram(self.column)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +16,11 @@ from halfmask.guarantees._judgement import Judgement
 if TYPE_CHECKING:
     import polars as pl
 
+    from halfmask.data import Kind
     from halfmask.guarantees._classes import Classes
     from halfmask.guarantees._criterion import Criterion
 
-__all__ = ["Guarantee"]
+__all__ = ["Guarantee", "size_asked"]
 
 Levels = npt.NDArray[np.float64]
 Met = npt.NDArray[np.bool_]
@@ -28,16 +30,23 @@ Met = npt.NDArray[np.bool_]
 class Guarantee(ABC):
     """A privacy model with its parameters and its column.
 
-    A subclass says how classes are measured (``_measure``), in which direction a level is worse,
-    and which criterion a compiled loop tests for it.
+    A subclass says how classes are measured (``_measure``), and brings everything that others ask
+    of a model: nothing outside its module compares its name or its class.
     """
 
     model: ClassVar[str]
+    """The name in policies and manifests."""
+    sentence: ClassVar[str]
+    """What it says of a release, in one sentence."""
+    bounded: ClassVar[str]
+    """The parameter that the level of a class is held against."""
     monotone: ClassVar[bool] = True
     """Whether merging classes that meet the guarantee always gives a class that meets it."""
     worse_when_larger: ClassVar[bool] = False
     relative: ClassVar[bool] = False
     """Whether a class is held against the whole table, so that suppression anywhere moves it."""
+    needs_population: ClassVar[bool] = False
+    """Whether classes are held against a population: :attr:`Classes.population`."""
 
     column: str | None = field(default=None, init=False)
 
@@ -50,6 +59,44 @@ class Guarantee(ABC):
             for name, value in given.items()
             if name not in {"column", "hierarchy"}
         }
+
+    @property
+    def required(self) -> float:
+        """The level that every class must reach, or that none may exceed."""
+        return float(getattr(self, self.bounded))
+
+    @property
+    def bound(self) -> Literal["at least", "at most"]:
+        """In which direction `required` bounds a level."""
+        return "at most" if self.worse_when_larger else "at least"
+
+    @property
+    def least_rows(self) -> int:
+        """The least number of rows that a class which meets the guarantee can have."""
+        return 1
+
+    @property
+    def needs_order(self) -> bool:
+        """Whether the column's values need an order that the guarantee doesn't give itself."""
+        return False
+
+    @property
+    def support(self) -> pl.DataFrame | None:
+        """The order or tree of the column's values, which a release states beside the data."""
+        return None
+
+    @classmethod
+    def needs_hierarchy(cls, parameters: Mapping[str, object], kind: Kind | None) -> bool:  # noqa: ARG003 # a subclass needs them
+        """Return whether, in a policy, the column must have a hierarchy.
+
+        Parameters
+        ----------
+        parameters
+            The parameters as the policy has them.
+        kind
+            The kind of the column.
+        """
+        return False
 
     @property
     def order(self) -> tuple[str, ...] | None:
@@ -71,6 +118,11 @@ class Guarantee(ABC):
         ColumnNotFoundError
             When the guarantee's column wasn't counted.
         """
+        if self.needs_population and classes.population is None:
+            raise ParameterError(
+                f"{self!r} can't be judged: the classes of the population weren't counted.",
+                hint="Give Classes the population of each class.",
+            )
         if classes.n_classes == 0 or int(classes.sizes.min()) == 0:
             raise ParameterError(
                 f"{self!r} can't be judged: there are no rows, or a class has none.",
@@ -88,9 +140,13 @@ class Guarantee(ABC):
             rows_failing=int(classes.sizes[failing].sum()),
         )
 
-    @abstractmethod
-    def criterion(self) -> Criterion:
-        """Return the guarantee as numbers, for the compiled engine."""
+    def criterion(self) -> Criterion | None:
+        """Return the rule by which the engine tests this at every cut.
+
+        ``None`` where `least_rows` says it all, or where the engine has no rule for it: cells that
+        miss the guarantee are then merged with their neighbours after they have grown.
+        """
+        return None
 
     @abstractmethod
     def _measure(self, classes: Classes) -> tuple[Levels, Met]:
@@ -102,3 +158,15 @@ class Guarantee(ABC):
         if self.column is not None:
             shown.append(f"column={self.column!r}")
         return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def size_asked(guarantees: Iterable[Guarantee], *, least: int = 1) -> int:
+    """Return the size that models of class sizes ask of every class: k; or ``least`` if more.
+
+    Examples
+    --------
+    >>> from halfmask.guarantees import DistinctLDiversity, KAnonymity
+    >>> size_asked([KAnonymity(k=10), DistinctLDiversity(l=20, column="ill")])
+    10
+    """
+    return max([least, *(each.least_rows for each in guarantees if each.column is None)])

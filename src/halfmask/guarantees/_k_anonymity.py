@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from halfmask._validation import integer_at_least
-from halfmask.guarantees._criterion import Criterion
 from halfmask.guarantees._guarantee import Guarantee, Levels, Met
 
 if TYPE_CHECKING:
@@ -51,15 +50,18 @@ class KAnonymity(Guarantee):
     """
 
     model: ClassVar[str] = "k-anonymity"
+    sentence: ClassVar[str] = "Every row shares its quasi-identifiers with at least k - 1 others."
+    bounded: ClassVar[str] = "k"
 
     k: int
 
     def __post_init__(self) -> None:
         integer_at_least(1, owner="KAnonymity", k=self.k)
 
-    def criterion(self) -> Criterion:
-        """Return the guarantee as numbers, for the compiled engine."""
-        return Criterion(kind=Criterion.K, column=None, threshold=float(self.k))
+    @property
+    def least_rows(self) -> int:
+        """``k``."""
+        return int(self.k)
 
     def _measure(self, classes: Classes) -> tuple[Levels, Met]:
         return classes.sizes.astype(np.float64), classes.sizes >= self.k

@@ -10,7 +10,6 @@ import polars as pl
 
 from halfmask.data import to_polars
 from halfmask.guarantees._classes import Classes
-from halfmask.guarantees._criterion import Criterion
 from halfmask.guarantees._grouping import check_columns, class_of_row, value_codes
 from halfmask.guarantees._histogram import Histogram
 from halfmask.guarantees._t_closeness import order_of_texts
@@ -88,7 +87,7 @@ def measure(
         histograms = {}
         if guarantee.column is not None:
             order = guarantee.order
-            if order is None and guarantee.criterion().kind == Criterion.T_ORDERED:
+            if guarantee.needs_order:
                 order = order_of_texts(frame[guarantee.column], column=guarantee.column)
             key = (guarantee.column, order)
             if key not in counted:

@@ -68,6 +68,10 @@ class RecursiveCLDiversity(Guarantee):
     """
 
     model: ClassVar[str] = "recursive-cl-diversity"
+    sentence: ClassVar[str] = (
+        "In every class the most frequent value is less than c times the l-th and rarer ones."
+    )
+    bounded: ClassVar[str] = "c"
     worse_when_larger: ClassVar[bool] = True
 
     c: float
@@ -81,10 +85,9 @@ class RecursiveCLDiversity(Guarantee):
     def criterion(self) -> Criterion:
         """Return the guarantee as numbers, for the compiled engine."""
         return Criterion(
-            kind=Criterion.RECURSIVE_CL,
+            rule="recursive-cl",
             column=self.column,
-            threshold=float(self.l),
-            c=float(self.c),
+            thresholds=(float(self.l), float(self.c)),
         )
 
     def _measure(self, classes: Classes) -> tuple[Levels, Met]:

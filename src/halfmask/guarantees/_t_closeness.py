@@ -21,15 +21,14 @@ from halfmask.guarantees._exact import at_most, decimal
 from halfmask.guarantees._guarantee import Guarantee, Levels, Met
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from halfmask.data import Kind
     from halfmask.guarantees._classes import Classes
 
 __all__ = ["TCloseness", "order_of_texts"]
 
-_KINDS = {
-    "equal": Criterion.T_EQUAL,
-    "ordered": Criterion.T_ORDERED,
-    "hierarchical": Criterion.T_HIERARCHICAL,
-}
+_RULES = {"equal": "t-equal", "ordered": "t-ordered", "hierarchical": "t-hierarchical"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -80,6 +79,10 @@ class TCloseness(Guarantee):
     """
 
     model: ClassVar[str] = "t-closeness"
+    sentence: ClassVar[str] = (
+        "In every class the column is distributed as in the whole table, to a distance of t."
+    )
+    bounded: ClassVar[str] = "t"
     worse_when_larger: ClassVar[bool] = True
     relative: ClassVar[bool] = True
 
@@ -90,7 +93,7 @@ class TCloseness(Guarantee):
 
     def __post_init__(self) -> None:
         fraction(owner="TCloseness", t=self.t)
-        one_of(_KINDS, owner="TCloseness", distance=self.distance)
+        one_of(_RULES, owner="TCloseness", distance=self.distance)
         if self.distance == "hierarchical" and self.hierarchy is None:
             raise ParameterError(
                 f"t-closeness of {self.column!r} by hierarchical distance lacks its hierarchy.",
@@ -106,6 +109,27 @@ class TCloseness(Guarantee):
     def order(self) -> tuple[str, ...] | None:
         """The order that the column's values must be counted in, or ``None`` for the natural."""
         return None if self.hierarchy is None else tuple(self.hierarchy.leaves)
+
+    @property
+    def needs_order(self) -> bool:
+        """Whether distances are by the order of the values, and no hierarchy gives it."""
+        return self.distance == "ordered" and self.hierarchy is None
+
+    @property
+    def support(self) -> pl.DataFrame | None:
+        """The tree, or the order, if there is one."""
+        return None if self.hierarchy is None else self.hierarchy.levels
+
+    @classmethod
+    def needs_hierarchy(cls, parameters: Mapping[str, object], kind: Kind | None) -> bool:
+        """Return whether distances are along a tree, or an order that the kind doesn't have.
+
+        Numbers and dates have an order of their own, which the verifier takes.
+        """
+        distance = parameters["distance"]
+        return distance == "hierarchical" or (
+            distance == "ordered" and kind not in {"numeric", "datetime"}
+        )
 
     def restricted(self, values: pl.Series) -> TCloseness:
         """Return the guarantee with its hierarchy cut down to the values that occur.
@@ -131,9 +155,9 @@ class TCloseness(Guarantee):
     def criterion(self) -> Criterion:
         """Return the guarantee as numbers, for the compiled engine."""
         return Criterion(
-            kind=_KINDS[self.distance],
+            rule=_RULES[self.distance],
             column=self.column,
-            threshold=float(self.t),
+            thresholds=(float(self.t),),
             hierarchy=self.hierarchy,
         )
 

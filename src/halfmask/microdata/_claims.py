@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from halfmask.claims._manifest import Claim, Evidence
-from halfmask.guarantees import Classes, TCloseness, class_of_row
+from halfmask.guarantees import Classes, class_of_row
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,12 +43,12 @@ def supports(guarantees: Sequence[Guarantee]) -> tuple[Support, ...]:
     """Return the files that order the values of sensitive columns, one for each tree."""
     made: dict[str, Support] = {}
     for guarantee in guarantees:
-        if not isinstance(guarantee, TCloseness) or guarantee.hierarchy is None:
+        if guarantee.support is None:
             continue
         column = str(guarantee.column)
         out = io.StringIO()
         writer = csv.writer(out, delimiter=";", lineterminator="\n")
-        writer.writerows(guarantee.hierarchy.levels.rows())
+        writer.writerows(guarantee.support.rows())
         made.setdefault(
             column,
             Support(name=f"support/{len(made)}.csv", column=column, text=out.getvalue()),
@@ -72,15 +72,15 @@ def released_guarantees(
     """
     return tuple(
         guarantee.restricted(_leaving_leaves(guarantee, released))
-        if isinstance(guarantee, TCloseness) and guarantee.hierarchy is not None
+        if guarantee.order is not None
         else guarantee
         for guarantee in guarantees
     )
 
 
-def _leaving_leaves(guarantee: TCloseness, released: Classes) -> pl.Series:
+def _leaving_leaves(guarantee: Guarantee, released: Classes) -> pl.Series:
     leaves = pl.Series(guarantee.order or (), dtype=pl.String)
-    totals = released.histogram(guarantee.column).totals[: len(leaves)]
+    totals = released.histogram(str(guarantee.column)).totals[: len(leaves)]
     return leaves.filter(pl.Series(totals > 0))
 
 
@@ -92,7 +92,6 @@ def make_claims(
     claims = []
     for guarantee in guarantees:
         judgement = guarantee.judge(classes)
-        ordered = isinstance(guarantee, TCloseness) and guarantee.hierarchy is not None
         claims.append(
             Claim(
                 model=guarantee.model,
@@ -105,7 +104,7 @@ def make_claims(
                     rows=judgement.rows,
                     smallest_class=int(classes.sizes.min()),
                 ),
-                support=support_of[str(guarantee.column)] if ordered else None,
+                support=None if guarantee.support is None else support_of[str(guarantee.column)],
             )
         )
     return tuple(claims)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from halfmask._errors import GuaranteeNotMetError
 from halfmask.assess.risk import listed, percent
 from halfmask.assess.utility import information_loss
-from halfmask.guarantees import KAnonymity
+from halfmask.guarantees import size_asked
 from halfmask.microdata._extents import leaving_extents
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def detail_kept(
         Raw rows drawn at random: guarantees are tried on them where little is kept.
     """
     average = 1 - loss.loss
-    k = max([2, *(each.k for each in protection.guarantees if isinstance(each, KAnonymity))])
+    k = size_asked(protection.guarantees, least=2)
     little = average < LITTLE or released.rows > LARGE * k * released.n_classes
     return DetailKept(
         average=average,
@@ -200,9 +200,8 @@ def _costs(
 
 def _is_tight(guarantee: Guarantee, released: Classes) -> bool:
     """Return whether some class keeps a guarantee without much to spare."""
-    said = guarantee.parameters
-    required = float(next(said[name] for name in ("t", "c", "l") if name in said))
-    return abs(guarantee.judge(released).achieved - required) <= SLACK * required
+    spare = abs(guarantee.judge(released).achieved - guarantee.required)
+    return spare <= SLACK * guarantee.required
 
 
 @dataclass(frozen=True, slots=True)

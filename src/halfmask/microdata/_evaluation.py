@@ -28,7 +28,7 @@ from halfmask.assess.utility import (
     information_loss,
     numeric_distribution,
 )
-from halfmask.guarantees import Classes, KAnonymity
+from halfmask.guarantees import Classes, size_asked
 from halfmask.microdata._extents import as_numbers, leaving_extents, numbers_of
 
 if TYPE_CHECKING:
@@ -246,7 +246,7 @@ def evaluate_utility(
     model, label
         What a model keeps, and of which column.
     """
-    k = max([1, *(each.k for each in plan.guarantees if isinstance(each, KAnonymity))])
+    k = size_asked(plan.guarantees)
     extents = leaving_extents(plan, counts)
     loss = information_loss(extents, suppressed=suppressed)
     return ReleaseUtility(

@@ -25,7 +25,7 @@ from halfmask.data import (
     Schema,
     read_hierarchy,
 )
-from halfmask.guarantees import Guarantee, guarantee_from
+from halfmask.guarantees import GUARANTEES, Guarantee, guarantee_from
 from halfmask.microdata._policy_errors import policy_error, toml_error
 from halfmask.microdata._policy_sections import (
     ColumnSection,
@@ -37,7 +37,6 @@ from halfmask.microdata._policy_sections import (
     RangesSection,
     RecodingSection,
     SuppressionSection,
-    TClosenessSection,
 )
 from halfmask.microdata._section import Section
 
@@ -261,14 +260,9 @@ class Policy(Section):
         return tuple(made)
 
     def _asks_for_tree(self, said: GuaranteeSection) -> bool:
-        """Return whether a guarantee is counted along a hierarchy.
-
-        Numbers and dates have an order of their own, which the verifier takes.
-        """
-        if not isinstance(said, TClosenessSection) or said.distance == "equal":
-            return False
-        natural = self.columns[said.column].kind in {"numeric", "datetime"}
-        return said.distance == "hierarchical" or not natural
+        """Return whether a guarantee is counted along a hierarchy."""
+        kind = None if said.column is None else self.columns[said.column].kind
+        return GUARANTEES[said.model].needs_hierarchy(said.model_dump(), kind)
 
     def read_options(self) -> ReadOptions:
         """Return how the table is to be read."""

@@ -16,7 +16,7 @@ from halfmask.assess.risk import (
     ReleasedColumnsRisk,
     worst_sets,
 )
-from halfmask.guarantees import KAnonymity
+from halfmask.guarantees import size_asked
 from halfmask.microdata._prepared import CELL
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def released_columns_risk(
     sample
         Raw rows drawn at random: the sets of columns that are counted are searched in them.
     """
-    k = max([2, *(each.k for each in prepared.guarantees if isinstance(each, KAnonymity))])
+    k = size_asked(prepared.guarantees, least=2)
     unchanged = _unchanged(prepared)
     sizes = released.sizes
     if not unchanged:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from halfmask.assess.risk import Reidentification
     from halfmask.claims._manifest import Manifest
+    from halfmask.guarantees import Guarantee
     from halfmask.microdata._prepared import Prepared
     from halfmask.microdata._release import Release
     from halfmask.verifier.tables import ClaimCheck, Verification
@@ -51,7 +52,10 @@ def report_facts(release: Release, manifest: Manifest, verification: Verificatio
         created=manifest.created,
         software=manifest.software,
         policy_sha256=manifest.policy_sha256,
-        promises=tuple(_promise(check, verification.rows or 0) for check in verification.claims),
+        promises=tuple(
+            _promise(check, guarantee, verification.rows or 0)
+            for check, guarantee in zip(verification.claims, prepared.guarantees, strict=True)
+        ),
         rows_in=prepared.n_in,
         rows_out=prepared.n_out,
         method=METHODS[prepared.plan.method.name],
@@ -77,18 +81,15 @@ def report_facts(release: Release, manifest: Manifest, verification: Verificatio
     )
 
 
-def _promise(check: ClaimCheck, rows: int) -> PromiseFact:
-    at_most = check.model == "t-closeness"
-    name = "t" if at_most else "k" if check.model == "k-anonymity" else "l"
-    required = float(check.parameters["c" if check.model == "recursive-cl-diversity" else name])
+def _promise(check: ClaimCheck, guarantee: Guarantee, rows: int) -> PromiseFact:
     return PromiseFact(
         model=check.model,
         parameters=check.parameters,
         column=check.column,
         quasi_identifiers=check.quasi_identifiers,
         sentence=check.sentence,
-        required=required,
-        bound="at most" if at_most or check.model == "recursive-cl-diversity" else "at least",
+        required=guarantee.required,
+        bound=guarantee.bound,
         achieved=check.counted if check.counted is not None else float("nan"),
         achieved_wildcard=check.counted_wildcard,
         holds=check.holds,

@@ -252,7 +252,7 @@ class _Part:
         GuaranteeNotMetError
             If the fold's rows can't keep it, or another guarantee.
         """
-        others = [each for each in estimator.guarantees if not isinstance(each, KAnonymity)]
+        others = [each for each in estimator.guarantees if each.column is not None]
         if len(self.labels) < k:
             raise GuaranteeNotMetError(f"A fold has {len(self.labels)} rows to learn from.")
         model = clone(estimator).set_params(

@@ -8,7 +8,7 @@ import numpy as np
 
 from halfmask._errors import DataError, GuaranteeNotMetError
 from halfmask.data._arrays import is_missing
-from halfmask.guarantees import Classes, value_codes
+from halfmask.guarantees import Classes, size_asked, value_codes
 from halfmask.training._alike import alike
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def count_again(written: NDArray[np.float64], *, guarantees: Sequence[Guarantee]
     GuaranteeNotMetError
         If they are.
     """
-    least = max([1, *(int(g.criterion().threshold) for g in guarantees if not g.column)])
+    least = size_asked(guarantees)
     counts = np.array([len(written)])  # without columns nobody can tell any of them apart
     if written.shape[1]:
         counts = np.bincount(alike(written))

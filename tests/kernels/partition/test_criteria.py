@@ -19,9 +19,9 @@ from halfmask.guarantees import (
     RecursiveCLDiversity,
     TCloseness,
 )
-from halfmask.kernels.partition.criteria import Rules, rules_hold
+from halfmask.kernels.partition.criteria import RULES, Rules, rules_hold
 
-DISTINCT_L, ENTROPY_L, RECURSIVE_CL, T_EQUAL, T_ORDERED, T_HIERARCHICAL = 1, 2, 3, 4, 5, 6
+DISTINCT_L, ENTROPY_L, RECURSIVE_CL, T_EQUAL, T_ORDERED, T_HIERARCHICAL = RULES.values()
 #: By how much a level must clear its threshold before the careful kernel has to agree.
 CLEAR = 1e-7
 
@@ -34,8 +34,7 @@ def _rules(kind, threshold, *, shares, c=0.0, parents=()):
     return Rules(
         np.array([kind]),
         np.array([0]),
-        np.array([float(threshold)]),
-        np.array([float(c)]),
+        np.array([[float(threshold), float(c)]]),
         np.array([0, len(shares)]),
         np.array(shares, dtype=np.float64),
         np.array(parents, dtype=np.int64),
@@ -241,8 +240,7 @@ def test_every_rule_must_hold():
     both = Rules(
         np.array([DISTINCT_L, DISTINCT_L]),
         np.array([0, 1]),
-        np.array([2.0, 2.0]),
-        np.zeros(2),
+        np.array([[2.0], [2.0]]),
         np.array([0, 3, 5]),
         np.zeros(5),
         np.zeros(0, dtype=np.int64),

@@ -10,8 +10,7 @@ from halfmask.kernels.partition.trimming import Moves, best_moves
 NO_RULES = Rules(
     np.zeros(0, np.int64),
     np.zeros(0, np.int64),
-    np.zeros(0),
-    np.zeros(0),
+    np.zeros((0, 2)),
     np.zeros(1, np.int64),
     np.zeros(0),
     np.zeros(0, np.int64),

@@ -15,11 +15,20 @@ from halfmask.kernels.lean import lean
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Rules", "rules_hold"]
+__all__ = ["RULES", "Rules", "rules_hold"]
 
 Int: TypeAlias = int | np.signedinteger[Any]
 
-DISTINCT_L, ENTROPY_L, RECURSIVE_CL, T_EQUAL, T_ORDERED, T_HIERARCHICAL = 1, 2, 3, 4, 5, 6
+DISTINCT_L, ENTROPY_L, RECURSIVE_CL, T_EQUAL, T_ORDERED, T_HIERARCHICAL = range(6)
+#: The rules by the names that guarantees call them.
+RULES = {
+    "distinct-l": DISTINCT_L,
+    "entropy-l": ENTROPY_L,
+    "recursive-cl": RECURSIVE_CL,
+    "t-equal": T_EQUAL,
+    "t-ordered": T_ORDERED,
+    "t-hierarchical": T_HIERARCHICAL,
+}
 #: A cut must keep a real-valued guarantee by this much, so that no rounding can turn a kept
 #: guarantee into a missed one when it is judged again in another order of summation.
 SLACK = 1e-9
@@ -31,13 +40,11 @@ class Rules(NamedTuple):
     Attributes
     ----------
     kinds
-        One of the kinds above for each rule, (rules,).
+        One of the numbers above for each rule, (rules,).
     columns
         The sensitive column (an index) that each rule judges, (rules,).
     thresholds
-        l, or t, (rules,).
-    factors
-        c of recursive (c,l)-diversity, (rules,).
+        The parameters of each rule, (rules, most that one has): l; l and c; t.
     offsets
         Where each sensitive column's values start in counts and shares, (columns + 1,).
     shares
@@ -52,7 +59,6 @@ class Rules(NamedTuple):
     kinds: NDArray[np.int64]
     columns: NDArray[np.int64]
     thresholds: NDArray[np.float64]
-    factors: NDArray[np.float64]
     offsets: NDArray[np.int64]
     shares: NDArray[np.float64]
     parents: NDArray[np.int64]
@@ -81,13 +87,13 @@ def rules_hold(
     for i in range(rules.kinds.shape[0]):
         column = rules.columns[i]
         first, last = rules.offsets[column], rules.offsets[column + 1]
-        kind, threshold = rules.kinds[i], rules.thresholds[i]
+        kind, threshold = rules.kinds[i], rules.thresholds[i, 0]
         if kind == DISTINCT_L:
             kept = _distinct(counts, side, first, last) >= threshold
         elif kind == ENTROPY_L:
             kept = _entropy(counts, side, first, last, size) >= np.log(threshold) + SLACK
         elif kind == RECURSIVE_CL:
-            kept = _recursive(counts, side, first, last, size, threshold, rules.factors[i])
+            kept = _recursive(counts, side, first, last, size, threshold, rules.thresholds[i, 1])
         elif kind == T_EQUAL:
             distance = _equal_distance(counts, side, first, last, size, rules.shares)
             kept = distance <= threshold - SLACK

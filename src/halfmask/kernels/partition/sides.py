@@ -86,7 +86,7 @@ def _sides_differ(
         counts[2, last] += 1
         question = counts[2, last]
         lane, base = n_columns + rules.columns[r], rules.offsets[rules.columns[r]]
-        lacking_left, lacking_right = rules.thresholds[r], rules.thresholds[r]
+        lacking_left, lacking_right = rules.thresholds[r, 0], rules.thresholds[r, 0]
         for i in range(start, stop):
             right = lanes[i, feature] > cut
             place = 3 if right else 2

@@ -18,7 +18,7 @@ from halfmask._errors import ParameterError
 from halfmask.assess.attacks import TableTarget, attack
 from halfmask.assess.attacks.classes import Minimality
 from halfmask.assess.attacks.classes._worlds import Finer, believed, worlds
-from halfmask.guarantees import Criterion, Guarantee
+from halfmask.guarantees import Guarantee
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -27,9 +27,6 @@ class AtMostHalf(Guarantee):
 
     model: ClassVar[str] = "at-most-half"
     column: str = "ill"
-
-    def criterion(self) -> Criterion:
-        raise NotImplementedError
 
     def _measure(self, classes):
         histogram = classes.histogram(self.column)

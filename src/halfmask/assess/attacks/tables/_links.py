@@ -18,7 +18,7 @@ from halfmask.assess.attacks.tables._knowledge import (
     shared_columns,
 )
 from halfmask.assess.attacks.tables._matching import match
-from halfmask.guarantees import KAnonymity
+from halfmask.guarantees import size_asked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -116,8 +116,8 @@ def right_of_block(
 
 def claimed_links(target: TableTarget) -> float | None:
     """Return which share of right links the release concedes: 1/k of k-anonymity."""
-    ks = [each.k for each in target.guarantees if isinstance(each, KAnonymity)]
-    return 1 / max(ks) if ks else None
+    k = size_asked(target.guarantees, least=0)
+    return 1 / k if k else None
 
 
 def link_outcome(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -11,10 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halfmask._errors import ReleaseError, VerificationError
-from halfmask.claims import read_manifest
-from halfmask.claims._manifest import MANIFEST_NAME, Evidence, write_manifest
+from halfmask.claims import BASES, Claim, DataFile, Manifest
+from halfmask.claims import read_table_manifest as read_manifest
+from halfmask.claims._manifest import MANIFEST_NAME, write_manifest
 from halfmask.claims._manifest_reader import parse_manifest
 from halfmask.claims._released_files import check_name, entries_of, released_file
+from halfmask.claims._table_manifest import Evidence
+from halfmask.claims._table_reader import table_manifest
 
 ROLES = {"age": "quasi_identifier", "zip": "quasi_identifier", "ill": "sensitive"}
 HASH = "0" * 64
@@ -47,8 +51,10 @@ def test_the_form_is_that_of_the_design(folder):
 
     found = json.loads(text)
 
-    assert (found["format"], found["version"]) == ("halfmask-release", 1)
-    assert found["rows"] == {"in": 4, "out": 4, "suppressed": 0}
+    assert (found["format"], found["version"]) == ("halfmask-release", 2)
+    assert found["kind"] == "microdata"
+    assert found["claims"][0]["basis"] == "counted"
+    assert found["details"]["rows"] == {"in": 4, "out": 4, "suppressed": 0}
     assert found["files"][0].keys() == {"name", "format", "sha256", "bytes", "rows"}
     assert found["claims"][0]["evidence"] == {
         "achieved": 4.0,
@@ -56,6 +62,81 @@ def test_the_form_is_that_of_the_design(folder):
         "rows": 4,
         "smallest_class": 4,
     }
+
+
+NAMES = st.text(min_size=1, max_size=8)
+NUMBERS = st.integers(-(10**9), 10**9) | st.floats(allow_nan=False, allow_infinity=False)
+JSON = st.recursive(
+    st.none() | st.booleans() | NUMBERS | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3),
+    max_leaves=5,
+)
+CLAIMS = st.builds(
+    Claim,
+    model=NAMES,
+    parameters=st.dictionaries(NAMES, NUMBERS | NAMES, max_size=3),
+    about=st.dictionaries(NAMES, JSON, max_size=3),
+    basis=st.sampled_from(sorted(BASES)),
+    evidence=st.dictionaries(NAMES, JSON, max_size=3),
+)
+MANIFESTS = st.builds(
+    Manifest,
+    kind=NAMES,
+    created=st.just("2026-11-25T09:00:00Z"),
+    software=st.dictionaries(NAMES, NAMES, max_size=2),
+    policy_sha256=st.just("a" * 64),
+    files=st.lists(
+        st.builds(
+            DataFile,
+            name=st.just("data/part-0.csv"),
+            format=st.sampled_from(["csv", "jsonl"]),
+            sha256=st.just(HASH),
+            n_bytes=st.integers(0, 10**12),
+            n_rows=st.integers(0, 10**12),
+        ),
+        max_size=2,
+    ).map(tuple),
+    claims=st.lists(CLAIMS, max_size=3).map(tuple),
+    weaknesses=st.lists(NAMES, max_size=2).map(tuple),
+    details=st.dictionaries(NAMES, JSON, max_size=3),
+    report_sha256=st.none() | st.just("b" * 64),
+)
+
+
+@settings(deadline=None)
+@given(MANIFESTS)
+def test_a_manifest_of_any_kind_is_read_as_it_was_written(manifest):
+    assert parse_manifest(manifest.to_json().encode()) == manifest
+
+
+def test_a_table_of_version_0_1_is_read_as_version_2():
+    """Its claims are said to be counted; nothing else changes."""
+    old = Path(__file__).parent / "v1" / "table"
+    found = read_manifest(old)
+
+    first = json.loads((old / MANIFEST_NAME).read_text(encoding="utf-8"))
+    now = json.loads(found.to_json())
+    assert {each["basis"] for each in now["claims"]} == {"counted"}
+    for key in ("rows", "support", "columns", "method", "risk", "utility"):
+        assert now["details"][key] == first[key]
+    for key in ("created", "software", "policy", "files", "weaknesses", "report"):
+        assert now[key] == first[key]
+    assert [
+        {"model": it["model"], "parameters": it["parameters"], "evidence": it["evidence"]}
+        | it["about"]
+        for it in now["claims"]
+    ] == first["claims"]
+
+
+@pytest.mark.parametrize(
+    ("basis", "words"),
+    [("counted", "counted in"), ("accounted", "was not seen"), ("measured", "an attack")],
+)
+def test_a_sentence_says_its_basis_and_no_other(basis, words):
+    said = Claim(model="m", parameters={}, about={}, basis=basis, evidence={}).sentence()
+
+    assert words in said
+    assert sum(each in said for each in ("counted in", "was not seen", "an attack")) == 1
 
 
 def test_a_number_that_json_lacks_is_not_written(folder):
@@ -95,46 +176,63 @@ def edited(folder, *path, value):
     ("path", "value", "said"),
     [
         (["format"], "other", "isn't the manifest"),
-        (["version"], 2, "isn't of version 1"),
-        (["version"], True, "isn't of version 1"),
+        (["version"], 3, "isn't of version 1 or 2"),
+        (["version"], True, "isn't of version 1 or 2"),
         (["version"], "1", "isn't of version 1"),
         (["created"], "yesterday", "created must be a time in UTC"),
         (["software"], {"halfmask": 1}, "software must be text"),
         (["policy"], {"sha256": "0"}, "policy: sha256 must be 64"),
-        (["rows", "in"], -1, "rows: in must be a whole number"),
-        (["rows", "in"], True, "rows: in must be a whole number"),
-        (["rows", "in"], 4.0, "rows: in must be a whole number"),
-        (["rows", "suppressed"], ..., "rows lacks the key 'suppressed'"),
+        (["details", "rows", "in"], -1, "rows: in must be a whole number"),
+        (["details", "rows", "in"], True, "rows: in must be a whole number"),
+        (["details", "rows", "in"], 4.0, "rows: in must be a whole number"),
+        (["details", "rows", "suppressed"], ..., "rows lacks the key 'suppressed'"),
         (["files"], {}, "files must be a list"),
         (["files", 0], [], "files number 1 must be an object"),
-        (["files", 0, "CANARY"], 1, "files number 1 has 1 keys that version 1 doesn't know"),
+        (["files", 0, "CANARY"], 1, "files number 1 has 1 keys that this version doesn't know"),
         (["files", 0, "format"], "exe", "format must be one of parquet, csv, arrow, jsonl"),
         (["files", 0, "sha256"], HASH.upper().replace("0", "A"), "sha256 must be 64 lower-case"),
         (["files", 0, "name"], "data/../../CANARY", "plain name of a file under data/"),
         (["files", 0, "name"], "/CANARY", "plain name of a file under data/"),
         (["files", 0, "name"], "support/0.csv", "plain name of a file under data/"),
-        (["support", 0, "name"], "data/part-00000.parquet", "plain name of a file under support/"),
-        (["support", 0, "column"], "", "column must be text that isn't empty"),
-        (["columns", 0, "role"], "CANARY", "columns number 1: role must be one of identifier"),
-        (["columns", 0, "kind"], None, "kind must be text"),
+        (
+            ["details", "support", 0, "name"],
+            "data/part-00000.parquet",
+            "a file under support/",
+        ),
+        (["details", "support", 0, "column"], "", "column must be text that isn't empty"),
+        (
+            ["details", "columns", 0, "role"],
+            "CANARY",
+            "number 1: role must be one of identifier",
+        ),
+        (["details", "columns", 0, "kind"], None, "kind must be text"),
         (["claims", 0, "parameters"], {"k": None}, "parameters must be a number"),
         (["claims", 0, "parameters"], {"k": [10]}, "parameters must be a number"),
-        (["claims", 0, "quasi_identifiers"], [1], "quasi_identifiers number 1 must be text"),
+        (
+            ["claims", 0, "about", "quasi_identifiers"],
+            [1],
+            "number 1 must be text",
+        ),
         (["claims", 0, "evidence", "achieved"], "CANARY", "achieved must be a number"),
         (["claims", 0, "evidence", "achieved"], 10**400, "achieved must be a finite number"),
         (["claims", 0, "evidence", "rows"], ..., "evidence lacks the key 'rows'"),
         (["claims", 0, "evidence", "CANARY"], 1, "doesn't know"),
+        (["claims", 0, "basis"], "CANARY", "basis must be one of counted, accounted, measured"),
+        (["claims", 0, "basis"], "measured", "basis must be one of counted"),
+        (["claims", 0, "about", "CANARY"], 1, "about has 1 keys"),
+        (["kind"], "CANARY", "isn't one of a table of people"),
+        (["details", "CANARY"], 1, "details has 1 keys"),
         (["weaknesses"], [1], "weaknesses number 1 must be text"),
-        (["risk"], [], "risk must be an object"),
-        (["CANARY"], 1, "manifest.json has 1 keys that version 1 doesn't know"),
-        (["utility"], ..., "manifest.json lacks the key 'utility'"),
+        (["details", "risk"], [], "risk must be an object"),
+        (["CANARY"], 1, "manifest.json has 1 keys that this version doesn't know"),
+        (["details", "utility"], ..., "manifest.json: details lacks the key 'utility'"),
     ],
 )
 def test_whatever_is_not_exactly_a_manifest_is_refused(folder, path, value, said):
     raw = edited(folder, *path, value=value)
 
     with pytest.raises(VerificationError, match=said.replace("(", r"\(")) as caught:
-        parse_manifest(raw)
+        table_manifest(parse_manifest(raw))
 
     assert "CANARY" not in str(caught.value)
 

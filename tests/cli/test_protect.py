@@ -50,7 +50,7 @@ def test_numbers_are_those_that_were_counted(run, desk):
     assert said["ok"] is True
     assert smallest == said["verification"]["claims"][0]["counted"]
     assert {"in": 80, "out": data.height, "suppressed": 80 - data.height} == said["rows"]
-    assert json.loads((desk.out / "manifest.json").read_text())["risk"] == said["risk"]
+    assert json.loads((desk.out / "manifest.json").read_text())["details"]["risk"] == said["risk"]
     assert (str(desk.out), str(desk.out / "report.html")) == (said["release"], said["report"])
 
 

@@ -245,8 +245,8 @@ def check(table, wanted, out, promises, *, order=None, ranges=True, **options):
     found = released(out)
     manifest = json.loads((out / "manifest.json").read_text())
     n_in, n_out = table.height, found.height
-    assert {"in": n_in, "out": n_out, "suppressed": n_in - n_out} == manifest["rows"]
-    assert release.rows == manifest["rows"]
+    assert {"in": n_in, "out": n_out, "suppressed": n_in - n_out} == manifest["details"]["rows"]
+    assert release.rows == manifest["details"]["rows"]
     assert found.columns == [name for name in table.columns if name != "name"]
     dtypes = table.schema
     found = found.with_columns(typed(found[name], dtypes[name]) for name in UNTOUCHED)

@@ -39,7 +39,7 @@ def test_no_name_leaves_as_a_formula_and_the_verifier_agrees(tmp_path):
     with path.open(newline="") as file:
         assert next(csv.reader(file)) == IN_CSV
     manifest = json.loads((out / "manifest.json").read_text())
-    assert [each["name"] for each in manifest["columns"]] == NAMES
+    assert [each["name"] for each in manifest["details"]["columns"]] == NAMES
     assert hm.verify(out).holds
     # As cells do, names keep the apostrophe where the file is read again.
     assert open_table(path, options=ReadOptions(header=True)).columns == tuple(IN_CSV)

@@ -14,16 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from halfmask.claims._manifest import (
-    Claim,
-    DataFile,
-    Evidence,
-    Manifest,
-    ReleasedColumn,
-    RowCounts,
-    SupportFile,
-    write_manifest,
-)
+from halfmask.claims._manifest import DataFile, write_manifest
+from halfmask.claims._table_manifest import ClassClaim as Claim
+from halfmask.claims._table_manifest import Evidence, ReleasedColumn, RowCounts, SupportFile
+from halfmask.claims._table_manifest import TableManifest as Manifest
 
 if TYPE_CHECKING:
     import polars as pl

@@ -1,37 +1,45 @@
 """What a release says of itself: its claims, its weaknesses, its files, in manifest.json.
 
-Start with `Manifest` and `read_manifest`. Nothing here counts: what is claimed is counted by the
-room that makes a release, and again by `halfmask.verifier`.
+Start with `Claim`, `Manifest` and `read_manifest`. Nothing here counts: what is claimed is counted
+by the room that makes a release, and again by `halfmask.verifier`.
 """
 
 from __future__ import annotations
 
+from halfmask.claims._claim import BASES, Claim
 from halfmask.claims._manifest import (
     MANIFEST_NAME,
     REPORT_NAME,
-    Claim,
     DataFile,
-    Evidence,
     Manifest,
+    write_manifest,
+)
+from halfmask.claims._manifest_reader import read_manifest, read_table_manifest
+from halfmask.claims._table_manifest import (
+    ClassClaim,
+    Evidence,
     ReleasedColumn,
     RowCounts,
     SupportFile,
-    write_manifest,
+    TableManifest,
 )
-from halfmask.claims._manifest_reader import read_manifest
 from halfmask.claims._weaknesses import WEAKNESSES
 
 __all__ = [
+    "BASES",
     "MANIFEST_NAME",
     "REPORT_NAME",
     "WEAKNESSES",
     "Claim",
+    "ClassClaim",
     "DataFile",
     "Evidence",
     "Manifest",
     "ReleasedColumn",
     "RowCounts",
     "SupportFile",
+    "TableManifest",
     "read_manifest",
+    "read_table_manifest",
     "write_manifest",
 ]

@@ -1,52 +1,36 @@
 """manifest.json: what a release says of itself, so that a stranger can count it again.
 
-The manifest holds names of released columns, parameters and counts. It holds no cell value, no
-category, no path of the owner's machine and no name of a column that was dropped.
+Every kind of release has the same manifest: its kind, files, claims and weaknesses. What only one
+kind has stands in its ``details``.
 """
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeAlias
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Protocol
 
 from halfmask._errors import ReleaseError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
+    from halfmask.claims._claim import Claim, Json
 
-__all__ = [
-    "MANIFEST_NAME",
-    "REPORT_NAME",
-    "Claim",
-    "DataFile",
-    "Evidence",
-    "Json",
-    "Manifest",
-    "ReleasedColumn",
-    "RowCounts",
-    "SupportFile",
-    "write_manifest",
-]
+__all__ = ["MANIFEST_NAME", "REPORT_NAME", "DataFile", "HasJson", "Manifest", "write_manifest"]
 
-MANIFEST_NAME = "manifest.json"
-REPORT_NAME = "report.html"
-FORMAT = "halfmask-release"
-VERSION = 1
-
-Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+MANIFEST_NAME: Final = "manifest.json"
+REPORT_NAME: Final = "report.html"
+FORMAT: Final = "halfmask-release"
+VERSION: Final = 2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RowCounts:
-    """Rows that came in, that left, and that were left out: in = out + suppressed."""
+class HasJson(Protocol):
+    """What can be written as manifest.json."""
 
-    n_in: int
-    n_out: int
-    n_suppressed: int
+    def to_json(self) -> str:
+        """Return the text of manifest.json."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,158 +55,78 @@ class DataFile:
     n_bytes: int
     n_rows: int
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SupportFile:
-    """The order or tree of a sensitive column's values: ``;``-separated, value then ancestors."""
-
-    name: str
-    column: str
-    sha256: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReleasedColumn:
-    """One column of the released table and what was done to it."""
-
-    name: str
-    role: str
-    kind: str
-    recoding: str | None
-    dtype: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
-    """What was counted for a claim.
-
-    Attributes
-    ----------
-    achieved
-        The level of the worst class: smallest size for k, smallest l, largest t.
-    classes, rows, smallest_class
-        How many classes and rows were judged, and the rows of the smallest class.
-    """
-
-    achieved: float
-    classes: int
-    rows: int
-    smallest_class: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
-    """A guarantee as stated, with the evidence that was counted for it.
-
-    Attributes
-    ----------
-    model
-        ``"k-anonymity"``, ``"distinct-l-diversity"``, ...
-    parameters
-        ``{"k": 10}``; numbers and words only.
-    column
-        The sensitive column, or ``None`` for k-anonymity.
-    quasi_identifiers
-        The columns that make the classes.
-    evidence
-        What was counted.
-    support
-        The name of the support file that orders the column's values, or ``None``.
-    """
-
-    model: str
-    parameters: Mapping[str, float | int | str]
-    column: str | None
-    quasi_identifiers: tuple[str, ...]
-    evidence: Evidence
-    support: str | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
-        object.__setattr__(self, "quasi_identifiers", tuple(self.quasi_identifiers))
+    def to_dict(self) -> dict[str, Json]:
+        """Return the file as the manifest has it."""
+        return {
+            "name": self.name,
+            "format": self.format,
+            "sha256": self.sha256,
+            "bytes": self.n_bytes,
+            "rows": self.n_rows,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """All that a release says of itself.
+    """What any release says of itself.
 
     Attributes
     ----------
+    kind
+        What was released: ``"microdata"`` for a table of people.
     created
         When, in UTC: ``2026-11-21T09:00:00Z``.
     software
         Name and version of each program that shaped the release.
     policy_sha256
-        `Policy.sha256` of the policy that it was made by.
-    rows, files, support, columns, claims
-        See the values above.
-    method
-        Name and parameters of the method.
+        The hash of the policy that it was made by.
+    files
+        The data files.
+    claims
+        What is claimed, with evidence.
     weaknesses
         Sentences that name what the release doesn't protect from.
-    risk, utility
-        Numbers of the report, as JSON.
+    details
+        What only this kind of release has, as JSON.
     report_sha256
         The hash of report.html; ``None`` before it is written.
 
     Examples
     --------
     >>> manifest = Manifest(
-    ...     created="2026-11-21T09:00:00Z", software={"halfmask": "0.1.0"},
-    ...     policy_sha256="0" * 64, rows=RowCounts(n_in=0, n_out=0, n_suppressed=0),
-    ...     files=(), support=(), columns=(), method={"name": "guided"}, claims=(),
+    ...     kind="counts", created="2026-11-21T09:00:00Z", software={"halfmask": "0.2.0"},
+    ...     policy_sha256="0" * 64, files=(), claims=(),
     ... )
-    >>> manifest.to_dict()["format"]
-    'halfmask-release'
+    >>> manifest.to_dict()["kind"]
+    'counts'
     """
 
+    kind: str
     created: str
     software: Mapping[str, str]
     policy_sha256: str
-    rows: RowCounts
     files: tuple[DataFile, ...]
-    support: tuple[SupportFile, ...]
-    columns: tuple[ReleasedColumn, ...]
-    method: Mapping[str, Json]
     claims: tuple[Claim, ...]
     weaknesses: tuple[str, ...] = ()
-    risk: Mapping[str, Json] = field(default_factory=dict)
-    utility: Mapping[str, Json] = field(default_factory=dict)
+    details: Mapping[str, Json] = field(default_factory=dict)
     report_sha256: str | None = None
 
     def to_dict(self) -> dict[str, Json]:
         """Return the manifest as the JSON object that `read_manifest` reads."""
-        rows = self.rows
         report: dict[str, Json] = (
             {} if self.report_sha256 is None else {"report": {"sha256": self.report_sha256}}
         )
         return {
             "format": FORMAT,
             "version": VERSION,
+            "kind": self.kind,
             "created": self.created,
             "software": dict(self.software),
             "policy": {"sha256": self.policy_sha256},
-            "rows": {"in": rows.n_in, "out": rows.n_out, "suppressed": rows.n_suppressed},
-            "files": [_file_dict(each) for each in self.files],
-            "support": [
-                {"name": each.name, "column": each.column, "sha256": each.sha256}
-                for each in self.support
-            ],
-            "columns": [
-                {
-                    "name": each.name,
-                    "role": each.role,
-                    "kind": each.kind,
-                    "recoding": each.recoding,
-                    "dtype": each.dtype,
-                }
-                for each in self.columns
-            ],
-            "method": dict(self.method),
-            "claims": [_claim_dict(each) for each in self.claims],
+            "files": [each.to_dict() for each in self.files],
+            "claims": [each.to_dict() for each in self.claims],
             "weaknesses": list(self.weaknesses),
-            "risk": dict(self.risk),
-            "utility": dict(self.utility),
+            "details": dict(self.details),
             **report,
         }
 
@@ -246,35 +150,7 @@ class Manifest:
         return text + "\n"
 
 
-def _file_dict(each: DataFile) -> Json:
-    return {
-        "name": each.name,
-        "format": each.format,
-        "sha256": each.sha256,
-        "bytes": each.n_bytes,
-        "rows": each.n_rows,
-    }
-
-
-def _claim_dict(claim: Claim) -> Json:
-    evidence = claim.evidence
-    support: dict[str, Json] = {} if claim.support is None else {"support": claim.support}
-    return {
-        "model": claim.model,
-        "parameters": dict(claim.parameters),
-        "column": claim.column,
-        **support,
-        "quasi_identifiers": list(claim.quasi_identifiers),
-        "evidence": {
-            "achieved": evidence.achieved,
-            "classes": evidence.classes,
-            "rows": evidence.rows,
-            "smallest_class": evidence.smallest_class,
-        },
-    }
-
-
-def write_manifest(manifest: Manifest, folder: Path) -> Path:
+def write_manifest(manifest: HasJson, folder: Path) -> Path:
     """Write manifest.json into a release folder: complete or not at all.
 
     Parameters

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from halfmask.assess.risk import ReleasedColumnsRisk
     from halfmask.assess.utility import ModelUtility
-    from halfmask.claims import Manifest
+    from halfmask.claims import TableManifest
     from halfmask.microdata import Release
     from halfmask.microdata._evaluation import ReleaseUtility
     from halfmask.verifier import Verification
@@ -29,21 +29,20 @@ FEW_COLUMNS = 8
 def as_dict(release: Release, out: str) -> dict[str, object]:
     """Return what came of it as a JSON object."""
     manifest, verification = _written(release)
-    stated = manifest.to_dict()
     risk, model = release.risk.columns.warning, release.utility.model
     return {
         "release": out,
         "report": os.path.join(out, REPORT),  # noqa: PTH118 - as the user wrote it
         "rows": release.rows,
         "verification": verification.to_dict(),
-        "risk": stated["risk"],
-        "utility": stated["utility"],
+        "risk": dict(manifest.risk),
+        "utility": dict(manifest.utility),
         "warnings": [
             *([risk] if risk else []),
             *release.utility.detail.warnings,
             *(model.warnings if model else ()),
         ],
-        "weaknesses": stated["weaknesses"],
+        "weaknesses": list(manifest.weaknesses),
     }
 
 
@@ -187,7 +186,7 @@ def percent(share: float) -> str:
     return "> 99.9%" if share > 0.999 else f"{share:.1%}"
 
 
-def _written(release: Release) -> tuple[Manifest, Verification]:
+def _written(release: Release) -> tuple[TableManifest, Verification]:
     """Return what `protect_to` adds to a release when it has written it."""
     if release.manifest is None or release.verification is None:
         raise ReleaseError("The release wasn't written.", hint="This is a fault of halfmask.")

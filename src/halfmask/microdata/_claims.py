@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from halfmask.claims._manifest import Claim, Evidence
+from halfmask.claims._table_manifest import ClassClaim, Evidence
 from halfmask.guarantees import Classes, class_of_row
 
 if TYPE_CHECKING:
@@ -86,14 +86,14 @@ def _leaving_leaves(guarantee: Guarantee, released: Classes) -> pl.Series:
 
 def make_claims(
     guarantees: Sequence[Guarantee], classes: Classes, quasi_identifiers: Sequence[str]
-) -> tuple[Claim, ...]:
+) -> tuple[ClassClaim, ...]:
     """Judge the classes as they leave, and state each guarantee with what was counted for it."""
     support_of = {each.column: each.name for each in supports(guarantees)}
     claims = []
     for guarantee in guarantees:
         judgement = guarantee.judge(classes)
         claims.append(
-            Claim(
+            ClassClaim(
                 model=guarantee.model,
                 parameters=guarantee.parameters,
                 column=guarantee.column,

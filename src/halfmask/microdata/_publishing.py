@@ -10,15 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from halfmask._errors import VerificationError
 from halfmask._progress import Progress, silent
-from halfmask.claims._manifest import (
-    MANIFEST_NAME,
-    REPORT_NAME,
-    Manifest,
-    ReleasedColumn,
-    RowCounts,
-    SupportFile,
-    write_manifest,
-)
+from halfmask.claims._manifest import MANIFEST_NAME, REPORT_NAME, write_manifest
+from halfmask.claims._table_manifest import ReleasedColumn, RowCounts, SupportFile, TableManifest
 from halfmask.claims._weaknesses import weakness_sentence
 from halfmask.data import atomic_folder
 from halfmask.microdata._claims import supports
@@ -66,7 +59,7 @@ def publish(
     return written
 
 
-def _check_promised(policy: Policy, manifest: Manifest) -> None:
+def _check_promised(policy: Policy, manifest: TableManifest) -> None:
     """Raise unless the manifest states the owner's roles and promises, all of them.
 
     The verifier believes what the manifest says a column is and what it claims.
@@ -104,10 +97,10 @@ def _write_support(prepared: Prepared, folder: Path) -> tuple[SupportFile, ...]:
 
 def _manifest(
     release: Release, files: tuple[DataFile, ...], support: tuple[SupportFile, ...]
-) -> Manifest:
+) -> TableManifest:
     prepared = release.prepared
     now = dt.datetime.now(dt.UTC).replace(microsecond=0)
-    return Manifest(
+    return TableManifest(
         created=now.isoformat().replace("+00:00", "Z"),
         software={
             "halfmask": version("halfmask"),

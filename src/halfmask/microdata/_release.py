@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from halfmask._progress import Progress
-    from halfmask.claims._manifest import Claim, Manifest
+    from halfmask.claims._table_manifest import ClassClaim, TableManifest
     from halfmask.microdata._evaluation import ReleaseRisk, ReleaseUtility
     from halfmask.microdata._prepared import Prepared
     from halfmask.verifier.tables import Verification
@@ -42,12 +42,12 @@ class Release:
     nothing. ``data`` in memory is judged, but not verified.
     """
 
-    claims: tuple[Claim, ...]
+    claims: tuple[ClassClaim, ...]
     risk: ReleaseRisk
     utility: ReleaseUtility
     prepared: Prepared
     original: object
-    manifest: Manifest | None = None
+    manifest: TableManifest | None = None
     verification: Verification | None = None
 
     def __repr__(self) -> str:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halfmask._errors import VerificationError
-from halfmask.claims._manifest import Evidence
+from halfmask.claims._table_manifest import Evidence
 from halfmask.verifier.tables import Verification, verify
 from halfmask.verifier.tables._promises import promise_of
 from halfmask.verifier.tables._recount import Finding, _compare

@@ -18,8 +18,8 @@ from halfmask.verifier.tables._row_keys import KEY_LIMIT
 from halfmask.verifier.tables._verification import ColumnSetCheck
 
 if TYPE_CHECKING:
-    from halfmask.claims._manifest import Manifest
-    from halfmask.claims._manifest_reader import StatedSets
+    from halfmask.claims._table_manifest import TableManifest
+    from halfmask.claims._table_reader import StatedSets
 
 __all__ = ["check_sets", "count_sets", "misnamed_sets"]
 
@@ -54,7 +54,7 @@ def check_sets(
     )
 
 
-def misnamed_sets(stated: StatedSets, manifest: Manifest) -> list[str]:
+def misnamed_sets(stated: StatedSets, manifest: TableManifest) -> list[str]:
     """Say where the sets aren't those of the columns that the manifest states, or of its k."""
     problems = []
     released = {each.name for each in manifest.columns}

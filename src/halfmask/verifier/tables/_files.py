@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from halfmask.claims._manifest import MANIFEST_NAME, REPORT_NAME, DataFile, Manifest, SupportFile
+from halfmask.claims._manifest import MANIFEST_NAME, REPORT_NAME, DataFile
 from halfmask.claims._released_files import entries_of, released_file
 from halfmask.verifier.tables._part import READ_ERRORS, UnreadableError, open_part
 from halfmask.verifier.tables._values import is_judgeable
@@ -18,6 +18,8 @@ from halfmask.verifier.tables._verification import FileCheck
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
+
+    from halfmask.claims._table_manifest import SupportFile, TableManifest
 
 __all__ = ["Files", "check_files"]
 
@@ -50,7 +52,7 @@ class Files:
     rows: int | None
 
 
-def check_files(folder: Path, manifest: Manifest) -> Files:
+def check_files(folder: Path, manifest: TableManifest) -> Files:
     """Look at every file of a release, and at what else is in its folder."""
     problems = [*_strangers(folder, manifest), *_contradictions(manifest)]
     checks: list[FileCheck] = []
@@ -85,11 +87,11 @@ def check_files(folder: Path, manifest: Manifest) -> Files:
     )
 
 
-def _file_names(manifest: Manifest) -> list[str]:
+def _file_names(manifest: TableManifest) -> list[str]:
     return [each.name for each in manifest.files] + [each.name for each in manifest.support]
 
 
-def _strangers(folder: Path, manifest: Manifest) -> list[str]:
+def _strangers(folder: Path, manifest: TableManifest) -> list[str]:
     listed = set(_file_names(manifest))
     entries = entries_of(folder)
     if REPORT_NAME in entries and released_file(folder, REPORT_NAME) is not None:
@@ -100,7 +102,7 @@ def _strangers(folder: Path, manifest: Manifest) -> list[str]:
     return [f"The release folder holds {strangers} entries that the manifest doesn't list."]
 
 
-def _report_faults(folder: Path, manifest: Manifest) -> list[str]:
+def _report_faults(folder: Path, manifest: TableManifest) -> list[str]:
     """Say whether the report is the one that was written with the release: people read it first."""
     if manifest.report_sha256 is None:
         return []
@@ -111,7 +113,7 @@ def _report_faults(folder: Path, manifest: Manifest) -> list[str]:
     return [] if same else ["The report isn't the one that was written."]
 
 
-def _contradictions(manifest: Manifest) -> list[str]:
+def _contradictions(manifest: TableManifest) -> list[str]:
     """Say where the manifest doesn't agree with itself."""
     problems = []
     rows = manifest.rows
@@ -179,7 +181,7 @@ def _is_pattern(name: str) -> bool:
 
 
 def _check_support(
-    folder: Path, tree: SupportFile, manifest: Manifest
+    folder: Path, tree: SupportFile, manifest: TableManifest
 ) -> tuple[Path | None, list[str]]:
     path = released_file(folder, tree.name)
     if path is None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from halfmask.claims._manifest import Claim
+    from halfmask.claims._table_manifest import ClassClaim
     from halfmask.verifier.tables._counting import Cells
     from halfmask.verifier.tables._support import Tree
 
@@ -70,7 +70,7 @@ class Promise:
         return claimed >= counted - SLACK
 
 
-def promise_of(claim: Claim) -> Promise:
+def promise_of(claim: ClassClaim) -> Promise:
     """Return what a claim promises.
 
     Raises

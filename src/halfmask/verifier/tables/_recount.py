@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from halfmask.claims._manifest import Claim
+    from halfmask.claims._table_manifest import ClassClaim
 
 __all__ = ["Finding", "Released", "recount"]
 
@@ -73,7 +73,7 @@ class Finding:
     reasons: list[str] = field(default_factory=list)
 
 
-def recount(released: Released, claims: Sequence[Claim]) -> list[Finding]:
+def recount(released: Released, claims: Sequence[ClassClaim]) -> list[Finding]:
     """Count claims again; those with the same quasi-identifiers share one grouping.
 
     Every column of every claim is in the table. The claims are judged on their own merit: whether
@@ -103,7 +103,7 @@ def recount(released: Released, claims: Sequence[Claim]) -> list[Finding]:
     return findings
 
 
-def _by_columns(claims: Sequence[Claim]) -> Iterator[list[int]]:
+def _by_columns(claims: Sequence[ClassClaim]) -> Iterator[list[int]]:
     groups: dict[frozenset[str], list[int]] = {}
     for i, claim in enumerate(claims):
         groups.setdefault(frozenset(claim.quasi_identifiers), []).append(i)
@@ -115,7 +115,7 @@ class _Task:
     """A claim that can be counted, and where its level goes."""
 
     finding: Finding
-    claim: Claim
+    claim: ClassClaim
     promise: Promise
     tree: Tree | None
 
@@ -126,7 +126,7 @@ class _Task:
 
 def _task(
     finding: Finding,
-    claim: Claim,
+    claim: ClassClaim,
     counted: Counted,
     sensitive: Mapping[str, tuple[Dictionary, SensitiveValues]],
     support: Mapping[str, Path],
@@ -167,7 +167,7 @@ def _count(tasks: Sequence[_Task], counted: Counted) -> None:
 
 
 def _tree(
-    promise: Promise, claim: Claim, values: SensitiveValues | None, support: Mapping[str, Path]
+    promise: Promise, claim: ClassClaim, values: SensitiveValues | None, support: Mapping[str, Path]
 ) -> Tree | None:
     if values is None or not (promise.ordered or promise.needs_tree):
         return None
@@ -178,7 +178,7 @@ def _tree(
     return read_tree(support[claim.support], values)
 
 
-def _compare(finding: Finding, claim: Claim, promise: Promise) -> None:
+def _compare(finding: Finding, claim: ClassClaim, promise: Promise) -> None:
     """Hold what was counted against the promise and against the evidence."""
     evidence, reasons = claim.evidence, finding.reasons
     if finding.counted is None or finding.wildcard is None or finding.smallest is None:

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from halfmask.claims._manifest import Claim, Manifest
+    from halfmask.claims._table_manifest import ClassClaim, TableManifest
     from halfmask.verifier.tables._recount import Finding
     from halfmask.verifier.tables._verification import ColumnSetCheck
 
 __all__ = ["sentence_of", "weaknesses_of"]
 
 
-def sentence_of(claim: Claim, finding: Finding) -> str:
+def sentence_of(claim: ClassClaim, finding: Finding) -> str:
     """Return one sentence that says whether a claim holds, what was counted, and why not."""
     parameters = ", ".join(f"{name} = {value}" for name, value in claim.parameters.items())
     about = "" if claim.column is None else f" of column {claim.column!r}"
@@ -33,7 +33,7 @@ def sentence_of(claim: Claim, finding: Finding) -> str:
 
 
 def weaknesses_of(
-    manifest: Manifest, missing: Collection[str], *, unchanged: ColumnSetCheck | None = None
+    manifest: TableManifest, missing: Collection[str], *, unchanged: ColumnSetCheck | None = None
 ) -> tuple[str, ...]:
     """Name what no claim protects from.
 
@@ -78,7 +78,7 @@ def weaknesses_of(
     return tuple(said)
 
 
-def _names(manifest: Manifest, role: str) -> list[str]:
+def _names(manifest: TableManifest, role: str) -> list[str]:
     return [each.name for each in manifest.columns if each.role == role]
 
 

@@ -10,7 +10,7 @@ from halfmask._errors import VerificationError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from halfmask.claims._manifest import Json
+    from halfmask.claims._claim import Json
 
 __all__ = ["ClaimCheck", "ColumnSetCheck", "FileCheck", "Verification"]
 

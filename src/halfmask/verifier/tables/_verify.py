@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from halfmask.claims._manifest_reader import StatedSets, read_manifest, stated_sets
+from halfmask.claims._manifest_reader import read_table_manifest
+from halfmask.claims._table_reader import StatedSets, stated_sets
 from halfmask.verifier.tables._column_sets import check_sets, misnamed_sets
 from halfmask.verifier.tables._files import Files, check_files
 from halfmask.verifier.tables._part import READ_ERRORS
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from halfmask.claims._manifest import Claim, Manifest
+    from halfmask.claims._table_manifest import ClassClaim, TableManifest
 
 __all__ = ["verify"]
 
@@ -70,7 +71,7 @@ def verify(folder: str | Path) -> Verification:
     some 50 bytes a row, 8 more for each set of columns, and the different values of each column.
     """
     where = Path(folder)
-    manifest = read_manifest(where)
+    manifest = read_table_manifest(where)
     files = check_files(where, manifest)
     stated = stated_sets(manifest)
     problems = [*files.problems, *_exposed(manifest)]
@@ -114,7 +115,7 @@ def _fail(findings: Sequence[Finding], reason: str) -> None:
 
 
 def _recount(
-    table: pl.LazyFrame, files: Files, manifest: Manifest, findings: list[Finding]
+    table: pl.LazyFrame, files: Files, manifest: TableManifest, findings: list[Finding]
 ) -> list[str]:
     """Count the claims whose columns are there; return the columns that miss cells."""
     countable = []
@@ -139,7 +140,7 @@ def _recount(
 
 
 def _recount_sets(
-    table: pl.LazyFrame, files: Files, manifest: Manifest, stated: StatedSets
+    table: pl.LazyFrame, files: Files, manifest: TableManifest, stated: StatedSets
 ) -> tuple[tuple[ColumnSetCheck, ...], list[str]]:
     """Count the sets of columns that the manifest states; return them, and what is wrong."""
     problems = misnamed_sets(stated, manifest)
@@ -155,7 +156,7 @@ def _recount_sets(
     return sets, problems
 
 
-def _exposed(manifest: Manifest) -> list[str]:
+def _exposed(manifest: TableManifest) -> list[str]:
     """Say which released columns are identifiers: none may be."""
     return [
         f"Column {each.name!r} is released and is an identifier."
@@ -164,7 +165,7 @@ def _exposed(manifest: Manifest) -> list[str]:
     ]
 
 
-def _left_out(claim: Claim, manifest: Manifest) -> list[str]:
+def _left_out(claim: ClassClaim, manifest: TableManifest) -> list[str]:
     """Say which quasi-identifiers of the table a claim leaves out: each makes classes smaller."""
     needed = [each.name for each in manifest.columns if each.role == "quasi_identifier"]
     return [
@@ -174,7 +175,7 @@ def _left_out(claim: Claim, manifest: Manifest) -> list[str]:
     ]
 
 
-def _check(claim: Claim, finding: Finding) -> ClaimCheck:
+def _check(claim: ClassClaim, finding: Finding) -> ClaimCheck:
     return ClaimCheck(
         model=claim.model,
         parameters=dict(claim.parameters),

@@ -1,0 +1,80 @@
+"""Claim: what a release says of itself, and on what kind of evidence it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final, Literal, TypeAlias
+
+__all__ = ["BASES", "Basis", "Claim", "Json"]
+
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+Basis: TypeAlias = Literal["counted", "accounted", "measured"]
+
+#: The three kinds of evidence, and what a sentence says of each.
+BASES: Final[Mapping[Basis, str]] = MappingProxyType(
+    {
+        "counted": "counted in the files",
+        "accounted": (
+            "accounted from the stated mechanism, sensitivity and scale; the noise itself was not "
+            "seen"
+        ),
+        "measured": "measured by an attack, with its interval; not proven",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """One claim of a release, with its evidence.
+
+    Attributes
+    ----------
+    model
+        ``"k-anonymity"``, ``"epsilon"``, ...: the verifier's check is found by it.
+    parameters
+        ``{"k": 10}``; numbers and words only.
+    about
+        What it is about: columns, file, unit of privacy.
+    basis
+        ``"counted"``: the verifier counts it again from the files. ``"accounted"``: it repeats the
+        arithmetic from what is stated. ``"measured"``: an attack gave it.
+    evidence
+        The numbers that were found.
+
+    Examples
+    --------
+    >>> claim = Claim(
+    ...     model="epsilon", parameters={"epsilon": 1.0}, about={"unit": "person"},
+    ...     basis="accounted", evidence={"scale": 2.0},
+    ... )
+    >>> print(claim.sentence())
+    epsilon with epsilon = 1.0: accounted from the stated mechanism, sensitivity and scale; the \
+    noise itself was not seen.
+    """
+
+    model: str
+    parameters: Mapping[str, float | int | str]
+    about: Mapping[str, Json]
+    basis: Basis
+    evidence: Mapping[str, Json]
+
+    def __post_init__(self) -> None:
+        for name in ("parameters", "about", "evidence"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+
+    def sentence(self) -> str:
+        """Return the claim in words, with the kind of its evidence."""
+        numbers = ", ".join(f"{name} = {value}" for name, value in self.parameters.items())
+        return f"{self.model}{f' with {numbers}' if numbers else ''}: {BASES[self.basis]}."
+
+    def to_dict(self) -> dict[str, Json]:
+        """Return the claim as the manifest has it."""
+        return {
+            "model": self.model,
+            "parameters": dict(self.parameters),
+            "about": dict(self.about),
+            "basis": self.basis,
+            "evidence": dict(self.evidence),
+        }

@@ -1,0 +1,202 @@
+"""What the manifest of a released table holds: rows, columns, and claims about classes.
+
+It holds names of released columns, parameters and counts. It holds no cell value, no category, no
+path of the owner's machine and no name of a column that was dropped.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final
+
+from halfmask.claims._claim import Claim, Json
+from halfmask.claims._manifest import DataFile, Manifest
+
+__all__ = [
+    "MICRODATA",
+    "ClassClaim",
+    "Evidence",
+    "ReleasedColumn",
+    "RowCounts",
+    "SupportFile",
+    "TableManifest",
+]
+
+#: The kind of these releases.
+MICRODATA: Final = "microdata"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowCounts:
+    """Rows that came in, that left, and that were left out: in = out + suppressed."""
+
+    n_in: int
+    n_out: int
+    n_suppressed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SupportFile:
+    """The order or tree of a sensitive column's values: ``;``-separated, value then ancestors."""
+
+    name: str
+    column: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleasedColumn:
+    """One column of the released table and what was done to it."""
+
+    name: str
+    role: str
+    kind: str
+    recoding: str | None
+    dtype: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What was counted for a claim.
+
+    Attributes
+    ----------
+    achieved
+        The level of the worst class: smallest size for k, smallest l, largest t.
+    classes, rows, smallest_class
+        How many classes and rows were judged, and the rows of the smallest class.
+    """
+
+    achieved: float
+    classes: int
+    rows: int
+    smallest_class: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassClaim:
+    """A claim about classes: a guarantee as stated, with what was counted for it.
+
+    Attributes
+    ----------
+    model
+        ``"k-anonymity"``, ``"distinct-l-diversity"``, ...
+    parameters
+        ``{"k": 10}``; numbers and words only.
+    column
+        The sensitive column, or ``None`` for k-anonymity.
+    quasi_identifiers
+        The columns that make the classes.
+    evidence
+        What was counted.
+    support
+        The name of the support file that orders the column's values, or ``None``.
+    """
+
+    model: str
+    parameters: Mapping[str, float | int | str]
+    column: str | None
+    quasi_identifiers: tuple[str, ...]
+    evidence: Evidence
+    support: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
+        object.__setattr__(self, "quasi_identifiers", tuple(self.quasi_identifiers))
+
+    def stated(self) -> Claim:
+        """Return the claim as any release states one; what it says of classes is counted."""
+        support: dict[str, Json] = {} if self.support is None else {"support": self.support}
+        return Claim(
+            model=self.model,
+            parameters=self.parameters,
+            about={
+                "column": self.column,
+                "quasi_identifiers": list(self.quasi_identifiers),
+                **support,
+            },
+            basis="counted",
+            evidence=dataclasses.asdict(self.evidence),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableManifest:
+    """All that a release of a table says of itself.
+
+    Attributes
+    ----------
+    created
+        When, in UTC: ``2026-11-21T09:00:00Z``.
+    software
+        Name and version of each program that shaped the release.
+    policy_sha256
+        `Policy.sha256` of the policy that it was made by.
+    rows, files, support, columns, claims
+        See the values above.
+    method
+        Name and parameters of the method.
+    weaknesses
+        Sentences that name what the release doesn't protect from.
+    risk, utility
+        Numbers of the report, as JSON.
+    report_sha256
+        The hash of report.html; ``None`` before it is written.
+
+    Examples
+    --------
+    >>> manifest = TableManifest(
+    ...     created="2026-11-21T09:00:00Z", software={"halfmask": "0.1.0"},
+    ...     policy_sha256="0" * 64, rows=RowCounts(n_in=0, n_out=0, n_suppressed=0),
+    ...     files=(), support=(), columns=(), method={"name": "guided"}, claims=(),
+    ... )
+    >>> manifest.stated().kind
+    'microdata'
+    """
+
+    created: str
+    software: Mapping[str, str]
+    policy_sha256: str
+    rows: RowCounts
+    files: tuple[DataFile, ...]
+    support: tuple[SupportFile, ...]
+    columns: tuple[ReleasedColumn, ...]
+    method: Mapping[str, Json]
+    claims: tuple[ClassClaim, ...]
+    weaknesses: tuple[str, ...] = ()
+    risk: Mapping[str, Json] = field(default_factory=dict)
+    utility: Mapping[str, Json] = field(default_factory=dict)
+    report_sha256: str | None = None
+
+    def stated(self) -> Manifest:
+        """Return the manifest as every kind of release has it."""
+        rows = self.rows
+        return Manifest(
+            kind=MICRODATA,
+            created=self.created,
+            software=self.software,
+            policy_sha256=self.policy_sha256,
+            files=self.files,
+            claims=tuple(each.stated() for each in self.claims),
+            weaknesses=self.weaknesses,
+            details={
+                "rows": {"in": rows.n_in, "out": rows.n_out, "suppressed": rows.n_suppressed},
+                "support": [dataclasses.asdict(each) for each in self.support],
+                "columns": [dataclasses.asdict(each) for each in self.columns],
+                "method": dict(self.method),
+                "risk": dict(self.risk),
+                "utility": dict(self.utility),
+            },
+            report_sha256=self.report_sha256,
+        )
+
+    def to_dict(self) -> dict[str, Json]:
+        """Return the manifest as the JSON object that `read_manifest` reads."""
+        return self.stated().to_dict()
+
+    def to_json(self) -> str:
+        """Return the text of manifest.json; see `Manifest.to_json`."""
+        return self.stated().to_json()

@@ -421,3 +421,14 @@ def test_a_sample_without_a_second_count_is_seen():
 
     assert not holds(once.apply(table), guarantees)
     assert holds(twice.apply(table), guarantees)
+
+
+class Uneven(KAnonymity):
+    """Merged classes that keep it may miss it."""
+
+    monotone = False
+
+
+def test_a_model_that_merging_breaks_is_refused():
+    with pytest.raises(ParameterError, match="isn't monotone"):
+        protection(Uneven(k=2))

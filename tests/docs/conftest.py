@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from halfmask.guarantees import _registry
+from halfmask.verifier.tables import _promises
 
 ROOT = Path(__file__).resolve().parents[2]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -86,3 +89,13 @@ def at_the_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "out").mkdir()
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture(autouse=True)
+def registries_as_they_were() -> Iterator[None]:
+    """Forget the models that a page registers."""
+    known, checks = dict(_registry._known), dict(_promises._checks)
+    yield
+    for registry, before in ((_registry._known, known), (_promises._checks, checks)):
+        registry.clear()
+        registry.update(before)  # type: ignore[arg-type] # each what it held

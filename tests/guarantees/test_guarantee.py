@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 import numpy as np
 import polars as pl
 import pytest
 
 from halfmask._errors import ColumnNotFoundError, HierarchyError, ParameterError
 from halfmask.data import Hierarchy
-from halfmask.guarantees import Classes, DistinctLDiversity, KAnonymity, TCloseness
+from halfmask.guarantees import Classes, DistinctLDiversity, Guarantee, KAnonymity, TCloseness
 
 TREE = Hierarchy.from_rows(
     [("flu", "lung"), ("cold", "lung"), ("burn", "skin"), ("CANARY", "skin")], column="ill"
@@ -61,3 +64,31 @@ def test_a_value_without_a_leaf_is_counted_and_not_named():
 
 def test_no_leaf_is_in_the_repr():
     assert "CANARY" not in repr(TCloseness(t=0.1, column="ill", distance="ordered", hierarchy=TREE))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class KMapLike(Guarantee):
+    """Every class has k people of the population: judged by what no release holds."""
+
+    model: ClassVar[str] = "k-map-like"
+    bounded: ClassVar[str] = "k"
+    needs_population: ClassVar[bool] = True
+    k: int
+
+    def _measure(self, classes):
+        return classes.population.astype(float), classes.population >= self.k
+
+
+def test_a_population_is_judged_where_a_model_asks_for_it():
+    sizes = np.array([1, 2, 1])
+    classes = Classes(sizes, population=np.array([4, 9, 2]))
+
+    judgement = KMapLike(k=5).judge(classes)
+    assert (judgement.achieved, judgement.failing.tolist()) == (2.0, [0, 2])
+    merged = classes.coarsened([0, 1, 0], 2)
+    assert merged.population.tolist() == [6, 9]  # type: ignore[union-attr] # it is there
+    assert KMapLike(k=5).judge(merged).holds
+    assert not KMapLike(k=7).judge(merged).holds
+    assert KMapLike(k=9).judge(classes.without([0, 2])).holds
+    with pytest.raises(ParameterError, match="population weren't counted"):
+        KMapLike(k=5).judge(Classes(sizes))

@@ -7,7 +7,7 @@ import pytest
 
 from halfmask._errors import ParameterError, PolicyError
 from halfmask.data import Hierarchy
-from halfmask.guarantees import GUARANTEES, guarantee_from
+from halfmask.guarantees import GUARANTEES, KAnonymity, guarantee_from, register_guarantee
 
 TREE = Hierarchy.from_rows([("canary", "*"), ("flu", "*")], column="ill")
 
@@ -101,3 +101,13 @@ def test_parameters_of_numpy_are_told_as_plain_numbers():
 
     assert told == {"k": 3}
     assert type(told["k"]) is int
+
+
+def test_a_name_stands_for_one_model():
+    class Other(KAnonymity):
+        pass
+
+    assert register_guarantee(KAnonymity) is KAnonymity
+    with pytest.raises(ParameterError, match="'k-anonymity' already"):
+        register_guarantee(Other)
+    assert GUARANTEES["k-anonymity"] is KAnonymity

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halfmask._errors import HierarchyError, PolicyError
+from halfmask.anonymize import Mondrian
 from halfmask.data import Groups, Hierarchy, Intervals, Prefix, ReadOptions
 from halfmask.guarantees import DistinctLDiversity, KAnonymity, TCloseness
 from halfmask.microdata import Policy
-from halfmask.microdata._policy_sections import MondrianSection
 
 TEXT = """\
 halfmask = 1
@@ -156,7 +156,7 @@ def test_defaults_are_those_of_the_documentation():
     )
 
     assert policy.guarantees() == (DistinctLDiversity(l=2, column="ill"),)
-    assert (policy.method, policy.towards) == (MondrianSection(strict=True), ())
+    assert (policy.method.made(), policy.towards) == (Mondrian(strict=True), ())
     assert policy.recoding.name == "ranges"
     assert policy.suppression.max_fraction == 0
     assert policy.output.format == "parquet"

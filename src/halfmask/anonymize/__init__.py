@@ -11,6 +11,9 @@ judges every guarantee at every cut, so a method can't break one.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Final
+
 from halfmask.anonymize._anonymizer import Anonymizer
 from halfmask.anonymize._coding import Coding
 from halfmask.anonymize._fitted import Fitted
@@ -26,6 +29,7 @@ from halfmask.anonymize._rplus_tree import RPlusTree
 from halfmask.anonymize._summary import MAX_ROWS, Summary
 from halfmask.anonymize.recodings import (
     MOST_MEMBERS,
+    RECODINGS,
     Centroid,
     Level,
     Ranges,
@@ -35,7 +39,9 @@ from halfmask.anonymize.recodings import (
 
 __all__ = [
     "MAX_ROWS",
+    "METHODS",
     "MOST_MEMBERS",
+    "RECODINGS",
     "Anonymizer",
     "CellCounts",
     "Centroid",
@@ -55,3 +61,8 @@ __all__ = [
     "Representative",
     "Summary",
 ]
+
+#: Every method by the name that a policy calls it.
+METHODS: Final[Mapping[str, type[Method]]] = {
+    kind.name: kind for kind in (Mondrian, Guided, Hilbert, RPlusTree)
+}

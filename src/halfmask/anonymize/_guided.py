@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from halfmask._errors import ParameterError
@@ -43,9 +43,15 @@ class Guided:
     """
 
     name: ClassVar[str] = "guided"
+    sentence: ClassVar[str] = "Classes grown by what a model has to predict."
     needs_guide: ClassVar[bool] = True
 
-    least_gain: float = 0.07
+    least_gain: float = field(
+        default=0.07,
+        metadata={
+            "ge": 0, "le": 1, "description": "Share of the spread that a cut must take away."
+        },
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         fraction(owner="Guided", least_gain=self.least_gain)

@@ -49,6 +49,7 @@ class Hilbert:
     """
 
     name: ClassVar[str] = "hilbert"
+    sentence: ClassVar[str] = "Classes cut from a Hilbert curve where least is lost."
     needs_guide: ClassVar[bool] = False
 
     def lead(self, guides: NDArray[np.float64] | None) -> Lead:  # noqa: ARG002 # it needs none

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from halfmask.anonymize._growth import Lead
@@ -40,9 +40,12 @@ class Mondrian:
     """
 
     name: ClassVar[str] = "mondrian"
+    sentence: ClassVar[str] = "Classes cut at the median of the widest column."
     needs_guide: ClassVar[bool] = False
 
-    strict: bool = True
+    strict: bool = field(
+        default=True, metadata={"description": "Whether rows with the same value stay together."}
+    )
 
     def lead(self, guides: NDArray[np.float64] | None) -> Lead:  # noqa: ARG002 # it needs none
         """Return how the cuts are to be led."""

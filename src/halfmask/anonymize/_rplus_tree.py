@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from halfmask._validation import number_between
@@ -51,9 +51,17 @@ class RPlusTree:
     """
 
     name: ClassVar[str] = "r-plus-tree"
+    sentence: ClassVar[str] = "Classes cut where the boxes of both sides are smallest."
     needs_guide: ClassVar[bool] = False
 
-    least_share: float = 0.25
+    least_share: float = field(
+        default=0.25,
+        metadata={
+            "ge": 0,
+            "le": 0.5,
+            "description": "Share of a class's rows that each side of a cut should have.",
+        },
+    )
 
     def __post_init__(self) -> None:
         number_between(0, 0.5, owner="RPlusTree", least_share=self.least_share)

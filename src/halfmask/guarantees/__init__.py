@@ -42,7 +42,7 @@ from halfmask.guarantees._judgement import Judgement
 from halfmask.guarantees._k_anonymity import KAnonymity
 from halfmask.guarantees._measure import measure
 from halfmask.guarantees._recursive_cl_diversity import RecursiveCLDiversity
-from halfmask.guarantees._registry import GUARANTEES, guarantee_from
+from halfmask.guarantees._registry import GUARANTEES, guarantee_from, register_guarantee
 from halfmask.guarantees._t_closeness import TCloseness, order_of_texts
 
 __all__ = [
@@ -61,6 +61,7 @@ __all__ = [
     "guarantee_from",
     "measure",
     "order_of_texts",
+    "register_guarantee",
     "size_asked",
     "value_codes",
 ]

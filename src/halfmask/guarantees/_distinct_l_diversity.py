@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -59,7 +59,7 @@ class DistinctLDiversity(Guarantee):
     sentence: ClassVar[str] = "Every class has at least l different values of the column."
     bounded: ClassVar[str] = "l"
 
-    l: int
+    l: int = field(metadata={"ge": 2})
     column: str
 
     def __post_init__(self) -> None:

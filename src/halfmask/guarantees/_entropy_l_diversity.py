@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
@@ -73,7 +73,7 @@ class EntropyLDiversity(Guarantee):
     sentence: ClassVar[str] = "The entropy of the column is at least log(l) in every class."
     bounded: ClassVar[str] = "l"
 
-    l: float
+    l: float = field(metadata={"gt": 1})
     column: str
 
     def __post_init__(self) -> None:

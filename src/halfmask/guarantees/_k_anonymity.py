@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -53,7 +53,7 @@ class KAnonymity(Guarantee):
     sentence: ClassVar[str] = "Every row shares its quasi-identifiers with at least k - 1 others."
     bounded: ClassVar[str] = "k"
 
-    k: int
+    k: int = field(metadata={"ge": 2})
 
     def __post_init__(self) -> None:
         integer_at_least(1, owner="KAnonymity", k=self.k)

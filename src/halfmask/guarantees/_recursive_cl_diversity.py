@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -74,8 +74,8 @@ class RecursiveCLDiversity(Guarantee):
     bounded: ClassVar[str] = "c"
     worse_when_larger: ClassVar[bool] = True
 
-    c: float
-    l: int
+    c: float = field(metadata={"gt": 0})
+    l: int = field(metadata={"ge": 2})
     column: str
 
     def __post_init__(self) -> None:

@@ -8,7 +8,7 @@ from dataclasses import MISSING, fields
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from halfmask._errors import PolicyError
+from halfmask._errors import ParameterError, PolicyError
 from halfmask.guarantees._distinct_l_diversity import DistinctLDiversity
 from halfmask.guarantees._entropy_l_diversity import EntropyLDiversity
 from halfmask.guarantees._k_anonymity import KAnonymity
@@ -18,7 +18,7 @@ from halfmask.guarantees._t_closeness import TCloseness
 if TYPE_CHECKING:
     from halfmask.guarantees._guarantee import Guarantee
 
-__all__ = ["GUARANTEES", "guarantee_from"]
+__all__ = ["GUARANTEES", "guarantee_from", "register_guarantee"]
 
 _MODELS: tuple[type[Guarantee], ...] = (
     KAnonymity,
@@ -28,10 +28,31 @@ _MODELS: tuple[type[Guarantee], ...] = (
     TCloseness,
 )
 
-GUARANTEES: Mapping[str, type[Guarantee]] = MappingProxyType(
-    {model.model: model for model in _MODELS}
-)
+_known: dict[str, type[Guarantee]] = {model.model: model for model in _MODELS}
+
+GUARANTEES: Mapping[str, type[Guarantee]] = MappingProxyType(_known)
 """Every guarantee by the name of its model."""
+
+
+def register_guarantee(model: type[Guarantee]) -> type[Guarantee]:
+    """Make a model known by its name, so that a policy can ask for it.
+
+    A release of it needs a check of its own in the verifier as well: see
+    ``halfmask.verifier.tables.register_check``.
+
+    Parameters
+    ----------
+    model
+        The class; the function can stand above it as a decorator.
+
+    Raises
+    ------
+    ParameterError
+        When another class has the name.
+    """
+    if _known.setdefault(model.model, model) is not model:
+        raise ParameterError(f"There is a guarantee {model.model!r} already.")
+    return model
 
 
 def guarantee_from(model: str, parameters: Mapping[str, object]) -> Guarantee:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
@@ -86,7 +86,7 @@ class TCloseness(Guarantee):
     worse_when_larger: ClassVar[bool] = True
     relative: ClassVar[bool] = True
 
-    t: float
+    t: float = field(metadata={"ge": 0, "lt": 1})
     column: str
     distance: Literal["equal", "ordered", "hierarchical"] = "equal"
     hierarchy: Hierarchy | None = None

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import polars as pl
 import tomlkit
@@ -25,17 +26,13 @@ from halfmask.data import (
     Schema,
     read_hierarchy,
 )
-from halfmask.guarantees import GUARANTEES, Guarantee, guarantee_from
+from halfmask.guarantees import GUARANTEES, Guarantee
+from halfmask.microdata._choices import CHOICES, Choice
 from halfmask.microdata._policy_errors import policy_error, toml_error
 from halfmask.microdata._policy_sections import (
     ColumnSection,
-    GuaranteeSection,
     InputSection,
-    MethodSection,
-    MondrianSection,
     OutputSection,
-    RangesSection,
-    RecodingSection,
     SuppressionSection,
 )
 from halfmask.microdata._section import Section
@@ -44,6 +41,12 @@ if TYPE_CHECKING:
     from halfmask.microdata._hierarchy_section import HierarchySection
 
 __all__ = ["Policy"]
+
+
+def _default(key: str) -> Callable[[], Choice]:
+    """Return what makes the section of the first kind that can be chosen."""
+    choice = CHOICES[key]
+    return lambda: choice.sections()[0](**{choice.key: next(iter(choice.kinds))})
 
 
 class Policy(Section):
@@ -100,15 +103,16 @@ class Policy(Section):
     halfmask: Literal[1] = Field(description="The version of the format.")
     input: InputSection = Field(default_factory=InputSection)
     columns: dict[str, ColumnSection]
-    promises: tuple[GuaranteeSection, ...] = Field(alias="guarantees")
-    method: MethodSection = Field(default_factory=MondrianSection)
-    recoding: RecodingSection = Field(default_factory=RangesSection)
+    promises: tuple[Annotated[Choice, CHOICES["guarantees"]], ...] = Field(alias="guarantees")
+    method: Annotated[Choice, CHOICES["method"]] = Field(default_factory=_default("method"))
+    recoding: Annotated[Choice, CHOICES["recoding"]] = Field(default_factory=_default("recoding"))
     suppression: SuppressionSection = Field(default_factory=SuppressionSection)
     output: OutputSection = Field(default_factory=OutputSection)
 
     _folder: Path | None = PrivateAttr(None)
 
     def __init__(self, **sections: object) -> None:
+        _with_all_models()
         try:
             super().__init__(**sections)
         except ValidationError as error:
@@ -188,14 +192,15 @@ class Policy(Section):
 
     def __repr__(self) -> str:
         """Show how much the policy says; never a category of its hierarchies."""
-        models = ", ".join(each.model for each in self.promises)
-        return f"Policy({len(self.columns)} columns, {models}, {self.method.name})"
+        models = ", ".join(each.named for each in self.promises)
+        return f"Policy({len(self.columns)} columns, {models}, {self.method.named})"
 
     __str__ = __repr__
 
     @classmethod
     def json_schema(cls) -> dict[str, Any]:
         """Return the JSON schema of policy files, for editors."""
+        _with_all_models()
         schema = cls.model_json_schema(by_alias=True)
         return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
@@ -253,16 +258,16 @@ class Policy(Section):
             known = self.schema()
         made = []
         for said in self.promises:
-            parameters: dict[str, object] = said.model_dump(exclude={"model"})
+            more: dict[str, object] = {}
             if known is not None and self._asks_for_tree(said):
-                parameters["hierarchy"] = _built(known[str(said.column)])
-            made.append(guarantee_from(said.model, parameters))
+                more["hierarchy"] = _built(known[str(said.about)])
+            made.append(said.made(**more))
         return tuple(made)
 
-    def _asks_for_tree(self, said: GuaranteeSection) -> bool:
+    def _asks_for_tree(self, said: Choice) -> bool:
         """Return whether a guarantee is counted along a hierarchy."""
-        kind = None if said.column is None else self.columns[said.column].kind
-        return GUARANTEES[said.model].needs_hierarchy(said.model_dump(), kind)
+        kind = None if said.about is None else self.columns[said.about].kind
+        return bool(said.kind.needs_hierarchy(said.parameters, kind))
 
     def read_options(self) -> ReadOptions:
         """Return how the table is to be read."""
@@ -324,32 +329,32 @@ class Policy(Section):
             )
         self.read_options()  # raises where they can't be
 
-    def _check_promise(self, where: str, said: GuaranteeSection) -> None:
-        if said.column is None:
+    def _check_promise(self, where: str, said: Choice) -> None:
+        if said.about is None:
             return
-        self._check_named(where, [said.column])
-        column = self.columns[said.column]
+        self._check_named(where, [said.about])
+        column = self.columns[said.about]
         if column.role != "sensitive":
             raise PolicyError(
-                f"{where} is about column {said.column!r}, whose role isn't 'sensitive'. "
+                f"{where} is about column {said.about!r}, whose role isn't 'sensitive'. "
                 f"Got {column.role!r}.",
                 hint="Guarantees about a column bound what is learnt of a sensitive one.",
             )
         if self._asks_for_tree(said) and column.hierarchy is None:
             raise PolicyError(
-                f"{where} asks for an order or tree of column {said.column!r}, which has no "
+                f"{where} asks for an order or tree of column {said.about!r}, which has no "
                 "hierarchy.",
                 hint='Give the column a hierarchy, or choose distance = "equal".',
             )
 
     def _check_towards(self) -> None:
-        if self.method.name != "guided":
+        if not self.method.kind.needs_guide:
             return
         towards = self.towards
         if not towards:
             raise PolicyError(
-                "[method] guided has nothing to go towards: it names no columns and no column is "
-                "a label.",
+                f"[method] {self.method.named} has nothing to go towards: it names no columns and "
+                "no column is a label.",
                 hint='Write towards = ["..."], or label = true in a column.',
             )
         self._check_named("[method] towards", towards)
@@ -364,6 +369,18 @@ class Policy(Section):
         if missing:
             found = ColumnNotFoundError.of(missing, self.columns, where="the policy's [columns]")
             raise PolicyError(f"{where}: {found.what}", hint=found.hint)
+
+
+#: The models that the sections of `Policy` were made for.
+_sections_of = dict(GUARANTEES)
+
+
+def _with_all_models() -> None:
+    """Make the sections of models that were registered since."""
+    if _sections_of != GUARANTEES:
+        Policy.model_rebuild(force=True)
+        _sections_of.clear()
+        _sections_of.update(GUARANTEES)
 
 
 def _hierarchy(

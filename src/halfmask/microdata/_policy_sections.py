@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal, Self, TypeAlias
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, StrictBool, StrictStr, field_validator, model_validator
 
 from halfmask._errors import PolicyError
 from halfmask.data import Kind, Missing, Role
+from halfmask.microdata._choices import CHOICES
 from halfmask.microdata._hierarchy_section import HierarchySection
 from halfmask.microdata._section import Character, Names, Number, Section, Whole
 
 __all__ = [
     "ColumnSection",
-    "GuaranteeSection",
     "InputSection",
-    "MethodSection",
-    "MondrianSection",
     "OutputSection",
-    "RangesSection",
-    "RecodingSection",
     "SuppressionSection",
     "kinds_having",
     "section_at",
@@ -108,134 +104,6 @@ class ColumnSection(Section):
         return self
 
 
-class KAnonymitySection(Section):
-    """Every row shares its quasi-identifiers with at least k - 1 others."""
-
-    model: Literal["k-anonymity"]
-    k: Annotated[Whole, Field(ge=2)]
-
-    @property
-    def column(self) -> None:
-        """No sensitive column."""
-
-
-class DistinctLDiversitySection(Section):
-    """Every class has at least l different values of the column."""
-
-    model: Literal["distinct-l-diversity"]
-    l: Annotated[Whole, Field(ge=2)]
-    column: StrictStr
-
-
-class EntropyLDiversitySection(Section):
-    """The entropy of the column is at least log(l) in every class."""
-
-    model: Literal["entropy-l-diversity"]
-    l: Annotated[Number, Field(gt=1)]
-    column: StrictStr
-
-
-class RecursiveCLDiversitySection(Section):
-    """In every class the most frequent value is less than c times the l-th and rarer ones."""
-
-    model: Literal["recursive-cl-diversity"]
-    c: Annotated[Number, Field(gt=0)]
-    l: Annotated[Whole, Field(ge=2)]
-    column: StrictStr
-
-
-class TClosenessSection(Section):
-    """In every class the column is distributed as in the whole table, to a distance of t."""
-
-    model: Literal["t-closeness"]
-    t: Annotated[Number, Field(ge=0, lt=1)]
-    column: StrictStr
-    distance: Literal["equal", "ordered", "hierarchical"] = "equal"
-
-
-GuaranteeSection: TypeAlias = Annotated[
-    KAnonymitySection
-    | DistinctLDiversitySection
-    | EntropyLDiversitySection
-    | RecursiveCLDiversitySection
-    | TClosenessSection,
-    Field(discriminator="model"),
-]
-
-
-class MondrianSection(Section):
-    """Classes cut at the median of the widest column."""
-
-    name: Literal["mondrian"] = "mondrian"
-    strict: StrictBool = Field(
-        default=True, description="Whether rows with the same value stay together."
-    )
-
-
-class GuidedSection(Section):
-    """Classes grown by what a model has to predict."""
-
-    name: Literal["guided"]
-    towards: Names = Field(
-        default=(), description="Columns to predict; empty: those marked as label."
-    )
-    least_gain: Annotated[Number, Field(ge=0, le=1)] = Field(
-        default=0.07, description="Share of the spread that a cut must take away."
-    )
-
-
-class HilbertSection(Section):
-    """Classes cut from a Hilbert curve where least is lost."""
-
-    name: Literal["hilbert"]
-
-
-class RPlusTreeSection(Section):
-    """Classes cut where the boxes of both sides are smallest."""
-
-    name: Literal["r-plus-tree"]
-    least_share: Annotated[Number, Field(ge=0, le=0.5)] = Field(
-        default=0.25, description="Share of a class's rows that each side of a cut should have."
-    )
-
-
-MethodSection: TypeAlias = Annotated[
-    MondrianSection | GuidedSection | HilbertSection | RPlusTreeSection,
-    Field(discriminator="name"),
-]
-
-
-class RangesSection(Section):
-    """Ranges of numbers and sets of categories are written for a class."""
-
-    name: Literal["ranges"] = "ranges"
-
-
-class LevelSection(Section):
-    """The node of the hierarchy above a class is written."""
-
-    name: Literal["level"]
-
-
-class CentroidSection(Section):
-    """The mean or median of numbers and the mode of categories are written."""
-
-    name: Literal["centroid"]
-    numeric: Literal["mean", "median"] = "mean"
-
-
-class RepresentativeSection(Section):
-    """One row of a class is written for all."""
-
-    name: Literal["representative"]
-
-
-RecodingSection: TypeAlias = Annotated[
-    RangesSection | LevelSection | CentroidSection | RepresentativeSection,
-    Field(discriminator="name"),
-]
-
-
 class SuppressionSection(Section):
     """``[suppression]``: how many rows may be left out."""
 
@@ -266,7 +134,7 @@ def section_at(loc: Sequence[int | str]) -> type[Section] | None:
         case ["columns", _]:
             return ColumnSection
         case ["guarantees", int(), str(tag)] | ["method" | "recoding", str(tag)]:
-            return _BY_TAG.get(tag)
+            return CHOICES[str(loc[0])].section(tag)
         case [str(name)]:
             return _BY_NAME.get(name)
     return None
@@ -280,26 +148,16 @@ def kinds_having(key: str) -> list[str]:
     >>> kinds_having("strict")
     ['mondrian']
     """
-    return [tag for tag, section in _BY_TAG.items() if key in section.model_fields]
+    return [
+        name
+        for choice in CHOICES.values()
+        for name, section in zip(choice.kinds, choice.sections(), strict=True)
+        if key in section.model_fields
+    ]
 
 
 _BY_NAME: dict[str, type[Section]] = {
     "input": InputSection,
     "suppression": SuppressionSection,
     "output": OutputSection,
-}
-_BY_TAG: dict[str, type[Section]] = {
-    "k-anonymity": KAnonymitySection,
-    "distinct-l-diversity": DistinctLDiversitySection,
-    "entropy-l-diversity": EntropyLDiversitySection,
-    "recursive-cl-diversity": RecursiveCLDiversitySection,
-    "t-closeness": TClosenessSection,
-    "mondrian": MondrianSection,
-    "guided": GuidedSection,
-    "hilbert": HilbertSection,
-    "r-plus-tree": RPlusTreeSection,
-    "ranges": RangesSection,
-    "level": LevelSection,
-    "centroid": CentroidSection,
-    "representative": RepresentativeSection,
 }

@@ -14,15 +14,7 @@ from halfmask._random import fresh_key
 from halfmask.anonymize import (
     MAX_ROWS,
     CellCounts,
-    Centroid,
-    Guided,
-    Hilbert,
-    Level,
-    Mondrian,
     Protection,
-    Ranges,
-    Representative,
-    RPlusTree,
     Summary,
 )
 from halfmask.data import Hierarchy, ReadOptions, Schema, Source, open_table
@@ -49,7 +41,7 @@ from halfmask.microdata._released_columns import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from halfmask.anonymize import Method, Plan, Recoding
+    from halfmask.anonymize import Plan
     from halfmask.assess.utility import ModelUtility
     from halfmask.guarantees import Classes
 
@@ -296,34 +288,11 @@ def _protection(policy: Policy, schema: Schema) -> Protection:
     return Protection(
         schema=schema,
         guarantees=policy.guarantees(schema),
-        method=_method(policy),
-        recoding=_recoding(policy),
+        method=policy.method.made(),
+        recoding=policy.recoding.made(),
         max_suppression_fraction=float(policy.suppression.max_fraction),
         towards=policy.towards,
     )
-
-
-def _method(policy: Policy) -> Method:
-    said = policy.method
-    if said.name == "guided":
-        return Guided(least_gain=float(said.least_gain))
-    if said.name == "hilbert":
-        return Hilbert()
-    if said.name == "r-plus-tree":
-        return RPlusTree(least_share=float(said.least_share))
-    return Mondrian(strict=said.strict)
-
-
-def _recoding(policy: Policy) -> Recoding:
-    said = policy.recoding
-    if said.name == "centroid":
-        return Centroid(numeric=said.numeric)
-    others: dict[str, Recoding] = {
-        "ranges": Ranges(),
-        "level": Level(),
-        "representative": Representative(),
-    }
-    return others[said.name]
 
 
 def _with_orders(schema: Schema, source: Source) -> Schema:

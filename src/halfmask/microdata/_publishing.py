@@ -66,10 +66,7 @@ def _check_promised(policy: Policy, manifest: TableManifest) -> None:
     """
     roles = {name: said.role for name, said in policy.columns.items() if said.role != "identifier"}
     stated = {column.name: column.role for column in manifest.columns}
-    promised = [
-        (said.model, said.column, said.model_dump(exclude={"model", "column"}))
-        for said in policy.promises
-    ]
+    promised = [(said.named, said.about, said.parameters) for said in policy.promises]
     claimed = [(claim.model, claim.column, dict(claim.parameters)) for claim in manifest.claims]
     known = {name for name, role in roles.items() if role == "quasi_identifier"}
     if (

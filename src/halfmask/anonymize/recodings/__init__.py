@@ -7,10 +7,18 @@ learners that want numbers), :class:`Representative` the values of one of the cl
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Final
+
 from halfmask.anonymize.recodings._centroid import Centroid
 from halfmask.anonymize.recodings._level import Level
 from halfmask.anonymize.recodings._ranges import MOST_MEMBERS, Ranges
 from halfmask.anonymize.recodings._recoding import Recoding
 from halfmask.anonymize.recodings._representative import Representative
 
-__all__ = ["MOST_MEMBERS", "Centroid", "Level", "Ranges", "Recoding", "Representative"]
+__all__ = ["MOST_MEMBERS", "RECODINGS", "Centroid", "Level", "Ranges", "Recoding", "Representative"]
+
+#: Every recoding by the name that a policy calls it.
+RECODINGS: Final[Mapping[str, type[Recoding]]] = {
+    kind.name: kind for kind in (Ranges, Level, Centroid, Representative)
+}

@@ -39,6 +39,9 @@ class Centroid:
     """
 
     name: ClassVar[str] = "centroid"
+    sentence: ClassVar[str] = (
+        "The mean or median of numbers and the mode of categories are written."
+    )
     weaknesses: ClassVar[tuple[str, ...]] = ()
 
     numeric: Literal["mean", "median"] = "mean"

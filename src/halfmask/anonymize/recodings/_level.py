@@ -29,6 +29,7 @@ class Level:
     """
 
     name: ClassVar[str] = "level"
+    sentence: ClassVar[str] = "The node of the hierarchy above a class is written."
     weaknesses: ClassVar[tuple[str, ...]] = ("downcoding",)
 
     def write(self, cells: CellColumn) -> pl.Series:

@@ -46,6 +46,7 @@ class Ranges:
     """
 
     name: ClassVar[str] = "ranges"
+    sentence: ClassVar[str] = "Ranges of numbers and sets of categories are written for a class."
     weaknesses: ClassVar[tuple[str, ...]] = ("range-ends-are-values",)
 
     def write(self, cells: CellColumn) -> pl.Series:

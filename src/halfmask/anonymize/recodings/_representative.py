@@ -31,6 +31,7 @@ class Representative:
     """
 
     name: ClassVar[str] = "representative"
+    sentence: ClassVar[str] = "One row of a class is written for all."
     weaknesses: ClassVar[tuple[str, ...]] = ("representative-is-a-record",)
 
     def write(self, cells: CellColumn) -> pl.Series:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
+from halfmask._errors import ParameterError
 from halfmask.verifier.tables._levels import (
     distinct_values,
     entropy_values,
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from halfmask.verifier.tables._counting import Cells
     from halfmask.verifier.tables._support import Tree
 
-__all__ = ["SLACK", "Promise", "Unjudgeable", "promise_of"]
+__all__ = ["SLACK", "ModelCheck", "Promise", "Unjudgeable", "promise_of", "register_check"]
 
 #: How far apart two ways of adding up the same fractions may end. A level that misses its
 #: threshold by less counts as kept; counts of rows and of values have no slack.
@@ -70,6 +71,39 @@ class Promise:
         return claimed >= counted - SLACK
 
 
+@dataclass(frozen=True, slots=True)
+class ModelCheck:
+    """How a model is checked.
+
+    Attributes
+    ----------
+    make
+        From the parameters of a claim to its promise; raises `Unjudgeable`.
+    parameters
+        The names of the parameters.
+    of_column
+        Whether the model is about a sensitive column.
+    """
+
+    make: Callable[[Parameters], Promise]
+    parameters: frozenset[str]
+    of_column: bool = True
+
+
+def register_check(model: str, check: ModelCheck) -> None:
+    """Let the verifier check a model, by the name that claims call it.
+
+    The check counts on its own: it must not call the guarantee that it judges.
+
+    Raises
+    ------
+    ParameterError
+        When the model has a check already.
+    """
+    if _checks.setdefault(model, check) is not check:
+        raise ParameterError(f"The verifier has a check of {model!r} already.")
+
+
 def promise_of(claim: ClassClaim) -> Promise:
     """Return what a claim promises.
 
@@ -78,21 +112,14 @@ def promise_of(claim: ClassClaim) -> Promise:
     Unjudgeable
         If the model or a parameter is none that this verifier can count.
     """
-    makers = {
-        "k-anonymity": (_k_anonymity, {"k"}),
-        "distinct-l-diversity": (_distinct, {"l"}),
-        "entropy-l-diversity": (_entropy, {"l"}),
-        "recursive-cl-diversity": (_recursive, {"c", "l"}),
-        "t-closeness": (_t_closeness, {"t", "distance"}),
-    }
-    if claim.model not in makers:
+    if claim.model not in _checks:
         raise Unjudgeable("its model is none that the verifier knows")
-    make, names = makers[claim.model]
-    if set(claim.parameters) != names:
-        raise Unjudgeable(f"its parameters aren't {' and '.join(sorted(names))}")
-    if (claim.column is None) != (claim.model == "k-anonymity"):
+    check = _checks[claim.model]
+    if set(claim.parameters) != check.parameters:
+        raise Unjudgeable(f"its parameters aren't {' and '.join(sorted(check.parameters))}")
+    if (claim.column is not None) != check.of_column:
         raise Unjudgeable("it names a column that its model doesn't have, or lacks the one it has")
-    return make(claim.parameters)
+    return check.make(claim.parameters)
 
 
 def _number(parameters: Parameters, name: str, low: float) -> float:
@@ -180,3 +207,12 @@ def _reordered(totals: NDArray[np.int64], tree: Tree) -> NDArray[np.int64]:
     ordered = np.empty_like(totals)
     ordered[tree.place_of] = totals
     return ordered
+
+
+_checks: dict[str, ModelCheck] = {
+    "k-anonymity": ModelCheck(_k_anonymity, frozenset({"k"}), of_column=False),
+    "distinct-l-diversity": ModelCheck(_distinct, frozenset({"l"})),
+    "entropy-l-diversity": ModelCheck(_entropy, frozenset({"l"})),
+    "recursive-cl-diversity": ModelCheck(_recursive, frozenset({"c", "l"})),
+    "t-closeness": ModelCheck(_t_closeness, frozenset({"t", "distance"})),
+}

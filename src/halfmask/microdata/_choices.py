@@ -1,0 +1,119 @@
+"""Sections that choose a model, method or recoding: made from its own dataclass.
+
+A field of the dataclass is a key of the section. The bounds and the description of a key are the
+field's ``metadata``; a policy's bounds may be tighter than those of Python, where they leave out
+what would promise nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Union, get_type_hints
+
+from pydantic import Field, StrictBool, StrictStr, create_model
+
+from halfmask.anonymize import METHODS, RECODINGS
+from halfmask.guarantees import GUARANTEES
+from halfmask.microdata._section import Names, Number, Section, Whole
+
+if TYPE_CHECKING:
+    from dataclasses import Field as DataclassField
+
+    from pydantic import GetCoreSchemaHandler
+    from pydantic_core import CoreSchema
+
+__all__ = ["CHOICES", "Choice", "OneOf"]
+
+#: Values of a file aren't converted: ``"10"`` and ``true`` are no numbers.
+_STRICT: Mapping[object, object] = {
+    int: Whole, float: Number, str: StrictStr, bool: StrictBool, tuple[str, ...]: Names
+}  # fmt: skip
+
+
+class Choice(Section):
+    """A section that names a kind of thing and gives its parameters."""
+
+    kind: ClassVar[type[Any]]
+    key: ClassVar[str]
+    if TYPE_CHECKING:
+        name: str  # of methods and recodings; a key like the others
+
+    @property
+    def named(self) -> str:
+        """The name of the kind, as the file has it."""
+        return str(getattr(self, self.key))
+
+    @property
+    def about(self) -> str | None:
+        """The sensitive column, if there is one."""
+        return getattr(self, "column", None)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What is said besides the name and the column."""
+        return self.model_dump(exclude={self.key, "column"})
+
+    def made(self, **more: object) -> Any:  # noqa: ANN401 # of any kind
+        """Return the value that the section describes."""
+        known = {entry.name for entry in fields(self.kind) if entry.init}
+        given = {name: getattr(self, name) for name in type(self).model_fields if name in known}
+        return self.kind(**given, **more)
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """Marks a key of a policy whose section is one of several kinds, told apart by a key of its."""
+
+    kinds: Mapping[str, type[Any]]
+    key: str
+
+    def section(self, name: str) -> type[Choice] | None:
+        """Return the section of a kind; ``None`` where there is no such kind."""
+        return self._section(name) if name in self.kinds else None
+
+    def sections(self) -> tuple[type[Choice], ...]:
+        """Return the sections of all kinds that are known now."""
+        return tuple(map(self._section, self.kinds))
+
+    def _section(self, name: str) -> type[Choice]:
+        return _made(self.kinds[name], name, self.key)  # type: ignore[arg-type] # classes have hashes
+
+    def __get_pydantic_core_schema__(
+        self, source: object, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        """Tell pydantic to look at the key, and then at the section of that kind alone."""
+        union: Any = Union[self.sections()]  # noqa: UP007 # not known before it runs
+        return handler.generate_schema(Annotated[union, Field(discriminator=self.key)])
+
+
+#: What can be chosen, by the key of the policy.
+CHOICES: Mapping[str, OneOf] = {
+    "guarantees": OneOf(GUARANTEES, "model"),
+    "method": OneOf(METHODS, "name"),
+    "recoding": OneOf(RECODINGS, "name"),
+}
+
+
+@cache
+def _made(kind: type[Any], name: str, key: str) -> type[Choice]:
+    hints = get_type_hints(kind)
+    keys: dict[str, Any] = {key: (Literal[name], ...)}
+    if getattr(kind, "needs_guide", False):
+        said = Field(default=(), description="Columns to predict; empty: those marked as label.")
+        keys["towards"] = (Names, said)
+    # A hierarchy is said of the column.
+    given = [entry for entry in fields(kind) if entry.init and entry.name != "hierarchy"]
+    for entry in sorted(given, key=_rank):
+        hint = hints[entry.name]
+        default = ... if entry.default is MISSING else entry.default
+        keys[entry.name] = (_STRICT.get(hint, hint), Field(default, **entry.metadata))
+    made = create_model(f"{kind.__name__}Section", __base__=Choice, __doc__=kind.sentence, **keys)
+    made.kind, made.key = kind, key
+    return made
+
+
+def _rank(entry: DataclassField[Any]) -> int:
+    """Order keys as a file is written: parameters, the column, then what has a default."""
+    return 2 if entry.default is not MISSING else entry.name == "column"

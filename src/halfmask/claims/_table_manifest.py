@@ -49,13 +49,14 @@ class SupportFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleasedColumn:
-    """One column of the released table and what was done to it."""
+    """One column of the released table and what was done to it: a recoding, a mask, or nothing."""
 
     name: str
     role: str
     kind: str
     recoding: str | None
     dtype: str
+    mask: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +124,11 @@ class ClassClaim:
         )
 
 
+def _column_dict(column: ReleasedColumn) -> dict[str, Json]:
+    said: dict[str, Json] = dataclasses.asdict(column)
+    return said if column.mask is not None else {k: v for k, v in said.items() if k != "mask"}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableManifest:
     """All that a release of a table says of itself.
@@ -185,7 +191,7 @@ class TableManifest:
             details={
                 "rows": {"in": rows.n_in, "out": rows.n_out, "suppressed": rows.n_suppressed},
                 "support": [dataclasses.asdict(each) for each in self.support],
-                "columns": [dataclasses.asdict(each) for each in self.columns],
+                "columns": [_column_dict(each) for each in self.columns],
                 "method": dict(self.method),
                 "risk": dict(self.risk),
                 "utility": dict(self.utility),

@@ -171,13 +171,14 @@ def _support(at: At) -> SupportFile:
 
 
 def _column(at: At) -> ReleasedColumn:
-    found = at.keys("name", "role", "kind", "recoding", "dtype")
+    found = at.keys("name", "role", "kind", "recoding", "dtype", optional=("mask",))
     return ReleasedColumn(
         name=found["name"].text(),
         role=found["role"].word(ROLES),
         kind=found["kind"].word(KINDS),
         recoding=found["recoding"].text_or_none(),
         dtype=found["dtype"].text(),
+        mask=found["mask"].text() if "mask" in found else None,
     )
 
 

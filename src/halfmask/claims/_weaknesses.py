@@ -31,6 +31,7 @@ WEAKNESSES: Final[Mapping[str, str]] = MappingProxyType(
         "frequency-leaking": (
             "How often each value occurs is seen, and frequent ones are known by it."
         ),
+        "heaped-at-bounds": "How many values lie beyond a bound is seen.",
         "interval-fingerprint": (
             "Times between an entity's events are exact; two or three of them single most entities "
             "out."
@@ -43,11 +44,13 @@ WEAKNESSES: Final[Mapping[str, str]] = MappingProxyType(
             "Who knows the policy and the method can learn something from the cuts that were not "
             "made."
         ),
+        "mostly-true": "Most values are the true ones where they are kept with a high probability.",
         "names-kept": "Names of fields that stars found are written as they are.",
         "no-diversity": (
             "A class may share one sensitive value, which then is known of everybody in it "
             "(homogeneity)."
         ),
+        "nulls-visible": "Which values are missing is seen.",
         "one-release": (
             "The promises are about this release alone; a second release about the same people, "
             "joined with it, can break them (composition)."
@@ -69,6 +72,7 @@ WEAKNESSES: Final[Mapping[str, str]] = MappingProxyType(
             "doesn't say whose other columns belong to them."
         ),
         "value-kept": "The value is written as it is.",
+        "values-between-bounds-kept": "Values between the bounds are written as they are.",
         "zero-kept": "What was 0 is 0.",
     }
 )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from halfmask.data import Source
     from halfmask.engines import Engine
 
-__all__ = ["TableSummary", "counted", "read_batches", "summarized"]
+__all__ = ["TableSummary", "counted", "drawn", "read_batches", "summarized"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,8 +111,18 @@ def _summarize(
     numbered: tuple[int, pl.DataFrame],
 ) -> TableSummary:
     number, batch = numbered
-    draw = np.random.default_rng(number).random(batch.height)  # carries no promise
     return TableSummary(
         summary=protection.summarize(batch, sampled=sampled),
-        samples=tuple(batch.filter(pl.Series(draw < share)) for share in shares),
+        samples=tuple(_sample(number, batch, share) for share in shares),
     )
+
+
+def drawn(source: Source, columns: Sequence[str], *, share: float) -> pl.DataFrame:
+    """Draw the rows again that `summarized` draws for a share, of a table of as many rows."""
+    batches = source.batches(columns=columns)
+    return pl.concat([_sample(number, batch, share) for number, batch in enumerate(batches)])
+
+
+def _sample(number: int, batch: pl.DataFrame, share: float) -> pl.DataFrame:
+    draw = np.random.default_rng(number).random(batch.height)  # carries no promise
+    return batch.filter(pl.Series(draw < share))

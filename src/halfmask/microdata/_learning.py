@@ -41,19 +41,25 @@ MOST_LABEL_NUMBERS = 10
 #: How many rows a category must have on average to be learnt, where there are more than two.
 ROWS_A_LABEL = 5
 LARGEST = 1e300
+_UNMASKED = "\0unmasked "
 
 Domain = list[str] | tuple[float, float]
 
 
 def learn(
-    rows: pl.DataFrame, protection: Protection, *, features: Sequence[str], label: str
+    rows: pl.DataFrame,
+    protection: Protection,
+    *,
+    features: Sequence[str],
+    label: str,
+    unmasked: pl.DataFrame | None = None,
 ) -> ModelUtility | None:
     """Train on a release of three quarters of the rows and on the same rows raw; test on the rest.
 
     Parameters
     ----------
     rows
-        Raw rows, at most `LEARNING_ROWS`, with all columns that leave.
+        Rows behind their masks, at most `LEARNING_ROWS`, with all columns that leave.
     protection
         The policy's protection, fitted anew to the rows that are learnt from: the rows held out are
         in no release.
@@ -61,13 +67,16 @@ def learn(
         The columns that leave, without the label.
     label
         The column to predict; rows where it is missing are left out.
+    unmasked
+        The same rows' masked columns as they were before. The model of raw rows learns from them,
+        and both models are tested on them.
 
     Returns
     -------
     ``None`` where there is nothing to compare: too few rows to protect, one label, or a label of
     more than `MOST_LABELS` categories or of fewer than `ROWS_A_LABEL` rows for each.
     """
-    rows = rows.drop_nulls([label])
+    rows = _beside(rows, unmasked).drop_nulls([label])
     needing = protection.schema.suppressing
     learnt = rows.drop_nulls(needing) if needing else rows
     task = _task(learnt[label], protection.schema[label].kind)
@@ -82,8 +91,10 @@ def learn(
         stays = fitted.cell_of_row >= 0
         leaving = kept.filter(pl.Series(stays))
         others = [name for name in features if name not in plan.quasi_identifiers]
-        cells = _Cells(plan, counts, {name: _domain(rows[name]) for name in others})
-        raw = cells.raw(kept)
+        bare = _without_masks(rows)
+        domains = {name: _domain(pl.concat([rows[name], bare[name]])) for name in others}
+        cells = _Cells(plan, counts, domains)
+        raw = cells.raw(_without_masks(kept))
         released = cells.released(leaving, fitted.cell_of_row[stays].astype(np.int64))
         chosen = feature_plan(raw)
 
@@ -93,9 +104,9 @@ def learn(
             return LabelledRows(features=seen, label=_label(frame[label], task))
 
         compared = model_utility(
-            raw=labelled(raw, kept),
+            raw=labelled(raw, _without_masks(kept)),
             released=labelled(released, leaving),
-            test=labelled(cells.raw(test), test),
+            test=labelled(cells.raw(_without_masks(test)), _without_masks(test)),
             task=task,
             random_state=SEED,
         )
@@ -103,6 +114,23 @@ def learn(
         return replace(compared, giveaways=told)
     except (GuaranteeNotMetError, DataError):
         return None
+
+
+def _beside(rows: pl.DataFrame, unmasked: pl.DataFrame | None) -> pl.DataFrame:
+    """Put columns as they were beside those behind their masks, in the masked ones' types."""
+    if unmasked is None:
+        return rows
+    return rows.with_columns(
+        unmasked[name].cast(rows[name].dtype).alias(f"{_UNMASKED}{name}")
+        for name in unmasked.columns
+    )
+
+
+def _without_masks(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return rows as they were before their masks."""
+    hidden = [name for name in rows.columns if name.startswith(_UNMASKED)]
+    bare = rows.with_columns(rows[name].alias(name.removeprefix(_UNMASKED)) for name in hidden)
+    return bare.drop(hidden)
 
 
 def _task(label: pl.Series, kind: str) -> Literal["classification", "regression"] | None:

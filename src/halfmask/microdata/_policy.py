@@ -38,6 +38,7 @@ from halfmask.microdata._policy_sections import (
 from halfmask.microdata._section import Section
 
 if TYPE_CHECKING:
+    from halfmask.masks import Mask
     from halfmask.microdata._hierarchy_section import HierarchySection
 
 __all__ = ["Policy"]
@@ -299,6 +300,11 @@ class Policy(Section):
         }
 
     @property
+    def masks(self) -> dict[str, Mask]:
+        """The mask of each column that has one."""
+        return {name: said.mask for name, said in self.columns.items() if said.mask is not None}
+
+    @property
     def towards(self) -> tuple[str, ...]:
         """The columns that Guided goes towards: those named, else the labels; else none."""
         named = getattr(self.method, "towards", None)
@@ -340,11 +346,21 @@ class Policy(Section):
                 f"Got {column.role!r}.",
                 hint="Guarantees about a column bound what is learnt of a sensitive one.",
             )
+        self._check_mask(where, said.column)
         if self._asks_for_tree(said) and column.hierarchy is None:
             raise PolicyError(
                 f"{where} asks for an order or tree of column {said.about!r}, which has no "
                 "hierarchy.",
                 hint='Give the column a hierarchy, or choose distance = "equal".',
+            )
+
+    def _check_mask(self, where: str, column: str) -> None:
+        mask = self.masks.get(column)
+        if mask is not None and not mask.coarsens:
+            raise PolicyError(
+                f"{where} is about column {column!r}, whose values are randomised by the mask "
+                f"{mask.name!r}: what is counted of them would be true of nobody.",
+                hint="Drop the guarantee or the mask, or take a mask that coarsens.",
             )
 
     def _check_towards(self) -> None:

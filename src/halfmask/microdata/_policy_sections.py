@@ -11,6 +11,7 @@ from halfmask._errors import PolicyError
 from halfmask.data import Kind, Missing, Role
 from halfmask.microdata._choices import CHOICES
 from halfmask.microdata._hierarchy_section import HierarchySection
+from halfmask.microdata._mask_section import MaskSection
 from halfmask.microdata._section import Character, Names, Number, Section, Whole
 
 __all__ = [
@@ -83,6 +84,9 @@ class ColumnSection(Section):
     label: StrictBool = Field(
         default=False, description="Whether a model is to predict this column."
     )
+    mask: MaskSection | None = Field(
+        default=None, description="What is done to each cell before anything else."
+    )
 
     @field_validator("role", mode="before")
     @classmethod
@@ -96,12 +100,28 @@ class ColumnSection(Section):
             raise PolicyError("lacks the key 'kind'.")
         if self.label and self.role == "identifier":
             raise PolicyError("is an identifier and a label; identifiers are dropped.")
+        if self.mask is not None:
+            self._check_mask()
         if self.hierarchy is not None and self.role not in {"quasi_identifier", "sensitive"}:
             raise PolicyError(
                 f"has a hierarchy, which goes with role 'quasi_identifier' or 'sensitive'. "
                 f"Got {self.role!r}."
             )
         return self
+
+    def _check_mask(self) -> None:
+        if self.role == "identifier":
+            raise PolicyError(
+                "is an identifier and has a mask; identifiers are dropped.",
+                hint="A column of pseudonyms that leaves has the role 'insensitive'.",
+            )
+        if self.role == "quasi_identifier":
+            raise PolicyError(
+                "is a quasi_identifier and has a mask.",
+                hint="Quasi-identifiers are coarsened by [recoding], and by their hierarchy.",
+            )
+        if self.hierarchy is not None:
+            raise PolicyError("has a hierarchy, which is about values as they were, and a mask.")
 
 
 class SuppressionSection(Section):

@@ -19,6 +19,7 @@ from halfmask.anonymize import (
 )
 from halfmask.data import Hierarchy, ReadOptions, Schema, Source, open_table
 from halfmask.engines import Engine, LocalEngine
+from halfmask.masks import mask_table
 from halfmask.microdata._claims import make_claims, merged_classes, released_guarantees
 from halfmask.microdata._detail_kept import detail_kept
 from halfmask.microdata._evaluation import (
@@ -27,7 +28,7 @@ from halfmask.microdata._evaluation import (
     raw_classes,
 )
 from halfmask.microdata._extents import cell_extents
-from halfmask.microdata._folds import counted, summarized
+from halfmask.microdata._folds import counted, drawn, summarized
 from halfmask.microdata._learning import LEARNING_ROWS, learn
 from halfmask.microdata._policy import Policy
 from halfmask.microdata._prepared import Prepared
@@ -110,10 +111,12 @@ def protect(
     """
     told = progress or silent
     engine = engine or LocalEngine()
+    key = key if key is not None else fresh_key()
     _check_policy(policy)
-    source = _opened(table, policy.read_options())
+    unmasked = _opened(table, policy.read_options())
+    policy.schema().check(unmasked.columns)
+    source = mask_table(unmasked, policy.masks, key=key)
     schema = _with_trees(_with_orders(policy.schema(), source), source)
-    schema.check(source.columns)
     people = None if population is None else _people(population, policy, schema)
     protection = _protection(policy, schema)
     summary, sample, searched = _summarized(source, protection, engine, told)
@@ -131,7 +134,7 @@ def protect(
         cells=fit.cells,
         n_in=source.n_rows,
         n_out=released.rows,
-        key=key if key is not None else fresh_key(),
+        key=key,
         engine=engine,
     )
     told("measuring risk and utility")
@@ -139,7 +142,7 @@ def protect(
     if strict:
         check_strict(columns)
     label = next((name for name in schema.label if name not in schema.quasi_identifiers), None)
-    model = _learn(sample, protection, prepared, label)
+    model = _learn(sample, protection, prepared, unmasked, label)
     return Release(
         claims=make_claims(fit.plan.guarantees, released, schema.quasi_identifiers),
         risk=evaluate_risk(
@@ -243,12 +246,11 @@ def _summarized(
     source: Source, protection: Protection, engine: Engine, told: Progress
 ) -> tuple[Summary, pl.DataFrame, pl.DataFrame]:
     """Return the table's summary, rows to compare models on, and rows to search columns in."""
-    learned = min(1.0, LEARNING_ROWS / source.n_rows) if protection.schema.label else 0.0
     found = summarized(
         source,
         protection,
         sampled=source.n_rows > MAX_ROWS,
-        shares=(learned, min(1.0, SEARCH_ROWS / source.n_rows)),
+        shares=(_learning_share(source, protection), min(1.0, SEARCH_ROWS / source.n_rows)),
         engine=engine,
         told=told,
     )
@@ -276,12 +278,22 @@ def _people(population: object, policy: Policy, schema: Schema) -> pl.DataFrame:
 
 
 def _learn(
-    sample: pl.DataFrame, protection: Protection, prepared: Prepared, label: str | None
+    sample: pl.DataFrame,
+    protection: Protection,
+    prepared: Prepared,
+    unmasked: Source,
+    label: str | None,
 ) -> ModelUtility | None:
     if label is None or not sample.height:
         return None
     features = [name for name in prepared.columns if name not in prepared.schema.label]
-    return learn(sample, protection, features=features, label=label)
+    masked = [name for name in (*features, label) if name in prepared.policy.masks]
+    raw = drawn(unmasked, masked, share=_learning_share(unmasked, protection)) if masked else None
+    return learn(sample, protection, features=features, label=label, unmasked=raw)
+
+
+def _learning_share(source: Source, protection: Protection) -> float:
+    return min(1.0, LEARNING_ROWS / source.n_rows) if protection.schema.label else 0.0
 
 
 def _protection(policy: Policy, schema: Schema) -> Protection:

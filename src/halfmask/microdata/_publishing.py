@@ -122,6 +122,7 @@ def _manifest(
 
 
 def _columns(prepared: Prepared) -> list[ReleasedColumn]:
+    masks = prepared.policy.masks
     written = dict(zip(prepared.plan.quasi_identifiers, prepared.plan.written, strict=True))
     columns = []
     for name in prepared.columns:
@@ -134,6 +135,7 @@ def _columns(prepared: Prepared) -> list[ReleasedColumn]:
                 kind=column.kind,
                 recoding=prepared.plan.recoding.name if name in written else None,
                 dtype=str(dtype),
+                mask=masks[name].name if name in masks else None,
             )
         )
     return columns
@@ -154,7 +156,8 @@ def _weaknesses(prepared: Prepared) -> list[str]:
     if prepared.schema.insensitive or prepared.schema.sensitive:
         named.append("other-columns")
     named += ["background-knowledge", "minimality", "one-release"]
-    return [weakness_sentence(name) for name in named]
+    named += [word for mask in prepared.policy.masks.values() for word in mask.weaknesses]
+    return [weakness_sentence(name) for name in dict.fromkeys(named)]
 
 
 def _plain(values: Mapping[str, object]) -> dict[str, Any]:

@@ -38,7 +38,10 @@ def released_columns_risk(
     *,
     sample: pl.DataFrame,
 ) -> ReleasedColumnsRisk:
-    """Count unique rows, and rows in classes under k, over columns that no class covers.
+    """Count unique rows, and rows in classes under k, over columns that an attacker may know.
+
+    These are columns that no class covers. Columns that a mask randomises, or gives tokens, are no
+    knowledge of anybody's.
 
     Parameters
     ----------
@@ -51,10 +54,12 @@ def released_columns_risk(
     """
     k = size_asked(prepared.guarantees, least=2)
     unchanged = _unchanged(prepared)
+    known = [*prepared.plan.quasi_identifiers, *unchanged]
+    counted = tuple(name for name in prepared.columns if name in known)
     sizes = released.sizes
     if not unchanged:
         every = ColumnSetRisk(
-            columns=tuple(prepared.columns),
+            columns=counted,
             rows=released.rows,
             unique=int(np.count_nonzero(sizes == 1)),
             under_k=int(sizes[sizes < k].sum()),
@@ -70,7 +75,7 @@ def released_columns_risk(
     return ReleasedColumnsRisk(
         k=k,
         exact=counter.exact,
-        every=replace(every, columns=tuple(prepared.columns)),
+        every=replace(every, columns=counted),
         unchanged=whole,
         few=tuple(each for each in risks[1:] if each.columns in few),
     )
@@ -83,5 +88,6 @@ def check_strict(risk: ReleasedColumnsRisk) -> None:
 
 
 def _unchanged(prepared: Prepared) -> list[str]:
-    recoded = prepared.plan.quasi_identifiers
-    return [name for name in prepared.columns if name not in recoded]
+    hidden = {name for name, mask in prepared.policy.masks.items() if not mask.is_matchable}
+    covered = hidden.union(prepared.plan.quasi_identifiers)
+    return [name for name in prepared.columns if name not in covered]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from halfmask.data import spellings, steps_needed
+from halfmask.microdata._mask_section import mask_parameters
 from halfmask.microdata._report_facts import (
     ColumnFact,
     FileFact,
@@ -116,20 +117,27 @@ def _columns(prepared: Prepared, release: Release) -> list[ColumnFact]:
     facts = []
     for name in prepared.columns:
         column = prepared.schema[name]
-        recoded = name in prepared.plan.quasi_identifiers
         facts.append(
             ColumnFact(
                 name=name,
                 role=column.role,
                 kind=column.kind,
-                treatment=TREATMENTS[prepared.plan.recoding.name]
-                if recoded
-                else "released unchanged",
+                treatment=_treatment(prepared, name),
                 loss=release.utility.loss.columns.get(name),
                 distribution=release.utility.distributions.get(name),
             )
         )
     return facts
+
+
+def _treatment(prepared: Prepared, name: str) -> str:
+    if name in prepared.plan.quasi_identifiers:
+        return TREATMENTS[prepared.plan.recoding.name]
+    mask = prepared.policy.masks.get(name)
+    if mask is None:
+        return "released unchanged"
+    parameters = [f"{key} = {value}" for key, value in mask_parameters(mask).items()]
+    return f"masked: {', '.join([mask.name, *parameters[1:]])}"
 
 
 def _unprotected(prepared: Prepared) -> list[str]:

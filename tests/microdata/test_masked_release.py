@@ -1,0 +1,241 @@
+"""Masks in a policy: in front of classes, claims, risk and verifier, or refused."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import polars as pl
+import pytest
+
+import halfmask as hm
+from halfmask._errors import PolicyError, VerificationError
+from halfmask.masks import MASKS, Rounding
+
+KEY = bytes(range(32))
+POLICY = """
+halfmask = 1
+[columns]
+age = { role = "quasi_identifier", kind = "numeric" }
+name = { role = "insensitive", kind = "text", mask = { name = "token", digits = 16 } }
+pay = { role = "sensitive", kind = "numeric", mask = { name = "round", base = 100 } }
+debt = { role = "sensitive", kind = "numeric", mask = NOISE }
+job = { role = "insensitive", kind = "categorical", mask = { name = "pram", keep = 0.5 } }
+[[guarantees]]
+model = "k-anonymity"
+k = 5
+[[guarantees]]
+model = "distinct-l-diversity"
+l = 2
+column = "pay"
+""".replace("NOISE", '{ name = "noise", law = "laplace", scale = 50, decimals = 0 }')
+
+
+@pytest.fixture
+def people():
+    """Two hundred made-up people."""
+    rng = np.random.default_rng(3)
+    return pl.DataFrame(
+        {
+            "age": rng.integers(18, 80, 200),
+            "name": [f"canary-{i}" for i in range(200)],
+            "pay": rng.integers(1000, 5000, 200),
+            "debt": rng.integers(0, 900, 200),
+            "job": rng.choice(["cook", "nurse", "judge"], 200),
+        }
+    )
+
+
+def policy(**columns):
+    """Return the policy with other sections for some columns."""
+    text = POLICY
+    for name, section in columns.items():
+        start = text.index(f"{name} = {{")
+        text = text[:start] + f"{name} = {section}" + text[text.index("\n", start) :]
+    return hm.Policy.from_toml(text)
+
+
+def test_what_is_written_is_behind_its_masks_and_verified(people, tmp_path):
+    """Tokens, rounded pay, moved debts; claims are counted on what is written."""
+    release = hm.protect(people, policy(), key=KEY).write(tmp_path / "out")
+    written = pl.read_parquet(tmp_path / "out" / "data" / "*.parquet")
+
+    assert hm.verify(tmp_path / "out").holds
+    assert written["pay"].to_list() == [round(it / 100) * 100 for it in written["pay"]]
+    assert written["name"].str.contains("^[0-9a-f]{16}$").all()
+    assert sorted(written["debt"]) != sorted(people["debt"])
+    assert set(written["job"]) <= set(people["job"])
+    assert release.data.equals(written)
+    texts = [path.read_text(errors="replace") for path in (tmp_path / "out").glob("*.*")]
+    assert not any("canary-1" in text for text in texts)
+    assert any("masked: round, base = 100" in text for text in texts)
+
+
+def test_the_same_key_masks_alike_and_another_one_otherwise(people):
+    """In any pass, and of batches of any size."""
+    first, again, other = (
+        hm.protect(people, policy(), key=key).data.sort("name") for key in (KEY, KEY, bytes(32))
+    )
+
+    assert first.equals(again)
+    assert not first["name"].equals(other["name"])
+
+
+def test_weaknesses_and_risk_name_what_a_mask_leaves(people, tmp_path):
+    """Rounded pay can be known of somebody; tokens and noise can't."""
+    release = hm.protect(people, policy()).write(tmp_path / "out")
+
+    said = json.loads((tmp_path / "out" / "manifest.json").read_text())["weaknesses"]
+    for word in ("equality-leaking", "outlier-visible", "mostly-true", "order-leaking"):
+        assert any(line.startswith(f"{word}:") for line in said)
+    assert release.risk.columns.unchanged is not None
+    assert release.risk.columns.unchanged.columns == ("pay",)
+
+
+def test_a_mask_that_changes_between_passes_gets_no_release_out(people, tmp_path, monkeypatch):
+    """The claims are of one pass, the file of another: the verifier sees the difference."""
+    mask = type(Rounding(base=1).fit("pay", pl.Int64(), None, KEY))
+    apply, passes = mask.apply, []
+
+    def fickle(self, column, first_row):
+        passes.append(first_row)
+        found = apply(self, column, first_row)
+        return found if len(passes) < 3 else found * 0
+
+    monkeypatch.setattr(mask, "apply", fickle)
+    release = hm.protect(people, policy())
+    assert len(passes) >= 2
+
+    with pytest.raises(VerificationError):
+        release.write(tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_no_guarantee_is_about_values_that_are_nobodys():
+    """Randomised values would make any diversity true."""
+    noisy = '{ role = "sensitive", kind = "numeric", mask = { name = "pram", keep = 0.9 } }'
+
+    with pytest.raises(PolicyError, match="number 2 is about column 'pay', whose values are rand"):
+        policy(pay=noisy)
+
+
+MASK_FAULTS = {
+    '{ name = "rounds", base = 5 }': "no such name",
+    "{ base = 5 }": "lacks the key 'name'",
+    '{ name = "round" }': "lacks the key 'base'",
+    '{ name = "round", base = -5 }': "must be above 0",
+    '{ name = "round", base = "canary" }': "has a 'base' that",
+    '{ name = "round", base = "5" }': "has a 'base' that",
+    '{ name = "round", base = nan }': "no finite number",
+    '{ name = "tails", low = -inf }': "no finite number",
+    '{ name = "round", base = 5, c = 1 }': "1 keys that the mask",
+    '{ name = "noise", law = "canary", scale = 1, decimals = 0 }': "has a 'law' that",
+    '"canary"': "must be a table",
+}
+SECTION_FAULTS = {
+    '{ role = "quasi_identifier", kind = "numeric", mask = { name = "round", base = 5 } }': (
+        "quasi_identifier and has a mask"
+    ),
+    '{ role = "identifier", mask = { name = "token" } }': "identifier and has a mask",
+    '{ role = "sensitive", kind = "text", mask = {name = "token"}, hierarchy = {prefix = [1]} }': (
+        "hierarchy"
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("section", "what"),
+    [
+        *SECTION_FAULTS.items(),
+        *(
+            (f'{{ role = "insensitive", kind = "numeric", mask = {mask} }}', what)
+            for mask, what in MASK_FAULTS.items()
+        ),
+    ],
+)
+def test_masks_that_can_not_be_are_refused_without_what_was_given(section, what):
+    """By the place and the key."""
+    with pytest.raises(PolicyError, match=what) as refused:
+        policy(debt=section)
+    assert "canary" not in str(refused.value)
+    assert "[columns.debt]" in str(refused.value)
+
+
+def test_a_policy_with_masks_is_written_and_read_back():
+    """As TOML, and its hash is of what it says."""
+    said = policy()
+
+    assert hm.Policy.from_toml(said.to_toml()) == said
+    other = policy(
+        pay='{ role = "sensitive", kind = "numeric", mask = { name = "round", base = 10 } }'
+    )
+    assert other.sha256 != said.sha256
+
+
+def test_a_model_learns_from_masked_rows_and_is_tested_on_raw_ones():
+    """Noise in the label costs the learner of the release, not that of the raw rows."""
+    rng = np.random.default_rng(5)
+    table = pl.DataFrame({"age": rng.integers(18, 80, 4000), "ill": rng.integers(0, 2, 4000)})
+    table = table.with_columns(mark=pl.col("ill") * 10 + pl.Series(rng.integers(0, 3, 4000)))
+    text = """
+    halfmask = 1
+    [columns]
+    age = { role = "quasi_identifier", kind = "numeric" }
+    ill = { role = "insensitive", kind = "categorical", label = true }
+    mark = { role = "insensitive", kind = "numeric" MASK }
+    [[guarantees]]
+    model = "k-anonymity"
+    k = 5
+    """
+    blurred = ', mask = { name = "noise", law = "uniform", scale = 1000, decimals = 0 }'
+
+    plain, masked = (
+        hm.protect(table, hm.Policy.from_toml(text.replace("MASK", mask)), key=KEY).utility.model
+        for mask in ("", blurred)
+    )
+
+    accuracies = [(it.raw.accuracy, it.released.accuracy) for it in (plain, masked) if it]
+    (_, of_plain), (of_raw, of_masked) = accuracies
+    assert of_plain is not None
+    assert of_plain > 0.99
+    assert of_raw is not None
+    assert of_raw > 0.99
+    assert of_masked is not None
+    assert of_masked < 0.9
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A mask from outside: one word for every value."""
+
+    name: ClassVar[str] = "constant"
+    coarsens: ClassVar[bool] = True
+    is_matchable: ClassVar[bool] = True
+    needs_counts: ClassVar[bool] = False
+    weaknesses: ClassVar[tuple[str, ...]] = ()
+
+    word: str
+
+    def written(self, column, dtype):  # noqa: ARG002 # a Mask's
+        return pl.String()
+
+    def fit(self, column, dtype, counts, key):  # noqa: ARG002 # a Mask's
+        return self
+
+    def apply(self, column, first_row):  # noqa: ARG002 # a Mask's
+        return pl.Series(column.name, [self.word] * column.len(), dtype=pl.String)
+
+
+def test_a_mask_is_added_from_outside_by_one_line(people, monkeypatch, tmp_path):
+    """As docs/how-to/add-a-mask.md says."""
+    monkeypatch.setitem(MASKS, Constant.name, Constant)
+    said = policy(
+        job='{ role = "insensitive", kind = "text", mask = { name = "constant", word = "x" } }'
+    )
+
+    release = hm.protect(people, said).write(tmp_path / "out")
+
+    assert hm.verify(tmp_path / "out").holds
+    assert set(release.data["job"]) == {"x"}

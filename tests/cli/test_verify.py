@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -104,3 +106,20 @@ def test_where_the_terminal_has_no_ticks(start, released):
     assert answer.status == 0
     assert "yes" in answer.out
     assert answer.out.isascii()
+
+
+@pytest.mark.parametrize("name", ["table", "guarantees.jsonl", "cells.jsonl.manifest.json"])
+def test_one_command_verifies_tables_and_events(run, name):
+    """Also those of version 0.1."""
+    old = Path(__file__).parents[1] / "claims" / "v1"
+
+    assert run("verify", str(old / name), "--json").json["ok"] is True
+
+
+def test_events_that_were_changed_do_not_verify(run, tmp_path):
+    old = Path(__file__).parents[1] / "claims" / "v1"
+    lines = (old / "cells.jsonl").read_bytes()
+    (tmp_path / "cells.jsonl").write_bytes(lines.replace(b"1", b"2", 1))
+    shutil.copy(old / "cells.jsonl.manifest.json", tmp_path)
+
+    assert run("verify", str(tmp_path / "cells.jsonl")).status == 1

@@ -52,7 +52,7 @@ def test_the_readme_example_makes_a_verified_release(page_at, at_the_root):
     accuracies = [re.findall(r"0\.\d+", lines.splitlines()[-2]) for lines in (said, shown)]
     for found, told in zip(*accuracies, strict=True):
         assert float(found) == pytest.approx(float(told), abs=0.01)
-    assert halfmask.verify(at_the_root / "out" / "adult").rows == 48_842
+    assert halfmask.verify(at_the_root / "out" / "adult").to_dict()["rows"] == 48_842
     assert "unique rows after: 0" in said
     assert names["release"].rows["out"] == 48_842  # type: ignore[attr-defined] # a release
 

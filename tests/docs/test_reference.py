@@ -40,6 +40,7 @@ ROOMS = (
     "hashing",
     "claims",
     "microdata",
+    "release",
     "verifier",
     "verifier.events",
     "trainer.client",

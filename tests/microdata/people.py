@@ -20,7 +20,7 @@ import pytest
 from scipy.optimize import linprog
 
 from halfmask.microdata import Policy, protect_to
-from halfmask.verifier import verify
+from halfmask.verifier.tables import verify
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

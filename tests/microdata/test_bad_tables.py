@@ -16,7 +16,7 @@ from halfmask._errors import (
     SchemaError,
 )
 from halfmask.microdata import Policy, protect, protect_to
-from halfmask.verifier import verify
+from halfmask.verifier.tables import verify
 from microdata.people import (  # type: ignore[import-not-found] # beside, not in a package
     COLUMNS,
     KEY,

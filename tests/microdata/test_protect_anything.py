@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from halfmask._errors import HalfmaskError
 from halfmask.microdata import Policy, protect_to
-from halfmask.verifier import verify
+from halfmask.verifier.tables import verify
 from microdata.people import (  # type: ignore[import-not-found] # beside, not in a package
     KEY,
     classes,

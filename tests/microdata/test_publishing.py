@@ -18,7 +18,7 @@ import halfmask
 from halfmask._errors import ReleaseError, VerificationError
 from halfmask.claims import read_table_manifest as read_manifest
 from halfmask.microdata import _publishing, _writing, protect, protect_to
-from halfmask.verifier import verify
+from halfmask.verifier.tables import verify
 from microdata.people import (  # type: ignore[import-not-found] # beside, not in a package
     GROUPS,
     KEY,

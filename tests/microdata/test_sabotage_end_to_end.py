@@ -12,7 +12,7 @@ from halfmask.data import Schema
 from halfmask.guarantees import KAnonymity
 from halfmask.microdata import _claims, _protect, _publishing, protect_to
 from halfmask.microdata._prepared import CELL, Prepared
-from halfmask.verifier import verify
+from halfmask.verifier.tables import verify
 from microdata.people import (  # type: ignore[import-not-found] # beside, not in a package
     KEY,
     QUASI,

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from halfmask.microdata import _writing, protect, protect_to
-from halfmask.verifier import verify
+from halfmask.verifier.tables import verify
 from microdata.people import (  # type: ignore[import-not-found] # beside, not in a package
     KEY,
     QUASI,

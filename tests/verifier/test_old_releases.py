@@ -9,7 +9,8 @@ import pytest
 
 from halfmask._errors import VerificationError
 from halfmask.verifier import verify
-from halfmask.verifier.events import verify_release
+from halfmask.verifier.events import ReleaseVerdict
+from halfmask.verifier.tables import Verification
 
 OLD = Path(__file__).parents[1] / "claims" / "v1"
 
@@ -17,6 +18,7 @@ OLD = Path(__file__).parents[1] / "claims" / "v1"
 def test_a_table_of_version_0_1_verifies():
     found = verify(OLD / "table")
 
+    assert isinstance(found, Verification)
     assert found.holds
     # What verify counted when the release was made.
     assert [(each.model, round(each.counted or 0, 9), each.classes) for each in found.claims] == [
@@ -38,8 +40,9 @@ def test_a_changed_one_does_not(tmp_path):
 
 @pytest.mark.parametrize(("name", "lines"), [("guarantees", 300), ("cells", 6)])
 def test_events_of_version_0_1_verify(name, lines):
-    found = verify_release(OLD / f"{name}.jsonl")
+    found = verify(OLD / f"{name}.jsonl")
 
+    assert isinstance(found, ReleaseVerdict)
     assert found.holds
     assert found.lines == lines
     assert found.claims

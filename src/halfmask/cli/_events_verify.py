@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from halfmask.verifier.events import Check, ReleaseVerdict
 
-__all__ = ["verify"]
+__all__ = ["answer_of_events", "verify"]
 
 COUNTED = {
     "entities": "Counted in entities",
@@ -61,7 +61,11 @@ def verify(
     from halfmask.verifier.events import verify_release  # noqa: PLC0415 # the same
 
     promised = None if policy is None else promises_of(EventPolicy.load(policy))
-    found = verify_release(where, promised=promised)
+    return answer_of_events(verify_release(where, promised=promised), as_json=as_json)
+
+
+def answer_of_events(found: ReleaseVerdict, *, as_json: bool) -> int:
+    """Show what was found of an output of events, and return the exit code."""
     if as_json:
         say_json(_as_dict(found))
     else:

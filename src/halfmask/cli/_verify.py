@@ -8,6 +8,7 @@ import typer
 
 from halfmask.cli._claims import show_claims
 from halfmask.cli._console import console, listing, mark, printable, say_json
+from halfmask.cli._events_verify import answer_of_events
 from halfmask.cli._options import (  # noqa: TC001 - typer reads annotations
     DebugOption,
     JsonOption,
@@ -17,7 +18,7 @@ from halfmask.cli._options import (  # noqa: TC001 - typer reads annotations
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from halfmask.verifier import Verification
+    from halfmask.verifier import CheckedRelease, Verification
 
 __all__ = ["verify"]
 
@@ -28,7 +29,9 @@ def verify(
     release: Annotated[
         str,
         typer.Argument(
-            metavar="RELEASE", show_default=False, help="The folder that halfmask protect wrote."
+            metavar="RELEASE",
+            show_default=False,
+            help="The folder of a release; of events, the output.",
         ),
     ],
     *,
@@ -41,17 +44,30 @@ def verify(
     It shares no code that counts with what made the release. Exit code 0 if everything holds, else
     1.
     """
-    from halfmask.verifier import verify as count_again  # noqa: PLC0415 - polars takes half a second
+    from halfmask.verifier import CheckedRelease  # noqa: PLC0415 - the same
+    from halfmask.verifier import verify as count_again  # noqa: PLC0415 - hashing takes a while
+    from halfmask.verifier.events import ReleaseVerdict  # noqa: PLC0415 - the same
 
     found = count_again(release)
+    if isinstance(found, ReleaseVerdict):
+        return answer_of_events(found, as_json=as_json)
     if as_json:
         say_json(_as_dict(found))
+    elif isinstance(found, CheckedRelease):
+        _show_other(found, console())
     else:
         _show(found, console(), verbose=verbose)
     return 0 if found.holds else 1
 
 
-def _as_dict(found: Verification) -> dict[str, object]:
+def _show_other(found: CheckedRelease, out: Console) -> None:
+    for each in found.claims:
+        style = None if each.holds else "red"
+        out.print(f"{mark(each.holds, out)} {printable(each.sentence)}", style=style)
+    _show_ending(found, out)
+
+
+def _as_dict(found: Verification | CheckedRelease) -> dict[str, object]:
     if found.holds:
         return {"ok": True, **found.to_dict()}
     broken = [each.sentence for each in found.claims if not each.holds]
@@ -87,6 +103,10 @@ def _show(found: Verification, out: Console, *, verbose: bool) -> None:
             count = "" if each.n_rows is None else f"{each.n_rows:,} rows"
             table.add_row(f"  {mark(each.holds, out)}", printable(each.name), count)
         out.print(table)
+    _show_ending(found, out)
+
+
+def _show_ending(found: Verification | CheckedRelease, out: Console) -> None:
     for problem in found.problems:
         out.print(f"{mark(False, out)} {printable(problem)}", style="red", soft_wrap=True)
     if found.weaknesses:

@@ -1,7 +1,8 @@
 """The verifier: it reads a release as a stranger would, and counts again what it claims.
 
 It shares no code that counts with what made the release, so that one mistake can't hide another.
-Start with `verify`; `halfmask.verifier.tables` and `halfmask.verifier.events` do the counting.
+Start with `verify`; `halfmask.verifier.tables` and `halfmask.verifier.events` do the counting, and
+`add_check` is for every other kind of release.
 
 The room isn't called ``verify``: ``halfmask.verify`` is the function, and a room of that name would
 take its place as soon as it is imported.
@@ -12,16 +13,29 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
+from halfmask.verifier._checks import CHECKS, ClaimCount, add_check
+from halfmask.verifier._released import CheckedClaim, CheckedRelease
+from halfmask.verifier._verify import verify
+
 if TYPE_CHECKING:
-    from halfmask.verifier.tables import ClaimCheck, Verification, verify
+    from halfmask.verifier.tables import ClaimCheck, Verification
 
-_HOMES = {"ClaimCheck": "tables", "Verification": "tables", "verify": "tables"}
+_TABLES = ("ClaimCheck", "Verification")
 
-__all__ = ["ClaimCheck", "Verification", "verify"]
+__all__ = [
+    "CHECKS",
+    "CheckedClaim",
+    "CheckedRelease",
+    "ClaimCheck",
+    "ClaimCount",
+    "Verification",
+    "add_check",
+    "verify",
+]
 
 
 def __getattr__(name: str) -> object:
-    """Import a public name when it is first asked for: events are verified without polars."""
-    if name not in _HOMES:
+    """Import what is about tables when it is first asked for: the rest does without polars."""
+    if name not in _TABLES:
         raise AttributeError(f"module 'halfmask.verifier' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"halfmask.verifier.{_HOMES[name]}"), name)
+    return getattr(importlib.import_module("halfmask.verifier.tables"), name)

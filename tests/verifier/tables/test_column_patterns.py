@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from halfmask.claims._table_manifest import Evidence
-from halfmask.verifier import verify
+from halfmask.verifier.tables import verify
 
 COUNTS = {"classes": 1, "rows": 8, "smallest_class": 8}
 

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from halfmask._errors import VerificationError
 from halfmask.claims._table_manifest import ClassClaim as Claim
 from halfmask.claims._table_manifest import Evidence
-from halfmask.verifier import verify
-from halfmask.verifier.tables import _column_sets
+from halfmask.verifier.tables import _column_sets, verify
 from halfmask.verifier.tables._column_sets import count_sets
 
 SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {

@@ -7,7 +7,7 @@ import hashlib
 import polars as pl
 import pytest
 
-from halfmask.verifier import verify
+from halfmask.verifier.tables import verify
 
 
 @pytest.fixture

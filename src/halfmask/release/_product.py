@@ -1,0 +1,47 @@
+"""Product: what a job hands over to be released."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from halfmask.claims import Claim, DataFile
+    from halfmask.claims._claim import Json
+    from halfmask.release._page import AnyBlock
+
+__all__ = ["Product"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Product:
+    """A release as the job that made it hands it over; it knows nothing of classes or rows.
+
+    Parameters
+    ----------
+    kind
+        What it is, such as ``"counts"``; the checks of its claims are found by it.
+    policy_sha256
+        The hash of the policy that it was made by.
+    write
+        Writes the files under ``data/`` of the folder that it is given; returns their names and
+        formats and rows, as `DataFile` has them.
+    claims
+        Returns the claims, from the files that were written.
+    weaknesses
+        Sentences that name what the release doesn't protect from.
+    blocks
+        What the page shows besides the claims: texts, tables, bars.
+    details
+        What only this kind has in its manifest, as JSON.
+    """
+
+    kind: str
+    policy_sha256: str
+    write: Callable[[Path], Sequence[DataFile]]
+    claims: Callable[[Sequence[DataFile]], Sequence[Claim]]
+    weaknesses: Sequence[str]
+    blocks: Sequence[AnyBlock] = ()
+    details: Mapping[str, Json] = field(default_factory=dict)

@@ -1,0 +1,56 @@
+"""CHECKS: how claims of other kinds of release than tables and events are verified, by model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from halfmask._errors import ParameterError
+from halfmask.claims import Claim
+
+__all__ = ["CHECKS", "ClaimCount", "ReleaseCheck", "add_check"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimCount:
+    """What a check found of one claim.
+
+    Parameters
+    ----------
+    holds
+        Whether the files bear the claim out, and its evidence states nothing better than was found.
+    found
+        The numbers that were counted or computed again, by name.
+    """
+
+    holds: bool
+    found: Mapping[str, float | int]
+
+
+#: A check takes a claim and the data files that it is about, in the manifest's order.
+ReleaseCheck: TypeAlias = Callable[[Claim, tuple[Path, ...]], ClaimCount]
+
+#: All checks, by kind of release and model of claim. A model that isn't here fails its release.
+CHECKS: dict[tuple[str, str], ReleaseCheck] = {}
+
+
+def add_check(kind: str, model: str, check: ReleaseCheck) -> None:
+    """Register the check of a model, for one kind of release.
+
+    Parameters
+    ----------
+    kind, model
+        `Manifest.kind` and `Claim.model`.
+    check
+        Reads the files on its own: it must share no code that counts with what made them.
+
+    Raises
+    ------
+    ParameterError
+        If the model has a check already: nobody may replace one.
+    """
+    if (kind, model) in CHECKS:
+        raise ParameterError("This model has a check already, and checks can't be replaced.")
+    CHECKS[kind, model] = check

@@ -1,0 +1,169 @@
+"""Verify a release of any kind: its files, and each claim by the check of its model."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from halfmask._errors import HalfmaskError, VerificationError
+from halfmask.claims import MANIFEST_NAME, REPORT_NAME, Claim, Manifest
+from halfmask.claims._released_files import entries_of, released_file
+from halfmask.verifier._checks import CHECKS, ClaimCount
+
+if TYPE_CHECKING:
+    from halfmask.claims._claim import Json
+
+__all__ = ["CheckedClaim", "CheckedRelease", "check_release"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedClaim:
+    """One claim, checked again.
+
+    Parameters
+    ----------
+    claim
+        As the manifest states it.
+    holds
+        Whether its check bears it out.
+    sentence
+        The same in words, with the basis of its evidence.
+    found
+        What the check found; empty where there is none.
+    """
+
+    claim: Claim
+    holds: bool
+    sentence: str
+    found: dict[str, Json]
+
+    def to_dict(self) -> dict[str, Json]:
+        """Return the check as a JSON object."""
+        return {
+            **self.claim.to_dict(),
+            "holds": self.holds,
+            "sentence": self.sentence,
+            "found": self.found,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedRelease:
+    """A release of any kind, checked again.
+
+    Parameters
+    ----------
+    kind
+        The manifest's.
+    claims
+        Every claim of the manifest, in its order.
+    problems
+        What is wrong with the release as a whole; empty when nothing is.
+    weaknesses
+        What the manifest says that the release doesn't protect from.
+    """
+
+    kind: str
+    claims: tuple[CheckedClaim, ...]
+    problems: tuple[str, ...]
+    weaknesses: tuple[str, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether there is a claim, every claim holds, and nothing else is wrong."""
+        return bool(self.claims) and not self.problems and all(it.holds for it in self.claims)
+
+    def raise_if_broken(self) -> None:
+        """Raise unless everything holds.
+
+        Raises
+        ------
+        VerificationError
+            With a sentence for each thing that doesn't hold.
+        """
+        if self.holds:
+            return
+        broken = [each.sentence for each in self.claims if not each.holds]
+        raise VerificationError(
+            "The release on disk doesn't bear out what it claims. "
+            + " ".join([*self.problems, *broken]),
+            hint="Don't hand it over; make the release again.",
+        )
+
+    def to_dict(self) -> dict[str, Json]:
+        """Return everything as a JSON object."""
+        return {
+            "holds": self.holds,
+            "kind": self.kind,
+            "claims": [each.to_dict() for each in self.claims],
+            "problems": list(self.problems),
+            "weaknesses": list(self.weaknesses),
+        }
+
+
+def check_release(folder: Path, manifest: Manifest) -> CheckedRelease:
+    """Check the files of a release, and each claim by the check of its kind and model."""
+    problems = _file_faults(folder, manifest)
+    if not manifest.claims:
+        problems.append("The manifest claims nothing, so there is nothing to verify.")
+    paths = [released_file(folder, each.name) for each in manifest.files]
+    there = tuple(path for path in paths if path is not None)
+    return CheckedRelease(
+        kind=manifest.kind,
+        claims=tuple(_checked(manifest.kind, each, there) for each in manifest.claims),
+        problems=tuple(problems),
+        weaknesses=manifest.weaknesses,
+    )
+
+
+def _checked(kind: str, claim: Claim, files: tuple[Path, ...]) -> CheckedClaim:
+    """Apply the check of a claim's model; one that has none, or whose check fails, doesn't hold."""
+    found = ClaimCount(holds=False, found={})
+    check = CHECKS.get((kind, claim.model))
+    why = "" if check else " No check is known for this model, so it doesn't hold."
+    if check is not None:
+        try:
+            found = check(claim, files)
+            why = "" if found.holds else " The check doesn't bear it out."
+        except (HalfmaskError, OSError, ValueError, LookupError, TypeError, ArithmeticError):
+            # What a library says of a file may quote it.
+            why = " Its check can't read the files."
+    return CheckedClaim(
+        claim=claim,
+        holds=found.holds,
+        sentence=claim.sentence() + why,
+        found=dict(found.found),
+    )
+
+
+def _file_faults(folder: Path, manifest: Manifest) -> list[str]:
+    problems = []
+    stated = {each.name: (each.sha256, each.n_bytes) for each in manifest.files}
+    if len(stated) < len(manifest.files):
+        problems.append("The manifest lists a file twice.")
+    if not stated:
+        problems.append("There are no data files, so nothing is released.")
+    for number, (name, said) in enumerate(stated.items(), start=1):
+        if _hashed(folder, name) != said:
+            problems.append(f"Data file {number} isn't as the manifest states.")
+    if manifest.report_sha256 is not None:
+        report = _hashed(folder, REPORT_NAME)
+        if report is None or report[0] != manifest.report_sha256:
+            problems.append("The report isn't the one that was written.")
+    listed = {*stated, MANIFEST_NAME, *([REPORT_NAME] if manifest.report_sha256 else [])}
+    if strangers := len(entries_of(folder) - listed):
+        problems.append(f"The folder holds {strangers} entries that the manifest doesn't list.")
+    return problems
+
+
+def _hashed(folder: Path, name: str) -> tuple[str, int] | None:
+    path = released_file(folder, name)
+    if path is None:
+        return None
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest(), path.stat().st_size
+    except OSError:
+        return None

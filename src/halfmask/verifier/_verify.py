@@ -1,0 +1,71 @@
+"""verify: one way to verify every kind of release."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from halfmask.claims import MANIFEST_NAME, read_manifest
+from halfmask.claims._table_manifest import MICRODATA
+from halfmask.verifier._released import CheckedRelease, check_release
+
+if TYPE_CHECKING:
+    from halfmask.verifier.events import ReleaseVerdict
+    from halfmask.verifier.tables import Verification
+
+__all__ = ["AnyVerification", "verify"]
+
+AnyVerification: TypeAlias = "Verification | ReleaseVerdict | CheckedRelease"
+
+#: What follows the name of an output of events.
+BESIDE: Final = ".manifest.json"
+
+
+def verify(release: str | Path) -> AnyVerification:
+    """Verify a release of any kind: count again, from the files on disk, all that it claims.
+
+    Parameters
+    ----------
+    release
+        The release folder; of events the output, or its manifest beside it.
+
+    Returns
+    -------
+    Verification, ReleaseVerdict or CheckedRelease
+        What was found, of a table, of events, or of another kind. Look at ``.holds`` and
+        ``.to_dict()``, or call ``.raise_if_broken()``.
+
+    Raises
+    ------
+    VerificationError
+        If there is no manifest, or none that this halfmask reads. What the files say is never
+        raised but returned.
+
+    Notes
+    -----
+    **Guarantees.** It shares no code that counts with what made the files. A claim whose model has
+    no check doesn't hold. `halfmask.verifier.tables.verify` says what is counted of a table, and
+    `halfmask.verifier.events.verify_release` what of events.
+
+    **Edge cases.** The manifest isn't signed: whoever changes files and writes a manifest that goes
+    with them is believed. Have its hash from whom you trust.
+    """
+    where = Path(release)
+    if _is_of_events(where):
+        from halfmask.verifier.events import verify_release  # noqa: PLC0415 # tables don't need it
+
+        return verify_release(where)
+    manifest = read_manifest(where)
+    if manifest.kind == MICRODATA:
+        from halfmask.verifier.tables import verify as verify_table  # noqa: PLC0415 # loads polars
+
+        return verify_table(where)
+    return check_release(where, manifest)
+
+
+def _is_of_events(where: Path) -> bool:
+    if (where / MANIFEST_NAME).exists():
+        return False
+    beside = where.with_name(where.name + BESIDE)
+    within = where.is_dir() and any(where.glob(f"*{BESIDE}"))
+    return where.name.endswith(BESIDE) or beside.is_file() or within

@@ -1,0 +1,129 @@
+"""A kind of release that is added from outside: a product and a check, and nothing of ours changed.
+
+The page "Add a kind of release" shows the same.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+
+import pytest
+
+import halfmask
+from halfmask._errors import ParameterError, VerificationError
+from halfmask.claims import Claim, DataFile, read_manifest
+from halfmask.release import BarsBlock, Product, TableBlock, TextBlock, publish
+from halfmask.verifier import CHECKS, ClaimCount, add_check
+
+COUNTS = {"north": 12, "south": 7}
+
+
+def write(folder, counts):
+    """Write counts of people by region: the room's own code."""
+    out = io.StringIO()
+    csv.writer(out).writerows([("region", "people"), *counts.items()])
+    raw = out.getvalue().encode()
+    (folder / "data" / "counts.csv").write_bytes(raw)
+    digest = hashlib.sha256(raw).hexdigest()
+    return [
+        DataFile(
+            name="data/counts.csv",
+            format="csv",
+            sha256=digest,
+            n_bytes=len(raw),
+            n_rows=len(counts),
+        )
+    ]
+
+
+def check(claim, files):
+    """Count again, with code of its own: the last word of each line."""
+    lines = files[0].read_text(encoding="utf-8").splitlines()[1:]
+    smallest = min(int(line.rpartition(",")[2]) for line in lines)
+    holds = smallest >= claim.parameters["n"] and smallest >= claim.evidence["smallest"]
+    return ClaimCount(holds=holds, found={"smallest": smallest})
+
+
+def product(counts=COUNTS, *, n=5, smallest=7, kind="toy-counts", claims=None):
+    claim = Claim(
+        model="minimum-count",
+        parameters={"n": n},
+        about={"column": "people"},
+        basis="counted",
+        evidence={"smallest": smallest},
+    )
+    return Product(
+        kind=kind,
+        policy_sha256="0" * 64,
+        write=lambda folder: write(folder, counts),
+        claims=lambda _files: [claim] if claims is None else claims,
+        weaknesses=["one-release: a second release can be subtracted from this one."],
+        blocks=[
+            TextBlock(title="About", sentences=["<Counts>"]),
+            TableBlock(title="Regions", columns=["region"], rows=[["north"]]),
+            BarsBlock(title="Shares", shares={"north": 12 / 19}),
+        ],
+    )
+
+
+@pytest.fixture
+def checked(monkeypatch):
+    """The toy's check, known for one test."""
+    monkeypatch.setitem(CHECKS, ("toy-counts", "minimum-count"), check)
+
+
+@pytest.mark.usefixtures("checked")
+def test_a_kind_from_outside_is_released_and_verifies(tmp_path):
+    manifest = publish(product(), tmp_path / "out")
+
+    assert read_manifest(tmp_path / "out") == manifest
+    found = halfmask.verify(tmp_path / "out")
+    assert found.holds
+    assert found.to_dict()["kind"] == "toy-counts"
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "counted in the files" in page
+    assert "&lt;Counts&gt;" in page
+
+
+def test_without_its_check_it_is_refused(tmp_path):
+    with pytest.raises(VerificationError, match="No check is known for this model"):
+        publish(product(), tmp_path / "out")
+
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("checked")
+@pytest.mark.parametrize(
+    "broken",
+    [
+        product({"north": 12, "south": 4}, smallest=4),  # one below what is claimed
+        product(smallest=8),  # evidence that states more than is there
+        product(kind="other-counts"),  # a check of another kind is none
+        product(claims=[]),  # nothing claimed, nothing verified
+        product({"north": "many"}),  # what the check can't read
+    ],
+)
+def test_what_its_check_does_not_bear_out_leaves_no_release(tmp_path, broken):
+    with pytest.raises(VerificationError) as caught:
+        publish(broken, tmp_path / "out")
+
+    assert "many" not in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("checked")
+@pytest.mark.parametrize("name", ["data/counts.csv", "report.html", "data/another.csv"])
+def test_a_folder_that_was_changed_does_not_verify(tmp_path, name):
+    publish(product(), tmp_path / "out")
+    path = tmp_path / "out" / name
+    path.write_bytes((path.read_bytes() if path.exists() else b"") + b"north,9\r\n")
+
+    assert not halfmask.verify(tmp_path / "out").holds
+
+
+@pytest.mark.usefixtures("checked")
+def test_no_check_can_be_replaced():
+    with pytest.raises(ParameterError, match="already"):
+        add_check("toy-counts", "minimum-count", check)

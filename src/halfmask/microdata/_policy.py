@@ -346,7 +346,7 @@ class Policy(Section):
                 f"Got {column.role!r}.",
                 hint="Guarantees about a column bound what is learnt of a sensitive one.",
             )
-        self._check_mask(where, said.column)
+        self._check_mask(where, said.about)
         if self._asks_for_tree(said) and column.hierarchy is None:
             raise PolicyError(
                 f"{where} asks for an order or tree of column {said.about!r}, which has no "

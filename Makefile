@@ -9,7 +9,7 @@ MINUTES ?= 60
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lint types contracts unit slow fuzz format bench bench-quick docs schema lock clean
+.PHONY: help demo test test-all lint types contracts unit slow fuzz format bench bench-quick docs sizes schema lock clean
 
 help: ## List what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
@@ -56,6 +56,9 @@ bench-quick: $(VENV)/.runtime ## Measure what needs no peers, in under a minute
 
 docs: $(VENV)/.development ## Build the documentation into site/
 	$(BIN)/zensical build --clean
+
+sizes: $(VENV)/.runtime ## Print lines, long functions and circles of imports of each room
+	$(BIN)/python tools/sizes.py
 
 schema: $(VENV)/.runtime ## Write the policy's JSON schema, which editors read
 	$(BIN)/halfmask schema > docs/policy.schema.json

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -28,36 +28,16 @@ from halfmask.data._rebatching import rebatched
 from halfmask.data._spelling import Normalization, NormalizedReader, check_steps
 from halfmask.data._text import start_of
 
-__all__ = ["Reader", "Source", "open_table"]
+if TYPE_CHECKING:
+    from halfmask.data._reader import Reader
+
+__all__ = ["Source", "open_table"]
 
 # What one batch holds unless asked otherwise: about 130 MB of numbers.
 _CELLS = 1 << 24
 _MOST_ROWS = 1_000_000
 # Text takes several times its size while it is read.
 _MOST_TEXT_ROWS = 250_000
-
-
-class Reader(Protocol):
-    """What a format has to know of a table."""
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of the columns, in order."""
-
-    @property
-    def dtypes(self) -> dict[str, pl.DataType]:
-        """The type of each column, the same in every frame."""
-
-    @property
-    def n_rows(self) -> int:
-        """The number of rows."""
-
-    @property
-    def orders(self) -> dict[str, tuple[str, ...]]:
-        """The categories, in order, of each column whose type has an order."""
-
-    def frames(self, columns: Sequence[str], n_rows: int) -> Iterator[pl.DataFrame]:
-        """Yield the rows in frames of any size, bounded by ``n_rows`` or by bytes."""
 
 
 class Source:

@@ -12,7 +12,7 @@ from halfmask._errors import ParameterError
 from halfmask.data._casts import mark_missing
 
 if TYPE_CHECKING:
-    from halfmask.data._source import Reader
+    from halfmask.data._reader import Reader
 
 __all__ = [
     "STEPS",

@@ -1,0 +1,63 @@
+"""No file imports, by way of others, itself; imports for types count, too."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+#: Files that show an object, or check it, and name its type. The list may only become shorter.
+KNOWN = [
+    {"assess.attacks._notebook", "assess.attacks._picture", "assess.attacks._report"},
+    {"assess.attacks.encodings._frontier", "assess.attacks.encodings._frontier_picture"},
+    {"data._describe", "data._policy_text"},
+    {"encode._plan", "encode._row_ids"},
+    {"events.description._field_proposal", "events.description._policy_text"},
+    {"events.policy._policy", "events.policy._together"},
+    {"guarantees._guarantee", "guarantees._judgement"},
+    {"hashing._joining", "hashing._rows", "hashing._wire"},
+    {"microdata._publishing", "microdata._release", "microdata._reporting"},
+    {
+        *("trainer.defences._defences", "trainer.defences._defended", "trainer.defences._memory"),
+        *("trainer.defences._saving", "trainer.defences._tally"),
+    },
+    {
+        *("training._checked", "training._estimator"),
+        *("training._predicting", "training._preparing"),
+    },
+]
+
+
+@pytest.fixture(scope="module")
+def sizes():
+    """`tools/sizes.py` as a module."""
+    path = Path(__file__).resolve().parents[2] / "tools" / "sizes.py"
+    spec = importlib.util.spec_from_file_location("sizes", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_no_new_circle(sizes):
+    """A circle that became smaller is fine; a new member is not."""
+    for circle in sizes.circles(sizes.modules()):
+        members = {name.removeprefix("halfmask.") for name in circle}
+        assert any(members <= known for known in KNOWN), sorted(members)
+
+
+def test_a_circle_is_seen(sizes):
+    """Also one of imports for types alone."""
+    trees = {
+        "a": "from b import B",
+        "b": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from c import C",
+        "c": "def f():\n    from a import A",
+        "d": "from a import A",
+    }
+
+    found = sizes.circles({name: ast.parse(text) for name, text in trees.items()})
+
+    assert found == [["a", "b", "c"]]

@@ -48,7 +48,7 @@ def main() -> None:
         if options.minutes and time.monotonic() - started > 60 * options.minutes:
             say("out of time: the rest isn't measured")
             break
-        found = _of(cell, cells, rows=options.rows)
+        found = _of(cell, options.arms, cells, rows=options.rows)
         cells += found
         _append(options.cells, found)
     print(table(cells))
@@ -65,6 +65,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
     parser.add_argument("--ks", type=int, nargs="+", default=list(KS))
     parser.add_argument("--rows", type=int, default=ROWS)
+    parser.add_argument("--arms", nargs="+", choices=ARMS, default=list(ARMS))
     parser.add_argument("--minutes", type=float, help="start no cell after so long")
     options = parser.parse_args()
     if options.quick:
@@ -79,17 +80,19 @@ def _wanted(options: argparse.Namespace) -> Iterator[tuple[str, str, int, int]]:
         yield name, model, k, seed
 
 
-def _of(cell: tuple[str, str, int, int], known: list[Cell], *, rows: int) -> list[Cell]:
+def _of(
+    cell: tuple[str, str, int, int], arms: list[str], known: list[Cell], *, rows: int
+) -> list[Cell]:
     name, model, k, seed = cell
     there = {tuple(each[key] for key in ("table", "model", "k", "seed", "arm")) for each in known}
     table = TABLES[name]()
     setup = Setup(Scene.of(table, model, seed=seed, k=k, rows=rows))
     found = []
-    for arm, answered in ARMS.items():
+    for arm in arms:
         if (*cell, arm) in there:
             continue
         started = time.monotonic()
-        said = answered(setup)
+        said = ARMS[arm](setup)
         figures = measured(said, setup.scene.y, setup.scene.y_test, seed=seed)
         seconds = round(time.monotonic() - started, 2)
         where = {"table": name, "model": model, "k": k, "seed": seed, "arm": arm}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ablation.scene import Answers, answers, fitted
@@ -20,7 +21,6 @@ from halfmask.training._split_targets import cross_fitted, one_hot
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from ablation.scene import Scene
@@ -126,7 +126,10 @@ def _of_estimator(setup: Setup, **settings: Any) -> Answers:  # noqa: ANN401 # t
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model.fit(scene.train, scene.y)
+        rows, _ = model.fit_protect(scene.train, scene.y)
+    _, counts = np.unique(rows[:, model.encoder_.depends_], axis=0, return_counts=True)
+    if counts.min() < scene.k:
+        raise AssertionError("A class has fewer than k rows.")
     return answers(model, scene.train, scene.test)
 
 

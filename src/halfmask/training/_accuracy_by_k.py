@@ -134,9 +134,8 @@ def accuracy_by_k(
 
     Notes
     -----
-    A part's model has fewer rows than the final one, and k weighs more on fewer: what is measured
-    is, if anything, too low. Choosing k by the rows that are then anonymized tells of them no more
-    than the choice.
+    A fold's model has fewer rows than the final one, and k weighs more on fewer: the scores are, if
+    anything, too low.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Encoding: the space that a model sees, and which of its columns tell of quasi-identifiers."""
+"""Encoding: rows as numbers, and which columns depend on quasi-identifiers."""
 
 from __future__ import annotations
 

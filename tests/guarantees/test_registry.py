@@ -7,7 +7,13 @@ import pytest
 
 from halfmask._errors import ParameterError, PolicyError
 from halfmask.data import Hierarchy
-from halfmask.guarantees import GUARANTEES, KAnonymity, guarantee_from, register_guarantee
+from halfmask.guarantees import (
+    GUARANTEES,
+    Guarantee,
+    KAnonymity,
+    guarantee_from,
+    register_guarantee,
+)
 
 TREE = Hierarchy.from_rows([("canary", "*"), ("flu", "*")], column="ill")
 
@@ -111,3 +117,15 @@ def test_a_name_stands_for_one_model():
     with pytest.raises(ParameterError, match="'k-anonymity' already"):
         register_guarantee(Other)
     assert GUARANTEES["k-anonymity"] is KAnonymity
+
+
+def test_a_model_without_its_words_is_refused():
+    class Wordless(Guarantee):
+        model = "wordless"
+
+        def _measure(self, classes):
+            raise NotImplementedError
+
+    with pytest.raises(ParameterError, match="Wordless doesn't say its 'sentence', 'bounded'"):
+        register_guarantee(Wordless)
+    assert "wordless" not in GUARANTEES

@@ -145,6 +145,18 @@ def test_built_hierarchies_are_taken_from_the_schema():
     assert policy.guarantees(type(schema)(tuple(columns)))[1].order == ("a", "b")
 
 
+def test_a_changed_default_keeps_its_name():
+    policy = Policy(
+        halfmask=1,
+        columns={"age": {"role": "quasi_identifier", "kind": "numeric"}},
+        guarantees=[{"model": "k-anonymity", "k": 2}],
+        method={"name": "mondrian", "strict": False},
+    )
+
+    assert Policy.from_toml(policy.to_toml()) == policy
+    assert policy.method.made() == Mondrian(strict=False)
+
+
 def test_defaults_are_those_of_the_documentation():
     policy = Policy(
         halfmask=1,

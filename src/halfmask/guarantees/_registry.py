@@ -48,8 +48,11 @@ def register_guarantee(model: type[Guarantee]) -> type[Guarantee]:
     Raises
     ------
     ParameterError
-        When another class has the name.
+        When another class has the name, or the class doesn't say what every model must.
     """
+    unsaid = [name for name in ("model", "sentence", "bounded") if not hasattr(model, name)]
+    if unsaid:
+        raise ParameterError(f"The guarantee {model.__name__} doesn't say its {_listed(unsaid)}.")
     if _known.setdefault(model.model, model) is not model:
         raise ParameterError(f"There is a guarantee {model.model!r} already.")
     return model

@@ -12,9 +12,8 @@ judges every guarantee at every cut, so a method can't break one.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from halfmask.anonymize._anonymizer import Anonymizer
 from halfmask.anonymize._coding import Coding
 from halfmask.anonymize._fitted import Fitted
 from halfmask.anonymize._guided import Guided
@@ -36,6 +35,9 @@ from halfmask.anonymize.recodings import (
     Recoding,
     Representative,
 )
+
+if TYPE_CHECKING:
+    from halfmask.anonymize._anonymizer import Anonymizer
 
 __all__ = [
     "MAX_ROWS",
@@ -66,3 +68,16 @@ __all__ = [
 METHODS: Final[Mapping[str, type[Method]]] = {
     kind.name: kind for kind in (Mondrian, Guided, Hilbert, RPlusTree)
 }
+
+
+def __getattr__(name: str) -> object:
+    """Import the estimator when it is first asked for: a policy has no use for scikit-learn."""
+    if name != "Anonymizer":
+        raise AttributeError(f"module 'halfmask.anonymize' has no attribute {name!r}")
+    from halfmask.anonymize._anonymizer import Anonymizer  # noqa: PLC0415 # as it says
+
+    return Anonymizer
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

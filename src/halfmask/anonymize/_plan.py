@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +13,8 @@ from halfmask.anonymize._cells import CellColumn
 from halfmask.engines import map_in_order
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from halfmask.anonymize._coding import Coding
@@ -39,6 +41,8 @@ class Plan:
         What each quasi-identifier is in each cell, (cells,) each.
     guarantees, method, recoding
         What was promised, and how the cells were found and are written.
+    column_recodings
+        Recodings of single columns in the place of `recoding`.
 
     Guarantees
     ----------
@@ -54,6 +58,7 @@ class Plan:
     guarantees: tuple[Guarantee, ...]
     method: Method
     recoding: Recoding
+    column_recodings: Mapping[str, Recoding] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         promised = ", ".join(map(repr, self.guarantees))
@@ -65,6 +70,10 @@ class Plan:
     def quasi_identifiers(self) -> tuple[str, ...]:
         """The names of the columns that are recoded."""
         return tuple(coding.column.name for coding in self.codings)
+
+    def recoding_of(self, column: str) -> Recoding:
+        """Return how a quasi-identifier is written."""
+        return self.column_recodings.get(column, self.recoding)
 
     @property
     def publishable(self) -> bool:

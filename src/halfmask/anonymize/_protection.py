@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,7 +21,7 @@ from halfmask.anonymize.recodings import Representative
 from halfmask.engines import map_in_order
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import polars as pl
     from numpy.typing import NDArray
@@ -48,6 +48,8 @@ class Protection:
         How classes are found.
     recoding
         What is written for them.
+    column_recodings
+        Recodings of single quasi-identifiers in the place of `recoding`.
     max_suppression_fraction
         The share of rows, in [0, 1), that may be left out where that keeps others finer.
     towards
@@ -60,6 +62,7 @@ class Protection:
     recoding: Recoding
     max_suppression_fraction: float
     towards: tuple[str, ...] = ()
+    column_recodings: Mapping[str, Recoding] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         fraction(owner="Protection", max_suppression_fraction=self.max_suppression_fraction)
@@ -175,12 +178,15 @@ class Protection:
             guarantees=fitted.guarantees,
             method=self.method,
             recoding=self.recoding,
+            column_recodings=self.column_recodings,
         )
         return plan, fitted, counts
 
     def _write(self, fitted: Fitted, counts: CellCounts) -> Iterable[pl.Series]:
         chosen: Sequence[NDArray[np.int64] | None] = [None] * len(fitted.codings)
-        if isinstance(self.recoding, Representative):
+        names = [coding.column.name for coding in fitted.codings]
+        recodings = [self.column_recodings.get(name, self.recoding) for name in names]
+        if any(isinstance(recoding, Representative) for recoding in recodings):
             kept = np.flatnonzero(fitted.cell_of_row >= 0)
             codes = [column[kept] for column in fitted.codes]
             rows = representative_rows(fitted.cell_of_row[kept], codes, fitted.codings)
@@ -194,6 +200,6 @@ class Protection:
                 counts=counts,
                 representatives=chosen[place],
             )
-            return self.recoding.write(column)
+            return recodings[place].write(column)
 
         return map_in_order(range(len(fitted.codings)), write)

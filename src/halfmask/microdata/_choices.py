@@ -62,7 +62,7 @@ class Choice(Section):
         return self.kind(**given, **more)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)  # the kinds have no hash
 class OneOf:
     """Marks a key of a policy whose section is one of several kinds, told apart by a key of its."""
 

@@ -321,7 +321,7 @@ def _named(
     kept = kept[: coding.n_values]
     labels = set(plan.written[place].drop_nulls().unique().cast(pl.String).to_list())
     named = np.array([text in labels for text in _texts(coding)], dtype=np.bool_)
-    if isinstance(plan.recoding, Ranges):
+    if isinstance(plan.recoding_of(coding.column.name), Ranges):
         below = np.concatenate([[0], np.cumsum(kept > 0)])
         for first, last in np.unique(np.stack(spans), axis=1).T.tolist():
             if first >= 0 and below[last + 1] - below[first] <= MOST_MEMBERS:

@@ -59,7 +59,7 @@ def _written_spans(plan: Plan, counts: CellCounts) -> list[tuple[Integers, Integ
     """Return the codes that what is written for each cell spans; -1 where it is missing."""
     return [
         _node_spans(coding, *span)
-        if isinstance(plan.recoding, Level) and coding.hierarchy is not None
+        if isinstance(plan.recoding_of(coding.column.name), Level) and coding.hierarchy is not None
         else span
         for coding, span in zip(plan.codings, plan.value_spans(counts), strict=True)
     ]

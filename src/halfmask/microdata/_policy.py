@@ -38,6 +38,7 @@ from halfmask.microdata._policy_sections import (
 from halfmask.microdata._section import Section
 
 if TYPE_CHECKING:
+    from halfmask.anonymize import Recoding
     from halfmask.masks import Mask
     from halfmask.microdata._hierarchy_section import HierarchySection
 
@@ -180,7 +181,8 @@ class Policy(Section):
         return hashlib.sha256(self._canonical().encode("ascii")).hexdigest()
 
     def _canonical(self) -> str:
-        said = self.model_dump(mode="json", by_alias=True)
+        # Without defaults, so that a key which later versions know changes no hash.
+        said = self.model_dump(mode="json", by_alias=True, exclude_defaults=True)
         return json.dumps(said, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
 
     def __eq__(self, other: object) -> bool:
@@ -298,6 +300,12 @@ class Policy(Section):
             for name, said in self.columns.items()
             if said.normalize and said.role != "identifier"
         }
+
+    @property
+    def column_recodings(self) -> dict[str, Recoding]:
+        """The recoding of each quasi-identifier that has one of its own."""
+        said = {name: each.recoding for name, each in self.columns.items()}
+        return {name: each.made() for name, each in said.items() if each is not None}
 
     @property
     def masks(self) -> dict[str, Mask]:

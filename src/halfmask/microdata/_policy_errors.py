@@ -79,7 +79,8 @@ def _sentence(fault: ErrorDetails, model: type[BaseModel]) -> tuple[str, str | N
         where, key = _place(loc[:-1]), loc[-1]
         if kind == "missing":
             return f"{where} lacks the key {key!r}.", None
-        others = kinds_having(str(key)) if loc[0] in {"guarantees", "method", "recoding"} else []
+        chosen = loc[0] in {"guarantees", "method", "recoding"} or "recoding" in loc[2:3]
+        others = kinds_having(str(key)) if chosen else []
         if others:
             return f"{where} has no key {key!r}.", f"It goes with {' or '.join(others)}: remove it."
         shown = "such key" if _holds_levels(raw) else f"key {_word(key)}"
@@ -191,6 +192,8 @@ def _place(loc: Sequence[int | str]) -> str:
 
 def _is_tag(loc: Sequence[int | str], i: int) -> bool:
     """Return whether a part of a place is the tag that pydantic adds for a kind of section."""
+    if loc[0] == "columns":
+        return i == 3 and loc[2] == "recoding"  # behind column, name and key
     return (loc[0] == "guarantees" and i == 2) or (loc[0] in {"method", "recoding"} and i == 1)
 
 

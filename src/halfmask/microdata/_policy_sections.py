@@ -9,7 +9,7 @@ from pydantic import Field, StrictBool, StrictStr, field_validator, model_valida
 
 from halfmask._errors import PolicyError
 from halfmask.data import Kind, Missing, Role
-from halfmask.microdata._choices import CHOICES
+from halfmask.microdata._choices import CHOICES, Choice
 from halfmask.microdata._hierarchy_section import HierarchySection
 from halfmask.microdata._mask_section import MaskSection
 from halfmask.microdata._section import Character, Names, Number, Section, Whole
@@ -84,6 +84,9 @@ class ColumnSection(Section):
     label: StrictBool = Field(
         default=False, description="Whether a model is to predict this column."
     )
+    recoding: Annotated[Choice, CHOICES["recoding"]] | None = Field(
+        default=None, description="What is written for its classes, in the place of [recoding]."
+    )
     mask: MaskSection | None = Field(
         default=None, description="What is done to each cell before anything else."
     )
@@ -102,6 +105,11 @@ class ColumnSection(Section):
             raise PolicyError("is an identifier and a label; identifiers are dropped.")
         if self.mask is not None:
             self._check_mask()
+        if self.recoding is not None and self.role != "quasi_identifier":
+            raise PolicyError(
+                f"has a recoding, which goes with role 'quasi_identifier'. Got {self.role!r}.",
+                hint="Other columns take a mask.",
+            )
         if self.hierarchy is not None and self.role not in {"quasi_identifier", "sensitive"}:
             raise PolicyError(
                 f"has a hierarchy, which goes with role 'quasi_identifier' or 'sensitive'. "
@@ -118,7 +126,7 @@ class ColumnSection(Section):
         if self.role == "quasi_identifier":
             raise PolicyError(
                 "is a quasi_identifier and has a mask.",
-                hint="Quasi-identifiers are coarsened by [recoding], and by their hierarchy.",
+                hint="Quasi-identifiers are coarsened by their recoding and hierarchy.",
             )
         if self.hierarchy is not None:
             raise PolicyError("has a hierarchy, which is about values as they were, and a mask.")
@@ -151,6 +159,8 @@ def section_at(loc: Sequence[int | str]) -> type[Section] | None:
     match list(loc):
         case ["columns", _, "hierarchy"]:
             return HierarchySection
+        case ["columns", _, "recoding", str(tag)]:
+            return CHOICES["recoding"].section(tag)
         case ["columns", _]:
             return ColumnSection
         case ["guarantees", int(), str(tag)] | ["method" | "recoding", str(tag)]:

@@ -304,6 +304,7 @@ def _protection(policy: Policy, schema: Schema) -> Protection:
         recoding=policy.recoding.made(),
         max_suppression_fraction=float(policy.suppression.max_fraction),
         towards=policy.towards,
+        column_recodings=policy.column_recodings,
     )
 
 

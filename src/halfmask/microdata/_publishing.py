@@ -133,7 +133,7 @@ def _columns(prepared: Prepared) -> list[ReleasedColumn]:
                 name=name,
                 role=column.role,
                 kind=column.kind,
-                recoding=prepared.plan.recoding.name if name in written else None,
+                recoding=prepared.plan.recoding_of(name).name if name in written else None,
                 dtype=str(dtype),
                 mask=masks[name].name if name in masks else None,
             )
@@ -148,7 +148,8 @@ def _method(prepared: Prepared) -> dict[str, Any]:
 
 def _weaknesses(prepared: Prepared) -> list[str]:
     """Name what the promised models don't stop in this release."""
-    named = [*prepared.plan.recoding.weaknesses]
+    plan = prepared.plan
+    named = [word for name in plan.quasi_identifiers for word in plan.recoding_of(name).weaknesses]
     judged = {guarantee.column for guarantee in prepared.guarantees if guarantee.column}
     if any(name not in judged for name in prepared.schema.sensitive) or not judged:
         named.append("no-diversity")

@@ -132,7 +132,7 @@ def _columns(prepared: Prepared, release: Release) -> list[ColumnFact]:
 
 def _treatment(prepared: Prepared, name: str) -> str:
     if name in prepared.plan.quasi_identifiers:
-        return TREATMENTS[prepared.plan.recoding.name]
+        return TREATMENTS[prepared.plan.recoding_of(name).name]
     mask = prepared.policy.masks.get(name)
     if mask is None:
         return "released unchanged"

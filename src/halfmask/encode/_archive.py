@@ -29,7 +29,8 @@ class Archive:
     version
         What is written, and alone is read.
     kinds
-        The dataclasses that may be in it, by their names.
+        The dataclasses that may be in it, by what the bytes call them: a class may be renamed, a
+        name in the bytes may not.
     what
         What it holds, as an error says it: ``"plan of a codec"``.
     """
@@ -104,14 +105,15 @@ def _packed(  # noqa: PLR0911 # one return for each kind of value
         return {"bytes": value.hex()}
     if isinstance(value, tuple):
         return [_packed(each, parts, kinds) for each in value]
-    if dataclasses.is_dataclass(value) and type(value).__name__ in kinds:
+    name = next((name for name, kind in kinds.items() if kind is type(value)), None)
+    if dataclasses.is_dataclass(value) and name is not None:
         # What isn't given to make a value follows from the rest of it.
         fields = {
             it.name: _packed(getattr(value, it.name), parts, kinds)
             for it in dataclasses.fields(value)
             if it.init
         }
-        return {"kind": type(value).__name__, "fields": fields}
+        return {"kind": name, "fields": fields}
     if isinstance(value, np.generic):
         return value.item()
     return value

@@ -20,12 +20,21 @@ __all__ = ["PLAN_VERSION", "plan_from_bytes", "plan_to_bytes"]
 #: Raised whenever a plan of before would be read wrongly.
 PLAN_VERSION = 1
 _KINDS: dict[str, type[Any]] = {
-    kind.__name__: kind
-    for kind in (
-        Affine, Bend, CategoryWeights, Codes, Coupling, Direction, Flow, Mix, NumberTarget,
-        NumberWeight, CodecPlan, Ranks, Scaling, CodecSettings,
-    )
-}  # fmt: skip
+    "Affine": Affine,
+    "Bend": Bend,
+    "CategoryWeights": CategoryWeights,
+    "Codes": Codes,
+    "Coupling": Coupling,
+    "Direction": Direction,
+    "Flow": Flow,
+    "Mix": Mix,
+    "NumberTarget": NumberTarget,
+    "NumberWeight": NumberWeight,
+    "Plan": CodecPlan,
+    "Ranks": Ranks,
+    "Scaling": Scaling,
+    "Settings": CodecSettings,
+}
 
 
 _ARCHIVE = Archive(

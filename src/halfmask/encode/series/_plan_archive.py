@@ -21,11 +21,19 @@ PLAN_ARCHIVE = Archive(
     label="halfmask series plan",
     version=1,
     kinds={
-        kind.__name__: kind
-        for kind in (
-            Channel, SeriesClock, Event, Filter, Grain, Keystream, ScoreMap, Seasons, SeriesPlan,
-            SeriesSettings, SeriesState, Term, Veil,
-        )
+        "Channel": Channel,
+        "Clock": SeriesClock,
+        "Event": Event,
+        "Filter": Filter,
+        "Grain": Grain,
+        "Noise": Keystream,
+        "Scores": ScoreMap,
+        "Seasons": Seasons,
+        "SeriesPlan": SeriesPlan,
+        "SeriesSettings": SeriesSettings,
+        "SeriesState": SeriesState,
+        "Term": Term,
+        "Veil": Veil,
     },
     what="plan of a codec of series",
-)  # fmt: skip
+)

@@ -18,7 +18,7 @@ KNOWN = [
     {"events.policy._policy", "events.policy._together"},
     {"guarantees._guarantee", "guarantees._judgement"},
     {"hashing._joining", "hashing._rows", "hashing._wire"},
-    {"microdata._publishing", "microdata._release", "microdata._reporting"},
+    {"microdata._product", "microdata._release", "microdata._reporting"},
     {
         *("trainer.defences._defences", "trainer.defences._defended", "trainer.defences._memory"),
         *("trainer.defences._saving", "trainer.defences._tally"),

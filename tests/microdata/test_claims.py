@@ -26,7 +26,7 @@ from microdata.people import (  # type: ignore[import-not-found] # beside, not i
 
 @pytest.fixture(autouse=True)
 def no_page(monkeypatch):
-    monkeypatch.setattr("halfmask.microdata._publishing.render_report", lambda _facts: "")
+    monkeypatch.setattr("halfmask.microdata._product.render_report", lambda _facts: "")
 
 
 def test_cells_that_are_written_alike_are_one_class(tmp_path):
@@ -111,7 +111,7 @@ def test_weaknesses_are_named(tmp_path, sections, own):
 
 def test_sensitive_columns_leave_as_they_are_and_that_is_named():
     """A salary to the cent is one person's own, whatever diversity its class has."""
-    from halfmask.microdata._publishing import _weaknesses  # noqa: PLC0415 # only here
+    from halfmask.microdata._product import _weaknesses  # noqa: PLC0415 # only here
 
     table = people().select("age", "pay")
     pay = {"role": "sensitive", "kind": "numeric"}
@@ -128,7 +128,7 @@ def test_diversity_of_every_sensitive_column_is_no_weakness():
     """The weakness is named until each sensitive column is in a claim."""
     names = ["illness", "pay", "visit", "insured", "note"]
     promises = [K, *(promise("distinct-l-diversity", name, l=2) for name in names)]
-    from halfmask.microdata._publishing import _weaknesses  # noqa: PLC0415 # only here
+    from halfmask.microdata._product import _weaknesses  # noqa: PLC0415 # only here
 
     whole = _weaknesses(protect(people(), policy(*promises)).prepared)
     lacking = _weaknesses(protect(people(), policy(*promises[:-1])).prepared)

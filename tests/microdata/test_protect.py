@@ -35,7 +35,7 @@ TREES = {"illness": {"hierarchy": {"groups": {**GROUPS, "other": ["unused"]}}}}
 @pytest.fixture(autouse=True)
 def no_page(monkeypatch):
     """Leave the report's page out, half of the time of a small release: it has its own tests."""
-    monkeypatch.setattr("halfmask.microdata._publishing.render_report", lambda _facts: "")
+    monkeypatch.setattr("halfmask.microdata._product.render_report", lambda _facts: "")
 
 
 PROMISES = {

@@ -17,7 +17,10 @@ import pytest
 import halfmask
 from halfmask._errors import ReleaseError, VerificationError
 from halfmask.claims import read_table_manifest as read_manifest
-from halfmask.microdata import _publishing, _writing, protect, protect_to
+from halfmask.microdata import _product, _writing, protect, protect_to
+from halfmask.microdata._report import render_report
+from halfmask.microdata._reporting import report_facts
+from halfmask.release import _publishing
 from halfmask.verifier.tables import verify
 from microdata.people import (  # type: ignore[import-not-found] # beside, not in a package
     GROUPS,
@@ -39,6 +42,13 @@ WANTED = policy(
 @pytest.fixture
 def release():
     return protect(with_gaps(people(), ["town"]), WANTED, key=KEY)
+
+
+#: Of `WANTED` as CSV, under `KEY`, as written before tables stood on the envelope.
+GOLDEN = {
+    "data/part-00000.csv": "7feb4b5f8b47f87e2d29c634e8a19ecea5097f2fc4016aad6e3fd92f45f708fb",
+    "support/0.csv": "9437e23f5e3fc8ef39a900f6d738aec4cb72b94d1f608e54fe5e0f3801b5cc4f",
+}
 
 
 def contents(folder):
@@ -67,6 +77,27 @@ def test_the_manifest_states_what_is_there(tmp_path, release):
         name: str(dtype) for name, dtype in data.schema.items()
     }
     assert written.verification == verify(folder)
+
+
+def test_an_old_policy_gives_the_same_files(tmp_path):
+    """Under a fixed key a policy gives, byte for byte, what it gave before."""
+    wanted = WANTED.model_copy(update={"output": policy(output={"format": "csv"}).output})
+    protect(with_gaps(people(), ["town"]), wanted, key=KEY).write(tmp_path / "out")
+
+    found = contents(tmp_path / "out")
+    named = {str(path.relative_to(tmp_path / "out")): raw for path, raw in found.items()}
+    assert named.keys() == {*GOLDEN, "manifest.json", "report.html"}
+    assert {name: hashlib.sha256(named[name]).hexdigest() for name in GOLDEN} == GOLDEN
+
+
+def test_the_page_is_made_of_a_verified_release(tmp_path, release):
+    """The page's hash is the manifest's, and the page shows the manifest and what was verified."""
+    written = release.write(tmp_path / "out")
+
+    page = (tmp_path / "out" / "report.html").read_bytes()
+    assert written.manifest.report_sha256 == hashlib.sha256(page).hexdigest()
+    facts = report_facts(written, written.manifest, written.verification)
+    assert page.decode() == render_report(facts)
 
 
 def test_what_writing_returns(tmp_path, release):
@@ -141,10 +172,11 @@ def test_odd_names_of_a_release(tmp_path, release):
 STEPS = {
     "data": (_writing, "write_table"),
     "hash": (_writing, "file_sha256"),
-    "support": (_publishing, "_write_support"),
+    "support": (_product, "_write_support"),
     "manifest": (_publishing, "write_manifest"),
-    "report": (_publishing, "render_report"),
+    "report": (_product, "render_report"),
     "text": (Path, "write_text"),
+    "page": (Path, "write_bytes"),
     "sync": (os, "fsync"),
 }
 
@@ -181,7 +213,7 @@ def test_anything_else_goes_wrong(tmp_path, monkeypatch, release, fault):
     def stop(_facts):
         raise fault
 
-    monkeypatch.setattr(_publishing, "render_report", stop)
+    monkeypatch.setattr(_product, "render_report", stop)
     with pytest.raises(fault):
         release.write(tmp_path / "out")
 
@@ -205,9 +237,7 @@ def test_what_isnt_verified_is_not_there(tmp_path, monkeypatch, release):
 
 def test_the_manifest_has_plain_numbers(tmp_path, release):
     """Whatever is infinite or not a number is null: the manifest is strict JSON."""
-    said = _publishing._plain(
-        {"a": float("nan"), "b": [float("inf"), {"c": 1.5}], "d": (True, "x")}
-    )
+    said = _product._plain({"a": float("nan"), "b": [float("inf"), {"c": 1.5}], "d": (True, "x")})
     assert said == {"a": None, "b": [None, {"c": 1.5}], "d": [True, "x"]}
 
     release.write(tmp_path / "out")

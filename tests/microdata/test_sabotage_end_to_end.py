@@ -10,7 +10,7 @@ import pytest
 from halfmask._errors import VerificationError
 from halfmask.data import Schema
 from halfmask.guarantees import KAnonymity
-from halfmask.microdata import _claims, _protect, _publishing, protect_to
+from halfmask.microdata import _claims, _product, _protect, protect_to
 from halfmask.microdata._prepared import CELL, Prepared
 from halfmask.verifier.tables import verify
 from microdata.people import (  # type: ignore[import-not-found] # beside, not in a package
@@ -33,7 +33,7 @@ WANTED = policy(
 
 @pytest.fixture(autouse=True)
 def no_page(monkeypatch):
-    monkeypatch.setattr("halfmask.microdata._publishing.render_report", lambda _facts: "")
+    monkeypatch.setattr("halfmask.microdata._product.render_report", lambda _facts: "")
 
 
 def raw(prepared, columns):
@@ -135,7 +135,7 @@ def a_column_left_out(patch):
 def a_column_left_out_and_hidden(patch):
     """The same, and the manifest calls the column insensitive, so that the verifier agrees."""
     a_column_left_out(patch)
-    columns = _publishing._columns
+    columns = _product._columns
 
     def lying(prepared):
         return [
@@ -143,7 +143,7 @@ def a_column_left_out_and_hidden(patch):
             for each in columns(prepared)
         ]
 
-    patch.setattr(_publishing, "_columns", lying)
+    patch.setattr(_product, "_columns", lying)
 
 
 def an_identifier(patch):

@@ -31,7 +31,7 @@ PROMISES = [
 
 @pytest.fixture(autouse=True)
 def no_page(monkeypatch):
-    monkeypatch.setattr("halfmask.microdata._publishing.render_report", lambda _facts: "")
+    monkeypatch.setattr("halfmask.microdata._product.render_report", lambda _facts: "")
 
 
 @pytest.fixture

@@ -8,13 +8,22 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
+from dataclasses import replace
 
 import pytest
 
 import halfmask
 from halfmask._errors import ParameterError, VerificationError
-from halfmask.claims import Claim, DataFile, read_manifest
-from halfmask.release import BarsBlock, Product, TableBlock, TextBlock, publish
+from halfmask.claims import Claim, DataFile, read_manifest, write_manifest
+from halfmask.release import (
+    BarsBlock,
+    Product,
+    TableBlock,
+    TextBlock,
+    _publishing,
+    publish,
+    publish_verified,
+)
 from halfmask.verifier import CHECKS, ClaimCount, add_check
 
 COUNTS = {"north": 12, "south": 7}
@@ -46,7 +55,7 @@ def check(claim, files):
     return ClaimCount(holds=holds, found={"smallest": smallest})
 
 
-def product(counts=COUNTS, *, n=5, smallest=7, kind="toy-counts", claims=None):
+def product(counts=COUNTS, *, n=5, smallest=7, kind="toy-counts", claims=None, page=None):
     claim = Claim(
         model="minimum-count",
         parameters={"n": n},
@@ -65,6 +74,8 @@ def product(counts=COUNTS, *, n=5, smallest=7, kind="toy-counts", claims=None):
             TableBlock(title="Regions", columns=["region"], rows=[["north"]]),
             BarsBlock(title="Shares", shares={"north": 12 / 19}),
         ],
+        software={"toy": "1"},
+        page=page,
     )
 
 
@@ -127,3 +138,65 @@ def test_a_folder_that_was_changed_does_not_verify(tmp_path, name):
 def test_no_check_can_be_replaced():
     with pytest.raises(ParameterError, match="already"):
         add_check("toy-counts", "minimum-count", check)
+
+
+@pytest.mark.usefixtures("checked")
+def test_a_page_of_its_own_shows_what_was_verified(tmp_path):
+    """It gets the manifest and what the verifier found; its hash comes into the manifest."""
+    seen = []
+
+    def page(manifest, verification):
+        seen.append((manifest, verification))
+        return f"<p>{verification.claims[0].sentence}</p>"
+
+    manifest = publish(product(page=page), tmp_path / "out")
+
+    [(told, verification)] = seen
+    assert verification.holds
+    assert told == replace(manifest, report_sha256=None)
+    assert manifest.software.keys() == {"halfmask", "toy"}
+    raw = (tmp_path / "out" / "report.html").read_bytes()
+    assert raw.decode() == f"<p>{verification.claims[0].sentence}</p>"
+    assert hashlib.sha256(raw).hexdigest() == manifest.report_sha256
+    assert read_manifest(tmp_path / "out") == manifest
+    assert halfmask.verify(tmp_path / "out").holds
+
+
+@pytest.mark.usefixtures("checked")
+def test_a_page_of_its_own_is_not_made_of_what_does_not_hold(tmp_path):
+    def page(_manifest, _verification):
+        raise AssertionError
+
+    with pytest.raises(VerificationError):
+        publish(product(smallest=8, page=page), tmp_path / "out")
+
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("checked")
+@pytest.mark.parametrize(("page", "times"), [(None, 1), (lambda *_: "<p>", 2)])
+def test_how_often_the_manifest_is_written(tmp_path, monkeypatch, page, times):
+    """Once; a page of what was verified needs a second time, for its hash."""
+    written = []
+
+    def counted(manifest, folder):
+        written.append(manifest.report_sha256)
+        return write_manifest(manifest, folder)
+
+    monkeypatch.setattr(_publishing, "write_manifest", counted)
+    publish(product(page=page), tmp_path / "out")
+
+    assert len(written) == times
+    assert written[-1] is not None
+
+
+@pytest.mark.usefixtures("checked")
+def test_it_says_how_far_it_is(tmp_path):
+    stages = []
+
+    def told(stage, share=None):
+        stages.append((stage, share))
+
+    publish_verified(product(), tmp_path / "out", progress=told)
+
+    assert stages == [("writing", 0.0), ("verifying on disk", None), ("done", 1.0)]

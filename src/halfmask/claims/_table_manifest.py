@@ -7,7 +7,7 @@ path of the owner's machine and no name of a column that was dropped.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
@@ -23,6 +23,7 @@ __all__ = [
     "RowCounts",
     "SupportFile",
     "TableManifest",
+    "table_details",
 ]
 
 #: The kind of these releases.
@@ -129,6 +130,26 @@ def _column_dict(column: ReleasedColumn) -> dict[str, Json]:
     return said if column.mask is not None else {k: v for k, v in said.items() if k != "mask"}
 
 
+def table_details(
+    *,
+    rows: RowCounts,
+    support: Sequence[SupportFile],
+    columns: Sequence[ReleasedColumn],
+    method: Mapping[str, Json],
+    risk: Mapping[str, Json],
+    utility: Mapping[str, Json],
+) -> dict[str, Json]:
+    """Return the details of a table's manifest, as JSON; see `TableManifest`."""
+    return {
+        "rows": {"in": rows.n_in, "out": rows.n_out, "suppressed": rows.n_suppressed},
+        "support": [dataclasses.asdict(each) for each in support],
+        "columns": [_column_dict(each) for each in columns],
+        "method": dict(method),
+        "risk": dict(risk),
+        "utility": dict(utility),
+    }
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableManifest:
     """All that a release of a table says of itself.
@@ -179,7 +200,6 @@ class TableManifest:
 
     def stated(self) -> Manifest:
         """Return the manifest as every kind of release has it."""
-        rows = self.rows
         return Manifest(
             kind=MICRODATA,
             created=self.created,
@@ -188,14 +208,14 @@ class TableManifest:
             files=self.files,
             claims=tuple(each.stated() for each in self.claims),
             weaknesses=self.weaknesses,
-            details={
-                "rows": {"in": rows.n_in, "out": rows.n_out, "suppressed": rows.n_suppressed},
-                "support": [dataclasses.asdict(each) for each in self.support],
-                "columns": [_column_dict(each) for each in self.columns],
-                "method": dict(self.method),
-                "risk": dict(self.risk),
-                "utility": dict(self.utility),
-            },
+            details=table_details(
+                rows=self.rows,
+                support=self.support,
+                columns=self.columns,
+                method=self.method,
+                risk=self.risk,
+                utility=self.utility,
+            ),
             report_sha256=self.report_sha256,
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -37,6 +38,11 @@ class Support:
     name: str
     column: str
     text: str
+
+    @property
+    def sha256(self) -> str:
+        """The hexadecimal SHA-256 of the file."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
 
 
 def supports(guarantees: Sequence[Guarantee]) -> tuple[Support, ...]:

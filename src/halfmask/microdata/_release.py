@@ -98,6 +98,6 @@ class Release:
         ReleaseError
             If the folder exists, or can't be written; nothing is left.
         """
-        from halfmask.microdata._publishing import publish  # noqa: PLC0415 # loads the report's page
+        from halfmask.microdata._product import write_release  # noqa: PLC0415 # loads the page
 
-        return publish(self, out, overwrite=overwrite, progress=progress)
+        return write_release(self, out, overwrite=overwrite, progress=progress)

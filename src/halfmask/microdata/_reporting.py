@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from halfmask.assess.risk import Reidentification
-    from halfmask.claims._table_manifest import TableManifest
+    from halfmask.claims import Manifest
     from halfmask.guarantees import Guarantee
     from halfmask.microdata._prepared import Prepared
     from halfmask.microdata._release import Release
@@ -45,9 +45,7 @@ METHODS = {
 }
 
 
-def report_facts(
-    release: Release, manifest: TableManifest, verification: Verification
-) -> ReportFacts:
+def report_facts(release: Release, manifest: Manifest, verification: Verification) -> ReportFacts:
     """Gather the facts of a written release and its verification."""
     prepared, risk, utility = release.prepared, release.risk, release.utility
     return ReportFacts(

@@ -32,7 +32,7 @@ ORDER_STREAMS, BUCKET_STREAMS = 0, 1 << 32
 
 
 def write_parts(prepared: Prepared, folder: Path, told: Progress) -> tuple[DataFile, ...]:
-    """Write the rows of a release under ``folder / "data"``.
+    """Write the rows of a release under ``folder / "data"``, which is there.
 
     Parameters
     ----------
@@ -48,7 +48,6 @@ def write_parts(prepared: Prepared, folder: Path, told: Progress) -> tuple[DataF
     Rows leave in an order that nobody without the key can tell from a random one: each row goes to
     a random file, and to a random place in it.
     """
-    (folder / "data").mkdir()
     form = prepared.policy.output.format
     parts = shuffled_parts(prepared.placed(told), folder, n_rows=prepared.n_out, key=prepared.key)
 

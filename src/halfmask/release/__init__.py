@@ -8,6 +8,6 @@ from __future__ import annotations
 
 from halfmask.release._page import BarsBlock, TableBlock, TextBlock
 from halfmask.release._product import Product
-from halfmask.release._publishing import publish
+from halfmask.release._publishing import publish, publish_verified
 
-__all__ = ["BarsBlock", "Product", "TableBlock", "TextBlock", "publish"]
+__all__ = ["BarsBlock", "Product", "TableBlock", "TextBlock", "publish", "publish_verified"]

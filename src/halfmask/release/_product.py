@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from halfmask.claims import Claim, DataFile
+    from halfmask.claims import Claim, DataFile, Manifest
     from halfmask.claims._claim import Json
     from halfmask.release._page import AnyBlock
+    from halfmask.verifier._verify import AnyVerification
 
 __all__ = ["Product"]
 
@@ -36,6 +37,12 @@ class Product:
         What the page shows besides the claims: texts, tables, bars.
     details
         What only this kind has in its manifest, as JSON.
+    software
+        Names and versions of the programs that shaped it besides halfmask.
+    page
+        Makes a page of its own, as HTML, in place of the one of blocks: from the manifest, which
+        lacks the page's hash yet, and from what the verifier found. It is called only for a
+        release that holds.
     """
 
     kind: str
@@ -45,3 +52,5 @@ class Product:
     weaknesses: Sequence[str]
     blocks: Sequence[AnyBlock] = ()
     details: Mapping[str, Json] = field(default_factory=dict)
+    software: Mapping[str, str] = field(default_factory=dict)
+    page: Callable[[Manifest, AnyVerification], str] | None = None

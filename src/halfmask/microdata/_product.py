@@ -1,78 +1,98 @@
-"""Publish a release: write it beside, count it again from disk, report, and give it its name."""
+"""A protected table as a product: its files, claims and weaknesses, and a page of its own."""
 
 from __future__ import annotations
 
-import datetime as dt
 import platform
 from dataclasses import replace
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from halfmask._errors import VerificationError
 from halfmask._progress import Progress, silent
-from halfmask.claims._manifest import MANIFEST_NAME, REPORT_NAME, write_manifest
-from halfmask.claims._table_manifest import ReleasedColumn, RowCounts, SupportFile, TableManifest
+from halfmask.claims._table_manifest import (
+    MICRODATA,
+    ReleasedColumn,
+    RowCounts,
+    SupportFile,
+    table_details,
+)
+from halfmask.claims._table_reader import table_manifest
 from halfmask.claims._weaknesses import weakness_sentence
-from halfmask.data import atomic_folder
 from halfmask.microdata._claims import supports
 from halfmask.microdata._report import render_report
 from halfmask.microdata._reporting import report_facts
-from halfmask.microdata._writing import file_sha256, write_parts
-from halfmask.verifier.tables import verify
+from halfmask.microdata._writing import write_parts
+from halfmask.release import Product, publish_verified
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from halfmask.claims._manifest import DataFile
+    from halfmask.claims import ClassClaim, DataFile, Manifest
     from halfmask.microdata._policy import Policy
     from halfmask.microdata._prepared import Prepared
     from halfmask.microdata._release import Release
+    from halfmask.verifier._verify import AnyVerification
+    from halfmask.verifier.tables import Verification
 
-__all__ = ["publish"]
+__all__ = ["write_release"]
 
 
-def publish(
+def write_release(
     release: Release, out: str | Path, *, overwrite: bool, progress: Progress | None
 ) -> Release:
     """Write a release; see :meth:`halfmask.microdata.Release.write`."""
-    told = progress or silent
+    manifest, verification = publish_verified(
+        _product(release, progress or silent), out, overwrite=overwrite, progress=progress
+    )
+    return replace(
+        release,
+        manifest=table_manifest(manifest),
+        verification=cast("Verification", verification),  # as of every table
+    )
+
+
+def _product(release: Release, told: Progress) -> Product:
     prepared = release.prepared
-    with atomic_folder(out, overwrite=overwrite, marker=MANIFEST_NAME) as folder:
-        told("writing", 0.0)
+    columns = _columns(prepared)
+    _check_promised(prepared.policy, columns, release.claims)
+
+    def write(folder: Path) -> Sequence[DataFile]:
         files = write_parts(prepared, folder, told)
-        manifest = _manifest(release, files, _write_support(prepared, folder))
-        _check_promised(prepared.policy, manifest)
-        write_manifest(manifest, folder)
-        told("verifying on disk")
-        verification = verify(folder)
-        verification.raise_if_broken()
-        told("reporting")
-        written = replace(release, manifest=manifest, verification=verification)
-        page = render_report(report_facts(written, manifest, verification))
-        (folder / REPORT_NAME).write_text(page, encoding="utf-8", newline="")
-        # The page shows what was verified, so its hash can come into the manifest only now.
-        manifest = replace(manifest, report_sha256=file_sha256(folder / REPORT_NAME))
-        write_manifest(manifest, folder)
-        written = replace(written, manifest=manifest)
-    told("done", 1.0)
-    return written
+        _write_support(prepared, folder)
+        return files
+
+    def page(manifest: Manifest, verification: AnyVerification) -> str:
+        return render_report(report_facts(release, manifest, cast("Verification", verification)))
+
+    return Product(
+        kind=MICRODATA,
+        policy_sha256=prepared.policy.sha256,
+        write=write,
+        claims=lambda _files: [claim.stated() for claim in release.claims],
+        weaknesses=_weaknesses(prepared),
+        details=_details(release, columns),
+        software={"python": platform.python_version(), "polars": version("polars")},
+        page=page,
+    )
 
 
-def _check_promised(policy: Policy, manifest: TableManifest) -> None:
-    """Raise unless the manifest states the owner's roles and promises, all of them.
+def _check_promised(
+    policy: Policy, columns: Sequence[ReleasedColumn], claims: Sequence[ClassClaim]
+) -> None:
+    """Raise unless the manifest will state the owner's roles and promises, all of them.
 
     The verifier believes what the manifest says a column is and what it claims.
     """
     roles = {name: said.role for name, said in policy.columns.items() if said.role != "identifier"}
-    stated = {column.name: column.role for column in manifest.columns}
+    stated = {column.name: column.role for column in columns}
     promised = [(said.named, said.about, said.parameters) for said in policy.promises]
-    claimed = [(claim.model, claim.column, dict(claim.parameters)) for claim in manifest.claims]
+    claimed = [(claim.model, claim.column, dict(claim.parameters)) for claim in claims]
     known = {name for name, role in roles.items() if role == "quasi_identifier"}
     if (
         roles != stated
         or promised != claimed
-        or any(set(claim.quasi_identifiers) != known for claim in manifest.claims)
+        or any(set(claim.quasi_identifiers) != known for claim in claims)
     ):
         raise VerificationError(
             "The release doesn't state the roles and promises of its policy.",
@@ -80,42 +100,27 @@ def _check_promised(policy: Policy, manifest: TableManifest) -> None:
         )
 
 
-def _write_support(prepared: Prepared, folder: Path) -> tuple[SupportFile, ...]:
-    files = []
+def _write_support(prepared: Prepared, folder: Path) -> None:
     for support in supports(prepared.guarantees):
         path = folder / support.name
         path.parent.mkdir(exist_ok=True)
         path.write_text(support.text, encoding="utf-8", newline="")
-        files.append(
-            SupportFile(name=support.name, column=support.column, sha256=file_sha256(path))
-        )
-    return tuple(files)
 
 
-def _manifest(
-    release: Release, files: tuple[DataFile, ...], support: tuple[SupportFile, ...]
-) -> TableManifest:
+def _details(release: Release, columns: Sequence[ReleasedColumn]) -> dict[str, Any]:
     prepared = release.prepared
-    now = dt.datetime.now(dt.UTC).replace(microsecond=0)
-    return TableManifest(
-        created=now.isoformat().replace("+00:00", "Z"),
-        software={
-            "halfmask": version("halfmask"),
-            "python": platform.python_version(),
-            "polars": version("polars"),
-        },
-        policy_sha256=prepared.policy.sha256,
+    return table_details(
         rows=RowCounts(
             n_in=prepared.n_in,
             n_out=prepared.n_out,
             n_suppressed=prepared.n_in - prepared.n_out,
         ),
-        files=files,
-        support=support,
-        columns=tuple(_columns(prepared)),
-        method=_method(prepared),
-        claims=release.claims,
-        weaknesses=tuple(_weaknesses(prepared)),
+        support=[
+            SupportFile(name=each.name, column=each.column, sha256=each.sha256)
+            for each in supports(prepared.guarantees)
+        ],
+        columns=columns,
+        method=prepared.policy.method.model_dump(mode="json"),
         risk=_plain(release.risk.to_dict()),
         utility=_plain(release.utility.to_dict()),
     )
@@ -139,11 +144,6 @@ def _columns(prepared: Prepared) -> list[ReleasedColumn]:
             )
         )
     return columns
-
-
-def _method(prepared: Prepared) -> dict[str, Any]:
-    said: dict[str, Any] = prepared.policy.method.model_dump(mode="json")
-    return said
 
 
 def _weaknesses(prepared: Prepared) -> list[str]:

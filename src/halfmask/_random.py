@@ -16,7 +16,7 @@ from halfmask._errors import ParameterError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["KEY_BYTES", "fresh_key", "keyed_integers", "keyed_order"]
+__all__ = ["KEY_BYTES", "check_key", "fresh_key", "keyed_integers", "keyed_order"]
 
 KEY_BYTES = 32
 _INTEGERS_OF_BLOCK = 8  # a block of ChaCha20 has 64 bytes
@@ -25,6 +25,20 @@ _INTEGERS_OF_BLOCK = 8  # a block of ChaCha20 has 64 bytes
 def fresh_key() -> bytes:
     """Return 32 bytes from the operating system."""
     return os.urandom(KEY_BYTES)
+
+
+def check_key(key: object) -> None:
+    """Raise unless a key is 32 bytes.
+
+    Raises
+    ------
+    ParameterError
+        If it isn't.
+    """
+    if not isinstance(key, bytes):
+        raise ParameterError(f"The key must be bytes. Got a {type(key).__name__}.")
+    if len(key) != KEY_BYTES:
+        raise ParameterError(f"The key must have {KEY_BYTES} bytes. Got {len(key)}.")
 
 
 def keyed_integers(n: int, *, key: bytes, stream: int = 0, first: int = 0) -> NDArray[np.uint64]:
@@ -47,8 +61,7 @@ def keyed_integers(n: int, *, key: bytes, stream: int = 0, first: int = 0) -> ND
     """
     from cryptography.hazmat.primitives.ciphers import Cipher, algorithms  # noqa: PLC0415 # 30 ms
 
-    if len(key) != KEY_BYTES:
-        raise ParameterError(f"The key must have {KEY_BYTES} bytes. Got {len(key)}.")
+    check_key(key)
     block, skipped = divmod(first, _INTEGERS_OF_BLOCK)
     nonce = block.to_bytes(8, "little") + stream.to_bytes(8, "little")
     encryptor = Cipher(algorithms.ChaCha20(key, nonce), mode=None).encryptor()

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halfmask._errors import ColumnNotFoundError, SchemaError
+from halfmask._errors import ColumnNotFoundError, DataError, ParameterError, SchemaError
 from halfmask.data import open_table
 from halfmask.masks import (
     MASKS,
@@ -118,3 +118,52 @@ def test_each_mask_is_listed_under_its_name():
         }
         == found
     )  # and what a page of the docs may have added
+
+
+def test_noise_of_two_releases_does_not_cancel():
+    """Under one key: of other cells, or with another scale, it is drawn anew; tokens stay."""
+    table = pl.DataFrame({"pay": [float(i) for i in range(500)], "name": ["Ann"] * 500})
+    other = table.with_columns(pay=pl.col("pay") + pl.Series([1.0] + [0.0] * 499))
+
+    def masked(frame, scale):
+        masks: dict[str, Mask] = {
+            "pay": RandomNoise(law="uniform", scale=scale, decimals=6),
+            "name": KeyedTokens(),
+        }
+        return mask_table(open_table(frame), masks, key=KEY).read()
+
+    first, again, double, later = (
+        masked(*it) for it in ((table, 5.0), (table, 5.0), (table, 10.0), (other, 5.0))
+    )
+
+    assert first.equals(again)
+    true = table["pay"]
+    assert (2 * first["pay"] - double["pay"] - true).abs().max() > 1
+    assert (first["pay"] - later["pay"]).slice(1).abs().max() > 1
+    assert first["name"].equals(later["name"])
+
+
+@pytest.mark.parametrize("fault", ["fills", "shortens", "retypes"])
+def test_what_a_mask_may_not_do_is_refused(monkeypatch, fault):
+    """Missing cells stay missing, and what is written has the type that was said."""
+    plan = type(KeyedTokens().fit("name", pl.String(), None, KEY))
+    faults = {
+        "fills": lambda cells: cells.fill_null("canary"),
+        "shortens": lambda cells: cells.head(1),
+        "retypes": lambda cells: cells.is_null(),
+    }
+    monkeypatch.setattr(plan, "apply", lambda _, cells, __: faults[fault](cells))
+    source = mask_table(open_table(TABLE.select("job")), {"job": KeyedTokens()}, key=KEY)
+
+    with pytest.raises(DataError, match="mask of column 'job'") as refused:
+        source.read()
+    assert "canary" not in str(refused.value)
+
+
+def test_keys_and_weaknesses_are_checked(monkeypatch):
+    """A public key makes tokens that everybody makes."""
+    with pytest.raises(ParameterError, match="32 bytes"):
+        mask_table(open_table(TABLE), MASKED, key=b"")
+    monkeypatch.setattr(KeyedTokens, "weaknesses", ("nosuch",))
+    with pytest.raises(ParameterError, match="'nosuch'"):
+        mask_table(open_table(TABLE), MASKED, key=KEY)

@@ -153,6 +153,9 @@ def test_what_can_not_be_masked_exactly_is_refused_without_a_value(mask):
         lambda: RandomNoise(law="cauchy", scale=1, decimals=0),  # type: ignore[arg-type] # the fault
         lambda: RandomNoise(law="laplace", scale=0, decimals=0),
         lambda: RandomNoise(law="laplace", scale=1, decimals=10),
+        lambda: RandomNoise(law="laplace", scale=1, decimals=True),
+        lambda: RandomNoise(law="laplace", scale=1, decimals=0, low=float("nan")),
+        lambda: TailCoding(high=float("inf")),
         lambda: RandomNoise(law="laplace", scale=1, decimals=0, low=2, high=1),
     ],
 )
@@ -175,3 +178,12 @@ def test_bounds_by_share_that_cross_the_given_one_are_refused():
     column = pl.Series("n", [1, 2, 3, 40])
     with pytest.raises(DataError, match="bounds of the mask 'tails' cross in column 'n'"):
         masked(TailCoding(low=41, high_share=0.4), column, ValueCounts.of(column))
+
+
+def test_bounds_hold_for_what_is_written():
+    """Rounding doesn't go beyond them."""
+    mask = RandomNoise(law="uniform", scale=3.0, decimals=0, low=0.5, high=2.5)
+
+    found = masked(mask, pl.Series("n", [1.5] * 200))
+
+    assert set(found) == {1.0, 2.0}

@@ -125,3 +125,29 @@ def test_counts_add_up(parts):
         int(value): int(count)
         for value, count in zip(*np.unique(cells, return_counts=True), strict=True)
     }
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (pl.Series("x", [1, 20]), pl.Series("x", [1.0, 20.0])),
+        (pl.Series("x", [1, None, 300]), pl.Series("x", [1.0, float("nan"), 300.0]).fill_nan(None)),
+        (
+            pl.Series("x", [1.5, 20.0]),
+            pl.Series("x", ["1.50", "20.00"]).str.to_decimal(scale=2),
+        ),
+        (
+            pl.Series("x", [dt.datetime(2020, 1, 2, 3, tzinfo=dt.UTC)]).dt.cast_time_unit("ms"),
+            pl.Series("x", [dt.datetime(2020, 1, 2, 3, tzinfo=dt.UTC)]).dt.cast_time_unit("ns"),
+        ),
+    ],
+    ids=["floats", "a gap", "decimals", "times"],
+)
+def test_tokens_are_those_of_the_value_however_it_was_read(one, other):
+    """Pandas makes floats of whole numbers with a gap, and nanoseconds of times."""
+    found = [
+        KeyedTokens().fit("x", it.dtype, None, KEY).apply(it, 0).to_list() for it in (one, other)
+    ]
+
+    assert found[0] == found[1]
+    assert len(set(found[0])) == len(found[0])

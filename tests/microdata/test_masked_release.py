@@ -11,8 +11,14 @@ import polars as pl
 import pytest
 
 import halfmask as hm
-from halfmask._errors import PolicyError, VerificationError
+from halfmask._errors import (
+    GuaranteeNotMetError,
+    ParameterError,
+    PolicyError,
+    VerificationError,
+)
 from halfmask.masks import MASKS, Rounding
+from halfmask.verifier.tables import Verification
 
 KEY = bytes(range(32))
 POLICY = """
@@ -57,6 +63,12 @@ def policy(**columns):
     return hm.Policy.from_toml(text)
 
 
+def _weaknesses(folder):
+    found = hm.verify(folder)
+    assert isinstance(found, Verification)
+    return found.weaknesses
+
+
 def test_what_is_written_is_behind_its_masks_and_verified(people, tmp_path):
     """Tokens, rounded pay, moved debts; claims are counted on what is written."""
     release = hm.protect(people, policy(), key=KEY).write(tmp_path / "out")
@@ -84,14 +96,15 @@ def test_the_same_key_masks_alike_and_another_one_otherwise(people):
 
 
 def test_weaknesses_and_risk_name_what_a_mask_leaves(people, tmp_path):
-    """Rounded pay can be known of somebody; tokens and noise can't."""
+    """Who knows a value may know what is written for it; of a token nobody does."""
     release = hm.protect(people, policy()).write(tmp_path / "out")
 
     said = json.loads((tmp_path / "out" / "manifest.json").read_text())["weaknesses"]
     for word in ("equality-leaking", "outlier-visible", "mostly-true", "order-leaking"):
         assert any(line.startswith(f"{word}:") for line in said)
     assert release.risk.columns.unchanged is not None
-    assert release.risk.columns.unchanged.columns == ("pay",)
+    assert release.risk.columns.unchanged.columns == ("pay", "debt", "job")
+    assert any("'name'" in line and "mask" in line for line in _weaknesses(tmp_path / "out"))
 
 
 def test_a_mask_that_changes_between_passes_gets_no_release_out(people, tmp_path, monkeypatch):
@@ -132,6 +145,7 @@ MASK_FAULTS = {
     '{ name = "tails", low = -inf }': "no finite number",
     '{ name = "round", base = 5, c = 1 }': "1 keys that the mask",
     '{ name = "noise", law = "canary", scale = 1, decimals = 0 }': "has a 'law' that",
+    '{ name = ["canary"] }': "no such name",
     '"canary"': "must be a table",
 }
 SECTION_FAULTS = {
@@ -204,6 +218,75 @@ def test_a_model_learns_from_masked_rows_and_is_tested_on_raw_ones():
     assert of_raw > 0.99
     assert of_masked is not None
     assert of_masked < 0.9
+
+
+def test_a_mask_that_changes_hardly_anything_hides_nobody_from_strict():
+    """What is nearly as it was is knowledge of an attacker, whatever the mask is called."""
+    table = pl.DataFrame({"age": [30, 40] * 50, "number": [f"id-{i}" for i in range(100)]})
+    text = """
+    halfmask = 1
+    [columns]
+    age = { role = "quasi_identifier", kind = "numeric" }
+    number = { role = "insensitive", kind = "text", mask = { name = "pram", keep = 0.999 } }
+    [[guarantees]]
+    model = "k-anonymity"
+    k = 5
+    """
+
+    with pytest.raises(GuaranteeNotMetError):
+        hm.protect(table, hm.Policy.from_toml(text), strict=True)
+
+
+@pytest.mark.parametrize("tampered", ["quasi_identifier", "v1"])
+def test_a_manifest_can_not_hide_a_column_behind_a_mask(people, tmp_path, tampered):
+    """Quasi-identifiers have no mask; and a column that isn't counted is named."""
+    out = tmp_path / "out"
+    hm.protect(people, policy()).write(out)
+    manifest = json.loads((out / "manifest.json").read_text())
+    columns = {it["name"]: it for it in manifest["details"]["columns"]}
+    columns["age" if tampered == "quasi_identifier" else "pay"]["mask"] = "token"
+    if tampered == "v1":
+        risk = manifest["details"]["risk"]["released_columns"]
+        for each in (risk["every"], risk["unchanged"]):
+            each["columns"] = [name for name in each["columns"] if name != "pay"]
+        risk["few"] = []
+    (out / "manifest.json").write_text(json.dumps(manifest))
+
+    if tampered == "quasi_identifier":
+        with pytest.raises(VerificationError, match="mask"):
+            hm.verify(out)
+    else:
+        assert any("'pay'" in line and "mask" in line for line in _weaknesses(out))
+
+
+def test_a_label_of_tokens_is_learnt_as_well_as_before():
+    """New names for labels change nothing of what can be learnt."""
+    rng = np.random.default_rng(6)
+    table = pl.DataFrame({"age": [30, 40] * 500, "ill": rng.choice(["yes", "no"], 1000)})
+    table = table.with_columns(mark=pl.col("ill").replace_strict({"yes": 1, "no": 2}))
+    said = hm.Policy.from_toml("""
+    halfmask = 1
+    [columns]
+    age = { role = "quasi_identifier", kind = "numeric" }
+    ill = { role = "insensitive", kind = "categorical", label = true, mask = { name = "token" } }
+    mark = { role = "insensitive", kind = "numeric" }
+    [[guarantees]]
+    model = "k-anonymity"
+    k = 5
+    """)
+
+    found = hm.protect(table, said).utility.model
+
+    assert found is not None
+    assert found.released.accuracy is not None
+    assert found.released.accuracy > 0.99
+
+
+@pytest.mark.parametrize("key", [b"", bytes(31), "x" * 32])
+def test_a_key_that_is_none_is_refused_at_once(people, key):
+    """Before anything is read."""
+    with pytest.raises(ParameterError, match="key"):
+        hm.protect(people, policy(), key=key)
 
 
 @dataclass(frozen=True)

@@ -83,7 +83,7 @@ def first_version(top: At) -> TableManifest:
         **common_keys(at),
         rows=_rows(at["rows"]),
         support=at["support"].each(_support),
-        columns=at["columns"].each(_column),
+        columns=at["columns"].each(_first_column),
         method=at["method"].mapping(),
         claims=at["claims"].each(_first_claim),
         risk=at["risk"].mapping(),
@@ -170,8 +170,15 @@ def _support(at: At) -> SupportFile:
     )
 
 
+def _first_column(at: At) -> ReleasedColumn:
+    at.keys("name", "role", "kind", "recoding", "dtype")
+    return _column(at)
+
+
 def _column(at: At) -> ReleasedColumn:
     found = at.keys("name", "role", "kind", "recoding", "dtype", optional=("mask",))
+    if "mask" in found and found["role"].value == "quasi_identifier":
+        found["mask"].refuse("left out of a quasi-identifier")
     return ReleasedColumn(
         name=found["name"].text(),
         role=found["role"].word(ROLES),

@@ -39,6 +39,7 @@ WEAKNESSES: Final[Mapping[str, str]] = MappingProxyType(
         "interval-leaking": "Times between events are seen to within a cell of the grid.",
         "joinable": "The table is no key: what was made with the same table can be joined.",
         "known-date": "One known time of an entity gives its others.",
+        "left-out-values": "A value may be written that only rows have which were left out.",
         "length-leaking": "How long a value was is seen, whole or in steps.",
         "minimality": (
             "Who knows the policy and the method can learn something from the cuts that were not "
@@ -57,8 +58,8 @@ WEAKNESSES: Final[Mapping[str, str]] = MappingProxyType(
         ),
         "order-leaking": "What came before what, or was larger, is seen.",
         "other-columns": (
-            "Columns that are not quasi-identifiers leave as they are; who knows them of a person "
-            "can find the row."
+            "Columns that are not quasi-identifiers leave as they are, or masked; who knows them "
+            "of a person can find the row."
         ),
         "outlier-visible": "The largest numbers stay about the largest.",
         "partly-kept": "A part of the value is written as it is.",

@@ -39,7 +39,8 @@ class Mask(Protocol):
         true of people, and a guarantee may be about the column. Otherwise it is randomised: values
         are nobody's, and a guarantee about them would say nothing.
     is_matchable
-        Whether an attacker who knows a person's value knows what is written for it.
+        Whether an attacker who knows a person's value knows what is written for it, roughly or with
+        some probability. The risk over released columns then counts the column.
     needs_counts
         Whether `fit` is given the column's values.
     """

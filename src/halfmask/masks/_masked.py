@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from halfmask._errors import ColumnNotFoundError
-from halfmask._random import KEY_BYTES
+from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
+from halfmask._random import KEY_BYTES, check_key
+from halfmask.claims import WEAKNESSES
 from halfmask.masks._value_counts import ValueCounts
 
 if TYPE_CHECKING:
@@ -45,10 +46,16 @@ def mask_table(source: Source, masks: Mapping[str, Mask], *, key: bytes) -> Sour
         If a mask isn't for columns of the type.
     DataError
         If a mask can't treat a number of the column exactly.
+    ParameterError
+        If the key isn't one, or a mask names a weakness that has no explanation.
 
     Notes
     -----
-    Masks that need a column's values (`Pram`, `TailCoding` by share) cost a pass over it.
+    Masks that randomise, or need a column's values (`TailCoding` by share), cost a pass over it.
+
+    **Guarantees.** The draws of a mask that randomises follow from the key, the column's name and
+    its cells, and the mask's parameters. So two releases under one key, of other rows or with other
+    parameters, have independent noise. Tokens follow from the key and the column's name alone.
 
     Examples
     --------
@@ -61,33 +68,62 @@ def mask_table(source: Source, masks: Mapping[str, Mask], *, key: bytes) -> Sour
     """
     if not masks:
         return source
+    check_key(key)
     absent = [name for name in masks if name not in source.dtypes]
     if absent:
         raise ColumnNotFoundError.of(absent, source.columns, where="the table")
     for name, mask in masks.items():  # before a pass over the table
         mask.written(name, source.dtypes[name])
-    counts = _counts(source, [name for name, mask in masks.items() if mask.needs_counts])
+        _check_weaknesses(mask)
+    seen = _seen(source, masks)
     plans = {
-        name: mask.fit(name, source.dtypes[name], counts.get(name), _column_key(key, name))
+        name: mask.fit(name, source.dtypes[name], *seen[name].of(name, mask, key))
         for name, mask in masks.items()
     }
     return source.through(lambda reader: MaskedReader(reader, masks, plans))
 
 
-def _counts(source: Source, columns: Sequence[str]) -> dict[str, ValueCounts]:
-    """Count the values of columns in one pass."""
-    found: dict[str, ValueCounts] = {}
-    for batch in source.batches(columns=columns) if columns else ():
-        for cells in batch.get_columns():
+def _check_weaknesses(mask: Mask) -> None:
+    unknown = [word for word in mask.weaknesses if word not in WEAKNESSES]
+    if unknown:
+        raise ParameterError(
+            f"The mask {mask.name!r} names the weakness {unknown[0]!r}, which nothing explains.",
+            hint="Take a word of halfmask.claims.WEAKNESSES.",
+        )
+
+
+class _Seen:
+    """What a mask is fitted to: its column's values, and a hash of its cells in order."""
+
+    def __init__(self) -> None:
+        self._counts: ValueCounts | None = None
+        self._cells = hashlib.blake2b(digest_size=KEY_BYTES)
+
+    def see(self, cells: pl.Series, mask: Mask) -> None:
+        if mask.needs_counts:
             part = ValueCounts.of(cells)
-            found[cells.name] = found[cells.name] + part if cells.name in found else part
+            self._counts = part if self._counts is None else self._counts + part
+        if not mask.coarsens:
+            self._cells.update(cells.hash().to_numpy().tobytes())
+
+    def of(self, column: str, mask: Mask, key: bytes) -> tuple[ValueCounts | None, bytes]:
+        """Return the counts, and the mask's own key."""
+        made = hashlib.blake2b(key=key, digest_size=KEY_BYTES, person=b"halfmask/mask")
+        made.update(column.encode())
+        if not mask.coarsens:
+            # Noise that is the same in two releases cancels in their difference.
+            made.update(b"\0" + repr(mask).encode() + self._cells.digest())
+        return self._counts, made.digest()
+
+
+def _seen(source: Source, masks: Mapping[str, Mask]) -> dict[str, _Seen]:
+    """Look at the columns of masks that need it, in one pass."""
+    found = {name: _Seen() for name in masks}
+    looked = [name for name, mask in masks.items() if mask.needs_counts or not mask.coarsens]
+    for batch in source.batches(columns=looked) if looked else ():
+        for name in looked:
+            found[name].see(batch[name], masks[name])
     return found
-
-
-def _column_key(key: bytes, column: str) -> bytes:
-    return hashlib.blake2b(
-        column.encode(), key=key, digest_size=KEY_BYTES, person=b"halfmask/mask"
-    ).digest()
 
 
 class MaskedReader:
@@ -118,8 +154,18 @@ class MaskedReader:
         first_row = 0
         for frame in self._reader.frames(columns, n_rows):
             yield frame.with_columns(
-                self._plans[name].apply(frame[name], first_row)
+                self._masked(frame[name], first_row)
                 for name in frame.columns
                 if name in self._plans
             )
             first_row += frame.height
+
+    def _masked(self, cells: pl.Series, first_row: int) -> pl.Series:
+        found = self._plans[cells.name].apply(cells, first_row).alias(cells.name)
+        if found.dtype != self.dtypes[cells.name] or not found.is_null().equals(cells.is_null()):
+            raise DataError(
+                f"The mask of column {cells.name!r} wrote another type, another number of cells, "
+                "or something where a cell is missing.",
+                hint="This is a fault of the mask.",
+            )
+        return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -11,7 +12,7 @@ import polars as pl
 from halfmask._errors import DataError, ParameterError
 from halfmask._validation import one_of
 from halfmask.masks._laws import LAWS, Law, noise
-from halfmask.masks._numbers import EXACT, as_column, check_numeric, floats
+from halfmask.masks._numbers import EXACT, as_column, check_bounds, check_numeric, floats
 from halfmask.masks._row_draws import row_fractions
 
 if TYPE_CHECKING:
@@ -48,7 +49,8 @@ class RandomNoise:
     Notes
     -----
     **Guarantees.** The noise of a row is independent of its number and of the other rows, and
-    unknown without the key. It is no differential privacy: no budget is kept.
+    unknown without the key. It is no differential privacy: no budget is kept. Another table, or
+    other parameters, have other noise under the same key.
 
     **Edge cases.** Large numbers stay large. Averages over many rows are near those of the column.
     What is multiplied stays 0 where it was 0. A number that would need more than 53 bits is
@@ -65,7 +67,7 @@ class RandomNoise:
 
     name: ClassVar[str] = "noise"
     coarsens: ClassVar[bool] = False
-    is_matchable: ClassVar[bool] = False
+    is_matchable: ClassVar[bool] = True  # roughly
     needs_counts: ClassVar[bool] = False
 
     law: Law
@@ -82,13 +84,12 @@ class RandomNoise:
             raise ParameterError(
                 f"The 'scale' of the mask 'noise' must be above 0. Got {self.scale}."
             )
-        if self.decimals not in range(_MOST_DECIMALS + 1):
+        if isinstance(self.decimals, bool) or self.decimals not in range(_MOST_DECIMALS + 1):
             raise ParameterError(
                 f"The 'decimals' of the mask 'noise' must be 0 to {_MOST_DECIMALS}. "
                 f"Got {self.decimals}."
             )
-        if self.low is not None and self.high is not None and not self.low < self.high:
-            raise ParameterError("The 'low' of the mask 'noise' must be below its 'high'.")
+        check_bounds(self.low, self.high, mask=self.name)
 
     @property
     def weaknesses(self) -> tuple[str, ...]:
@@ -119,18 +120,23 @@ class _Noisy:
     dtype: pl.DataType
     key: bytes = field(repr=False)
 
+    def _bounds(self) -> tuple[float, float]:
+        """Return the bounds that have the decimals which are written."""
+        mask, step = self.mask, 10.0**self.mask.decimals
+        low = -np.inf if mask.low is None else math.ceil(mask.low * step) / step
+        high = np.inf if mask.high is None else math.floor(mask.high * step) / step
+        return low, high
+
     def apply(self, column: pl.Series, first_row: int) -> pl.Series:
         mask, numbers = self.mask, floats(column, mask=self.mask.name)
         u = row_fractions(len(numbers), key=self.key, first_row=first_row)
         drawn = noise(u, law=mask.law, scale=mask.scale)
         moved = numbers + drawn if mask.how == "add" else numbers * (1.0 + drawn)
-        if mask.low is not None or mask.high is not None:
-            moved = np.clip(moved, mask.low, mask.high)
         if (np.abs(moved) * 10.0**mask.decimals >= EXACT).any():
             raise DataError(
                 f"Column {column.name!r} has numbers that its mask 'noise' can't write with "
                 f"{mask.decimals} decimals.",
                 hint="Choose fewer decimals, or bounds.",
             )
-        rounded = np.round(moved, mask.decimals) + 0.0  # -0.0 tells of a sign
+        rounded = np.clip(np.round(moved, mask.decimals), *self._bounds()) + 0.0  # no -0.0
         return as_column(rounded, name=column.name, dtype=self.dtype)

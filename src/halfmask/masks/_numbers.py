@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import polars as pl
 
-from halfmask._errors import DataError, SchemaError
+from halfmask._errors import DataError, ParameterError, SchemaError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["EXACT", "as_column", "check_numeric", "floats"]
+__all__ = ["EXACT", "as_column", "check_bounds", "check_numeric", "floats"]
 
 #: Beyond it floats don't tell whole numbers apart.
 EXACT: Final = 2.0**53
@@ -31,6 +31,20 @@ def check_numeric(column: str, dtype: pl.DataType, *, mask: str) -> None:
             f"Column {column!r} has the mask {mask!r}, which is for numbers. Got the type {dtype}.",
             hint="Declare its type under [input], or choose another mask.",
         )
+
+
+def check_bounds(low: float | None, high: float | None, *, mask: str) -> None:
+    """Raise unless the bounds that are given are finite, and in order.
+
+    Raises
+    ------
+    ParameterError
+        If so.
+    """
+    if any(it is not None and not np.isfinite(it) for it in (low, high)):
+        raise ParameterError(f"The bounds of the mask {mask!r} must be finite numbers.")
+    if low is not None and high is not None and not low < high:
+        raise ParameterError(f"The 'low' of the mask {mask!r} must be below its 'high'.")
 
 
 def floats(column: pl.Series, *, mask: str) -> NDArray[np.float64]:

@@ -41,7 +41,8 @@ class Pram:
     the key.
 
     **Edge cases.** A drawn value may be the same again. Missing cells stay missing. Relations to
-    other columns become weaker; impossible combinations occur.
+    other columns become weaker; impossible combinations occur. A value may be drawn that only rows
+    have which are left out of the release.
 
     Examples
     --------
@@ -54,9 +55,13 @@ class Pram:
 
     name: ClassVar[str] = "pram"
     coarsens: ClassVar[bool] = False
-    is_matchable: ClassVar[bool] = False
+    is_matchable: ClassVar[bool] = True  # with the probability that it is kept
     needs_counts: ClassVar[bool] = True
-    weaknesses: ClassVar[tuple[str, ...]] = ("mostly-true", "nulls-visible")
+    weaknesses: ClassVar[tuple[str, ...]] = (
+        "left-out-values",
+        "mostly-true",
+        "nulls-visible",
+    )
 
     keep: float
 

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import DataError, ParameterError
-from halfmask.masks._numbers import as_column, check_numeric, floats
+from halfmask.masks._numbers import as_column, check_bounds, check_numeric, floats
 
 if TYPE_CHECKING:
     from halfmask.masks._value_counts import ValueCounts
@@ -52,8 +52,6 @@ class TailCoding:
     name: ClassVar[str] = "tails"
     coarsens: ClassVar[bool] = True
     is_matchable: ClassVar[bool] = True
-    weaknesses: ClassVar[tuple[str, ...]] = ("heaped-at-bounds", "values-between-bounds-kept")
-
     low: float | None = None
     high: float | None = None
     low_share: float | None = None
@@ -76,8 +74,13 @@ class TailCoding:
                 )
             if getattr(self, side) is not None:
                 raise ParameterError(f"The mask 'tails' has both '{side}' and '{side}_share'.")
-        if self.low is not None and self.high is not None and not self.low < self.high:
-            raise ParameterError("The 'low' of the mask 'tails' must be below its 'high'.")
+        check_bounds(self.low, self.high, mask=self.name)
+
+    @property
+    def weaknesses(self) -> tuple[str, ...]:
+        """What the bounds leave open."""
+        left_out = ("left-out-values",) if self.needs_counts else ()
+        return ("heaped-at-bounds", *left_out, "values-between-bounds-kept")
 
     @property
     def needs_counts(self) -> bool:

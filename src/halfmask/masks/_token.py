@@ -10,6 +10,7 @@ import polars as pl
 
 from halfmask._errors import ParameterError, SchemaError
 from halfmask._validation import integer_at_least
+from halfmask.masks._numbers import EXACT
 
 if TYPE_CHECKING:
     from halfmask.masks._value_counts import ValueCounts
@@ -39,7 +40,8 @@ class KeyedTokens:
     **Guarantees.** Equal values have equal tokens under one key. Without the key a token tells
     nothing of its value (BLAKE2 as a pseudo-random function, RFC 7693).
 
-    **Edge cases.** A value's text decides: 1 and ``"1"`` have one token, 1 and 1.0 don't. Who
+    **Edge cases.** A value's text decides: 1, 1.0 and ``"1"`` have one token, and so do times that
+    are equal to the microsecond; a date and its midnight don't. Who
     holds the key can try values. How often a value occurs is seen. Other keys, as each release
     without one has, give other tokens.
 
@@ -90,7 +92,7 @@ class _Tokens:
     key: bytes = field(repr=False)
 
     def apply(self, column: pl.Series, first_row: int) -> pl.Series:  # noqa: ARG002 # a MaskPlan's
-        texts = column.cast(pl.String)
+        texts = _text(column)
         different = texts.drop_nulls().unique()
         tokens = [
             hashlib.blake2b(text.encode(), key=self.key, digest_size=_DIGEST_BYTES).hexdigest()
@@ -100,3 +102,18 @@ class _Tokens:
         return texts.replace_strict(different, made, default=None, return_dtype=pl.String).alias(
             column.name
         )
+
+
+def _text(column: pl.Series) -> pl.Series:
+    """Return texts that are the same for a value, however its table was read."""
+    if column.dtype.is_float():
+        whole = (column.round() == column) & (column.abs() < EXACT)
+        integers = column.set(~whole, None).cast(pl.Int64).cast(pl.String)
+        return integers.zip_with(whole.fill_null(value=True), column.cast(pl.String))
+    if isinstance(column.dtype, pl.Decimal):
+        texts = column.cast(pl.String)
+        short = texts.str.strip_chars_end("0").str.strip_chars_end(".")
+        return short.zip_with(texts.str.contains(".", literal=True).fill_null(value=True), texts)
+    if isinstance(column.dtype, pl.Datetime):
+        return column.dt.cast_time_unit("us").cast(pl.String)
+    return column.cast(pl.String)

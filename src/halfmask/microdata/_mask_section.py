@@ -42,7 +42,7 @@ def mask_from(said: object) -> Mask:
             "must be a table with a name.", hint='Such as { name = "round", base = 10 }.'
         )
     name = said.get("name")
-    if name not in MASKS:
+    if not isinstance(name, str) or name not in MASKS:
         near = difflib.get_close_matches(str(name), MASKS, n=1)
         raise PolicyError(
             "lacks the key 'name'." if name is None else "has no such name.",

@@ -10,7 +10,7 @@ import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, ParameterError, PolicyError
 from halfmask._progress import Progress, silent
-from halfmask._random import fresh_key
+from halfmask._random import check_key, fresh_key
 from halfmask.anonymize import (
     MAX_ROWS,
     CellCounts,
@@ -69,8 +69,8 @@ def protect(
     policy
         What the owner wants; it must name every column of the table.
     key
-        32 secret bytes that fix the order in which rows leave; without one a fresh key is drawn
-        from the operating system and forgotten.
+        32 secret bytes that fix the order in which rows leave, tokens, and what masks draw; without
+        one a fresh key is drawn from the operating system and forgotten.
     population
         The people that the table was drawn from, with the same quasi-identifiers, given and read
         as ``table`` is: the report then says what who looks rows up among them finds.
@@ -112,6 +112,7 @@ def protect(
     told = progress or silent
     engine = engine or LocalEngine()
     key = key if key is not None else fresh_key()
+    check_key(key)
     _check_policy(policy)
     unmasked = _opened(table, policy.read_options())
     policy.schema().check(unmasked.columns)
@@ -287,7 +288,9 @@ def _learn(
     if label is None or not sample.height:
         return None
     features = [name for name in prepared.columns if name not in prepared.schema.label]
-    masked = [name for name in (*features, label) if name in prepared.policy.masks]
+    # Tokens stay in both arms: a new name for each value changes nothing of what can be learnt.
+    masks = prepared.policy.masks
+    masked = [name for name in (*features, label) if name in masks and masks[name].is_matchable]
     raw = drawn(unmasked, masked, share=_learning_share(unmasked, protection)) if masked else None
     return learn(sample, protection, features=features, label=label, unmasked=raw)
 

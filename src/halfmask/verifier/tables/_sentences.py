@@ -67,6 +67,13 @@ def weaknesses_of(
             f"The columns {_listed(uncounted)} are released as insensitive: nobody counted whether "
             "they single people out."
         )
+    counted = set() if unchanged is None else set(unchanged.columns)
+    masked = [it.name for it in manifest.columns if it.mask and it.name not in counted]
+    if masked and unchanged is not None:
+        said.append(
+            f"The columns {_listed(masked)} are said to be behind a mask: nobody counted whether "
+            "they single people out."
+        )
     if visible:
         said.append(f"nulls-visible: which cells are missing shows in {_listed(visible)}.")
     hidden = [name for name in visible if name in sensitive]

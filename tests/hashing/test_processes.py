@@ -17,7 +17,7 @@ GOLDEN = json.loads((Path(__file__).parent / "golden.json").read_text(encoding="
 HASH = """
 import json, sys
 import pyarrow as pa
-from halfmask.hashing import Settings
+from halfmask.hashing import HasherSettings
 from halfmask.hashing._fitting import fitted
 from halfmask.vault import Secret
 if sys.argv[1] == "numpy":
@@ -25,7 +25,7 @@ if sys.argv[1] == "numpy":
 said = json.load(sys.stdin)
 table = pa.table(said["table"]["columns"])
 secret = Secret.from_bytes(bytes.fromhex(said["secret"]))
-plan = fitted([table], settings=Settings(**said["table"]["settings"]), secret=secret)
+plan = fitted([table], settings=HasherSettings(**said["table"]["settings"]), secret=secret)
 rows = plan.rows(table)
 assert ("halfmask.kernels.hashing.siphash" in sys.modules) == (sys.argv[1] != "numpy")
 print(json.dumps([rows.indices.tolist(), rows.indptr.tolist()]))

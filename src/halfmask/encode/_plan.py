@@ -81,7 +81,7 @@ class CodecPlan:
     home: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        return f"Plan(learner={self.settings.learner!r}, {len(self.names)} features)"
+        return f"CodecPlan(learner={self.settings.learner!r}, {len(self.names)} features)"
 
     @property
     def publishable(self) -> bool:

@@ -48,8 +48,8 @@ def only(outcomes: Iterable[Outcome], words: Iterable[str]) -> tuple[Outcome, ..
 
     Examples
     --------
-    >>> from halfmask.assess.attacks import Counted, Outcome
-    >>> arm = Counted(5, 10)
+    >>> from halfmask.assess.attacks import SuccessCount, Outcome
+    >>> arm = SuccessCount(5, 10)
     >>> rare = Outcome(attack="a", measure="TPR at 0.1 % FPR", success=arm, control=arm)
     >>> len(only([rare], ["tpr"])), len(only([rare], ["1 % FPR"])), len(only([rare], ["T"]))
     (1, 0, 0)

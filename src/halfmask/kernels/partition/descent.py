@@ -29,7 +29,7 @@ def descend(
     codes
         (columns, rows); a negative code has no place, and its row no cell (-1).
     feature, cut, left, right
-        The tree, as :class:`halfmask.kernels.partition.growing.Tree` holds it.
+        The tree, as :class:`halfmask.kernels.partition.records.TreeRoom` holds it.
     cells
         Written, (rows,).
     """

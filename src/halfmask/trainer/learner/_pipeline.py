@@ -72,12 +72,12 @@ def learn_file(
     Examples
     --------
     >>> import polars as pl
-    >>> from halfmask.hashing import FileHasher, Settings
+    >>> from halfmask.hashing import FileHasher, HasherSettings
     >>> from halfmask.trainer.learner import OnlineLearner
     >>> from halfmask.vault import Secret
     >>> people = pl.DataFrame({"town": ["Bree", "Dale"] * 50, "pays": ["yes", "no"] * 50})
     >>> hasher = FileHasher.fit(
-    ...     people, settings=Settings(bits=10), secret=Secret.fresh(), label="pays"
+    ...     people, settings=HasherSettings(bits=10), secret=Secret.fresh(), label="pays"
     ... )
     >>> learn_file(OnlineLearner(bits=10), hasher, people).rows
     100

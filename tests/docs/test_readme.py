@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import io
 import re
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 
@@ -33,7 +35,11 @@ def _run(page) -> tuple[dict[str, object], str]:
 @pytest.mark.usefixtures("at_the_root")
 def test_python_blocks_run(page):
     """Every Python block of a page runs, where the examples are, after those before it."""
-    if page.name not in {README, TUTORIAL}:  # they have tests of their own below
+    if page.name.startswith("docs/how-to/add-a-"):
+        # What a page registers stays with its process.
+        text = "\n".join(page.blocks("python"))
+        subprocess.run([sys.executable, "-W", "error", "-c", text], check=True)
+    elif page.name not in {README, TUTORIAL}:  # they have tests of their own below
         _run(page)
 
 

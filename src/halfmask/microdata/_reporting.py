@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from halfmask.assess.risk import Reidentification
     from halfmask.claims import Manifest
     from halfmask.guarantees import Guarantee
+    from halfmask.masks import Mask
     from halfmask.microdata._prepared import Prepared
     from halfmask.microdata._release import Release
     from halfmask.verifier.tables import ClaimCheck, Verification
@@ -113,6 +114,7 @@ def _risk(counted: Reidentification) -> RiskFact:
 
 def _columns(prepared: Prepared, release: Release) -> list[ColumnFact]:
     facts = []
+    masks = prepared.policy.masks
     for name in prepared.columns:
         column = prepared.schema[name]
         facts.append(
@@ -120,7 +122,7 @@ def _columns(prepared: Prepared, release: Release) -> list[ColumnFact]:
                 name=name,
                 role=column.role,
                 kind=column.kind,
-                treatment=_treatment(prepared, name),
+                treatment=_treatment(prepared, name, masks.get(name)),
                 loss=release.utility.loss.columns.get(name),
                 distribution=release.utility.distributions.get(name),
             )
@@ -128,10 +130,9 @@ def _columns(prepared: Prepared, release: Release) -> list[ColumnFact]:
     return facts
 
 
-def _treatment(prepared: Prepared, name: str) -> str:
+def _treatment(prepared: Prepared, name: str, mask: Mask | None) -> str:
     if name in prepared.plan.quasi_identifiers:
         return TREATMENTS[prepared.plan.recoding_of(name).name]
-    mask = prepared.policy.masks.get(name)
     if mask is None:
         return "released unchanged"
     parameters = [f"{key} = {value}" for key, value in mask_parameters(mask).items()]

@@ -10,6 +10,7 @@ import hashlib
 import io
 from dataclasses import replace
 
+import polars as pl
 import pytest
 
 import halfmask
@@ -82,7 +83,7 @@ def product(counts=COUNTS, *, n=5, smallest=7, kind="toy-counts", claims=None, p
 @pytest.fixture
 def checked(monkeypatch):
     """The toy's check, known for one test."""
-    monkeypatch.setitem(CHECKS, ("toy-counts", "minimum-count"), check)
+    monkeypatch.setitem(CHECKS, ("toy-counts", "minimum-count"), ("counted", check))
 
 
 @pytest.mark.usefixtures("checked")
@@ -137,7 +138,36 @@ def test_a_folder_that_was_changed_does_not_verify(tmp_path, name):
 @pytest.mark.usefixtures("checked")
 def test_no_check_can_be_replaced():
     with pytest.raises(ParameterError, match="already"):
-        add_check("toy-counts", "minimum-count", check)
+        add_check("toy-counts", "minimum-count", check, basis="counted")
+
+
+def test_a_basis_that_is_none_is_refused():
+    with pytest.raises(ParameterError, match="basis"):
+        add_check("toy-counts", "other", check, basis="proven")  # type: ignore[arg-type] # the fault
+
+
+@pytest.mark.usefixtures("checked")
+@pytest.mark.parametrize("basis", ["accounted", "measured"])
+def test_no_evidence_is_dressed_as_another(tmp_path, basis):
+    """A check that counts bears out nothing that is said to be measured or accounted."""
+    claim = replace(product().claims([])[0], basis=basis)
+
+    with pytest.raises(VerificationError, match="is of what is counted"):
+        publish(product(claims=[claim]), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_check_that_fails_says_nothing_of_the_files(tmp_path, monkeypatch):
+    """What a library says of a file may quote it."""
+
+    def quoting(claim, files):  # noqa: ARG001 # a check's
+        raise pl.exceptions.ComputeError("could not parse 'canary'")
+
+    monkeypatch.setitem(CHECKS, ("toy-counts", "minimum-count"), ("counted", quoting))
+
+    with pytest.raises(VerificationError, match="can't read the files") as refused:
+        publish(product(), tmp_path / "out")
+    assert "canary" not in str(refused.value)
 
 
 @pytest.mark.usefixtures("checked")

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import TypeAlias
 
 from halfmask._errors import ParameterError
+from halfmask._validation import one_of
 from halfmask.claims import Claim
+from halfmask.claims._claim import BASES, Basis
 
 __all__ = ["CHECKS", "ClaimCount", "ReleaseCheck", "add_check"]
 
@@ -32,11 +34,12 @@ class ClaimCount:
 #: A check takes a claim and the data files that it is about, in the manifest's order.
 ReleaseCheck: TypeAlias = Callable[[Claim, tuple[Path, ...]], ClaimCount]
 
-#: All checks, by kind of release and model of claim. A model that isn't here fails its release.
-CHECKS: dict[tuple[str, str], ReleaseCheck] = {}
+#: All checks, by kind of release and model of claim, each with the basis of what it finds. A model
+#: that isn't here, or is claimed on another basis, fails its release.
+CHECKS: dict[tuple[str, str], tuple[Basis, ReleaseCheck]] = {}
 
 
-def add_check(kind: str, model: str, check: ReleaseCheck) -> None:
+def add_check(kind: str, model: str, check: ReleaseCheck, *, basis: Basis) -> None:
     """Register the check of a model, for one kind of release.
 
     Parameters
@@ -45,12 +48,15 @@ def add_check(kind: str, model: str, check: ReleaseCheck) -> None:
         `Manifest.kind` and `Claim.model`.
     check
         Reads the files on its own: it must share no code that counts with what made them.
+    basis
+        `Claim.basis` that it can bear out: what was measured is never verified as counted.
 
     Raises
     ------
     ParameterError
-        If the model has a check already: nobody may replace one.
+        If the model has a check already, because nobody may replace one; or the basis is none.
     """
+    one_of(tuple(BASES), owner="add_check", basis=basis)
     if (kind, model) in CHECKS:
         raise ParameterError("This model has a check already, and checks can't be replaced.")
-    CHECKS[kind, model] = check
+    CHECKS[kind, model] = basis, check

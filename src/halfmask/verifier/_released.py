@@ -121,9 +121,11 @@ def check_release(folder: Path, manifest: Manifest) -> CheckedRelease:
 def _checked(kind: str, claim: Claim, files: tuple[Path, ...]) -> CheckedClaim:
     """Apply the check of a claim's model; one that has none, or whose check fails, doesn't hold."""
     found = ClaimCount(holds=False, found={})
-    check = CHECKS.get((kind, claim.model))
+    basis, check = CHECKS.get((kind, claim.model), (None, None))
     why = "" if check else " No check is known for this model, so it doesn't hold."
-    if check is not None:
+    if check is not None and basis != claim.basis:
+        why = f" Its check is of what is {basis}, so it doesn't hold."
+    elif check is not None:
         try:
             found = check(claim, files)
             why = "" if found.holds else " The check doesn't bear it out."

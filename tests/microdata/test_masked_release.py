@@ -104,6 +104,7 @@ def test_weaknesses_and_risk_name_what_a_mask_leaves(people, tmp_path):
         assert any(line.startswith(f"{word}:") for line in said)
     assert release.risk.columns.unchanged is not None
     assert release.risk.columns.unchanged.columns == ("pay", "debt", "job")
+    assert "released unchanged or masked" in (tmp_path / "out" / "report.html").read_text()
     assert any("'name'" in line and "mask" in line for line in _weaknesses(tmp_path / "out"))
 
 

@@ -104,7 +104,7 @@ def _show_columns(risk: ReleasedColumnsRisk, screen: Console) -> None:
     rows = [(f"all {_some(len(risk.every.columns), 'released column')}", risk.every)]
     if risk.unchanged is not None:
         n = len(risk.unchanged.columns)
-        rows.append((f"the {_some(n, 'column')} released unchanged", risk.unchanged))
+        rows.append((f"the {_some(n, 'column')} {risk.treatment}", risk.unchanged))
     if risk.worst is not None and risk.worst != risk.unchanged:
         rows.append((", ".join(risk.worst.columns), risk.worst))
     for words, each in rows:

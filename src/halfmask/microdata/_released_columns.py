@@ -73,6 +73,7 @@ def released_columns_risk(
         counter.add(placed.with_columns(classes))
     every, whole, *_ = risks = counter.risks()
     return ReleasedColumnsRisk(
+        masked=any(name in prepared.policy.masks for name in unchanged),
         k=k,
         exact=counter.exact,
         every=replace(every, columns=counted),

@@ -73,6 +73,8 @@ class ReleasedColumnsRisk:
     few
         The sets of one to three unchanged columns that single out most rows, small sets first.
         Each count is of all rows; that there is no worse set of two or three is a search's result.
+    masked
+        Whether some of these columns are behind a mask.
     """
 
     k: int
@@ -80,9 +82,15 @@ class ReleasedColumnsRisk:
     every: ColumnSetRisk
     unchanged: ColumnSetRisk | None
     few: tuple[ColumnSetRisk, ...]
+    masked: bool = False
 
     def __post_init__(self) -> None:
         integer_at_least(2, owner="ReleasedColumnsRisk", k=self.k)
+
+    @property
+    def treatment(self) -> str:
+        """How the columns that no class covers are released, in words."""
+        return "released unchanged or masked" if self.masked else "released unchanged"
 
     @property
     def singles_out(self) -> bool:
@@ -110,6 +118,7 @@ class ReleasedColumnsRisk:
             total=self.unchanged.rows,
             k=None if unique else self.k,
             exact=self.exact,
+            treatment=self.treatment,
         )
 
     @property
@@ -120,8 +129,9 @@ class ReleasedColumnsRisk:
         alone = [each.columns[0] for each in self.few if len(each.columns) == 1 and each.under_k]
         guilty = alone or (self.worst or self.unchanged).columns
         them = "it" if len(guilty) == 1 else "them"
+        verb = "Coarsen" if self.masked else "Round"
         return (
-            f"Round {listed(guilty)} or merge rare values before protect, generalize {them} "
+            f"{verb} {listed(guilty)} or merge rare values before protect, generalize {them} "
             f"(role quasi_identifier), or drop {them} (role identifier)."
         )
 
@@ -149,6 +159,7 @@ def singling_out_sentence(
     k: int | None,
     exact: bool = True,
     unit: str = "row",
+    treatment: str = "released unchanged",
 ) -> str:
     """Say in one line how many rows or events are alone on columns that are released unchanged.
 
@@ -165,6 +176,8 @@ def singling_out_sentence(
         Whether all units were counted; ``False`` where the counts are estimates.
     unit
         What is counted, in the singular.
+    treatment
+        How the columns are released.
 
     Examples
     --------
@@ -176,7 +189,7 @@ def singling_out_sentence(
     *few, (whole, most) = counts
     parts = [(count, _named(columns)) for columns, count in few if count]
     if not few or tuple(few[0][0]) != tuple(whole):
-        parts.append((most, _whole(whole)))
+        parts.append((most, _whole(whole, treatment)))
     alone = "unique" if k is None else f"in classes under k = {k}"
     (count, where), *others = parts
     first = f"{_amount(count, total, unit, exact=exact)} {alone} on {where}"
@@ -205,7 +218,7 @@ def _named(columns: Sequence[str]) -> str:
     return f"{columns[0]} alone" if len(columns) == 1 else listed(columns)
 
 
-def _whole(columns: Sequence[str]) -> str:
+def _whole(columns: Sequence[str], treatment: str) -> str:
     if len(columns) == 1:
-        return f"{columns[0]}, which is released unchanged"
-    return f"all {len(columns)} columns that are released unchanged"
+        return f"{columns[0]}, which is {treatment}"
+    return f"all {len(columns)} columns that are {treatment}"

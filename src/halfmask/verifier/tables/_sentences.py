@@ -57,8 +57,10 @@ def weaknesses_of(
             f"No claim bounds what a class reveals of the sensitive columns {_listed(unclaimed)}."
         )
     if unchanged is not None:
+        masks = {it.name for it in manifest.columns if it.mask} & set(unchanged.columns)
+        treated = "released unchanged or masked" if masks else "released unchanged"
         said.append(
-            f"The {len(unchanged.columns)} columns that are released unchanged are in no class: "
+            f"The {len(unchanged.columns)} columns that are {treated} are in no class: "
             f"{unchanged.unique:,} of {manifest.rows.n_out:,} rows are unique on them, and "
             f"{unchanged.under_k:,} are in classes under k = {unchanged.k}."
         )

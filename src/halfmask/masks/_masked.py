@@ -132,7 +132,7 @@ class MaskedReader:
     Parameters
     ----------
     reader
-        The table as it is.
+        The reader of the raw table.
     masks, plans
         Of the columns that are masked.
     """

@@ -24,7 +24,7 @@ class Pram:
     Parameters
     ----------
     keep
-        The probability with which a cell isn't drawn anew, 0 to below 1.
+        The probability of keeping a cell's value, 0 <= keep < 1.
 
     Raises
     ------

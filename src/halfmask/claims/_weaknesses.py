@@ -1,4 +1,4 @@
-"""What a release doesn't protect from, word by word: one registry for every kind of release."""
+"""The weaknesses that releases of every kind can name: one registry."""
 
 from __future__ import annotations
 
@@ -12,69 +12,68 @@ __all__ = ["WEAKNESSES", "weakness_sentence"]
 WEAKNESSES: Final[Mapping[str, str]] = MappingProxyType(
     {
         "averaging": (
-            "Repeats of one number average out: n of them leave the n-th part of the noise's "
-            "variance."
+            "Repeated readings average out: n of them reduce the variance of the noise to one n-th."
         ),
         "background-knowledge": (
-            "Who knows that a person does not have some values can exclude them within a class."
+            "An attacker who can exclude some values for a person narrows down the rest of the "
+            "class."
         ),
         "differences-kept": (
-            "Differences between numbers of one entity are exact, and one number that is known "
-            "gives its others."
+            "Differences between numbers of one entity are exact: one known number reveals the "
+            "others."
         ),
         "downcoding": (
-            "Who knows the algorithm and the hierarchies can sometimes infer finer values than a "
-            "generalized one (Cohen 2022)."
+            "An attacker who has the algorithm and the hierarchies can sometimes infer finer "
+            "values than a generalized one (Cohen 2022)."
         ),
-        "equality-leaking": "Which values are equal is seen.",
-        "free-text": "What no pattern finds stays in the text, and so does how somebody writes.",
+        "equality-leaking": "The output shows which values are equal.",
+        "free-text": "The text keeps everything that no pattern matches, and the author's style.",
         "frequency-leaking": (
-            "How often each value occurs is seen, and frequent ones are known by it."
+            "The output shows how often each value occurs, which identifies frequent values."
         ),
-        "heaped-at-bounds": "How many values lie beyond a bound is seen.",
+        "heaped-at-bounds": "The output shows how many values lie beyond a bound.",
         "interval-fingerprint": (
-            "Times between an entity's events are exact; two or three of them single most entities "
-            "out."
+            "Times between an entity's events are exact; two or three of them single out most "
+            "entities."
         ),
-        "interval-leaking": "Times between events are seen to within a cell of the grid.",
-        "joinable": "The table is no key: what was made with the same table can be joined.",
-        "known-date": "One known time of an entity gives its others.",
-        "left-out-values": "A value may be written that only rows have which were left out.",
-        "length-leaking": "How long a value was is seen, whole or in steps.",
+        "interval-leaking": "The output shows times between events to within a cell of the grid.",
+        "joinable": "The table is no key: outputs made with the same table can be joined.",
+        "known-date": "One known time of an entity reveals its other times.",
+        "left-out-values": "A written value can be one that only suppressed rows have.",
+        "length-leaking": "The output shows how long a value was, exactly or in steps.",
         "minimality": (
-            "Who knows the policy and the method can learn something from the cuts that were not "
-            "made."
+            "An attacker who has the policy and the method can learn something from the cuts that "
+            "were not made."
         ),
-        "mostly-true": "Most values are the true ones where they are kept with a high probability.",
-        "names-kept": "Names of fields that stars found are written as they are.",
+        "mostly-true": (
+            "Most written values are true where the probability of keeping a value is high."
+        ),
+        "names-kept": "Field names that a wildcard matched are written unchanged.",
         "no-diversity": (
-            "A class may share one sensitive value, which then is known of everybody in it "
-            "(homogeneity)."
+            "All rows of a class can share one sensitive value, which reveals it for everyone in "
+            "the class (homogeneity)."
         ),
-        "nulls-visible": "Which values are missing is seen.",
+        "nulls-visible": "The output shows which values are missing.",
         "one-release": (
-            "The promises are about this release alone; a second release about the same people, "
-            "joined with it, can break them (composition)."
+            "The guarantees cover this release alone; an attacker who joins it with a second "
+            "release about the same people can break them (composition)."
         ),
-        "order-leaking": "What came before what, or was larger, is seen.",
+        "order-leaking": "The output shows which value came earlier or was larger.",
         "other-columns": (
-            "Columns that are not quasi-identifiers leave as they are, or masked; who knows them "
-            "of a person can find the row."
+            "Columns that are not quasi-identifiers are released unchanged or masked; an attacker "
+            "who knows a person's values in them can find the row."
         ),
-        "outlier-visible": "The largest numbers stay about the largest.",
-        "partly-kept": "A part of the value is written as it is.",
+        "outlier-visible": "The largest numbers stay among the largest.",
+        "partly-kept": "A part of the value is written unchanged.",
         "range-ends-are-values": "Both ends of a range are values of people in the class.",
-        "ratios-kept": (
-            "How many times one number is another is exact, and one number that is known gives the "
-            "factor."
-        ),
+        "ratios-kept": "Ratios between numbers are exact: one known number reveals the factor.",
         "representative-is-a-record": (
-            "A class is written as the quasi-identifiers of one of its own people; the release "
-            "doesn't say whose other columns belong to them."
+            "Each class is written as the quasi-identifiers of one of its rows; the release does "
+            "not state which row."
         ),
-        "value-kept": "The value is written as it is.",
-        "values-between-bounds-kept": "Values between the bounds are written as they are.",
-        "zero-kept": "What was 0 is 0.",
+        "value-kept": "The value is written unchanged.",
+        "values-between-bounds-kept": "Values between the bounds are written unchanged.",
+        "zero-kept": "A value of 0 stays 0.",
     }
 )
 
@@ -85,7 +84,7 @@ def weakness_sentence(word: str) -> str:
     Examples
     --------
     >>> weakness_sentence("zero-kept")
-    'zero-kept: what was 0 is 0.'
+    'zero-kept: a value of 0 stays 0.'
     """
     meaning = WEAKNESSES[word]
     return f"{word}: {meaning[0].lower()}{meaning[1:]}"

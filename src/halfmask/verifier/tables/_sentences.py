@@ -78,11 +78,11 @@ def weaknesses_of(
         )
     if visible:
         said.append(f"nulls-visible: which cells are missing shows in {_listed(visible)}.")
-    hidden = [name for name in visible if name in sensitive]
-    if hidden:
+    with_missing = [name for name in visible if name in sensitive]
+    if with_missing:
         said.append(
             f"A missing cell counts as a value of its own in the sensitive columns "
-            f"{_listed(hidden)}; who knows better can rule it out."
+            f"{_listed(with_missing)}; an attacker who knows the value can exclude it."
         )
     return tuple(said)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import re
 import subprocess
 import sys
@@ -43,24 +44,59 @@ def test_python_blocks_run(page):
         _run(page)
 
 
+def test_the_readme_is_short(page_at):
+    """At most 900 words, eight lines an example and eight measured rows, whose commands exist."""
+    page = page_at(README)
+
+    assert len(page.text.split()) <= 900
+    examples = [block.splitlines() for tongue in ("python", "sh") for block in page.blocks(tongue)]
+    assert len(examples) == 5
+    assert max(len(lines) for lines in examples) <= 8
+    rows = page.text.split("\n## Measured\n")[1].split("\n## ")[0].splitlines()
+    scripts = [row.split("`")[-2] for row in rows if row.endswith(".py` |")]
+    assert 0 < len(scripts) <= 8
+    for script in scripts:
+        assert (page.path.parent / "benchmarks" / script).is_file()
+
+
 @pytest.mark.slow
-def test_the_readme_example_makes_a_verified_release(page_at, at_the_root):
-    """The README's ten lines print claims and a release that verifies; then a model resists."""
+def test_the_readme_examples_in_python(page_at, at_the_root):
+    """The first makes a release that verifies, the second a model of the shown accuracy."""
     page = page_at(README)
 
     names, said = _run(page)
 
-    assert [len(block.splitlines()) for block in page.blocks("python")] == [12, 17]
-    assert said.splitlines()[0] == "k-anonymity {'k': 10} reached: 10.0"
-    shown = next(it for it in page.blocks("") if it.startswith("accuracy"))
-    assert said.splitlines()[-3] == "True"
-    assert said.splitlines()[-1] == shown.splitlines()[-1]
-    accuracies = [re.findall(r"0\.\d+", lines.splitlines()[-2]) for lines in (said, shown)]
-    for found, told in zip(*accuracies, strict=True):
-        assert float(found) == pytest.approx(float(told), abs=0.01)
-    assert halfmask.verify(at_the_root / "out" / "adult").to_dict()["rows"] == 48_842
-    assert "unique rows after: 0" in said
+    assert halfmask.verify(at_the_root / "adult-release").to_dict()["rows"] == 48_842
     assert names["release"].rows["out"] == 48_842  # type: ignore[attr-defined] # a release
+    assert names["release"].risk.after.uniqueness.rows == 0  # type: ignore[attr-defined] # as above
+    (shown,) = [it for it in page.blocks("") if re.fullmatch(r"0\.\d\d 0\.\d\d\n", it)]
+    verified, accuracies = said.splitlines()
+    assert verified == "True"
+    for found, told in zip(accuracies.split(), shown.split(), strict=True):
+        assert float(found) == pytest.approx(float(told), abs=0.011)
+
+
+@pytest.mark.slow
+def test_the_readme_examples_on_the_command_line(page_at, at_the_root):
+    """Encoding, hashing and events run as shown, one after the other, and leave files."""
+    lines = "\n".join(page_at(README).blocks("sh"))
+    folder = Path(sys.executable).parent
+    done = subprocess.run(
+        ["/bin/sh", "-e", "-c", lines],
+        env={**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+    made = {path.name for path in at_the_root.iterdir()}
+    assert {
+        "encoded.parquet",
+        "hashed.arrows",
+        "events.jsonl",
+        "events.jsonl.manifest.json",
+    } <= made
 
 
 @pytest.mark.slow
@@ -90,7 +126,7 @@ def test_the_tutorial_shows_the_error_that_is_raised(page_at, at_the_root):
 
 def test_commands_of_the_pages_exist(page):
     """Where a page says `halfmask word`, there is such a command."""
-    told = "\n".join(page.blocks(""))
+    told = "\n".join([*page.blocks(""), *page.blocks("sh")])
     for command in re.findall(r"^(?:\.venv/bin/)?halfmask ([a-z]+)", told, re.MULTILINE):
         assert command in {
             "describe",

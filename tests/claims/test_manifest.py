@@ -37,9 +37,8 @@ def folder(make, naive, claim):
 
 
 def test_what_is_written_is_read_back(folder):
-    rich = folder.rewrite(
-        weaknesses=("nulls-visible",), risk={"before": {"unique": 0.5}}, utility={"lost": [1, None]}
-    )
+    risk = {"before": {"unique": 0.5}, **folder.manifest.risk}
+    rich = folder.rewrite(weaknesses=("nulls-visible",), risk=risk, utility={"lost": [1, None]})
 
     assert read_manifest(folder.path) == rich.manifest
     assert read_manifest(folder.path).claims[1].support == "support/0.csv"
@@ -178,6 +177,7 @@ def edited(folder, *path, value):
         (["format"], "other", "isn't the manifest"),
         (["version"], 3, "isn't of version 1 or 2"),
         (["version"], True, "isn't of version 1 or 2"),
+        (["version"], 2.0, "isn't of version 1 or 2"),
         (["version"], "1", "isn't of version 1"),
         (["created"], "yesterday", "created must be a time in UTC"),
         (["software"], {"halfmask": 1}, "software must be text"),
@@ -224,6 +224,7 @@ def edited(folder, *path, value):
         (["details", "CANARY"], 1, "details has 1 keys"),
         (["weaknesses"], [1], "weaknesses number 1 must be text"),
         (["details", "risk"], [], "risk must be an object"),
+        (["details", "risk"], {"before": {}}, "risk lacks the key 'released_columns'"),
         (["CANARY"], 1, "manifest.json has 1 keys that this version doesn't know"),
         (["details", "utility"], ..., "manifest.json: details lacks the key 'utility'"),
     ],
@@ -273,7 +274,7 @@ def test_a_manifest_must_be_a_plain_file_of_the_folder(folder, tmp_path):
     target.symlink_to(moved)
     with pytest.raises(VerificationError, match="of its own"):
         read_manifest(folder.path)
-    with pytest.raises(VerificationError, match="isn't a folder"):
+    with pytest.raises(VerificationError, match="no manifest"):
         read_manifest(moved)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import dataclasses
 import hashlib
+import json
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from halfmask.claims._manifest import DataFile, write_manifest
+from halfmask.claims._manifest import MANIFEST_NAME, DataFile, write_manifest
 from halfmask.claims._table_manifest import ClassClaim as Claim
 from halfmask.claims._table_manifest import Evidence, ReleasedColumn, RowCounts, SupportFile
 from halfmask.claims._table_manifest import TableManifest as Manifest
@@ -36,6 +37,24 @@ def sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
+def worst_risk(names: Sequence[str], rows: int, roles: Mapping[str, str]) -> dict[str, Any]:
+    """Return a risk over released columns that no table is worse than: every row is unique."""
+
+    def stated(columns: Sequence[str]) -> dict[str, Any]:
+        shares = {"share_unique": 1.0, "share_under_k": 1.0}
+        return {"columns": list(columns), "unique": rows, "under_k": rows, **shares}
+
+    unchanged = [name for name in names if roles[name] != "quasi_identifier"]
+    found = {
+        "k": 1_000_000,
+        "exact": True,
+        "every": stated(names),
+        "unchanged": stated(unchanged) if unchanged else None,
+        "few": [],
+    }
+    return {"released_columns": found}
+
+
 @dataclasses.dataclass
 class Folder:
     """A release folder that a test can break in every way."""
@@ -50,6 +69,18 @@ class Folder:
     def rewrite(self, **changes: Any) -> Folder:
         self.manifest = dataclasses.replace(self.manifest, **changes)
         write_manifest(self.manifest, self.path)
+        return self
+
+    def as_first_version(self) -> Folder:
+        """Write the manifest as version 1, which stated no risk over released columns."""
+        where = self.path / MANIFEST_NAME
+        said = json.loads(where.read_text(encoding="utf-8"))
+        said |= {"version": 1, **said.pop("details")}
+        del said["kind"], said["risk"]["released_columns"]
+        for claim in said["claims"]:
+            del claim["basis"]
+            claim.update(claim.pop("about"))
+        where.write_text(json.dumps(said), encoding="utf-8")
         return self
 
 
@@ -100,6 +131,7 @@ class Maker:
             ),
             method={"name": "by hand"},
             claims=tuple(claims),
+            risk=worst_risk(frame.columns, frame.height, roles),
         )
         write_manifest(manifest, path)
         return Folder(path, manifest)

@@ -38,11 +38,57 @@ def test_a_changed_one_does_not(tmp_path):
         verify(tmp_path / "table").raise_if_broken()
 
 
-@pytest.mark.parametrize(("name", "lines"), [("guarantees", 300), ("cells", 6)])
-def test_events_of_version_0_1_verify(name, lines):
-    found = verify(OLD / f"{name}.jsonl")
+@pytest.mark.parametrize(
+    ("name", "lines", "claims"),
+    [
+        ("guarantees.jsonl", 300, [("sessions", 3), ("sessions", 2)]),
+        ("cells.jsonl", 6, [("nothing", None)]),
+        ("plain", 20, []),
+    ],
+)
+def test_events_of_version_0_1_verify(name, lines, claims):
+    """What that version's own verifier counted; of aggregates no count was written."""
+    found = verify(OLD / name)
 
     assert isinstance(found, ReleaseVerdict)
     assert found.holds
     assert found.lines == lines
-    assert found.claims
+    assert [(each.counted, each.least) for each in found.claims] == claims
+
+
+@pytest.fixture
+def old(tmp_path):
+    """A copy of the releases, to be changed."""
+    return shutil.copytree(OLD, tmp_path / "old")
+
+
+@pytest.mark.parametrize(
+    ("name", "was", "becomes"),
+    [
+        ("guarantees.jsonl", b'"k": 2', b'"k": 4'),  # the lines have 3 and 2 sessions at least
+        ("guarantees.jsonl", b'"panes": [\n      300', b'"panes": [\n      299'),
+        ("guarantees.jsonl", b'"unique_events": 174', b'"unique_events": 173'),
+        ("cells.jsonl", b'"lines": 300', b'"lines": 299'),
+        ("plain", b'"lines": 20\n', b'"lines": 21\n'),
+        ("plain", b'"version": 1', b'"version": 1.0'),
+        ("plain", b'"version": 1', b'"version": 2'),
+        ("plain", b'"folder": true', b'"folder": true, "more": 1'),
+        ("plain", b'"name": "part-', b'"name": "../plain/part-'),
+    ],
+)
+def test_events_of_version_0_1_with_a_changed_manifest_do_not(old, name, was, becomes):
+    manifest = old / f"{name}.manifest.json"
+    raw = manifest.read_bytes()
+    assert was in raw
+    manifest.write_bytes(raw.replace(was, becomes, 1))
+
+    with pytest.raises(VerificationError):
+        verify(old / name).raise_if_broken()
+
+
+@pytest.mark.parametrize("name", ["guarantees.jsonl", "cells.jsonl", "plain/part-00001.jsonl"])
+def test_events_of_version_0_1_with_changed_lines_do_not(old, name):
+    lines = (old / name).read_bytes().splitlines(keepends=True)
+    (old / name).write_bytes(b"".join(lines[1:]))
+
+    assert not verify(old / name.split("/")[0]).holds

@@ -7,6 +7,17 @@ by the room that makes a release, and again by `halfmask.verifier`.
 from __future__ import annotations
 
 from halfmask.claims._claim import BASES, Claim
+from halfmask.claims._events_manifest import (
+    CellsClaim,
+    EventClaims,
+    EventPromises,
+    EventsManifest,
+    GuaranteeClaim,
+    LinesRisk,
+    ReleasedField,
+    RunCounts,
+)
+from halfmask.claims._events_reader import events_manifest
 from halfmask.claims._manifest import (
     MANIFEST_NAME,
     REPORT_NAME,
@@ -30,15 +41,24 @@ __all__ = [
     "MANIFEST_NAME",
     "REPORT_NAME",
     "WEAKNESSES",
+    "CellsClaim",
     "Claim",
     "ClassClaim",
     "DataFile",
+    "EventClaims",
+    "EventPromises",
+    "EventsManifest",
     "Evidence",
+    "GuaranteeClaim",
+    "LinesRisk",
     "Manifest",
     "ReleasedColumn",
+    "ReleasedField",
     "RowCounts",
+    "RunCounts",
     "SupportFile",
     "TableManifest",
+    "events_manifest",
     "read_manifest",
     "read_table_manifest",
     "write_manifest",

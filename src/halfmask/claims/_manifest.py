@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
 from halfmask._errors import ReleaseError
+from halfmask.claims._released_files import MANIFEST_NAME
 
 if TYPE_CHECKING:
     from halfmask.claims._claim import Claim, Json
 
 __all__ = ["MANIFEST_NAME", "REPORT_NAME", "DataFile", "HasJson", "Manifest", "write_manifest"]
 
-MANIFEST_NAME: Final = "manifest.json"
 REPORT_NAME: Final = "report.html"
 FORMAT: Final = "halfmask-release"
 VERSION: Final = 2
@@ -147,7 +147,8 @@ class Manifest:
                 "JSON doesn't have.",
                 hint="Every number of evidence, risk and utility must be finite or null.",
             ) from None
-        return text + "\n"
+        # Half a surrogate, as in the name of a file that isn't UTF-8, is written as JSON's escape.
+        return text.encode("utf-8", "backslashreplace").decode() + "\n"
 
 
 def write_manifest(manifest: HasJson, folder: Path) -> Path:

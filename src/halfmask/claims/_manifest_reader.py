@@ -9,16 +9,19 @@ from typing import TYPE_CHECKING, Final, cast
 from halfmask._errors import VerificationError
 from halfmask.claims._claim import BASES, Basis, Claim
 from halfmask.claims._common_keys import common_keys
+from halfmask.claims._events_reader import FIRST_FORMAT, first_events_version
 from halfmask.claims._manifest import FORMAT, MANIFEST_NAME, VERSION, Manifest
+from halfmask.claims._released_files import manifest_path
 from halfmask.claims._strict import At, strict_json
-from halfmask.claims._table_reader import first_version, table_manifest
+from halfmask.claims._table_manifest import MICRODATA
+from halfmask.claims._table_reader import check_second_version, first_version, table_manifest
 
 if TYPE_CHECKING:
     from halfmask.claims._table_manifest import TableManifest
 
 __all__ = ["parse_manifest", "read_manifest", "read_table_manifest"]
 
-MAX_BYTES: Final = 64 * 1024 * 1024
+MAX_BYTES: Final = 1 << 28
 
 
 def read_table_manifest(folder: Path) -> TableManifest:
@@ -26,13 +29,13 @@ def read_table_manifest(folder: Path) -> TableManifest:
     return table_manifest(read_manifest(folder))
 
 
-def read_manifest(folder: Path) -> Manifest:
-    """Read the manifest of a release folder.
+def read_manifest(where: Path) -> Manifest:
+    """Read the manifest of a release.
 
     Parameters
     ----------
-    folder
-        The release folder.
+    where
+        The release folder; or an output, or its manifest beside it.
 
     Returns
     -------
@@ -45,15 +48,11 @@ def read_manifest(folder: Path) -> Manifest:
         If there is none, or it isn't exactly a manifest of version 1 or 2: not JSON, too large, a
         key twice, missing or unknown, a wrong type, a file name that leads out of the folder.
     """
-    path = folder / MANIFEST_NAME
-    if not folder.is_dir():
-        raise VerificationError(
-            "The release to verify isn't a folder.", hint="Give the folder that protect wrote."
-        )
+    path = manifest_path(where)
     if path.is_symlink() or not path.is_file():
         raise VerificationError(
-            "The release folder has no manifest.json of its own.",
-            hint="Give the folder that protect wrote.",
+            "The release has no manifest.json of its own, and no manifest beside it.",
+            hint="Give the folder that protect wrote; of events the output, with its manifest.",
         )
     try:
         with path.open("rb") as file:
@@ -64,19 +63,31 @@ def read_manifest(folder: Path) -> Manifest:
         ) from None
     if len(raw) > MAX_BYTES:
         raise VerificationError(f"manifest.json is larger than {MAX_BYTES} bytes.")
-    return parse_manifest(raw)
+    return parse_manifest(raw, beside=path.name != MANIFEST_NAME)
 
 
-def parse_manifest(raw: bytes) -> Manifest:
-    """Return the manifest that these bytes are; see `read_manifest` for what is refused."""
+def parse_manifest(raw: bytes, *, beside: bool = False) -> Manifest:
+    """Return the manifest that these bytes are; see `read_manifest` for what is refused.
+
+    Parameters
+    ----------
+    raw
+        The file.
+    beside
+        Whether it lies beside its output: its files have plain names then.
+    """
     top = strict_json(raw)
     said = top.mapping()
-    if said.get("format") != FORMAT:
-        raise VerificationError("manifest.json isn't the manifest of a halfmask release.")
     version = said.get("version")
-    if version == 1 and not isinstance(version, bool):
+    if type(version) is not int:  # neither true nor 2.0
+        version = None
+    if said.get("format") == FIRST_FORMAT and beside and version == 1:
+        return first_events_version(top).stated()
+    if said.get("format") not in (FORMAT, FIRST_FORMAT):
+        raise VerificationError("manifest.json isn't the manifest of a halfmask release.")
+    if said["format"] == FORMAT and version == 1 and not beside:
         return first_version(top).stated()
-    if version != VERSION:
+    if said["format"] != FORMAT or version != VERSION:
         raise VerificationError(
             f"manifest.json isn't of version 1 or {VERSION}, which this halfmask reads.",
             hint="Verify it with the version of halfmask that wrote it.",
@@ -86,12 +97,15 @@ def parse_manifest(raw: bytes) -> Manifest:
         *("weaknesses", "details"),
         optional=("report",),
     )
-    return Manifest(
-        **common_keys(at),
+    manifest = Manifest(
+        **common_keys(at, folder=None if beside else "data"),
         kind=at["kind"].text(),
         claims=at["claims"].each(_claim),
         details=at["details"].mapping(),
     )
+    if manifest.kind == MICRODATA:
+        check_second_version(manifest)
+    return manifest
 
 
 def _claim(at: At) -> Claim:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import re
 import stat
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from halfmask._errors import VerificationError
 
-if TYPE_CHECKING:
-    from pathlib import Path
+__all__ = ["beside", "check_name", "entries_of", "folder_of", "manifest_path", "released_file"]
 
-__all__ = ["check_name", "entries_of", "released_file"]
+MANIFEST_NAME: Final = "manifest.json"
+#: What follows the name of an output whose manifest lies beside it.
+BESIDE: Final = ".manifest.json"
 
 # Letters, digits, dot, dash and underscore: no "..", no drive, no separator of another system,
 # nothing that another normalisation turns into one of these.
@@ -21,8 +23,11 @@ PART: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 DEVICE: Final = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?")
 
 
-def check_name(name: str, folder: str) -> bool:
+def check_name(name: str, folder: str | None) -> bool:
     """Return whether a name is that of a plain file under ``folder`` of a release.
+
+    None is for an output with its manifest beside it: its owner named it, so that letters of any
+    script and spaces are in order.
 
     Examples
     --------
@@ -30,7 +35,11 @@ def check_name(name: str, folder: str) -> bool:
     True
     >>> check_name("data/../secret", "data") or check_name("/data/x", "data")
     False
+    >>> check_name("März 14.jsonl", None), check_name("../x", None), check_name(".hidden", None)
+    (True, False, False)
     """
+    if folder is None:
+        return not name.startswith(".") and not set(name) & {"/", "\\", "\0"}
     first, *rest = name.split("/")
     return (
         first == folder
@@ -39,6 +48,39 @@ def check_name(name: str, folder: str) -> bool:
         and not rest[0].endswith(".")
         and DEVICE.fullmatch(rest[0]) is None
     )
+
+
+def beside(output: Path) -> Path:
+    """Return where the manifest of an output lies."""
+    return output.parent / (output.name + BESIDE)
+
+
+def manifest_path(where: Path) -> Path:
+    """Return where the manifest of a release is: in its folder, or beside its output.
+
+    Parameters
+    ----------
+    where
+        The release folder; or an output, or a folder with one; or the manifest. Where there is
+        none, that of a release folder is returned.
+    """
+    inside = where / MANIFEST_NAME
+    if os.path.lexists(inside):
+        return inside
+    if (where.name == MANIFEST_NAME or where.name.endswith(BESIDE)) and where.is_file():
+        return where
+    if beside(where).is_file():
+        return beside(where)
+    within = sorted(where.glob("*" + BESIDE)) if where.is_dir() else []
+    return within[0] if len(within) == 1 else inside
+
+
+def folder_of(manifest: Path) -> Path:
+    """Return the folder that the names of a manifest are in: its own, or an output beside it."""
+    if manifest.name == MANIFEST_NAME:
+        return manifest.parent
+    output = manifest.with_name(manifest.name.removesuffix(BESIDE))
+    return output if output.is_dir() else output.parent
 
 
 def released_file(folder: Path, name: str) -> Path | None:

@@ -94,8 +94,14 @@ class At:
             self.refuse("text that isn't empty")
         return self.value
 
+    def texts(self) -> tuple[str, ...]:
+        return self.each(At.text)
+
+    def or_none(self, read: Callable[[At], T]) -> T | None:
+        return None if self.value is None else read(self)
+
     def text_or_none(self) -> str | None:
-        return None if self.value is None else self.text()
+        return self.or_none(At.text)
 
     def word(self, allowed: tuple[str, ...]) -> str:
         text = self.text()
@@ -112,6 +118,14 @@ class At:
     def count(self) -> int:
         if not isinstance(self.value, int) or isinstance(self.value, bool) or self.value < 0:
             self.refuse("a whole number of at least 0")
+        return self.value
+
+    def counts(self) -> dict[str, int]:
+        return {key: At(each, self.place).count() for key, each in self.mapping().items()}
+
+    def boolean(self) -> bool:
+        if not isinstance(self.value, bool):
+            self.refuse("true or false")
         return self.value
 
     def number(self) -> float:

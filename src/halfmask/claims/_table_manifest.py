@@ -50,7 +50,10 @@ class SupportFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleasedColumn:
-    """One column of the released table and what was done to it: a recoding, a mask, or nothing."""
+    """One column of the released table and what was done to it: a recoding, a mask, or nothing.
+
+    `mask_parameters` are those of the policy, so that recipients can account for the mask.
+    """
 
     name: str
     role: str
@@ -58,6 +61,7 @@ class ReleasedColumn:
     recoding: str | None
     dtype: str
     mask: str | None = None
+    mask_parameters: Mapping[str, Json] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +131,7 @@ class ClassClaim:
 
 def _column_dict(column: ReleasedColumn) -> dict[str, Json]:
     said: dict[str, Json] = dataclasses.asdict(column)
-    return said if column.mask is not None else {k: v for k, v in said.items() if k != "mask"}
+    return {k: v for k, v in said.items() if v is not None or not k.startswith("mask")}
 
 
 def table_details(

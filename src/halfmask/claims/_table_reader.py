@@ -22,7 +22,14 @@ from halfmask.claims._table_manifest import (
 if TYPE_CHECKING:
     from halfmask.claims._claim import Claim
 
-__all__ = ["StatedSet", "StatedSets", "first_version", "stated_sets", "table_manifest"]
+__all__ = [
+    "StatedSet",
+    "StatedSets",
+    "check_second_version",
+    "first_version",
+    "stated_sets",
+    "table_manifest",
+]
 
 ROLES: Final = ("identifier", "quasi_identifier", "sensitive", "insensitive")
 KINDS: Final = ("numeric", "ordinal", "categorical", "datetime", "geo", "text")
@@ -55,6 +62,13 @@ def table_manifest(manifest: Manifest) -> TableManifest:
         utility=at["utility"].mapping(),
         report_sha256=manifest.report_sha256,
     )
+
+
+def check_second_version(manifest: Manifest) -> None:
+    """Refuse a table that doesn't state its risk over released columns, as version 1 didn't."""
+    at = At(manifest.details.get("risk"), f"{MANIFEST_NAME}: details: risk")
+    if "released_columns" not in at.mapping():
+        raise VerificationError(f"{at.place} lacks the key 'released_columns'.")
 
 
 def _class_claim(number: int, claim: Claim) -> ClassClaim:
@@ -129,11 +143,9 @@ def stated_sets(manifest: TableManifest) -> StatedSets | None:
         return None  # of a version before 0.2
     found = At(manifest.risk["released_columns"], f"{MANIFEST_NAME}: risk: released_columns")
     at = found.keys("k", "exact", "every", "unchanged", "few")
-    k, exact = at["k"].count(), at["exact"].value
+    k, exact = at["k"].count(), at["exact"].boolean()
     if k < 2:  # each row is in a class of one
         at["k"].refuse("a whole number of at least 2")
-    if not isinstance(exact, bool):
-        at["exact"].refuse("true or false")
     return StatedSets(
         k=k,
         exact=exact,
@@ -176,7 +188,10 @@ def _first_column(at: At) -> ReleasedColumn:
 
 
 def _column(at: At) -> ReleasedColumn:
-    found = at.keys("name", "role", "kind", "recoding", "dtype", optional=("mask",))
+    masked = ("mask", "mask_parameters")
+    found = at.keys("name", "role", "kind", "recoding", "dtype", optional=masked)
+    if "mask_parameters" in found and "mask" not in found:
+        found["mask_parameters"].refuse("left out where there is no mask")
     if "mask" in found and found["role"].value == "quasi_identifier":
         found["mask"].refuse("left out of a quasi-identifier")
     return ReleasedColumn(
@@ -186,6 +201,9 @@ def _column(at: At) -> ReleasedColumn:
         recoding=found["recoding"].text_or_none(),
         dtype=found["dtype"].text(),
         mask=found["mask"].text() if "mask" in found else None,
+        mask_parameters=(
+            found["mask_parameters"].mapping() if "mask_parameters" in found else None
+        ),
     )
 
 

@@ -46,7 +46,7 @@ _AGAIN = (
 
 def as_dict(summary: RunSummary, written: Reports | None) -> dict[str, object]:
     """Return what came of a run as a JSON object."""
-    risk = None if written is None else written.manifest.risk
+    risk = None if written is None else written.risk
     warned = () if risk is None or risk.warning is None else (risk.warning,)
     return {
         **summary.to_dict(),
@@ -105,12 +105,12 @@ def show_written(out: str, written: Reports | None, err: Console) -> None:
     """Say where the output and what was written beside it lie, and what is to be done with it."""
     err.print(f"\nOutput    {printable(out)}", soft_wrap=True)
     if written is not None:
-        paths = (written.manifest_path, written.report_path)
+        paths = (written.paths.manifest_path, written.paths.report_path)
         manifest, page = (printable(str(path)) for path in paths)
         err.print(f"Manifest  {manifest}, leaves with it", soft_wrap=True)
         err.print(f"Report    {page}, stays with you", soft_wrap=True)
         err.print(f"Recount   halfmask events verify {printable(out)}", soft_wrap=True)
-        show_risk(written.manifest.risk, err)
+        show_risk(written.risk, err)
 
 
 def show_risk(risk: ReleasedRisk | None, err: Console) -> None:

@@ -121,5 +121,8 @@ def _ending(found: ReleaseVerdict) -> str:
         return "The output is what its manifest says; the manifest isn't what the policy promises."
     said = f"Nothing in the {found.lines:,} lines speaks against the manifest"
     if found.differences is None:
-        return f"{said}. It isn't signed: --policy holds it against what you were promised."
+        return (
+            f"{said}. It isn't signed: halfmask events verify --policy holds it against what you "
+            "were promised."
+        )
     return f"{said}, and it promises what the policy does."

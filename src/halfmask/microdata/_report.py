@@ -9,7 +9,6 @@ stands between the last two.
 from __future__ import annotations
 
 import math
-import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,6 +20,7 @@ from halfmask.microdata._report_charts import (
     percent,
     shortened,
 )
+from halfmask.release._page import without_controls
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -33,7 +33,6 @@ __all__ = ["render_report"]
 MAX_COLUMNS = 200
 MAX_PICTURES = 24
 _NAME_LETTERS = 80
-_DIRECTIONS = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,14 +111,7 @@ def _without_controls(value: object) -> object:
     """
     if type(value) is not str:
         return value
-    return "".join("\N{REPLACEMENT CHARACTER}" if _controls(letter) else letter for letter in value)
-
-
-def _controls(letter: str) -> bool:
-    """Return whether a letter steers the reader's machine: a control, a surrogate, a direction."""
-    if unicodedata.category(letter) in {"Cc", "Cs"}:
-        return letter != "\n"
-    return unicodedata.bidirectional(letter) in _DIRECTIONS
+    return without_controls(value)
 
 
 def _one_in(chance: float) -> str:

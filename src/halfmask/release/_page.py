@@ -1,16 +1,58 @@
-"""The page of a release: its claims, its weaknesses and the blocks that its job hands over."""
+"""The page of a release: its claims, its weaknesses and the blocks that its job hands over.
+
+A page is one file without script, network, external font or image; its policy (CSP) forbids all of
+them.
+"""
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 if TYPE_CHECKING:
     from halfmask.claims import Claim
 
-__all__ = ["AnyBlock", "BarsBlock", "TableBlock", "TextBlock", "page_of"]
+__all__ = [
+    "AnyBlock",
+    "BarsBlock",
+    "TableBlock",
+    "TextBlock",
+    "html_page",
+    "page_of",
+    "without_controls",
+]
+
+_NUMBER: Final = re.compile(r"[\d,.<>% —]*")
+_DIRECTIONS: Final = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
+_STYLE: Final = """
+:root { color-scheme: light dark; --paper: #f5f2ec; --ink: #1b2430; --soft: #55606e;
+  --line: #ddd6c9; --bar: #a64b06; --wash: #f6ead9; --bad: #a92318; }
+@media (prefers-color-scheme: dark) { :root { --paper: #11161c; --ink: #e9edf2; --soft: #a5b0bd;
+  --line: #303a46; --bar: #f0a35a; --wash: #33291a; --bad: #ff9a8b; } }
+body { max-width: 1024px; margin: 2rem auto; padding: 0 28px; background: var(--paper);
+  color: var(--ink); font: 16px/1.55 "Inter", "Segoe UI", "Helvetica Neue", Arial, sans-serif;
+  font-variant-numeric: tabular-nums; }
+h1, h2 { font-family: Georgia, "Liberation Serif", serif; font-weight: 600; line-height: 1.2;
+  overflow-wrap: anywhere; }
+h2 { margin-top: 2.6rem; padding-top: 1rem; border-top: 1px solid var(--line); }
+p { max-width: 74ch; }
+.soft, caption { color: var(--soft); font-size: .875rem; }
+.lead { padding: 10px 20px; border-left: 6px solid var(--bar); background: var(--wash); }
+.warn { border-color: var(--bad); font-weight: 600; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; width: 100%; font-size: .925rem; }
+caption { text-align: left; padding-bottom: 6px; }
+th, td { text-align: left; vertical-align: top; padding: 7px 14px 7px 0; overflow-wrap: anywhere;
+  border-top: 1px solid var(--line); }
+thead th { color: var(--soft); border-top: 0; border-bottom: 2px solid var(--line); }
+.num { text-align: right; white-space: nowrap; }
+meter { width: 60%; }
+@media print { :root { --paper: #fff; --ink: #111; --wash: #fff; } }
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,24 +64,30 @@ class TextBlock:
 
     def html(self) -> Iterator[str]:
         """Yield the block's lines."""
-        yield from (f"<p>{escape(each)}</p>" for each in self.sentences)
+        yield from (f"<p>{_text(each)}</p>" for each in self.sentences)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableBlock:
-    """A table under a heading."""
+    """A table under a heading; columns of numbers are aligned at their right."""
 
     title: str
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
+    caption: str = ""
 
     def html(self) -> Iterator[str]:
         """Yield the block's lines."""
-        yield "<table>"
-        yield f"<tr>{''.join(f'<th>{escape(each)}</th>' for each in self.columns)}</tr>"
-        for row in self.rows:
-            yield f"<tr>{''.join(f'<td>{escape(each)}</td>' for each in row)}</tr>"
-        yield "</table>"
+        styles = [
+            ' class="num"' if any(cells) and all(map(_NUMBER.fullmatch, cells)) else ""
+            for cells in zip(*self.rows, strict=True)
+        ] or [""] * len(self.columns)
+        yield '<div class="scroll"><table>'
+        if self.caption:
+            yield f"<caption>{_text(self.caption)}</caption>"
+        yield f"<thead>{_row('th', self.columns, styles)}</thead><tbody>"
+        yield from (_row("td", row, styles) for row in self.rows)
+        yield "</tbody></table></div>"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +102,7 @@ class BarsBlock:
         yield "<table>"
         for name, share in self.shares.items():
             bar = f'<meter min="0" max="1" value="{share:.4f}"></meter> {share:.1%}'
-            yield f"<tr><th>{escape(name)}</th><td>{bar}</td></tr>"
+            yield f"<tr><th>{_text(name)}</th><td>{bar}</td></tr>"
         yield "</table>"
 
 
@@ -64,20 +112,84 @@ AnyBlock: TypeAlias = TextBlock | TableBlock | BarsBlock
 def page_of(
     kind: str, claims: Sequence[Claim], weaknesses: Sequence[str], blocks: Sequence[AnyBlock]
 ) -> str:
-    """Return the page as HTML: no script, nothing from elsewhere, every text escaped."""
-    all_blocks = [
-        TextBlock(title="Claims", sentences=[each.sentence() for each in claims]),
-        TextBlock(title="Weaknesses", sentences=weaknesses),
-        *blocks,
-    ]
+    """Return the page of a folder that `publish` has verified."""
+    return html_page(
+        f"Release report: {kind}",
+        [
+            TextBlock(title="Claims", sentences=[each.sentence() for each in claims]),
+            TextBlock(title="Weaknesses", sentences=weaknesses),
+            *blocks,
+        ],
+        lead=["The verifier confirmed these claims on disk before the release got its name."],
+    )
+
+
+def html_page(
+    title: str,
+    blocks: Sequence[AnyBlock],
+    *,
+    lead: Sequence[str] = (),
+    warnings: Sequence[str] = (),
+) -> str:
+    """Return a page as HTML.
+
+    Parameters
+    ----------
+    title, blocks
+        Its heading, and what is under it.
+    lead, warnings
+        Sentences that stand out above the blocks.
+
+    Notes
+    -----
+    **Guarantees.** The page holds no script, no address of another page and nothing that a browser
+    would fetch. Every text goes through HTML escaping; control and direction characters in names
+    are replaced.
+    """
     lines = [
         "<!doctype html>",
-        '<html lang="en"><meta charset="utf-8">',
-        f"<title>Release report: {escape(kind)}</title>",
-        "<style>body{font:16px sans-serif;max-width:50em;margin:2em auto}</style>",
-        f"<h1>Release report: {escape(kind)}</h1>",
-        "<p>The verifier confirmed these claims on disk before the release got its name.</p>",
+        '<html lang="en"><head><meta charset="utf-8">',
+        (
+            '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
+            "style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">"
+        ),
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        '<meta name="referrer" content="no-referrer">',
+        f"<title>{_text(title)}</title><style>{_STYLE}</style></head><body>",
+        f"<h1>{_text(title)}</h1>",
+        *(f'<p class="lead warn" role="alert">{_text(each)}</p>' for each in warnings),
+        *(f'<p class="lead">{_text(each)}</p>' for each in lead),
     ]
-    for block in all_blocks:
-        lines += [f"<h2>{escape(block.title)}</h2>", *block.html()]
-    return "\n".join([*lines, "</html>", ""])
+    for block in blocks:
+        lines += [f"<h2>{_text(block.title)}</h2>", *block.html()]
+    return "\n".join([*lines, "</body></html>", ""])
+
+
+def without_controls(text: str) -> str:
+    r"""Return a text with control and direction characters replaced.
+
+    Examples
+    --------
+    >>> without_controls("a\u202eb") == without_controls("a\0b") == "a\ufffdb"
+    True
+    """
+    return "".join("\N{REPLACEMENT CHARACTER}" if _controls(it) else it for it in text)
+
+
+def _controls(letter: str) -> bool:
+    """Return whether a letter steers the reader's machine: a control, a surrogate, a direction."""
+    if unicodedata.category(letter) in {"Cc", "Cs"}:
+        return letter != "\n"
+    return unicodedata.bidirectional(letter) in _DIRECTIONS
+
+
+def _text(text: str) -> str:
+    return escape(without_controls(text))
+
+
+def _row(tag: str, cells: Sequence[str], styles: Sequence[str]) -> str:
+    found = (
+        f"<{tag}{style}><bdi>{_text(cell)}</bdi></{tag}>"
+        for cell, style in zip(cells, styles, strict=True)
+    )
+    return f"<tr>{''.join(found)}</tr>"

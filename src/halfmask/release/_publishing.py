@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
-from dataclasses import replace
+import os
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from halfmask._errors import ReleaseError
 from halfmask._progress import Progress, silent
 from halfmask.claims import MANIFEST_NAME, REPORT_NAME, Manifest, write_manifest
-from halfmask.data import atomic_folder
+from halfmask.claims._released_files import beside
+from halfmask.data import atomic_file, atomic_folder
 from halfmask.release._page import page_of
 from halfmask.verifier import verify
 
@@ -20,7 +23,9 @@ if TYPE_CHECKING:
     from halfmask.release._product import Product
     from halfmask.verifier._verify import AnyVerification
 
-__all__ = ["publish", "publish_verified"]
+__all__ = ["Published", "publish", "publish_beside", "publish_verified"]
+
+REPORT_BESIDE: Final = ".report.html"
 
 
 def publish(product: Product, out: str | Path, *, overwrite: bool = False) -> Manifest:
@@ -80,6 +85,62 @@ def publish_verified(
             write_manifest(manifest, folder)
     told("done", 1.0)
     return manifest, verification
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Published:
+    """Where the manifest and the report of an output lie; the report stays with the owner."""
+
+    manifest_path: Path
+    report_path: Path
+
+
+def publish_beside(manifest: Manifest, out: str | Path, *, page: str) -> Published:
+    """Write the manifest and the report of an output beside it, each whole or not at all.
+
+    This is for streams: they write their output themselves, as a file or a folder of files.
+
+    Parameters
+    ----------
+    manifest
+        What is said of the output: its files by their plain names, claims and weaknesses.
+    out
+        The output, which was written whole.
+    page
+        The report, as HTML; see `html_page`.
+
+    Returns
+    -------
+    Published
+        ``OUT.manifest.json``, which is released with OUT, and ``OUT.report.html``, which stays.
+
+    Raises
+    ------
+    ReleaseError
+        If the output isn't there, or they can't be written.
+
+    Notes
+    -----
+    **Guarantees.** A new report has the mode 0600. Files of these names are replaced.
+
+    **Edge cases.** The verifier isn't called: it reads every line again, and an output may be
+    large. `halfmask.verify` does it when it is asked to.
+    """
+    where = Path(out)
+    if not where.exists():
+        raise ReleaseError("The output isn't there.")
+    found = Published(
+        manifest_path=beside(where),
+        report_path=where.with_name(where.name + REPORT_BESIDE),
+    )
+    told = manifest.to_json()
+    with atomic_file(found.report_path, overwrite=True) as file:
+        os.fchmod(file.fileno(), 0o600)  # it may name what was left out
+        file.write(page.encode())
+    # The manifest comes last: where it is, everything is.
+    with atomic_file(found.manifest_path, overwrite=True) as file:
+        file.write(told.encode())
+    return found
 
 
 def _manifest(product: Product, files: tuple[DataFile, ...]) -> Manifest:

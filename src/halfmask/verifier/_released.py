@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from halfmask._errors import VerificationError
-from halfmask.claims import MANIFEST_NAME, REPORT_NAME, Claim, Manifest
-from halfmask.claims._released_files import entries_of, released_file
+from halfmask.claims import REPORT_NAME, Claim, Manifest
+from halfmask.claims._released_files import folder_of, released_file
 from halfmask.verifier._checks import CHECKS, ClaimCount
+from halfmask.verifier._found_files import hashed, rows_of, strangers
 
 if TYPE_CHECKING:
     from halfmask.claims._claim import Json
@@ -103,12 +103,20 @@ class CheckedRelease:
         }
 
 
-def check_release(folder: Path, manifest: Manifest) -> CheckedRelease:
-    """Check the files of a release, and each claim by the check of its kind and model."""
-    problems = _file_faults(folder, manifest)
+def check_release(path: Path, manifest: Manifest) -> CheckedRelease:
+    """Check the files of a release, and each claim by the check of its kind and model.
+
+    Parameters
+    ----------
+    path
+        Where the manifest is: in the folder of the release, or beside its output.
+    manifest
+        What it says.
+    """
+    problems = _file_faults(path, manifest)
     if not manifest.claims:
         problems.append("The manifest claims nothing, so there is nothing to verify.")
-    paths = [released_file(folder, each.name) for each in manifest.files]
+    paths = [released_file(folder_of(path), each.name) for each in manifest.files]
     there = tuple(path for path in paths if path is not None)
     return CheckedRelease(
         kind=manifest.kind,
@@ -139,32 +147,23 @@ def _checked(kind: str, claim: Claim, files: tuple[Path, ...]) -> CheckedClaim:
     )
 
 
-def _file_faults(folder: Path, manifest: Manifest) -> list[str]:
-    problems = []
-    stated = {each.name: (each.sha256, each.n_bytes) for each in manifest.files}
-    if len(stated) < len(manifest.files):
+def _file_faults(path: Path, manifest: Manifest) -> list[str]:
+    problems, folder = [], folder_of(path)
+    listed = {each.name for each in manifest.files}
+    if len(listed) < len(manifest.files):
         problems.append("The manifest lists a file twice.")
-    if not stated:
+    if not listed:
         problems.append("There are no data files, so nothing is released.")
-    for number, (name, said) in enumerate(stated.items(), start=1):
-        if _hashed(folder, name) != said:
+    for number, told in enumerate(manifest.files, start=1):
+        if hashed(folder, told.name) != (told.sha256, told.n_bytes):
             problems.append(f"Data file {number} isn't as the manifest states.")
+        elif rows_of(folder / told.name, told.format) != told.n_rows:
+            problems.append(f"Data file {number} isn't {told.format} with the stated rows.")
     if manifest.report_sha256 is not None:
-        report = _hashed(folder, REPORT_NAME)
+        listed.add(REPORT_NAME)
+        report = hashed(folder, REPORT_NAME)
         if report is None or report[0] != manifest.report_sha256:
             problems.append("The report isn't the one that was written.")
-    listed = {*stated, MANIFEST_NAME, *([REPORT_NAME] if manifest.report_sha256 else [])}
-    if strangers := len(entries_of(folder) - listed):
-        problems.append(f"The folder holds {strangers} entries that the manifest doesn't list.")
+    if more := strangers(path, listed):
+        problems.append(f"The folder holds {more} entries that the manifest doesn't list.")
     return problems
-
-
-def _hashed(folder: Path, name: str) -> tuple[str, int] | None:
-    path = released_file(folder, name)
-    if path is None:
-        return None
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest(), path.stat().st_size
-    except OSError:
-        return None

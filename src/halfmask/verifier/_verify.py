@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from halfmask.claims import MANIFEST_NAME, read_manifest
+from halfmask.claims import read_manifest
+from halfmask.claims._events_manifest import EVENTS
+from halfmask.claims._released_files import manifest_path
 from halfmask.claims._table_manifest import MICRODATA
 from halfmask.verifier._released import CheckedRelease, check_release
 
@@ -17,9 +19,6 @@ __all__ = ["AnyVerification", "verify"]
 
 AnyVerification: TypeAlias = "Verification | ReleaseVerdict | CheckedRelease"
 
-#: What follows the name of an output of events.
-BESIDE: Final = ".manifest.json"
-
 
 def verify(release: str | Path) -> AnyVerification:
     """Verify a release of any kind: count again, from the files on disk, all that it claims.
@@ -27,7 +26,7 @@ def verify(release: str | Path) -> AnyVerification:
     Parameters
     ----------
     release
-        The release folder; of events the output, or its manifest beside it.
+        The release folder; of events, or any other stream, the output or its manifest beside it.
 
     Returns
     -------
@@ -50,22 +49,14 @@ def verify(release: str | Path) -> AnyVerification:
     **Edge cases.** The manifest isn't signed: whoever changes files and writes a manifest that goes
     with them is believed. Have its hash from whom you trust.
     """
-    where = Path(release)
-    if _is_of_events(where):
+    path = manifest_path(Path(release))
+    manifest = read_manifest(path)
+    if manifest.kind == EVENTS:
         from halfmask.verifier.events import verify_release  # noqa: PLC0415 # tables don't need it
 
-        return verify_release(where)
-    manifest = read_manifest(where)
+        return verify_release(path)
     if manifest.kind == MICRODATA:
         from halfmask.verifier.tables import verify as verify_table  # noqa: PLC0415 # loads polars
 
-        return verify_table(where)
-    return check_release(where, manifest)
-
-
-def _is_of_events(where: Path) -> bool:
-    if (where / MANIFEST_NAME).exists():
-        return False
-    beside = where.with_name(where.name + BESIDE)
-    within = where.is_dir() and any(where.glob(f"*{BESIDE}"))
-    return where.name.endswith(BESIDE) or beside.is_file() or within
+        return verify_table(path.parent)
+    return check_release(path, manifest)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -59,6 +60,12 @@ def run(guarantee, rules=WHO + VISIT, lines=LINES):
     return found.splitlines(), stage.claims()
 
 
+def changed(claims, **changes):
+    """Return claims, of which the first is another one."""
+    first, *rest = claims.claims
+    return replace(claims, claims=(replace(first, **changes), *rest))
+
+
 @pytest.mark.parametrize("guarantee", [SESSIONS, SETS, VALUES])
 def test_what_holds_is_counted_in_entities(guarantee):
     """The smallest class is found, and isn't below k."""
@@ -67,7 +74,7 @@ def test_what_holds_is_counted_in_entities(guarantee):
     (check,) = verify_events(lines, claims).checks
 
     assert (check.holds, check.counted, check.failures) == (True, "entities", 0)
-    assert check.least == claims["guarantees"][0]["least-entities-of-the-run"] == 2
+    assert check.least == claims.claims[0].least_entities == 2
 
 
 @pytest.mark.parametrize("guarantee", [SESSIONS, SETS, VALUES])
@@ -88,27 +95,25 @@ def test_a_stage_that_lets_all_out_is_caught(guarantee, monkeypatch):
 def test_a_claim_of_more_is_caught(guarantee):
     """What holds for two doesn't for three."""
     lines, claims = run(guarantee)
-    claims["guarantees"][0]["k"] = 3
 
-    assert not verify_events(lines, claims).holds
+    assert not verify_events(lines, changed(claims, k=3)).holds
 
 
 @pytest.mark.parametrize(
-    "weaker", [{"k": 1}, {"k": -5}, {"k": 1.5}, {"kind": "nothing"}, {"fields": []}]
+    "weaker", [{"k": 1}, {"k": -5}, {"m": 0}, {"model": "nothing"}, {"fields": ()}]
 )
 def test_a_claim_that_any_lines_fulfil_is_none(weaker):
     lines, claims = run(SETS)
-    claims["guarantees"][0] |= weaker
 
     with pytest.raises(VerificationError, match="promise nothing"):
-        verify_events(lines, claims)
+        verify_events(lines, changed(claims, **weaker))
 
 
 def test_no_claim_at_all_is_none():
     lines, claims = run(SETS)
 
     with pytest.raises(VerificationError, match="promise nothing"):
-        verify_events(lines, claims | {"guarantees": []})
+        verify_events(lines, replace(claims, claims=()))
 
 
 def test_a_session_counts_for_who_is_in_it_when_it_leaves():
@@ -176,11 +181,15 @@ def test_a_line_that_is_no_event_is_refused(line):
         verify_events([lines[0], line, *lines[2:]], claims)
 
 
-@pytest.mark.parametrize("claims", [{}, {"format": "halfmask events claims", "version": 1}])
-def test_damaged_claims_are_refused(claims):
-    """They say so."""
-    with pytest.raises(VerificationError, match="damaged"):
-        verify_events([], claims)
+def test_claims_of_both_kinds_or_of_one_name_are_refused():
+    """Whichever came last would be counted alone."""
+    lines, claims = run(SETS)
+    _, of_cells = cells()
+    (one,) = of_cells.claims
+
+    for mixed in ((*claims.claims, one), (one, replace(one, least_entities=1))):
+        with pytest.raises(VerificationError, match="contradict"):
+            verify_events(lines, replace(claims, claims=mixed))
 
 
 CELLS = """
@@ -253,6 +262,6 @@ def test_cells_that_totals_tell_are_caught(monkeypatch):
 def test_cells_without_numbers_are_the_runs_word():
     """Where neither count is written, nothing can be recounted."""
     lines, claims = cells()
-    claims["aggregates"][0] |= {"count": None, "entities": None}
+    unwritten = changed(claims, count=None, entities=None)
 
-    assert verify_events(lines, claims).checks[0].counted == "nothing"
+    assert verify_events(lines, unwritten).checks[0].counted == "nothing"

@@ -192,15 +192,26 @@ def manifest_of(out):
     return json.loads(out.with_name(out.name + ".manifest.json").read_text())
 
 
+def change_manifest(out, *place, value):
+    """Write the manifest with one thing in it replaced."""
+    told = inner = manifest_of(out)
+    for key in place[:-1]:
+        inner = inner[key]
+    inner[place[-1]] = value
+    out.with_name(out.name + ".manifest.json").write_text(json.dumps(told))
+
+
 def rewrite(out, lines, **changes):
     """Write lines and a manifest that states their hash, as somebody would who changes both."""
     data = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
     out.write_bytes(data)
-    told = manifest_of(out) | changes
+    told = manifest_of(out)
+    told["details"] |= {key: changes.pop(key) for key in changes.keys() & told["details"].keys()}
+    told |= changes
     told["files"][0] |= {
-        "sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data), "lines": len(lines)
+        "sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data), "rows": len(lines)
     }  # fmt: skip
-    told["risk"] = None
+    told["details"]["risk"] = None
     out.with_name(out.name + ".manifest.json").write_text(json.dumps(told))
 
 
@@ -251,7 +262,7 @@ def test_lines_that_are_no_events_are_told(made, tmp_path):
     """By reason and number in the report; by reason in the manifest."""
     out = made(events=[{"ok": True}, [1], {"ok": True}])
 
-    assert manifest_of(out)["counts"]["bad"] == {"not-an-object": 1}
+    assert manifest_of(out)["details"]["counts"]["bad"] == {"not-an-object": 1}
     assert "not-an-object" in out.with_name("out.jsonl.report.html").read_text()
     assert verify_release(out).holds
     assert sorted(it.name for it in tmp_path.glob("out*")) == [
@@ -331,29 +342,61 @@ def test_changed_files_are_caught(copy):
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("place", "value"),
     [
-        {"lines": 59},
-        {"counts": {"lines": 60, "events": 60, "passed": 61, "held": 0, "bad": {}, "stage": {}}},
-        {"counts": {"lines": 9, "events": 60, "passed": 60, "held": 0, "bad": {}, "stage": {}}},
-        {"fields": []},
+        (("files", 0, "rows"), 59),
+        (("details", "counts", "passed"), 61),
+        (("details", "counts", "lines"), 9),
+        (("details", "fields"), []),
+        (("details", "fields", 0, "form"), {"do": "another"}),
     ],
-    ids=["lines", "passed", "sum", "fields"],
+    ids=["rows", "passed", "sum", "fields", "form"],
 )
-def test_a_changed_manifest_is_caught(copy, change):
+def test_a_changed_manifest_is_caught(copy, place, value):
     """Where it doesn't go with the lines."""
-    out = copy
-    out.with_name("out.jsonl.manifest.json").write_text(json.dumps(manifest_of(out) | change))
+    change_manifest(copy, *place, value=value)
 
-    assert not verify_release(out).holds
+    assert not verify_release(copy).holds
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("version",), 2.0),
+        (("version",), 3),
+        (("format",), "halfmask events release"),
+        (("kind",), "microdata"),
+        (("CANARY",), 1),
+        (("lines",), 60),
+        (("report",), {"sha256": "0" * 64}),
+        (("files", 0, "lines"), 60),
+        (("files", 0, "format"), "CANARY"),
+        (("details", "CANARY"), 1),
+        (("details", "panes"), None),
+        (("details", "counts", "passed"), 60.0),
+        (("details", "counts", "bad"), {"CANARY": -1}),
+        (("details", "fields", 0, "CANARY"), 1),
+        (("details", "fields", 0, "weaknesses"), ["CANARY"]),
+        (("details", "fields", 0, "form"), {"do": "hash"}),
+        (("details", "risk", "known", 0, "singled_out"), "CANARY"),
+        (("claims",), [{"model": "CANARY"}]),
+    ],
+)
+def test_what_is_not_exactly_a_manifest_of_events_is_refused(copy, place, value):
+    """Unknown keys, wrong types and what a key says of itself are no matter of belief."""
+    change_manifest(copy, *place, value=value)
+
+    with pytest.raises(VerificationError) as refused:
+        verify_release(copy)
+
+    assert "CANARY" not in str(refused.value)
 
 
 def test_changed_risk_is_caught(copy):
     """How many lines are equal to no other is counted again."""
     out = copy
-    told = manifest_of(out)
-    told["risk"]["unique_events"] += 1
-    out.with_name("out.jsonl.manifest.json").write_text(json.dumps(told))
+    told = manifest_of(out)["details"]["risk"]["unique_events"]
+    change_manifest(out, "details", "risk", "unique_events", value=told + 1)
 
     assert "equal to no other" in " ".join(verify_release(out).sentences())
 
@@ -443,8 +486,11 @@ def test_claims_are_counted_again(made):
 @pytest.mark.parametrize(
     ("weaker", "said"),
     [
-        ({"fields": [["elsewhere"]]}, "A claim is of a field that the manifest doesn't have."),
-        ({"k": 1}, "promise nothing"),
+        (
+            {"about": {"fields": [["elsewhere"]]}},
+            "A claim is of a field that the manifest doesn't have.",
+        ),
+        ({"parameters": {"k": 1}}, "promise nothing"),
     ],
 )
 def test_a_weaker_claim_is_caught(made, weaker, said):
@@ -453,7 +499,8 @@ def test_a_weaker_claim_is_caught(made, weaker, said):
     ]
     out = made(GUARANTEED, events)
     claims = manifest_of(out)["claims"]
-    claims["guarantees"][0] |= weaker
+    for part, changes in weaker.items():
+        claims[0][part] |= changes
 
     rewrite(out, [json.loads(line) for line in out.read_bytes().splitlines()], claims=claims)
 
@@ -535,8 +582,9 @@ def test_a_manifest_is_held_against_its_policy(made, policy):
     ("change", "said"),
     [
         ({"fields": []}, "fields of the manifest"),
-        ({"claims": None}, "claims of the manifest"),
-        ({"policy": {"sha256": "0" * 64, "release": "guaranteed"}}, "another policy"),
+        ({"claims": []}, "claims of the manifest"),
+        ({"policy": {"sha256": "0" * 64}}, "another policy"),
+        ({"release": "other"}, "another policy"),
     ],
 )
 def test_a_manifest_that_names_a_policy_and_promises_less(made, change, said):
@@ -554,7 +602,7 @@ def test_a_claim_of_a_smaller_k_is_another_promise(made):
     """The manifest's own recount can't see it: the lines bear it out."""
     out = made(GUARANTEED.replace("k = 2", "k = 3"), FEW)
     claims = manifest_of(out)["claims"]
-    claims["guarantees"][0]["k"] = 2
+    claims[0]["parameters"]["k"] = 2
     rewrite(out, [json.loads(line) for line in out.read_bytes().splitlines()], claims=claims)
 
     promised = promises_of(EventPolicy.from_toml(GUARANTEED.replace("k = 2", "k = 3")))
@@ -582,7 +630,7 @@ def test_a_run_that_isnt_whole_has_no_manifest(tmp_path):
         write_reports(policy, tmp_path / "out.jsonl", summary)
     with pytest.raises(ReleaseError, match="isn't there"):
         write_reports(policy, tmp_path / "out.jsonl", replace(summary, complete=True))
-    assert claims_of(stage_of(policy)) is None
+    assert claims_of(stage_of(policy)).claims == ()
 
 
 def test_uniqueness_and_known_events_are_counted(made):
@@ -595,7 +643,7 @@ def test_uniqueness_and_known_events_are_counted(made):
     events[0]["zip"] = "99999"
     out = made(events=events)
 
-    risk = manifest_of(out)["risk"]
+    risk = manifest_of(out)["details"]["risk"]
     assert (risk["by"], risk["traces"], risk["unique_traces"]) == ("entity", 2, 2)
     assert risk["events"] == risk["unique_events"] == 16
     assert risk["known"][-1] == {"points": 8, "traces": 2, "singled_out": 1.0}
@@ -655,7 +703,7 @@ def test_fields_are_told_by_their_names_in_the_output():
     """Renamed, starred, and several rules of one path."""
     policy = EventPolicy.from_toml(POLICY)
 
-    said = [(it.to_dict()["field"], it.rule) for it in released_fields(policy)]
+    said = [(it.field, it.rule) for it in released_fields(policy)]
     assert ("date", 1) in said
     assert ("lines[].ref", 10) in said
     assert ("stock.*", 12) in said

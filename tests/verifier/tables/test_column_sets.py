@@ -110,11 +110,16 @@ def test_what_is_so_holds_and_is_shown(release):
 
 
 def test_a_release_of_an_earlier_version_states_nothing_and_holds(release):
-    found = verify(release.path)
+    found = verify(release.as_first_version().path)
 
     assert found.holds
     assert found.column_sets == ()
     assert any("nobody counted" in weakness for weakness in found.weaknesses)
+
+
+def test_a_release_of_this_version_must_state_them(release):
+    with pytest.raises(VerificationError, match="lacks the key 'released_columns'"):
+        verify(release.rewrite(risk={"before": {}}).path)
 
 
 @pytest.mark.parametrize(

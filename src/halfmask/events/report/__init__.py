@@ -6,8 +6,7 @@ Start with `write_reports`.
 from __future__ import annotations
 
 from halfmask.events.report._dry_run import DryRun, RuleCounts, dry_run_events
-from halfmask.events.report._fields import FieldForm, released_fields
-from halfmask.events.report._manifest import EventsManifest, OutputFile
+from halfmask.events.report._fields import released_fields
 from halfmask.events.report._page import render_events_report
 from halfmask.events.report._promises import promises_of
 from halfmask.events.report._reporting import Reporting
@@ -19,9 +18,6 @@ from halfmask.events.report._writing import Reports, claims_of, write_reports
 __all__ = [
     "DroppedPath",
     "DryRun",
-    "EventsManifest",
-    "FieldForm",
-    "OutputFile",
     "ReleasedRisk",
     "Reporting",
     "Reports",

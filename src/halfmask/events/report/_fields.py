@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from halfmask.claims import ReleasedField
 from halfmask.events.actions import Hash, Keep, Sequence, Token
 from halfmask.events.block._paths import Path, Step
-from halfmask.events.block._shape import OutputShape
+from halfmask.events.running._claims import output_steps
 
 if TYPE_CHECKING:
     from halfmask.events.actions import Action
     from halfmask.events.policy._policy import EventPolicy
     from halfmask.events.policy._policy_sections import RuleSection
 
-__all__ = ["FieldForm", "field_name", "released_fields", "telling_steps"]
+__all__ = ["field_name", "released_fields", "telling_steps"]
 
 #: Options that say what a written value looks like. Names of tables, paths and conditions don't.
 _OPTIONS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -35,39 +34,6 @@ _TELLING_BITS: Final = 64
 _STARS: Final = (Step.FIELD, Step.BENEATH)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FieldForm:
-    """A field of the output as one rule writes it.
-
-    Parameters
-    ----------
-    steps
-        Where it is in the output: ``.name`` for a field, ``[]`` for elements, ``*`` for any field
-        and ``#`` for any hashed one, ``**`` and ``##`` for any run of these and of elements.
-    rule
-        The number of the rule in the policy, from 1 on; 0 for what an aggregate writes.
-    form
-        ``do``, the last action, and those of its options that say what its values look like.
-    weaknesses
-        What it doesn't hide.
-    """
-
-    steps: tuple[str, ...]
-    rule: int
-    form: Mapping[str, Any]
-    weaknesses: tuple[str, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as the manifest has it."""
-        return {
-            "field": field_name(self.steps),
-            "steps": list(self.steps),
-            "rule": self.rule,
-            "form": dict(self.form),
-            "weaknesses": list(self.weaknesses),
-        }
-
-
 def field_name(steps: tuple[str, ...]) -> str:
     """Return steps of the output as a path that people read.
 
@@ -82,7 +48,7 @@ def field_name(steps: tuple[str, ...]) -> str:
     return str(Path(steps=tuple(known.get(step) or step[1:] for step in steps)))
 
 
-def released_fields(policy: EventPolicy) -> tuple[FieldForm, ...]:
+def released_fields(policy: EventPolicy) -> tuple[ReleasedField, ...]:
     """Return the fields that a policy writes, one for each rule that may write them."""
     fields = tuple(_fields_of_events(policy))
     if not policy.aggregates:
@@ -114,11 +80,11 @@ def telling_steps(policy: EventPolicy, path: str | None) -> tuple[str, ...] | No
         or (isinstance(last, Hash) and last.bits >= _TELLING_BITS)
     )
     single = len(rules[0].steps) == 1
-    return _names(policy).get(place.place) if tells and single else None
+    return output_steps(policy).get(place.place) if tells and single else None
 
 
-def _fields_of_events(policy: EventPolicy) -> Iterator[FieldForm]:
-    names, whole = _names(policy), policy.containers()
+def _fields_of_events(policy: EventPolicy) -> Iterator[ReleasedField]:
+    names, whole = output_steps(policy), policy.containers()
     working = [
         (number, rule)
         for number, rule in enumerate(policy.rules)
@@ -135,13 +101,21 @@ def _fields_of_events(policy: EventPolicy) -> Iterator[FieldForm]:
             places = [it for it in others if rule.place.matches(Path(steps=it.steps))]
             mixed = len({it.names for it in policy.rules} - {None}) > 1
             steps = _starred(rule, names, mixed=mixed)
-            yield FieldForm(steps=steps, rule=number + 1, form=form, weaknesses=weak)
+            yield _field_form(steps, rule=number + 1, form=form, weaknesses=weak)
         for place in places:
             steps = names[place.place]
-            yield FieldForm(steps=steps, rule=number + 1, form=form, weaknesses=weak)
+            yield _field_form(steps, rule=number + 1, form=form, weaknesses=weak)
             if Path(steps=place.steps) in coarser:
                 label = {"do": "generalize"}
-                yield FieldForm(steps=steps, rule=number + 1, form=label, weaknesses=weak)
+                yield _field_form(steps, rule=number + 1, form=label, weaknesses=weak)
+
+
+def _field_form(
+    steps: tuple[str, ...], *, rule: int, form: Mapping[str, Any], weaknesses: tuple[str, ...]
+) -> ReleasedField:
+    return ReleasedField(
+        field=field_name(steps), steps=steps, rule=rule, form=form, weaknesses=weaknesses
+    )
 
 
 def _starred(
@@ -174,24 +148,11 @@ def _form(action: Action) -> dict[str, Any]:
     return {"do": action.do, **{name: said[name] for name in wanted if said.get(name, []) != []}}
 
 
-def _names(policy: EventPolicy) -> dict[str, tuple[str, ...]]:
-    """Return where in the output each place of the policy stands."""
-    shape = OutputShape(policy.names())
-    found: dict[str, tuple[str, ...]] = {"": ()}
-    # What is beneath a node was made after it.
-    for node in shape.nodes:
-        here = found[node.place]
-        for child in node.fields.values():
-            under = shape.nodes[child]
-            found[under.place] = (*here, f".{json.loads(under.key[:-1])}")
-        if node.element is not None:
-            found[shape.nodes[node.element].place] = (*here, "[]")
-    return found
-
-
-def _fields_of_cells(policy: EventPolicy, events: tuple[FieldForm, ...]) -> Iterator[FieldForm]:
+def _fields_of_cells(
+    policy: EventPolicy, events: tuple[ReleasedField, ...]
+) -> Iterator[ReleasedField]:
     """Yield the fields of aggregates: keys have the forms of the rules that released them."""
-    names = _names(policy)
+    names = output_steps(policy)
     for section in policy.aggregates:
         marks = ["update", *(["total"] if section.totals else [])]
         own: list[tuple[str, dict[str, Any]]] = [(section.window, {"do": "window"})]
@@ -202,11 +163,11 @@ def _fields_of_cells(policy: EventPolicy, events: tuple[FieldForm, ...]) -> Iter
             counted = measure.do in {"count", "distinct"}
             own.append((measure.name, {"do": "count" if counted else "measure"}))
         for name, form in own:
-            yield FieldForm(steps=(f".{name}",), rule=0, form=form, weaknesses=())
+            yield _field_form((f".{name}",), rule=0, form=form, weaknesses=())
         for name, path in section.by.items():
             steps = names[Path.parse(path).place]
             for it in events:
                 if it.steps == steps:
-                    yield FieldForm(
-                        steps=(f".{name}",), rule=it.rule, form=it.form, weaknesses=it.weaknesses
+                    yield _field_form(
+                        (f".{name}",), rule=it.rule, form=it.form, weaknesses=it.weaknesses
                     )

@@ -1,59 +1,30 @@
-"""report.html of a run: one page for its owner, which names what was dropped.
-
-The page is one file without script, network, external font or image; its policy (CSP) forbids all
-of them.
-"""
+"""report.html of a run: one page for its owner, which names what was dropped."""
 
 from __future__ import annotations
 
-import unicodedata
 from collections import defaultdict
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
 
-from halfmask.claims import WEAKNESSES
+from halfmask.claims import WEAKNESSES, CellsClaim
 from halfmask.events.report._fields import field_name
 from halfmask.events.report._risk import percent
+from halfmask.release import BarsBlock, TableBlock, TextBlock, html_page
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from jinja2 import Environment
-
+    from halfmask.claims import EventsManifest
+    from halfmask.claims._events_manifest import EventClaim
     from halfmask.events.policy._policy import EventPolicy
-    from halfmask.events.report._manifest import EventsManifest
+    from halfmask.events.report._risk import ReleasedRisk
     from halfmask.events.report._seen import SeenPaths
     from halfmask.events.running._run_summary import RunSummary
+    from halfmask.release._page import AnyBlock
 
 __all__ = ["render_events_report"]
 
 #: So many rules and dropped paths are listed; the page says how many more there are.
-MOST_LISTED = 500
-_LETTERS = 120
-_DIRECTIONS = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _RuleFact:
-    """A rule, what it wrote and what it couldn't."""
-
-    number: int
-    path: str
-    fields: tuple[str, ...]
-    actions: str
-    conditional: bool
-    weaknesses: tuple[str, ...]
-    failures: tuple[tuple[str, int], ...]
-    unmet: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _ClaimFact:
-    """A guarantee or aggregate, with the evidence of the run."""
-
-    name: str
-    about: str
-    evidence: str
+MOST_LISTED: Final = 500
+_LETTERS: Final = 120
 
 
 def render_events_report(
@@ -61,9 +32,10 @@ def render_events_report(
     *,
     policy: EventPolicy,
     summary: RunSummary,
+    risk: ReleasedRisk,
     seen: SeenPaths | None = None,
 ) -> str:
-    """Return the report of a run as one HTML document, for its owner.
+    """Return the report of a run as one HTML document, for its owner; see `html_page`.
 
     Parameters
     ----------
@@ -73,124 +45,206 @@ def render_events_report(
         By which it was made: the page has the input's paths of its rules.
     summary
         What the run told.
+    risk
+        What singles out in the first lines.
     seen
         Places of the input; None: what was dropped isn't listed.
 
     Notes
     -----
-    **Guarantees.** The page holds no script, no address of another page and nothing that a browser
-    would fetch. Every text goes through HTML escaping; control and direction characters in names
-    are replaced. No value of an event is in it. Names of the input's fields are: it stays at home.
+    **Guarantees.** No value of an event is in the page. Names of the input's fields are: it stays
+    at home.
     """
-    rules = _rules(manifest, policy, summary)
-    dropped = () if seen is None else seen.dropped(policy)
-    return (
-        _environment()
-        .get_template("report.html.j2")
-        .render(
-            manifest=manifest,
-            summary=summary,
-            rules=rules[:MOST_LISTED],
-            more_rules=max(len(rules) - MOST_LISTED, 0),
-            dropped=dropped[:MOST_LISTED],
-            n_dropped=len(dropped),
-            seen=seen,
-            claims=_claims(manifest.claims),
-            risk=manifest.risk,
-            weaknesses=[(word, WEAKNESSES[word]) for word in manifest.weaknesses],
-            n_fields=len({it.steps for it in manifest.fields}),
-        )
+    warned = () if risk.warning is None else (f"Warning: {risk.warning}", str(risk.advice))
+    return html_page(
+        f"Report of events: {_short(manifest.release)}",
+        [
+            _counts(manifest, summary),
+            _rules(manifest, policy, summary),
+            _dropped(policy, seen),
+            _weaknesses(manifest),
+            _claims(manifest),
+            *_risk(risk, manifest.lines),
+            _left_out(summary),
+            _files(manifest),
+        ],
+        lead=[
+            "This page stays with you: it names fields of the input, also dropped ones.",
+            "The output and its manifest are released. They name only released fields.",
+        ],
+        warnings=[*summary.warnings(), *warned],
     )
 
 
-def _rules(manifest: EventsManifest, policy: EventPolicy, summary: RunSummary) -> list[_RuleFact]:
+def _counts(manifest: EventsManifest, summary: RunSummary) -> AnyBlock:
+    software = ", ".join(f"{name} {version}" for name, version in manifest.software.items())
+    written = len({field.steps for field in manifest.fields})
+    return TextBlock(
+        title="Summary",
+        sentences=[
+            f"Made {manifest.created} by {software}.",
+            f"{summary.lines:,} lines were read; {sum(summary.bad.values()):,} are no events.",
+            f"{summary.events:,} events became {manifest.lines:,} lines of output.",
+            f"{summary.held:,} events were refused by a rule.",
+            f"{written:,} fields are written. Fields without a rule are dropped, also later ones.",
+        ],
+    )
+
+
+def _rules(manifest: EventsManifest, policy: EventPolicy, summary: RunSummary) -> AnyBlock:
     fields: dict[int, list[str]] = defaultdict(list)
     for it in manifest.fields:
-        fields[it.rule].append(field_name(it.steps))
-    failures: dict[int, list[tuple[str, int]]] = defaultdict(list)
-    for rule, reason, count in summary.failures:
-        failures[rule].append((reason, count))
-    return [
-        _RuleFact(
-            number=number,
-            path=rule.path,
-            fields=tuple(dict.fromkeys(fields[number])),
-            actions=", then ".join(it.do for it in rule.steps) or "names only",
-            conditional=bool(rule.when),
-            weaknesses=rule.weaknesses,
-            failures=tuple(failures[number]),
-            unmet=number in summary.unmet,
+        fields[it.rule].append(_short(it.field))
+    failures: dict[int, list[str]] = defaultdict(list)
+    for number, reason, count in summary.failures:
+        failures[number].append(f"{count:,} {reason}")
+    rows = []
+    for number, rule in enumerate(policy.rules[:MOST_LISTED], start=1):
+        actions = ", then ".join(it.do for it in rule.steps) or "names only"
+        actions += " under conditions" if rule.when else ""
+        actions += " (no event had the path)" if number in summary.unmet else ""
+        written = ", ".join(dict.fromkeys(fields[number]))
+        weak, failed = ", ".join(rule.weaknesses), ", ".join(failures[number])
+        rows.append((str(number), _short(rule.path), written, actions, weak, failed))
+    more = len(policy.rules) - len(rows)
+    return TableBlock(
+        title="Rules",
+        caption="In the order of the policy. If several rules have the same path, the first whose "
+        "conditions hold is applied."
+        + (f" {more:,} more rules are in the policy." if more else ""),
+        columns=(
+            *("Rule", "Path of the input", "Field of the output", "Action", "Weaknesses"),
+            "Not applied to",
+        ),
+        rows=rows,
+    )
+
+
+def _dropped(policy: EventPolicy, seen: SeenPaths | None) -> AnyBlock:
+    title = "Dropped fields"
+    if seen is None:
+        said = "The input wasn't inspected for this page, so it can't list dropped fields."
+        return TextBlock(title=title, sentences=[said])
+    dropped = seen.dropped(policy)
+    inspected = f"{seen.events:,} inspected events of the input"
+    if not dropped:
+        said = f"In the {inspected}, every field with a value has a rule."
+        return TextBlock(title=title, sentences=[said])
+    return TableBlock(
+        title=title,
+        caption=f"{len(dropped):,} fields with values that no rule writes, in the {inspected}"
+        + (f"; the first {MOST_LISTED} of them" if len(dropped) > MOST_LISTED else "")
+        + ". A star stands for names that look like values.",
+        columns=("Path of the input", "Events that have it"),
+        rows=[(_short(it.path), f"{it.events:,}") for it in dropped[:MOST_LISTED]],
+    )
+
+
+def _weaknesses(manifest: EventsManifest) -> AnyBlock:
+    seen = (
+        "The number of events, the number of elements of each array and missing fields are always "
+        "visible."
+    )
+    return TextBlock(
+        title="Weaknesses",
+        sentences=[*(f"{word}: {WEAKNESSES[word]}" for word in manifest.weaknesses), seen],
+    )
+
+
+def _claims(manifest: EventsManifest) -> AnyBlock:
+    if not manifest.claimed.claims:
+        said = (
+            "The policy has no [[guarantee]] and no [[aggregate]]: nothing bounds how few people "
+            "share what an event shows."
         )
-        for number, rule in enumerate(policy.rules, start=1)
+        return TextBlock(title="Guarantees", sentences=[said])
+    return TableBlock(
+        title="Guarantees",
+        caption="Counted by the run on its output, window by window. halfmask verify counts again "
+        "what can be told from the lines.",
+        columns=("Claim", "Fields", "Evidence"),
+        rows=[_claim(each) for each in manifest.claimed.claims],
+    )
+
+
+def _claim(claim: EventClaim) -> tuple[str, str, str]:
+    if isinstance(claim, CellsClaim):
+        bounds = ((claim.least_events, "events"), (claim.least_entities, "entities"))
+        least = " and ".join(f"{count:,} {word}" for count, word in bounds if count is not None)
+        name = "cells" if claim.name is None else f"cells {_short(claim.name)}"
+        about = _short(f"by {', '.join([claim.window, *claim.by])}")
+        return name, about, f"each of {least} at least"
+    m = "" if claim.m is None else f", m = {claim.m}"
+    fewest = claim.least_entities
+    evidence = "nothing to count" if fewest is None else f"{fewest:,} entities at least"
+    about = ", ".join(
+        field_name(tuple("[]" if step == "[]" else f".{step}" for step in steps))
+        for steps in claim.fields
+    )
+    return f"{claim.model}, k = {claim.k}{m}", _short(about), evidence
+
+
+def _risk(risk: ReleasedRisk, lines: int) -> Iterator[AnyBlock]:
+    first = "the first" if risk.events < lines else "all"
+    alone = percent(risk.unique_events / risk.events if risk.events else 0.0)
+    said = [
+        f"{risk.unique_events:,} of {first} {risk.events:,} released lines ({alone}) are unique.",
+        "An attacker who knows such an event exactly as it was released finds it.",
+        "Attackers who know events roughly, or other fields, aren't counted here.",
+        "The attacks of halfmask.assess.attacks test these.",
     ]
-
-
-def _claims(claims: Mapping[str, Any] | None) -> list[_ClaimFact]:
-    if claims is None:
-        return []
-    found = []
-    for it in claims.get("guarantees", ()):
-        m = "" if it["m"] is None else f", m = {it['m']}"
-        least = it["least-entities-of-the-run"]
-        found.append(
-            _ClaimFact(
-                name=f"{it['kind']}, k = {it['k']}{m}",
-                about=", ".join(map(_joined, it["fields"])),
-                evidence="nothing to count" if least is None else f"{least:,} entities at least",
-            )
-        )
-    for it in claims.get("aggregates", ()):
-        least = [
-            f"{it[key]:,} {word}"
-            for key, word in (("least-events", "events"), ("least-entities", "entities"))
-            if it[key] is not None
-        ]
-        found.append(
-            _ClaimFact(
-                name=f"cells{'' if it['name'] is None else ' ' + it['name']}",
-                about=f"by {', '.join([it['window'], *it['by']])}",
-                evidence=f"each of {' and '.join(least)} at least",
-            )
-        )
-    return found
-
-
-def _joined(steps: Sequence[str]) -> str:
-    """Return steps as claims have them as a path."""
-    return field_name(tuple("[]" if step == "[]" else f".{step}" for step in steps))
-
-
-def _environment() -> Environment:
-    """Return a template environment that escapes everything and knows how numbers are read."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 # 30 ms
-
-    environment = Environment(
-        loader=PackageLoader("halfmask.events.report", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=_without_controls,
+    if not risk.traces:
+        said.append("The output doesn't tell entities or sessions apart.")
+        yield TextBlock(title="Risk", sentences=said)
+        return
+    whom = "entities" if risk.by == "entity" else "sessions"
+    said.append(
+        f"{risk.traces:,} {whom} can be told apart in these lines; all events of "
+        f"{risk.unique_traces:,} of them, taken together, are unique."
     )
-    environment.filters.update(
-        percent=percent,
-        count=lambda number: f"{number:,}",
-        name=lambda text: text if len(text) <= _LETTERS else f"{text[: _LETTERS - 1]}…",
+    yield TextBlock(title="Risk", sentences=said)
+    if risk.known:
+        yield BarsBlock(
+            title=f"{whom.capitalize()} that known events single out",
+            shares={
+                f"{points} known events, {traces:,} {whom} tried": found
+                for points, traces, found in risk.known
+            },
+        )
+
+
+def _left_out(summary: RunSummary) -> AnyBlock:
+    rows = [
+        (reason, f"{count:,}", "; ".join(_places(summary.bad_lines.get(reason, ()))))
+        for reason, count in summary.bad.items()
+    ]
+    rows += [("refused by a rule", f"{summary.held:,}", "")] if summary.held else []
+    rows += [(name, f"{count:,}", "") for name, count in summary.stage.items()]
+    if summary.clock_went_back:
+        said = "earlier than the event before; written all the same"
+        rows.append((said, f"{summary.clock_went_back:,}", ""))
+    if not rows:
+        said = "Every line was an event, and every event was written."
+        return TextBlock(title="Lines and events", sentences=[said])
+    return TableBlock(title="Lines and events", columns=("Count of", "", "First lines"), rows=rows)
+
+
+def _places(found: tuple[tuple[int, int], ...]) -> list[str]:
+    return [f"{line:,}" if file == 1 else f"file {file}, {line:,}" for file, line in found[:10]]
+
+
+def _files(manifest: EventsManifest) -> AnyBlock:
+    return TableBlock(
+        title="Files",
+        caption="Recipients of the output count it again with its manifest: halfmask verify and "
+        f"the name of the output. Policy: sha256 {manifest.policy_sha256}",
+        columns=("File", "Lines", "Bytes", "sha256"),
+        rows=[
+            (_short(it.name), f"{it.n_rows:,}", f"{it.n_bytes:,}", it.sha256)
+            for it in manifest.files
+        ],
     )
-    return environment
 
 
-def _without_controls(value: object) -> object:
-    """Return a text with control and direction characters replaced; anything else as it is.
-
-    Subclasses of str are what jinja2 already escaped.
-    """
-    if type(value) is not str:
-        return value
-    return "".join("\N{REPLACEMENT CHARACTER}" if _controls(it) else it for it in value)
-
-
-def _controls(letter: str) -> bool:
-    if unicodedata.category(letter) in {"Cc", "Cs"}:
-        return letter != "\n"
-    return unicodedata.bidirectional(letter) in _DIRECTIONS
+def _short(text: str) -> str:
+    return text if len(text) <= _LETTERS else f"{text[: _LETTERS - 1]}…"

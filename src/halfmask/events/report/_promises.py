@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from halfmask.claims import EventPromises
 from halfmask.events.report._fields import released_fields
 from halfmask.events.running._claims import guarantee_claim
 from halfmask.events.stages._aggregation import Aggregation
 
 if TYPE_CHECKING:
+    from halfmask.claims._events_manifest import EventClaim
     from halfmask.events.policy._policy import EventPolicy
 
 __all__ = ["promises_of"]
 
 
-def promises_of(policy: EventPolicy) -> dict[str, Any]:
+def promises_of(policy: EventPolicy) -> EventPromises:
     """Return what the manifest of any run of a policy has, whatever the run met.
 
     Parameters
@@ -24,9 +26,8 @@ def promises_of(policy: EventPolicy) -> dict[str, Any]:
 
     Returns
     -------
-    dict
-        ``policy``, ``fields`` and ``claims`` as a manifest has them, for `verify_release`: of
-        claims what is promised, without what a run counts.
+    EventPromises
+        What a manifest is held against by `verify_release`.
 
     Raises
     ------
@@ -44,20 +45,16 @@ def promises_of(policy: EventPolicy) -> dict[str, Any]:
     ... do = "keep"
     ... ''')
     >>> promised = promises_of(policy)
-    >>> promised["policy"]["release"], [it["field"] for it in promised["fields"]]
+    >>> promised.release, [it.field for it in promised.fields]
     ('orders-2014', ['country'])
     """
-    return {
-        "policy": {"sha256": policy.sha256, "release": policy.release},
-        "fields": [it.to_dict() for it in released_fields(policy)],
-        "claims": _claims(policy),
-    }
-
-
-def _claims(policy: EventPolicy) -> dict[str, Any] | None:
     if policy.aggregates:
-        return Aggregation(policy).claims()
-    if not policy.guarantees:
-        return None
-    told = [guarantee_claim(policy, section, least=None) for section in policy.guarantees]
-    return {"format": "halfmask events claims", "version": 1, "guarantees": told}
+        claims: tuple[EventClaim, ...] = Aggregation(policy).claims().claims
+    else:
+        claims = tuple(guarantee_claim(policy, it, least=None) for it in policy.guarantees)
+    return EventPromises(
+        policy_sha256=policy.sha256,
+        release=policy.release,
+        fields=released_fields(policy),
+        claims=claims,
+    )

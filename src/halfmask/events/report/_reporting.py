@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from halfmask.claims._released_files import beside
 from halfmask.events.report._seen import SeenPaths, Watched
-from halfmask.events.report._writing import claims_of, manifest_path, write_reports
+from halfmask.events.report._writing import claims_of, write_reports
 from halfmask.events.streams import FileSource, PipeSource
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class Reporting:
         seen = self._seen
         if seen is not None and summary.resumed and not seen.events:
             # It had come to its end before, and read nothing this time.
-            if manifest_path(target).exists():
+            if beside(target).exists():
                 return None
             seen = None
         return write_reports(

@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from halfmask.claims import LinesRisk
 from halfmask.events.block._values import Kind
 from halfmask.events.block._words import lookup_word, scalar_token
 from halfmask.events.report._fields import telling_steps
@@ -32,34 +33,15 @@ _NUMBER: Final = "\0number"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReleasedRisk:
+class ReleasedRisk(LinesRisk):
     """What single events and traces out, in the first events that were released.
 
     Parameters
     ----------
-    events
-        How many were looked at: the first ones.
-    unique_events
-        How many are unique in all that was released of them.
-    by
-        What a trace is of: ``entity``, ``session``; None where neither can be told in the output.
-    traces
-        How many traces there are among them.
-    unique_traces
-        How many show what no other does, taken together.
-    known
-        Of the traces that have so many different events: the share that those that somebody knows
-        single out, in [0, 1], by how many are known.
     cells
-        Whether the lines are cells of aggregates.
+        Whether the lines are cells of aggregates; see `LinesRisk` for the counts.
     """
 
-    events: int
-    unique_events: int
-    by: str | None = None
-    traces: int = 0
-    unique_traces: int = 0
-    known: tuple[tuple[int, int, float], ...] = ()
     cells: bool = False
 
     @property
@@ -89,20 +71,6 @@ class ReleasedRisk:
     def advice(self) -> str | None:
         """What can be done about that; None without a need."""
         return None if self.warning is None else _ADVICE
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as the manifest has it."""
-        return {
-            "events": self.events,
-            "unique_events": self.unique_events,
-            "by": self.by,
-            "traces": self.traces,
-            "unique_traces": self.unique_traces,
-            "known": [
-                {"points": points, "traces": traces, "singled_out": share}
-                for points, traces, share in self.known
-            ],
-        }
 
 
 class RiskCounts:

@@ -3,38 +3,34 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import os
 import threading
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from halfmask._errors import DataError, ReleaseError
-from halfmask.data import atomic_file
+from halfmask.claims import DataFile, EventClaims, EventsManifest, RunCounts
 from halfmask.events.report._fields import released_fields
-from halfmask.events.report._manifest import EventsManifest, OutputFile
 from halfmask.events.report._page import render_events_report
 from halfmask.events.report._risk import RiskCounts
 from halfmask.events.stages._aggregation import Aggregation
 from halfmask.events.stages._holding import Holding
 from halfmask.events.streams import open_source
+from halfmask.release import publish_beside
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from halfmask.events.policy._policy import EventPolicy
+    from halfmask.events.report._risk import ReleasedRisk
     from halfmask.events.report._seen import SeenPaths
     from halfmask.events.running._run_summary import RunSummary
     from halfmask.events.stages._stage import Stage
+    from halfmask.release import Published
 
-__all__ = ["Reports", "claims_of", "manifest_path", "write_reports"]
+__all__ = ["Reports", "claims_of", "write_reports"]
 
-MANIFEST_SUFFIX: Final = ".manifest.json"
-REPORT_SUFFIX: Final = ".report.html"
-_PIECE: Final = 1 << 20
+_TABLES: Final = ("parquet", "arrow")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,24 +41,26 @@ class Reports:
     ----------
     manifest
         What it says.
-    manifest_path, report_path
-        Where it is; the report stays with the owner.
+    risk
+        What singles out in the first lines, with a warning.
+    paths
+        Where manifest and report are; the report stays with the owner.
     """
 
     manifest: EventsManifest
-    manifest_path: Path
-    report_path: Path
+    risk: ReleasedRisk
+    paths: Published
 
 
-def claims_of(stage: Stage) -> dict[str, Any] | None:
-    """Return what the stage of a run claims of its lines, once the run is over; None for nothing.
+def claims_of(stage: Stage) -> EventClaims:
+    """Return what the stage of a run claims of its lines, once the run is over.
 
     Parameters
     ----------
     stage
         That the run was given.
     """
-    return stage.claims() if isinstance(stage, Aggregation | Holding) else None
+    return stage.claims() if isinstance(stage, Aggregation | Holding) else EventClaims()
 
 
 def write_reports(
@@ -70,7 +68,7 @@ def write_reports(
     output: str | Path,
     summary: RunSummary,
     *,
-    claims: Mapping[str, Any] | None = None,
+    claims: EventClaims | None = None,
     seen: SeenPaths | None = None,
     created: datetime | None = None,
 ) -> Reports:
@@ -113,56 +111,36 @@ def write_reports(
         raise ReleaseError(
             "There is no manifest of an output that isn't whole.", hint="Let the run go on first."
         )
-    where = Path(output)
-    risk = RiskCounts.of(policy)
-    made = created or datetime.now(UTC)
+    where, counts = Path(output), RiskCounts.of(policy)
+    files = tuple(_read(path, counts) for path in _files(where))
+    risk = counts.counted()
     manifest = EventsManifest(
-        created=made.strftime("%Y-%m-%dT%H:%M:%SZ"),
-        software=_software(),
+        created=(created or datetime.now(UTC)).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        software={"halfmask": version("halfmask")},
         policy_sha256=policy.sha256,
         release=policy.release,
-        files=tuple(_read(path, risk) for path in _files(where)),
-        is_folder=where.is_dir(),
+        files=files,
         fields=released_fields(policy),
         counts=_counts(summary),
         failures=summary.failures,
-        claims=claims,
-        risk=risk.counted(),
+        claimed=claims or EventClaims(),
+        risk=risk,
     )
-    told = json.dumps(manifest.to_dict(), indent=2, ensure_ascii=True, allow_nan=False) + "\n"
-    page = render_events_report(manifest, policy=policy, summary=summary, seen=seen)
-    reports = Reports(
-        manifest=manifest,
-        manifest_path=manifest_path(where),
-        report_path=where.with_name(where.name + REPORT_SUFFIX),
+    page = render_events_report(manifest, policy=policy, summary=summary, risk=risk, seen=seen)
+    paths = publish_beside(manifest.stated(), where, page=page)
+    return Reports(manifest=manifest, risk=risk, paths=paths)
+
+
+def _counts(summary: RunSummary) -> RunCounts:
+    return RunCounts(
+        lines=summary.lines,
+        events=summary.events,
+        passed=summary.passed,
+        held=summary.held,
+        bad=dict(summary.bad),
+        clock_went_back=summary.clock_went_back,
+        stage=dict(summary.stage),
     )
-    with atomic_file(reports.manifest_path, overwrite=True) as file:
-        file.write(told.encode())
-    with atomic_file(reports.report_path, overwrite=True) as file:
-        os.fchmod(file.fileno(), 0o600)  # it names places of the input, and stays
-        file.write(page.encode())
-    return reports
-
-
-def manifest_path(output: Path) -> Path:
-    """Return where the manifest of an output lies."""
-    return output.with_name(output.name + MANIFEST_SUFFIX)
-
-
-def _software() -> dict[str, str]:
-    return {"halfmask": version("halfmask")}
-
-
-def _counts(summary: RunSummary) -> dict[str, Any]:
-    return {
-        "lines": summary.lines,
-        "events": summary.events,
-        "passed": summary.passed,
-        "held": summary.held,
-        "bad": dict(summary.bad),
-        "clock_went_back": summary.clock_went_back,
-        "stage": dict(summary.stage),
-    }
 
 
 def _files(where: Path) -> list[Path]:
@@ -177,14 +155,11 @@ def _files(where: Path) -> list[Path]:
     return files
 
 
-def _read(path: Path, risk: RiskCounts) -> OutputFile:
+def _read(path: Path, risk: RiskCounts) -> DataFile:
     """Read a file once for its hash, and once for its lines."""
-    digest, size = hashlib.sha256(), 0
     try:
         with path.open("rb") as file:
-            while piece := file.read(_PIECE):
-                digest.update(piece)
-                size += len(piece)
+            digest, size = hashlib.file_digest(file, "sha256"), file.tell()
         lines = 0
         for chunk in open_source(path).chunks(None, threading.Event()):
             lines += chunk.lines
@@ -192,4 +167,11 @@ def _read(path: Path, risk: RiskCounts) -> OutputFile:
                 risk.look(chunk.data)
     except (OSError, DataError):
         raise ReleaseError("The output can't be read again.") from None
-    return OutputFile(name=path.name, sha256=digest.hexdigest(), n_bytes=size, lines=lines)
+    table = path.suffix.removeprefix(".")
+    return DataFile(
+        name=path.name,
+        format=table if table in _TABLES else "jsonl",
+        sha256=digest.hexdigest(),
+        n_bytes=size,
+        n_rows=lines,
+    )

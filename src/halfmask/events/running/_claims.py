@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from halfmask.claims import GuaranteeClaim
 from halfmask.events.actions import Hash, Keep, Sequence, Token
 from halfmask.events.block._shape import OutputShape
 from halfmask.events.policy._policy_sections import place
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from halfmask.events.policy._policy import EventPolicy
     from halfmask.events.policy._stage_sections import GuaranteeSection
 
-__all__ = ["guarantee_claim"]
+__all__ = ["guarantee_claim", "output_steps"]
 
 #: Fewer bits let values share a hash, and whoever counts hashes counts too few.
 _TELLING_BITS: Final = 64
@@ -21,7 +22,7 @@ _TELLING_BITS: Final = 64
 
 def guarantee_claim(
     policy: EventPolicy, section: GuaranteeSection, *, least: int | None
-) -> dict[str, Any]:
+) -> GuaranteeClaim:
     """Return what is claimed by a guarantee.
 
     Parameters
@@ -33,25 +34,28 @@ def guarantee_claim(
     least
         The run's own evidence: of how many entities the smallest class, or rarest set, was.
     """
-    steps = _output_steps(policy)
+    steps = {
+        where: tuple(step.removeprefix(".") for step in found)
+        for where, found in output_steps(policy).items()
+    }
     session = policy.stream.session
     by_event = session is None or section.kind == "distinct"
-    return {
-        "kind": section.kind,
-        "k": section.k,
-        "m": section.m,
-        "fails": section.fails,
-        "fields": [steps[place(path).place] for path in section.paths],
-        "unit": "event" if by_event else "session",
-        "session": None if by_event else _released(policy, session, steps),
-        "entity": _released(policy, policy.stream.entity, steps),
-        "least-entities-of-the-run": least,
-    }
+    return GuaranteeClaim(
+        model=section.kind,
+        k=section.k,
+        m=section.m,
+        fields=tuple(steps[place(path).place] for path in section.paths),
+        unit="event" if by_event else "session",
+        session=None if by_event else _released(policy, session, steps),
+        entity=_released(policy, policy.stream.entity, steps),
+        fails=section.fails,
+        least_entities=least,
+    )
 
 
 def _released(
-    policy: EventPolicy, path: str | None, steps: dict[str, list[str]]
-) -> list[str] | None:
+    policy: EventPolicy, path: str | None, steps: dict[str, tuple[str, ...]]
+) -> tuple[str, ...] | None:
     """Return where a field stands in the output if it tells entities or sessions apart there."""
     if path is None:
         return None
@@ -70,16 +74,16 @@ def _released(
     return steps[where] if whole or isinstance(action, Keep | Token) else None
 
 
-def _output_steps(policy: EventPolicy) -> dict[str, list[str]]:
-    """Return where in the output each path stands: names of fields, ``[]`` for elements."""
+def output_steps(policy: EventPolicy) -> dict[str, tuple[str, ...]]:
+    """Return where in the output each place of a policy stands: ``.name``, ``[]`` for elements."""
     shape = OutputShape(policy.names())
-    found: dict[str, list[str]] = {"": []}
+    found: dict[str, tuple[str, ...]] = {"": ()}
     # What is beneath a node was made after it.
     for node in shape.nodes:
         here = found[node.place]
         for child in node.fields.values():
             under = shape.nodes[child]
-            found[under.place] = [*here, str(json.loads(under.key[:-1]))]
+            found[under.place] = (*here, f".{json.loads(under.key[:-1])}")
         if node.element is not None:
-            found[shape.nodes[node.element].place] = [*here, "[]"]
+            found[shape.nodes[node.element].place] = (*here, "[]")
     return found

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from halfmask._errors import DataError
+from halfmask.claims import EventClaims
 from halfmask.events.block._values import Kind
 from halfmask.events.stages._cell_lines import CellLines
 from halfmask.events.stages._cells import Cell
@@ -146,13 +147,9 @@ class Aggregation:
         """Return counts: events in cells, late ones, cells that were written and held back."""
         return {**dict(sorted(self._counts.items())), **dict(sorted(self._clock.dropped.items()))}
 
-    def claims(self) -> dict[str, Any]:
+    def claims(self) -> EventClaims:
         """Return what is claimed of the lines, for `halfmask.verifier.events.verify_events`."""
-        return {
-            "format": "halfmask events claims",
-            "version": 1,
-            "aggregates": [writer.claim() for writer in self._writers],
-        }
+        return EventClaims(claims=tuple(writer.claim() for writer in self._writers))
 
 
 def _told(cells: dict[Pane, dict[Key, Cell]]) -> list[Any]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from halfmask.claims import CellsClaim
 from halfmask.events.block._values import Kind
 from halfmask.events.policy._policy_sections import place
 from halfmask.events.stages._cells import Cell
@@ -126,7 +127,7 @@ class CellLines:
                 found.append((_text(measure.name), written))
         return found
 
-    def claim(self) -> dict[str, Any]:
+    def claim(self) -> CellsClaim:
         """Return what is claimed of the lines, and in which fields the numbers stand."""
         section = self._section
         entities = [
@@ -136,16 +137,16 @@ class CellLines:
             and measure.of == "original"
             and place(measure.path).place == self._entity
         ]
-        return {
-            "name": section.name,
-            "window": section.window,
-            "by": list(section.by),
-            "count": section.count,
-            "entities": entities[0] if entities else None,
-            "least-events": section.least_events,
-            "least-entities": section.least_entities,
-            "totals": section.totals,
-        }
+        return CellsClaim(
+            name=section.name,
+            window=section.window,
+            by=tuple(section.by),
+            count=section.count,
+            entities=entities[0] if entities else None,
+            least_events=section.least_events,
+            least_entities=section.least_entities,
+            totals=section.totals,
+        )
 
 
 def _line(fields: list[tuple[bytes, bytes]]) -> bytes:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from halfmask._errors import DataError, PolicyError
+from halfmask.claims import EventClaims
 from halfmask.events.block._naming import by_steps
 from halfmask.events.block._shape import OutputShape
 from halfmask.events.block._writing import write_block
@@ -245,15 +246,13 @@ class Holding:
         counts = {**self._counts, **self._clock.dropped, "events-waiting": waiting}
         return dict(sorted(counts.items()))
 
-    def claims(self) -> dict[str, Any]:
+    def claims(self) -> EventClaims:
         """Return what is claimed of the lines, for `halfmask.verifier.events.verify_events`."""
         told = zip(self._policy.guarantees, self._least, strict=True)
-        return {
-            "format": "halfmask events claims",
-            "version": 1,
-            "panes": list(self._lines),
-            "guarantees": [guarantee_claim(self._policy, it, least=least) for it, least in told],
-        }
+        return EventClaims(
+            claims=tuple(guarantee_claim(self._policy, it, least=least) for it, least in told),
+            panes=tuple(self._lines),
+        )
 
 
 def _shape(names: Mapping[str, str | None], fixed: Mapping[str, str | None]) -> OutputShape:

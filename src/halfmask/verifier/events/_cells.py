@@ -14,6 +14,8 @@ from halfmask.verifier.events._verdict import Check, EventsVerdict
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from halfmask.claims import CellsClaim
+
 __all__ = ["recount_cells"]
 
 
@@ -30,7 +32,7 @@ class _Window:
 class _Recount:
     """One section's lines."""
 
-    claim: Mapping[str, Any]
+    claim: CellsClaim
     windows: dict[tuple[str, int], _Window] = field(default_factory=lambda: defaultdict(_Window))
     least: int | None = None
     failures: int = 0
@@ -42,15 +44,15 @@ class _Recount:
         late = "update" in cell
         # Each late group stands for itself; which lines are of one isn't said, so none is added.
         self.updates += late
-        window = self.windows[json.dumps(cell.get(claim["window"])), self.updates * late]
+        window = self.windows[json.dumps(cell.get(claim.window)), self.updates * late]
         self.lines += 1
-        key = json.dumps([cell.get(name, False) for name in claim["by"]])
+        key = json.dumps([cell.get(name, False) for name in claim.by])
         is_total = "total" in cell
         if not is_total:
             self.failures += key in window.keys
             window.keys.add(key)
-        self._at_least(cell, claim.get("count"), claim["least-events"], window, is_total=is_total)
-        self._at_least(cell, claim.get("entities"), claim["least-entities"], None)
+        self._at_least(cell, claim.count, claim.least_events, window, is_total=is_total)
+        self._at_least(cell, claim.entities, claim.least_entities, None)
 
     def _at_least(
         self,
@@ -75,14 +77,14 @@ class _Recount:
 
     def check(self, number: int) -> Check:
         claim = self.claim
-        least = claim["least-events"]
-        if claim["totals"] and least is not None and claim.get("count") is not None:
+        least = claim.least_events
+        if claim.totals and least is not None and claim.count is not None:
             for (_, late), window in self.windows.items():
                 rest = None if window.total is None or late else window.total - window.events
                 self.failures += rest is not None and (rest < 0 or 0 < rest < least)
         counted = self.least is not None or not self.lines
         return Check(
-            claim=f"cells {claim['name'] or number}",
+            claim=f"cells {claim.name or number}",
             holds=not self.failures,
             counted="cells" if counted else "nothing",
             least=self.least,
@@ -92,14 +94,15 @@ class _Recount:
 
 
 def recount_cells(
-    cells: Iterable[Mapping[str, Any]], claims: Sequence[Mapping[str, Any]]
+    cells: Iterable[Mapping[str, Any]], claims: Sequence[CellsClaim]
 ) -> EventsVerdict:
     """Recount the lines of aggregates."""
-    recounts = {claim["name"]: _Recount(claim) for claim in claims}
+    recounts = {claim.name: _Recount(claim) for claim in claims}
     lines = 0
     for cell in cells:
         lines += 1
-        found = recounts.get(cell.get("aggregate"))
+        name = cell.get("aggregate")
+        found = recounts.get(name) if name is None or isinstance(name, str) else None
         if found is None:
             raise VerificationError(f"Line {lines} is of no aggregate that the claims name.")
         try:

@@ -12,7 +12,9 @@ from halfmask.verifier.events._reading import Number, same_text
 from halfmask.verifier.events._verdict import Check
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping, Sequence
+    from collections.abc import Hashable, Iterable, Sequence
+
+    from halfmask.claims import GuaranteeClaim
 
 __all__ = ["GuaranteeRecount"]
 
@@ -31,10 +33,10 @@ class GuaranteeRecount:
         What is claimed.
     """
 
-    def __init__(self, number: int, claim: Mapping[str, Any]) -> None:
+    def __init__(self, number: int, claim: GuaranteeClaim) -> None:
         self._claim = claim
-        self._name = f"{claim['kind']} {number}"
-        self._k = int(claim["k"])
+        self._name = f"{claim.model} {number}"
+        self._k = claim.k
         self._least: int | None = None
         self._failures = 0
         self._windows = 0
@@ -42,12 +44,12 @@ class GuaranteeRecount:
 
     def _countable(self) -> Literal["entities", "sessions", "events", "nothing"]:
         claim = self._claim
-        by_event = claim["unit"] == "event"
-        if by_event or claim["session"] is not None:
+        by_event = claim.unit == "event"
+        if by_event or claim.session is not None:
             units: Literal["events", "sessions"] = "events" if by_event else "sessions"
-            return units if claim["entity"] is None else "entities"
+            return units if claim.entity is None else "entities"
         # Who shows a value shows it in an event; what a whole session shows isn't known.
-        return "events" if claim["kind"] == "k-m" and claim["m"] == 1 else "nothing"
+        return "events" if claim.model == "k-m" and claim.m == 1 else "nothing"
 
     def add(self, events: Sequence[dict[str, Any]]) -> None:
         """Count in events that left together."""
@@ -58,9 +60,9 @@ class GuaranteeRecount:
         owner: dict[Hashable, str] = {}
         for number, event in enumerate(events):
             unit = self._unit(number, event)
-            shown.setdefault(unit, set()).update(_points(event, self._claim["fields"]))
+            shown.setdefault(unit, set()).update(_points(event, self._claim.fields))
             if self._counted == "entities":
-                entity = _who(event, self._claim["entity"])
+                entity = _who(event, self._claim.entity or ())
                 if entity is not None:
                     owner.setdefault(unit, entity)
         owners: dict[Hashable, set[Hashable]] = defaultdict(set)
@@ -75,21 +77,21 @@ class GuaranteeRecount:
             self._failures += count < self._k
 
     def _unit(self, number: int, event: dict[str, Any]) -> Hashable:
-        steps = self._claim["session"]
+        steps = self._claim.session
         session = None if steps is None else _who(event, steps)
         # An event without a session is one of its own.
         return number if session is None else session
 
     def _keys(self, points: set[Hashable]) -> Iterable[Hashable]:
         """Return what there must be k of: all that is shown, or each set of few values."""
-        if self._claim["kind"] == "session-k":
+        if self._claim.model == "session-k":
             return [frozenset(points)]
         values = sorted(
             str(point[0])
             for point in points
             if isinstance(point, tuple) and point[0] not in {_NOTHING, "null"}
         )
-        sizes = range(1, (self._claim["m"] or 1) + 1)
+        sizes = range(1, (self._claim.m or 1) + 1)
         return [it for size in sizes for it in combinations(values, size)]
 
     def check(self) -> Check:

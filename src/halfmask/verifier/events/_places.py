@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from halfmask._errors import VerificationError
 from halfmask.verifier.events._forms import has_form, knows
 from halfmask.verifier.events._reading import Number
+
+if TYPE_CHECKING:
+    from halfmask.claims import ReleasedField
 
 __all__ = ["EventCheck", "Places"]
 
@@ -48,14 +51,12 @@ class Places:
         If they are none.
     """
 
-    def __init__(self, fields: Sequence[Mapping[str, Any]], *, exact: bool, dense: bool) -> None:
+    def __init__(self, fields: Sequence[ReleasedField], *, exact: bool, dense: bool) -> None:
         self._exact, self._dense = exact, dense
-        self._steps = [tuple(field["steps"]) for field in fields]
-        self._forms = [field["form"] for field in fields]
+        self._steps = [field.steps for field in fields]
+        self._forms = [field.form for field in fields]
         named = all(
-            isinstance(step, str) and (step in _STARS or step.startswith("."))
-            for steps in self._steps
-            for step in steps
+            step in _STARS or step.startswith(".") for steps in self._steps for step in steps
         )
         if not named or not all(self._steps) or not all(map(knows, self._forms)):
             raise VerificationError(

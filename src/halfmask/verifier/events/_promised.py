@@ -2,50 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING
+
+from halfmask.claims import GuaranteeClaim
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from halfmask.claims import EventPromises
+    from halfmask.claims._events_manifest import EventClaim
 
 __all__ = ["differences", "promise_of"]
 
-#: What a run counts, and no policy can say.
-_COUNTED: Final = frozenset({"panes", "least-entities-of-the-run"})
 
-
-def differences(manifest: Mapping[str, Any], promised: Mapping[str, Any]) -> Iterator[str]:
+def differences(said: EventPromises, promised: EventPromises) -> Iterator[str]:
     """Yield a sentence for each thing in which a manifest isn't what a policy promises."""
-    if manifest["policy"] != promised["policy"]:
+    if (said.policy_sha256, said.release) != (promised.policy_sha256, promised.release):
         yield "The manifest names another policy than the one that was given."
-    if manifest["fields"] != promised["fields"]:
+    if said.fields != promised.fields:
         yield "The fields of the manifest aren't those that the policy writes."
-    if _promises(manifest["claims"]) != _promises(promised["claims"]):
+    if said.claims != promised.claims:
         yield "The claims of the manifest aren't those that the policy makes."
 
 
-def promise_of(claim: Mapping[str, Any]) -> str:
+def promise_of(claim: EventClaim) -> str:
     """Return in words what a claim promises of the lines: how many, and of which fields.
 
     Examples
     --------
-    >>> promise_of({"kind": "k-m", "k": 5, "m": 2, "fields": [["group", "[]", "ref"]]})
+    >>> promise_of(GuaranteeClaim(
+    ...     model="k-m", k=5, m=2, fields=(("group", "[]", "ref"),), unit="event", fails="field"
+    ... ))
     'k = 5, m = 2 of group[].ref'
     """
-    if "kind" in claim:
-        m = "" if claim["m"] is None else f", m = {claim['m']}"
-        return f"k = {claim['k']}{m} of {', '.join(map(_field, claim['fields']))}"
+    if isinstance(claim, GuaranteeClaim):
+        m = "" if claim.m is None else f", m = {claim.m}"
+        return f"k = {claim.k}{m} of {', '.join(map(_field, claim.fields))}"
     least = [
-        f"{claim[key]} {word}"
-        for key, word in (("least-events", "events"), ("least-entities", "entities"))
-        if claim[key] is not None
+        f"{count} {word}"
+        for count, word in ((claim.least_events, "events"), (claim.least_entities, "entities"))
+        if count is not None
     ]
-    return f"{' and '.join(least)} by {', '.join((claim['window'], *claim['by']))}"
+    return f"{' and '.join(least)} by {', '.join((claim.window, *claim.by))}"
 
 
-def _field(steps: list[str]) -> str:
+def _field(steps: Sequence[str]) -> str:
     return "".join(step if step == "[]" else f".{step}" for step in steps).removeprefix(".")
-
-
-def _promises(said: Any) -> Any:  # noqa: ANN401 # what JSON held
-    """Return what JSON held, without what a run counted."""
-    if isinstance(said, Mapping):
-        return {key: _promises(it) for key, it in said.items() if key not in _COUNTED}
-    return [_promises(it) for it in said] if isinstance(said, list | tuple) else said

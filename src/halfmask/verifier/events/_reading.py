@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import gzip
-import hashlib
 import json
 import re
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from halfmask._errors import VerificationError
+from halfmask.verifier._found_files import unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Number", "event_of", "hashed", "is_table", "lines_of", "same_text"]
+__all__ = ["Number", "event_of", "is_table", "lines_of", "same_text"]
 
-_PIECE: Final = 1 << 20
 _PARTS: Final = re.compile(r"(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?")
 #: Numbers of more digits before or behind the point aren't written out.
 _FAR: Final = 400
-_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _TABLES: Final = (".parquet", ".arrow")
 
 
@@ -66,16 +62,6 @@ def is_table(path: Path) -> bool:
     return path.suffix in _TABLES
 
 
-def hashed(path: Path) -> tuple[str, int]:
-    """Return a file's SHA-256 as hexadecimal digits, and its size."""
-    digest, size = hashlib.sha256(), 0
-    with path.open("rb") as file:
-        while piece := file.read(_PIECE):
-            digest.update(piece)
-            size += len(piece)
-    return digest.hexdigest(), size
-
-
 def lines_of(path: Path) -> Iterator[bytes]:
     """Yield the lines of a file, plain or packed, without their ends; of a table its rows as JSON.
 
@@ -88,30 +74,11 @@ def lines_of(path: Path) -> Iterator[bytes]:
         if is_table(path):
             yield from _rows(path)
             return
-        with _opened(path) as file:
+        with unpacked(path) as file:
             for line in file:
                 yield line.removesuffix(b"\n")
     except (OSError, EOFError, ValueError, zlib.error):
         raise VerificationError("A file of the output can't be read to its end.") from None
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[BinaryIO]:
-    with path.open("rb") as raw:
-        head = raw.read(4)
-        raw.seek(0)
-        if head.startswith(_GZIP):
-            with gzip.open(raw) as file:
-                yield file  # type: ignore[misc] # it reads as one
-        elif head == _ZSTD:
-            import io  # noqa: PLC0415 # with pyarrow alone
-
-            import pyarrow as pa  # noqa: PLC0415 # 0.2 s
-
-            with pa.CompressedInputStream(raw, "zstd") as file:
-                yield io.BufferedReader(file)
-        else:
-            yield raw
 
 
 def _rows(path: Path) -> Iterator[bytes]:

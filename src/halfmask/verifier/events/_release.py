@@ -3,32 +3,30 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from halfmask._errors import VerificationError
+from halfmask.claims import MANIFEST_NAME, GuaranteeClaim, events_manifest, read_manifest
+from halfmask.claims._released_files import folder_of, manifest_path, released_file
+from halfmask.verifier._found_files import hashed, strangers
 from halfmask.verifier.events._places import Places
 from halfmask.verifier.events._promised import differences
-from halfmask.verifier.events._reading import event_of, hashed, is_table, lines_of
+from halfmask.verifier.events._reading import event_of, is_table, lines_of
 from halfmask.verifier.events._release_verdict import OutputCheck, ReleaseVerdict
 from halfmask.verifier.events._verifying import verify_events
 
 if TYPE_CHECKING:
+    from halfmask.claims import EventPromises, EventsManifest, LinesRisk
     from halfmask.verifier.events._verdict import Check
 
 __all__ = ["verify_release"]
 
-_SUFFIX: Final = ".manifest.json"
-_LARGEST: Final = 1 << 28
 
-
-def verify_release(
-    where: str | Path, *, promised: Mapping[str, Any] | None = None
-) -> ReleaseVerdict:
+def verify_release(where: str | Path, *, promised: EventPromises | None = None) -> ReleaseVerdict:
     """Count again, from the files on disk, what the manifest of an output of events says.
 
     Parameters
@@ -70,49 +68,18 @@ def verify_release(
     is taken for what isn't there. What a claim's recount needs and the lines don't tell is the
     run's word; `Check.counted` says so.
     """
-    path = _manifest_path(Path(where))
-    manifest = _manifest(path)
-    recount = _Recount(manifest, path.with_name(path.name.removesuffix(_SUFFIX)))
+    path = manifest_path(Path(where))
+    manifest = events_manifest(read_manifest(path))
+    if path.name == MANIFEST_NAME:
+        raise VerificationError("The manifest of a release of events lies beside its output.")
     try:
-        found = recount.verdict()
-        if promised is None:
-            return found
-        return replace(found, differences=tuple(differences(manifest, promised)))
-    except (KeyError, TypeError, ValueError, AttributeError):
-        raise _damaged() from None
-
-
-def _manifest_path(where: Path) -> Path:
-    if where.name.endswith(_SUFFIX) and where.is_file():
-        return where
-    beside = where.with_name(where.name + _SUFFIX)
-    if beside.is_file():
-        return beside
-    within = sorted(where.glob("*" + _SUFFIX)) if where.is_dir() else []
-    if len(within) != 1:
-        raise VerificationError(
-            "There is no manifest to verify by.",
-            hint="It lies beside the output, with .manifest.json behind its name.",
-        )
-    return within[0]
-
-
-def _manifest(path: Path) -> Mapping[str, Any]:
-    try:
-        if path.stat().st_size > _LARGEST:
-            raise _damaged()
-        found = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        raise _damaged() from None
-    if not isinstance(found, dict) or found.get("format") != "halfmask events release":
-        raise VerificationError("The manifest isn't one of a release of events.")
-    if found.get("version") != 1:
-        raise VerificationError("The manifest is of a version that this halfmask doesn't read.")
-    return found
-
-
-def _damaged() -> VerificationError:
-    return VerificationError("The manifest can't be read, or is damaged.")
+        found = _Recount(manifest, path).verdict()
+    except (KeyError, TypeError, ValueError, ArithmeticError):
+        # The form of a field lacks an option, or has one that no action has.
+        raise VerificationError("The manifest can't be read, or is damaged.") from None
+    if promised is None:
+        return found
+    return replace(found, differences=tuple(differences(manifest.promises, promised)))
 
 
 @dataclass(slots=True)
@@ -143,22 +110,27 @@ _SAID: Final = {
 class _Recount:
     """One release, counted again."""
 
-    def __init__(self, manifest: Mapping[str, Any], output: Path) -> None:
+    def __init__(self, manifest: EventsManifest, path: Path) -> None:
         self._manifest = manifest
-        self._output = output
+        self._folder = folder_of(path)
+        self._tables = any(is_table(Path(file.name)) for file in manifest.files)
+        names = {file.name for file in manifest.files}
+        if not names or len(names) < len(manifest.files):
+            raise VerificationError("The manifest has no file, or one twice.")
         self._problems: list[str] = []
+        if more := strangers(path, names):
+            self._problems.append(f"{more} files are in the folder that the manifest doesn't have.")
 
     def verdict(self) -> ReleaseVerdict:
-        files = self._files()
         faults, lines, unique = _Faults(), 0, 0
         checks: tuple[OutputCheck, ...] = ()
         try:
-            checks, lines, unique = self._lines(files, faults)
+            checks, lines, unique = self._lines(faults)
         except VerificationError as error:
             self._problems.append(error.what)
         self._problems += faults.sentences()
         self._problems += self._counts(lines, unique)
-        claims = self._claims(files)
+        claims = self._claims()
         return ReleaseVerdict(
             files=checks,
             claims=claims,
@@ -166,38 +138,18 @@ class _Recount:
             problems=tuple(self._problems),
         )
 
-    def _files(self) -> list[tuple[Path, Mapping[str, Any]]]:
-        """Return the files of the manifest, and see that there are no others."""
-        is_folder = bool(self._manifest["folder"])
-        told = list(self._manifest["files"])
-        names = [str(it["name"]) for it in told]
-        plain = all(name == Path(name).name and name not in {"", ".", ".."} for name in names)
-        if not plain or not names or len(set(names)) < len(names):
-            raise _damaged()
-        if not is_folder:
-            return [
-                (self._output.with_name(name), it) for name, it in zip(names, told, strict=True)
-            ]
-        there = {it.name for it in self._output.iterdir()} if self._output.is_dir() else set()
-        if more := len(there - set(names)):
-            self._problems.append(f"{more} files are in the folder that the manifest doesn't have.")
-        return [(self._output / name, it) for name, it in zip(names, told, strict=True)]
-
-    def _lines(
-        self, files: list[tuple[Path, Mapping[str, Any]]], faults: _Faults
-    ) -> tuple[tuple[OutputCheck, ...], int, int]:
-        tables = any(is_table(path) for path, _ in files)
-        fields = self._manifest["fields"]
-        whole = self._manifest["claims"] is None
-        places = Places(fields, exact=not tables, dense=whole)
-        looked = _Looked(self._manifest["risk"])
+    def _lines(self, faults: _Faults) -> tuple[tuple[OutputCheck, ...], int, int]:
+        manifest = self._manifest
+        places = Places(manifest.fields, exact=not self._tables, dense=not manifest.claimed.claims)
+        looked = _Looked(manifest.risk)
         checks, total = [], 0
-        for path, told in files:
-            if path.is_symlink() or not path.is_file():
+        for told in manifest.files:
+            path = released_file(self._folder, told.name)
+            if path is None:
                 self._problems.append("A file that the manifest has isn't there.")
-                checks.append(OutputCheck(name=str(told["name"]), lines=None, holds=False))
+                checks.append(OutputCheck(name=told.name, lines=None, holds=False))
                 continue
-            digest, size = hashed(path)
+            same = hashed(self._folder, told.name) == (told.sha256, told.n_bytes)
             lines = 0
             for line in lines_of(path):
                 lines += 1
@@ -211,45 +163,46 @@ class _Recount:
                 faults.add("formless", total + lines, found.formless)
                 faults.add("gaps", total + lines, found.gaps)
             total += lines
-            same = (digest, size, lines) == (told["sha256"], told["bytes"], told["lines"])
-            checks.append(OutputCheck(name=str(told["name"]), lines=lines, holds=same))
+            holds = same and lines == told.n_rows
+            checks.append(OutputCheck(name=told.name, lines=lines, holds=holds))
         return tuple(checks), total, looked.unique
 
     def _counts(self, lines: int, unique: int) -> Iterator[str]:
-        manifest, counts = self._manifest, self._manifest["counts"]
-        if lines != manifest["lines"]:
-            yield f"There are {lines} lines; the manifest has {manifest['lines']}."
-        if manifest["claims"] is None and lines != counts["passed"]:
-            yield f"There are {lines} lines; the run let {counts['passed']} events pass."
-        left = counts["stage"].get("events-written")
+        manifest, counts, risk = self._manifest, self._manifest.counts, self._manifest.risk
+        if lines != manifest.lines:
+            yield f"There are {lines} lines; the manifest has {manifest.lines}."
+        if not manifest.claimed.claims and lines != counts.passed:
+            yield f"There are {lines} lines; the run let {counts.passed} events pass."
+        left = counts.stage.get("events-written")
         if left is not None and lines != left:
             yield f"There are {lines} lines; the run let {left} events out."
-        bad = sum(int(count) for count in counts["bad"].values())
-        sums = counts["passed"] + counts["held"] == counts["events"]
-        if not sums or counts["events"] + bad > counts["lines"]:
+        sums = counts.passed + counts.held == counts.events
+        if not sums or counts.events + sum(counts.bad.values()) > counts.lines:
             yield "The counts of the manifest don't go together."
-        risk = manifest["risk"]
-        tables = any(is_table(Path(str(it["name"]))) for it in manifest["files"])
-        if risk is not None and not tables and unique != risk["unique_events"]:
+        if risk is not None and not self._tables and unique != risk.unique_events:
             yield (
-                f"{unique} of the first {risk['events']} lines are equal to no other; the manifest "
-                f"has {risk['unique_events']}."
+                f"{unique} of the first {risk.events} lines are equal to no other; the manifest "
+                f"has {risk.unique_events}."
             )
 
-    def _claims(self, files: list[tuple[Path, Mapping[str, Any]]]) -> tuple[Check, ...]:
-        told = self._manifest["claims"]
-        if told is None:
+    def _claims(self) -> tuple[Check, ...]:
+        told = self._manifest.claimed
+        if not told.claims:
             return ()
         written = [
-            [step.removeprefix(".") for step in field["steps"]]
-            for field in self._manifest["fields"]
+            tuple(step.removeprefix(".") for step in field.steps) for field in self._manifest.fields
         ]
-        guarded = [field for claim in told.get("guarantees", ()) for field in claim["fields"]]
-        if any(list(field) not in written for field in guarded):
+        guarded = [
+            steps
+            for claim in told.claims
+            if isinstance(claim, GuaranteeClaim)
+            for steps in claim.fields
+        ]
+        if any(steps not in written for steps in guarded):
             self._problems.append("A claim is of a field that the manifest doesn't have.")
-        there = [path for path, _ in files if path.is_file()]
+        there = [released_file(self._folder, file.name) for file in self._manifest.files]
         try:
-            lines = (line for path in there for line in lines_of(path))
+            lines = (line for path in there if path is not None for line in lines_of(path))
             found = verify_events(lines, told)
         except VerificationError as error:
             self._problems.append(f"The claims can't be counted again: {error.what}")
@@ -260,8 +213,8 @@ class _Recount:
 class _Looked:
     """The first lines, of which it is counted how many are equal to no other."""
 
-    def __init__(self, risk: Mapping[str, Any] | None) -> None:
-        self._most = 0 if risk is None else int(risk["events"])
+    def __init__(self, risk: LinesRisk | None) -> None:
+        self._most = 0 if risk is None else risk.events
         self._seen: Counter[bytes] = Counter()
         self._lines = 0
 

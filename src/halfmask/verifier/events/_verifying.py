@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import json
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from halfmask._errors import VerificationError
+from halfmask.claims import CellsClaim, GuaranteeClaim
+from halfmask.claims._events_manifest import GUARANTEES
 from halfmask.verifier.events._cells import recount_cells
 from halfmask.verifier.events._guarantees import GuaranteeRecount
 from halfmask.verifier.events._verdict import Check, EventsVerdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from halfmask.claims import EventClaims
 
 __all__ = ["Check", "EventsVerdict", "verify_events"]
 
-_KINDS: Final = ("session-k", "k-m", "distinct")
 
-
-def verify_events(lines: Iterable[bytes], claims: Mapping[str, Any]) -> EventsVerdict:
+def verify_events(lines: Iterable[bytes], claims: EventClaims) -> EventsVerdict:
     r"""Recount what is claimed of lines of events.
 
     Parameters
@@ -27,7 +29,7 @@ def verify_events(lines: Iterable[bytes], claims: Mapping[str, Any]) -> EventsVe
     lines
         Of the output, such as an open file: JSON, one event or cell each.
     claims
-        What a run says of them: what `claims` of its stage gives, as JSON reads it back.
+        What a run says of them: what `claims` of its stage gives.
 
     Returns
     -------
@@ -37,8 +39,8 @@ def verify_events(lines: Iterable[bytes], claims: Mapping[str, Any]) -> EventsVe
     Raises
     ------
     VerificationError
-        If a line is no JSON object, the claims aren't such or promise nothing (k below 2, no field,
-        no guarantee), or there are more or fewer lines than they say.
+        If a line is no JSON object, the claims promise nothing (k below 2, no field, no claim), or
+        there are more or fewer lines than they say.
 
     **Guarantees** - It shares no code that counts with what made the lines. A claim that is
     recounted in ``entities`` or ``cells`` holds of these lines, whatever made them.
@@ -48,42 +50,35 @@ def verify_events(lines: Iterable[bytes], claims: Mapping[str, Any]) -> EventsVe
 
     Examples
     --------
+    >>> from halfmask.claims import EventClaims, GuaranteeClaim
     >>> lines = [b'{"page": "a", "who": 1}\n', b'{"page": "a", "who": 1}\n']
-    >>> claim = {
-    ...     "kind": "distinct", "k": 2, "m": None, "fields": [["page"]], "unit": "event",
-    ...     "session": None, "entity": ["who"],
-    ... }
-    >>> told = {
-    ...     "format": "halfmask events claims", "version": 1, "panes": [2], "guarantees": [claim],
-    ... }
-    >>> found = verify_events(lines, told).checks[0]
+    >>> claim = GuaranteeClaim(
+    ...     model="distinct", k=2, fields=(("page",),), unit="event", entity=("who",), fails="field"
+    ... )
+    >>> found = verify_events(lines, EventClaims(claims=(claim,), panes=(2,))).checks[0]
     >>> found.promise, found.holds, found.counted, found.least
     ('k = 2 of page', False, 'entities', 1)
     """
-    try:
-        if (claims["format"], claims["version"]) != ("halfmask events claims", 1):
-            raise VerificationError("The claims are of a version that this halfmask doesn't read.")
-        _check_promise(claims)
-        if "aggregates" in claims:
-            return recount_cells(_read(lines), claims["aggregates"])
-        return _recount(_read(lines), claims)
-    except (KeyError, TypeError, AttributeError):
-        raise VerificationError("The claims of the lines are damaged.") from None
-
-
-def _check_promise(claims: Mapping[str, Any]) -> None:
-    """Raise where claims hold of any lines: no policy can make such."""
-    if "aggregates" in claims:
-        found, fewest = claims["aggregates"], 1
-        least = [(it["least-events"], it["least-entities"]) for it in found]
-        kept = all(any(number is not None for number in pair) for pair in least)
-        bounds = [number for pair in least for number in pair if number is not None]
-    else:
-        found, fewest = claims["guarantees"], 2
-        bounds = [it["k"] for it in found]
-        kept = all(it["kind"] in _KINDS and it["fields"] for it in found)
-    if not (found and kept) or any(type(it) is not int or it < fewest for it in bounds):
+    guarantees = [each for each in claims.claims if isinstance(each, GuaranteeClaim)]
+    cells = [each for each in claims.claims if isinstance(each, CellsClaim)]
+    named = {each.name for each in cells}
+    if bool(guarantees) == bool(cells) or len(named) < len(cells):
+        raise VerificationError("The claims promise nothing, or contradict each other.")
+    if not all(map(_bounds_something, guarantees)) or not all(map(_bounds_cells, cells)):
         raise VerificationError("The claims promise nothing, or less than any policy can.")
+    if cells:
+        return recount_cells(_read(lines), cells)
+    return _recount(_read(lines), guarantees, claims.panes)
+
+
+def _bounds_something(claim: GuaranteeClaim) -> bool:
+    """Return whether a claim is of a model that is counted, and doesn't hold of any lines."""
+    return claim.model in GUARANTEES and claim.k > 1 and bool(claim.fields) and claim.m != 0
+
+
+def _bounds_cells(claim: CellsClaim) -> bool:
+    least = [it for it in (claim.least_events, claim.least_entities) if it is not None]
+    return bool(least) and all(it > 0 for it in least)
 
 
 def _read(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
@@ -102,13 +97,12 @@ def _number(text: str) -> tuple[str, str]:
     return "number", text
 
 
-def _recount(events: Iterator[dict[str, Any]], claims: Mapping[str, Any]) -> EventsVerdict:
-    recounts = [
-        GuaranteeRecount(number, claim)
-        for number, claim in enumerate(claims["guarantees"], start=1)
-    ]
+def _recount(
+    events: Iterator[dict[str, Any]], claims: Sequence[GuaranteeClaim], panes: Sequence[int]
+) -> EventsVerdict:
+    recounts = [GuaranteeRecount(number, claim) for number, claim in enumerate(claims, start=1)]
     lines = 0
-    for size in claims["panes"]:
+    for size in panes:
         pane = list(islice(events, size))
         lines += len(pane)
         if len(pane) < size:

@@ -41,8 +41,8 @@ def verify(folder: str | Path) -> Verification:
     Raises
     ------
     VerificationError
-        If there is no manifest or it isn't one of version 1. What the files say is never raised
-        but returned.
+        If there is no manifest or it isn't one of version 1 or 2. What the files say is never
+        raised but returned.
 
     Notes
     -----

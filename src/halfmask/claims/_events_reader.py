@@ -1,0 +1,242 @@
+"""The manifest of an output of events read strictly, as version 2 and as version 0.1 wrote it."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Final
+
+from halfmask._errors import VerificationError
+from halfmask.claims._common_keys import created_of, released_name, software_of
+from halfmask.claims._events_manifest import (
+    CELLS,
+    EVENTS,
+    GUARANTEES,
+    CellsClaim,
+    EventClaim,
+    EventClaims,
+    EventsManifest,
+    GuaranteeClaim,
+    LinesRisk,
+    ReleasedField,
+    RunCounts,
+)
+from halfmask.claims._manifest import MANIFEST_NAME, DataFile, Manifest
+from halfmask.claims._strict import At
+from halfmask.claims._weaknesses import WEAKNESSES
+
+if TYPE_CHECKING:
+    from halfmask.claims._claim import Claim
+
+__all__ = ["FIRST_FORMAT", "events_manifest", "first_events_version"]
+
+#: What version 0.1 called its manifests of events.
+FIRST_FORMAT: Final = "halfmask events release"
+
+
+def events_manifest(manifest: Manifest) -> EventsManifest:
+    """Return what a manifest says of an output of events.
+
+    Raises
+    ------
+    VerificationError
+        If it is of another kind, or its details or claims aren't those of events.
+    """
+    if manifest.kind != EVENTS:
+        raise VerificationError("The manifest isn't one of a release of events.")
+    if manifest.report_sha256 is not None:
+        raise VerificationError("The manifest names a report, and that of events isn't released.")
+    top = At(dict(manifest.details), f"{MANIFEST_NAME}: details")
+    at = top.keys("release", "counts", "fields", "failures", "panes", "risk")
+    claims = tuple(_claim(n, each) for n, each in enumerate(manifest.claims, start=1))
+    return EventsManifest(
+        created=manifest.created,
+        software=manifest.software,
+        policy_sha256=manifest.policy_sha256,
+        release=at["release"].text(),
+        files=manifest.files,
+        fields=at["fields"].each(_field),
+        counts=_counts(at["counts"]),
+        failures=at["failures"].each(_failure),
+        claimed=EventClaims(claims=claims, panes=at["panes"].each(At.count)),
+        risk=at["risk"].or_none(_risk),
+    )
+
+
+def _claim(number: int, claim: Claim) -> EventClaim:
+    place = f"{MANIFEST_NAME}: claims number {number}"
+    At(claim.basis, f"{place}: basis").word(("counted",))
+    model = At(claim.model, f"{place}: model").word((*GUARANTEES, CELLS))
+    about = At(dict(claim.about), f"{place}: about")
+    parameters = At(dict(claim.parameters), f"{place}: parameters")
+    evidence = At(dict(claim.evidence), f"{place}: evidence")
+    if model == CELLS:
+        evidence.keys()
+        least = parameters.keys(optional=("least-events", "least-entities"))
+        return _cells(
+            about.keys("name", "window", "by", "count", "entities", "totals"),
+            {word: at.count() for word, at in least.items()},
+        )
+    numbers = parameters.keys("k", optional=("m",))
+    return _guarantee(
+        model,
+        about.keys("fields", "unit", "session", "entity", "fails"),
+        k=numbers["k"].count(),
+        m=numbers["m"].count() if "m" in numbers else None,
+        least=evidence.keys("least_entities")["least_entities"].or_none(At.count),
+    )
+
+
+def _guarantee(
+    model: str, about: dict[str, At], *, k: int, m: int | None, least: int | None
+) -> GuaranteeClaim:
+    return GuaranteeClaim(
+        model=model,
+        k=k,
+        m=m,
+        fields=about["fields"].each(At.texts),
+        unit=about["unit"].word(("event", "session")),
+        session=about["session"].or_none(At.texts),
+        entity=about["entity"].or_none(At.texts),
+        fails=about["fails"].text(),
+        least_entities=least,
+    )
+
+
+def _cells(about: dict[str, At], least: dict[str, int]) -> CellsClaim:
+    return CellsClaim(
+        name=about["name"].text_or_none(),
+        window=about["window"].text(),
+        by=about["by"].texts(),
+        count=about["count"].text_or_none(),
+        entities=about["entities"].text_or_none(),
+        least_events=least.get("least-events"),
+        least_entities=least.get("least-entities"),
+        totals=about["totals"].boolean(),
+    )
+
+
+def _field(at: At) -> ReleasedField:
+    found = at.keys("field", "steps", "rule", "form", "weaknesses")
+    return ReleasedField(
+        field=found["field"].text(),
+        steps=found["steps"].texts(),
+        rule=found["rule"].count(),
+        form=found["form"].mapping(),
+        weaknesses=found["weaknesses"].each(_weakness),
+    )
+
+
+def _weakness(at: At) -> str:
+    word = at.text()
+    if word not in WEAKNESSES:
+        at.refuse("a weakness that this version knows")
+    return word
+
+
+def _counts(at: At) -> RunCounts:
+    found = at.keys("lines", "events", "passed", "held", "bad", "clock_went_back", "stage")
+    return RunCounts(
+        lines=found["lines"].count(),
+        events=found["events"].count(),
+        passed=found["passed"].count(),
+        held=found["held"].count(),
+        bad=found["bad"].counts(),
+        clock_went_back=found["clock_went_back"].count(),
+        stage=found["stage"].counts(),
+    )
+
+
+def _failure(at: At) -> tuple[int, str, int]:
+    found = at.keys("rule", "reason", "values")
+    return found["rule"].count(), found["reason"].text(), found["values"].count()
+
+
+def _risk(at: At) -> LinesRisk:
+    found = at.keys("events", "unique_events", "by", "traces", "unique_traces", "known")
+    return LinesRisk(
+        events=found["events"].count(),
+        unique_events=found["unique_events"].count(),
+        by=found["by"].text_or_none(),
+        traces=found["traces"].count(),
+        unique_traces=found["unique_traces"].count(),
+        known=found["known"].each(_known),
+    )
+
+
+def _known(at: At) -> tuple[int, int, float]:
+    found = at.keys("points", "traces", "singled_out")
+    return found["points"].count(), found["traces"].count(), found["singled_out"].number()
+
+
+def first_events_version(top: At) -> EventsManifest:
+    """Return what a manifest of events of version 1 says; version 0.1 wrote these."""
+    at = top.keys(
+        *("format", "version", "created", "software", "policy", "folder", "files", "lines"),
+        *("counts", "fields", "failures", "claims", "weaknesses", "risk"),
+    )
+    at["weaknesses"].mapping()
+    policy = at["policy"].keys("sha256", "release")
+    found = EventsManifest(
+        created=created_of(at["created"]),
+        software=software_of(at["software"]),
+        policy_sha256=policy["sha256"].sha256(),
+        release=policy["release"].text(),
+        files=at["files"].each(_first_file),
+        fields=at["fields"].each(_field),
+        counts=_counts(at["counts"]),
+        failures=at["failures"].each(_failure),
+        claimed=at["claims"].or_none(_first_claims) or EventClaims(),
+        risk=at["risk"].or_none(_risk),
+    )
+    if at["lines"].count() != found.lines:
+        at["lines"].refuse("the sum of the lines of its files")
+    return found
+
+
+def _first_file(at: At) -> DataFile:
+    found = at.keys("name", "sha256", "bytes", "lines")
+    name = released_name(found["name"], None)
+    suffix = PurePath(name).suffix.removeprefix(".")
+    return DataFile(
+        name=name,
+        format=suffix if suffix in {"parquet", "arrow"} else "jsonl",
+        sha256=found["sha256"].sha256(),
+        n_bytes=found["bytes"].count(),
+        n_rows=found["lines"].count(),
+    )
+
+
+def _first_claims(at: At) -> EventClaims:
+    found = at.keys("format", "version", optional=("panes", "guarantees", "aggregates"))
+    if (found["format"].value, found["version"].value) != ("halfmask events claims", 1):
+        raise VerificationError("The claims are of a version that this halfmask doesn't read.")
+    if "aggregates" in found:
+        claims: tuple[EventClaim, ...] = found["aggregates"].each(_first_cells)
+        panes: tuple[int, ...] = ()
+    else:
+        both = at.keys("format", "version", "panes", "guarantees")
+        claims, panes = both["guarantees"].each(_first_guarantee), both["panes"].each(At.count)
+    if not claims:
+        at.refuse("null, or something that is claimed")
+    return EventClaims(claims=claims, panes=panes)
+
+
+def _first_guarantee(at: At) -> GuaranteeClaim:
+    found = at.keys(
+        *("kind", "k", "m", "fields", "unit", "session", "entity", "fails"),
+        "least-entities-of-the-run",
+    )
+    return _guarantee(
+        found["kind"].word(GUARANTEES),
+        found,
+        k=found["k"].count(),
+        m=found["m"].or_none(At.count),
+        least=found["least-entities-of-the-run"].or_none(At.count),
+    )
+
+
+def _first_cells(at: At) -> CellsClaim:
+    bounds = ("least-events", "least-entities")
+    found = at.keys("name", "window", "by", "count", "entities", "totals", *bounds)
+    least = {word: found[word].or_none(At.count) for word in bounds}
+    return _cells(found, {word: count for word, count in least.items() if count is not None})

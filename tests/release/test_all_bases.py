@@ -1,0 +1,232 @@
+"""One kind from outside with a claim on each basis: counted, accounted and measured."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import stat
+from dataclasses import replace
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import halfmask
+from halfmask._errors import ReleaseError, VerificationError
+from halfmask.claims import Claim, DataFile, Manifest, read_manifest
+from halfmask.release import Product, TextBlock, html_page, publish, publish_beside
+from halfmask.verifier import CHECKS, CheckedRelease, ClaimCount, add_check
+
+KIND = "toy-noisy-counts"
+#: What an attack guessed of eight people, and whether they were in the data: 3 of 4 and 1 of 4.
+ANSWERS = [(1, 1), (1, 1), (1, 1), (0, 1), (1, 0), (0, 0), (0, 0), (0, 0)]
+COUNTED = Claim(
+    model="regions", parameters={"n": 8}, about={}, basis="counted", evidence={"rows": 8}
+)
+ACCOUNTED = Claim(
+    model="epsilon",
+    parameters={"epsilon": 0.5},
+    about={"unit": "person", "mechanism": "laplace"},
+    basis="accounted",
+    evidence={"sensitivity": 1.0, "scale": 2.0},
+)
+MEASURED = Claim(
+    model="membership-advantage",
+    parameters={"advantage": 0.6},
+    about={"attack": "toy"},
+    basis="measured",
+    evidence={"advantage": 0.5, "answers": 8},
+)
+
+
+def rows_of(path):
+    """Read the answers, with code of the verifier's side alone."""
+    return [line.split(",") for line in path.read_text(encoding="utf-8").splitlines()[1:]]
+
+
+def count_rows(claim, files):
+    rows = len(rows_of(files[0]))
+    holds = claim.parameters["n"] <= rows == claim.evidence["rows"]
+    return ClaimCount(holds=holds, found={"rows": rows})
+
+
+def repeat_arithmetic(claim, files):  # noqa: ARG001 # the noise can't be seen in them
+    epsilon = claim.evidence["sensitivity"] / claim.evidence["scale"]
+    return ClaimCount(holds=epsilon <= claim.parameters["epsilon"], found={"epsilon": epsilon})
+
+
+def measure_again(claim, files):
+    rows = rows_of(files[0])
+    rates = [[int(guess) for guess, member in rows if member == which] for which in "10"]
+    advantage = sum(rates[0]) / len(rates[0]) - sum(rates[1]) / len(rates[1])
+    stated = claim.evidence["advantage"] == advantage and claim.evidence["answers"] == len(rows)
+    return ClaimCount(
+        holds=stated and advantage <= claim.parameters["advantage"],
+        found={"advantage": advantage},
+    )
+
+
+@pytest.fixture(autouse=True)
+def _checks():
+    """The toy's checks, known for one test."""
+    before = dict(CHECKS)
+    add_check(KIND, "regions", count_rows, basis="counted")
+    add_check(KIND, "epsilon", repeat_arithmetic, basis="accounted")
+    add_check(KIND, "membership-advantage", measure_again, basis="measured")
+    yield
+    CHECKS.clear()
+    CHECKS.update(before)
+
+
+def answers():
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows([("guess", "member"), *ANSWERS])
+    return out.getvalue().encode()
+
+
+def told(raw, name, **changes):
+    """Return what a manifest says of a file."""
+    digest = hashlib.sha256(raw).hexdigest()
+    said = DataFile(name=name, format="csv", sha256=digest, n_bytes=len(raw), n_rows=8)
+    return replace(said, **changes)
+
+
+def product(*claims, **changes):
+    def write(folder):
+        (folder / "data" / "answers.csv").write_bytes(answers())
+        return [told(answers(), "data/answers.csv", **changes)]
+
+    return Product(
+        kind=KIND,
+        policy_sha256="0" * 64,
+        write=write,
+        claims=lambda _files: claims,
+        weaknesses=[],
+    )
+
+
+def test_each_basis_is_borne_out_by_a_check_of_its_own(tmp_path):
+    publish(product(COUNTED, ACCOUNTED, MEASURED), tmp_path / "out")
+
+    found = halfmask.verify(tmp_path / "out")
+    assert isinstance(found, CheckedRelease)
+    assert found.holds
+    assert [each.found for each in found.claims] == [
+        {"rows": 8},
+        {"epsilon": 0.5},
+        {"advantage": 0.5},
+    ]
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    for words in ("counted in the files", "noise itself was not seen", "measured by an attack"):
+        assert page.count(words) == 1
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        replace(COUNTED, evidence={"rows": 9}),
+        replace(COUNTED, parameters={"n": 9}),
+        replace(ACCOUNTED, parameters={"epsilon": 0.4}),  # 1 / 2 is more
+        replace(ACCOUNTED, evidence={"sensitivity": 2.0, "scale": 2.0}),
+        replace(ACCOUNTED, evidence={"scale": 2.0}),  # without it nothing can be repeated
+        replace(MEASURED, evidence={"advantage": 0.4, "answers": 8}),
+        replace(MEASURED, evidence={"advantage": 0.5, "answers": 800}),
+        replace(MEASURED, parameters={"advantage": 0.4}),
+        *(replace(ACCOUNTED, basis=basis) for basis in ("counted", "measured")),
+        *(replace(MEASURED, basis=basis) for basis in ("counted", "accounted")),
+    ],
+)
+def test_a_wrong_figure_or_basis_leaves_no_release(tmp_path, wrong):
+    with pytest.raises(VerificationError, match="bear out"):
+        publish(product(COUNTED, wrong), tmp_path / "out")
+
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("changes", [{"n_rows": 9}, {"format": "jsonl"}, {"format": "parquet"}])
+def test_files_have_the_stated_format_and_rows(tmp_path, changes):
+    with pytest.raises(VerificationError, match="with the stated rows"):
+        publish(product(COUNTED, **changes), tmp_path / "out")
+
+
+@pytest.mark.parametrize("form", ["parquet", "arrow", "jsonl", "csv"])
+@pytest.mark.parametrize("rows", [3, 4])
+def test_rows_are_counted_in_every_format(tmp_path, monkeypatch, form, rows):
+    """Three are in the file; a cell with a line break is no row."""
+    table = pa.table({"a": ["x", "y\nz", ""]})
+    lines = "".join(json.dumps(row) + "\n" for row in table.to_pylist())
+    texts = {"jsonl": lines, "csv": 'a\nx\n"y\nz"\n""\n'}
+    monkeypatch.setitem(
+        CHECKS, (KIND, "any"), ("counted", lambda *_: ClaimCount(holds=True, found={}))
+    )
+
+    def write(folder):
+        path = folder / "data" / "table"
+        if form == "parquet":
+            pq.write_table(table, path)
+        elif form == "arrow":
+            with pa.ipc.new_file(path, table.schema) as file:
+                file.write_table(table)
+        else:
+            path.write_text(texts[form])
+        return [told(path.read_bytes(), "data/table", format=form, n_rows=rows)]
+
+    made = replace(product(replace(COUNTED, model="any")), write=write)
+    if rows == 4:
+        with pytest.raises(VerificationError, match=f"isn't {form} with the stated rows"):
+            publish(made, tmp_path / "out")
+    else:
+        publish(made, tmp_path / "out")
+        assert halfmask.verify(tmp_path / "out").holds
+
+
+@pytest.mark.parametrize("is_folder", [False, True])
+def test_a_stream_publishes_beside_its_output(tmp_path, is_folder):
+    """As a file or a folder, which it wrote itself; the report stays with the owner."""
+    out = tmp_path / "März 14.csv"
+    name = "part-1.csv" if is_folder else out.name
+    if is_folder:
+        out.mkdir()
+    path = out / name if is_folder else out
+    path.write_bytes(answers())
+    manifest = Manifest(
+        kind=KIND,
+        created="2026-11-21T09:00:00Z",
+        software={"toy": "1"},
+        policy_sha256="0" * 64,
+        files=(told(answers(), name),),
+        claims=(COUNTED, ACCOUNTED),
+    )
+    page = html_page("Toy", [TextBlock(title="About", sentences=["<stays>"])])
+
+    made = publish_beside(manifest, out, page=page)
+
+    assert read_manifest(out) == read_manifest(made.manifest_path) == manifest
+    assert halfmask.verify(out).holds
+    assert halfmask.verify(made.manifest_path).holds
+    assert stat.S_IMODE(made.report_path.stat().st_mode) == 0o600
+    assert "&lt;stays&gt;" in made.report_path.read_text(encoding="utf-8")
+    made.report_path.unlink()
+    assert halfmask.verify(out).holds
+    if is_folder:
+        (out / "another").touch()
+        assert not halfmask.verify(out).holds
+        (out / "another").unlink()
+    path.write_bytes(answers() + b"1,1\n")
+    assert not halfmask.verify(out).holds
+
+
+def test_a_page_steers_no_reader(tmp_path):
+    """No script, nothing from elsewhere, no letter that turns the text around."""
+    page = html_page("a\u202eb", [TextBlock(title="\0", sentences=['<script src="x">'])])
+
+    assert "default-src 'none'" in page
+    assert not {"\u202e", "\0"} & set(page)
+    for word in ("<script", "http://", "https://", "src="):
+        assert word not in page.replace("&lt;script src=", "")
+    with pytest.raises(ReleaseError, match="isn't there"):
+        publish_beside(Manifest(
+            kind=KIND, created="", software={}, policy_sha256="", files=(), claims=()
+        ), tmp_path / "nowhere", page=page)  # fmt: skip

@@ -238,6 +238,37 @@ def test_a_mask_that_changes_hardly_anything_hides_nobody_from_strict():
         hm.protect(table, hm.Policy.from_toml(text), strict=True)
 
 
+def test_the_manifest_states_the_parameters_of_masks(people, tmp_path):
+    """So that recipients can account for them; a bound that was found in the data isn't one."""
+    tails = (
+        '{ role = "insensitive", kind = "numeric", mask = { name = "tails", high_share = 0.1 } }'
+    )
+    release = hm.protect(people, policy(debt=tails)).write(tmp_path / "out")
+    assert release.manifest is not None
+
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    stated = {it["name"]: it.get("mask_parameters") for it in manifest["details"]["columns"]}
+    assert stated == {
+        "age": None,
+        "name": {"digits": 16},
+        "pay": {"base": 100.0},
+        "debt": {"high_share": 0.1},
+        "job": {"keep": 0.5},
+    }
+    assert [it.mask_parameters for it in release.manifest.columns] == list(stated.values())
+
+
+def test_the_json_schema_has_masks_that_were_registered_later(monkeypatch):
+    @dataclass(frozen=True)
+    class Later(Rounding):
+        name: ClassVar[str] = "later"
+
+    assert "later" not in json.dumps(hm.Policy.json_schema())
+    monkeypatch.setitem(MASKS, "later", Later)
+
+    assert '{"const": "later"}' in json.dumps(hm.Policy.json_schema())
+
+
 @pytest.mark.parametrize("tampered", ["quasi_identifier", "v1"])
 def test_a_manifest_can_not_hide_a_column_behind_a_mask(people, tmp_path, tampered):
     """Quasi-identifiers have no mask; and a column that isn't counted is named."""

@@ -6,20 +6,23 @@ import dataclasses
 import difflib
 import math
 from collections.abc import Mapping
-from typing import Annotated, Any, TypeAlias, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_type_hints
 
 from pydantic import (
     BeforeValidator,
     PlainSerializer,
     TypeAdapter,
     ValidationError,
-    WithJsonSchema,
 )
 
 from halfmask._errors import PolicyError
 from halfmask.masks import MASKS, Mask
 
-__all__ = ["MaskSection", "mask_from", "mask_parameters"]
+if TYPE_CHECKING:
+    from pydantic import GetJsonSchemaHandler
+    from pydantic_core import CoreSchema
+
+__all__ = ["MaskSection", "mask_from", "mask_parameters", "stated_parameters"]
 
 
 def mask_from(said: object) -> Mask:
@@ -94,6 +97,21 @@ def mask_parameters(mask: Mask) -> dict[str, Any]:
     return {"name": mask.name, **kept}
 
 
+def stated_parameters(mask: Mask) -> dict[str, Any]:
+    """Return what recipients are told of a mask: its parameters, which hold nothing of the data.
+
+    Bounds that `TailCoding` finds by share are numbers of the column. They aren't parameters.
+
+    Examples
+    --------
+    >>> stated_parameters(MASKS["noise"](law="laplace", scale=2.0, decimals=0))
+    {'law': 'laplace', 'scale': 2.0, 'decimals': 0, 'how': 'add'}
+    """
+    fields = dataclasses.fields(mask)  # type: ignore[arg-type] # each is one
+    values = {field.name: getattr(mask, field.name) for field in fields}
+    return {key: value for key, value in values.items() if value is not None}
+
+
 def _schema_of(name: str, mask: type[Mask]) -> dict[str, Any]:
     types = get_type_hints(mask)
     fields = dataclasses.fields(mask)  # type: ignore[arg-type] # each is one
@@ -107,9 +125,15 @@ def _schema_of(name: str, mask: type[Mask]) -> dict[str, Any]:
     }
 
 
+class _SchemaOfMasks:
+    """The JSON schema of all masks that are known when it is asked for."""
+
+    def __get_pydantic_json_schema__(
+        self, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        return {"oneOf": [_schema_of(name, each) for name, each in MASKS.items()]}
+
+
 MaskSection: TypeAlias = Annotated[
-    Any,
-    BeforeValidator(mask_from),
-    PlainSerializer(mask_parameters),
-    WithJsonSchema({"oneOf": [_schema_of(name, each) for name, each in MASKS.items()]}),
+    Any, BeforeValidator(mask_from), PlainSerializer(mask_parameters), _SchemaOfMasks()
 ]

@@ -19,6 +19,7 @@ from halfmask.claims._table_manifest import (
 from halfmask.claims._table_reader import table_manifest
 from halfmask.claims._weaknesses import weakness_sentence
 from halfmask.microdata._claims import supports
+from halfmask.microdata._mask_section import stated_parameters
 from halfmask.microdata._report import render_report
 from halfmask.microdata._reporting import report_facts
 from halfmask.microdata._writing import write_parts
@@ -141,6 +142,7 @@ def _columns(prepared: Prepared) -> list[ReleasedColumn]:
                 recoding=prepared.plan.recoding_of(name).name if name in written else None,
                 dtype=str(dtype),
                 mask=masks[name].name if name in masks else None,
+                mask_parameters=stated_parameters(masks[name]) if name in masks else None,
             )
         )
     return columns

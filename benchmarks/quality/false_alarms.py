@@ -85,7 +85,7 @@ def asked_of_a_model(seed: int, *, by_trained_rows: bool) -> AttackReport:
         given |= {"trained_rows": np.round(members)}
     target = ModelTarget(model=learned(*elsewhere, seed), train=learned, **given)
     attacks = [BlackBox(), Gap(), Yeom(), Lira(n_shadows=SHADOWS), Rmia(n_shadows=SHADOWS)]
-    return attack(target, attacks=attacks, measures=MEASURES, seed=seed)
+    return attack(target, attacks=attacks, measures=MEASURES, random_state=seed)
 
 
 def people(rng: np.random.Generator, n: int) -> pl.DataFrame:
@@ -116,7 +116,7 @@ def asked_of_a_table(seed: int, *, control: int) -> AttackReport:
         quasi_identifiers=QUASI_IDENTIFIERS,
         secrets=("ill", "sex", "income"),
     )
-    return attack(target, attacks=TABLES, measures=["share"], seed=seed)
+    return attack(target, attacks=TABLES, measures=["share"], random_state=seed)
 
 
 #: Each kind of draw, by what is said of it.

@@ -127,7 +127,7 @@ def attacked(seed: int, *, kind: str, excess: float) -> AttackReport:
         attacks=KINDS[kind],
         measures=MEASURES[kind],
         tolerance=TOLERANCE,
-        seed=seed,
+        random_state=seed,
     )
 
 
@@ -151,7 +151,7 @@ MEASURES = {
 def resisted(found: AttackReport, *, looser: int = 1) -> Iterator[Finding]:
     """Yield what is called resisted, or would be if each bound might be wrong so much oftener."""
     for finding in found.findings:
-        if finding.failure or finding.power_failure:
+        if finding.failure or finding.control_failure:
             raise RuntimeError(finding.why_invalid)
         error = min(looser * finding.error, MOST_ERROR)
         if replace(finding, error=error).verdict == "resisted":

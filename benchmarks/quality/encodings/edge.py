@@ -27,11 +27,11 @@ def frontiers(*, quick: bool, seed: int) -> dict[str, Frontier]:
     table = pl.DataFrame(numbers).with_columns(pl.Series("ill", cancer.target.astype(str)))
     if quick:
         few = [Codec(learner="trees"), Codec(learner="networks", strength=2.0)]
-        return {"breast-cancer": frontier(table, target="ill", codecs=few, seed=seed)}
+        return {"breast-cancer": frontier(table, target="ill", codecs=few, random_state=seed)}
     adult = pl.read_csv(workloads.ADULT_CSV).select(PRIVATE)[:ROWS]
     return {
-        "breast-cancer": frontier(table, target="ill", seed=seed),
-        "adult": frontier(adult, target="income", seed=seed),
+        "breast-cancer": frontier(table, target="ill", random_state=seed),
+        "adult": frontier(adult, target="income", random_state=seed),
     }
 
 

@@ -81,11 +81,11 @@ def _attacked(
     secret = Secret.from_bytes((seed + 1).to_bytes(32, "big"))
     codec = Codec(learner="trees", secret=secret, split=split).fit(mine, target="income")
     target = EncodingTarget.of_codec(codec, mine, population=others)
-    merged = ReMerge().run(target, seed=seed)
+    merged = ReMerge().run(target, random_state=seed)
     return {
         "codes": {codes.name: float(len(codes.value_of)) for codes in codec.plan_.codes},
-        "rank": dict(FrequencyMatching().run(target, seed=seed)[0].details),
-        "joint": dict(JointFrequencyMatching().run(target, seed=seed)[0].details),
+        "rank": dict(FrequencyMatching().run(target, random_state=seed)[0].details),
+        "joint": dict(JointFrequencyMatching().run(target, random_state=seed)[0].details),
         "ari": dict(merged[0].details),
         "merged": dict(merged[1].details),
     }

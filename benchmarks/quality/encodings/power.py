@@ -33,13 +33,15 @@ def measure(*, quick: bool, seed: int) -> dict[str, Any]:
         shown = []
         for arm in ("identity", "unkeyed"):
             target = _target(make, arm, mine, others, seed)
-            report = attack(target, unprotected=target.unprotected(), attacks=[make()], seed=seed)
+            report = attack(
+                target, unprotected=target.unprotected(), attacks=[make()], random_state=seed
+            )
             shown.append(", ".join(sorted({finding.verdict for finding in report.findings})))
         whole = whole and shown == ["broken", "broken"]
         lines.append(f"| `{make.name}` | {shown[0]} | {shown[1]} |")
     keyed = Codec(learner="trees").fit(mine, target="income")
     target = EncodingTarget.of_codec(keyed, mine, population=others)
-    names = NameDictionary(seeds=64).run(target, seed=seed)[0].success.value
+    names = NameDictionary(seeds=64).run(target, random_state=seed)[0].success.value
     return {
         "attacks that break identity and unkeyed encodings": {
             "value": sum("broken | broken" in each for each in lines),

@@ -25,7 +25,7 @@ def measure(*, quick: bool, seed: int) -> dict[str, Any]:
             for key in (2 * seed + 1, 2 * seed + 2)
         )
         target = EncodingTarget.of_codec(first, rows, later=second)
-        linked[learner] = Fingerprints().run(target, seed=seed)[0].success.value
+        linked[learner] = Fingerprints().run(target, random_state=seed)[0].success.value
     lines = [f"| {learner} | {share:.3f} |" for learner, share in linked.items()]
     return {
         "rows of two uploads that are linked, fresh secrets": {

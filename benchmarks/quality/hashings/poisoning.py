@@ -22,8 +22,8 @@ def measure(*, quick: bool, seed: int) -> tuple[list[Bar], str]:
         lost, clean = {}, {}
         for defences in DEFENCES:
             target = make(kind, defences)
-            worst = WorstCasePoisoning().run(target, seed=seed)[0]
-            flip = LabelFlip().run(target, seed=seed)[0]
+            worst = WorstCasePoisoning().run(target, random_state=seed)[0]
+            flip = LabelFlip().run(target, random_state=seed)[0]
             clean[defences] = worst.details["accuracy without attack"]
             # Against the bare model without attack: what a defence costs by itself counts, too.
             cost = clean["none"] - clean[defences]

@@ -56,11 +56,11 @@ def measure(*, quick: bool, seed: int) -> tuple[list[Bar], str]:
             Dictionary(),
             BruteForce(seed_bits=bits),
             BucketFrequencies(),
-            CoOccurrence(n_rows=2000, most=50) if quick else CoOccurrence(),
+            CoOccurrence(n_rows=2000, max_values=50) if quick else CoOccurrence(),
             WeightReading(),
         ):
             which = arms if isinstance(attack, Dictionary | BruteForce) else list(arms)[:2]
-            found = {arm: attack.run(arms[arm], seed=seed)[0] for arm in which}
+            found = {arm: attack.run(arms[arm], random_state=seed)[0] for arm in which}
             told[attack.name] = found
             lines.append(_line(f"{name}, {half:,}", attack.name, found))
             say(lines[-1])

@@ -30,7 +30,7 @@ def measure(*, quick: bool, seed: int) -> tuple[list[Bar], str]:
     for queries in QUERIES_QUICK if quick else QUERIES:
         for name, answer in ANSWERS.items():
             attack = ModelStealing(n_queries=queries)
-            outcome = attack.run(make(answer=answer), seed=seed)[0]
+            outcome = attack.run(make(answer=answer), random_state=seed)[0]
             reached[queries, name] = outcome.success.value
             public[queries] = outcome.baseline.value if outcome.baseline else 0.0
             majority = outcome.control.value

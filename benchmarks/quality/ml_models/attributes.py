@@ -86,7 +86,7 @@ def measure(scene: Scene, cells: list[tuple[str, int]]) -> Iterator[dict[str, An
         with warnings.catch_warnings():
             # the epochs are the published attack's, not run until nothing changes
             warnings.simplefilter("ignore", ConvergenceWarning)
-            report = attack(target, unprotected=raw, attacks=asked, seed=scene.group.seed)
+            report = attack(target, unprotected=raw, attacks=asked, random_state=scene.group.seed)
         yield {
             "findings": [finding.to_dict() for finding in report.findings],
             "test": accuracy(model, scene.test, scene.split.y_test),

@@ -98,10 +98,10 @@ def measure(scene: Scene, cells: list[tuple[str, int]]) -> Iterator[dict[str, An
     others = Others(scene.group.trains)
     for method, k in cells:
         target, rows = _target(scene, people, raw, others, method, k)
-        able = [each for each in attacks if not each.lacks(target)]
+        able = [each for each in attacks if not each.missing_inputs(target)]
         # an Attack in all but that its name is an instance's, which the protocol can't say
         asked = cast("list[Attack]", able)
-        report = attack(target, unprotected=raw, attacks=asked, seed=scene.group.seed)
+        report = attack(target, unprotected=raw, attacks=asked, random_state=scene.group.seed)
         yield {
             "findings": [finding.to_dict() for finding in report.findings],
             "test": _accuracy(target, people[-len(scene.test) :], scene.split.y_test),

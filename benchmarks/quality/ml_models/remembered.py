@@ -23,16 +23,16 @@ class Remembered:
         """Take an attack with its settings, under another name if there are two of its kind."""
         return cls(attack, name or attack.name, attack.attacks)
 
-    def lacks(self, target: Any) -> str:  # noqa: ANN401 # one of the library's targets
+    def missing_inputs(self, target: Any) -> str:  # noqa: ANN401 # one of the library's targets
         """Return what the attack says."""
-        return self.attack.lacks(target)
+        return self.attack.missing_inputs(target)
 
-    def run(self, target: Any, *, seed: int) -> tuple[Outcome, ...]:  # noqa: ANN401 # the same
+    def run(self, target: Any, *, random_state: int) -> tuple[Outcome, ...]:  # noqa: ANN401 # the same
         """Attack, unless this very target was attacked before."""
-        key = (id(target), seed)
+        key = (id(target), random_state)
         if key not in self.found:
             # the target is kept too, so that its id stays its own
-            outcomes = self.attack.run(target, seed=seed)
+            outcomes = self.attack.run(target, random_state=random_state)
             named = tuple(replace(outcome, attack=self.name) for outcome in outcomes)
             self.found[key] = (target, named)
         return self.found[key][1]

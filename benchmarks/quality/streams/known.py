@@ -72,13 +72,13 @@ def measure(*, quick: bool, seed: int) -> tuple[list[Bar], str]:
                 "fewest": CLAIMS,
                 "known": (2, 8) if quick else (2, 4, 8),
             }
-            found = KnownEvents(**settings).run(target, seed=seed)
+            found = KnownEvents(**settings).run(target, random_state=seed)
             lines += _lines(name, form, found)
             bars += _bars(name, form, found)
             if form == "20 alike" and name == "Retail":
-                whole = KnownEvents(rows=None, **settings).run(target, seed=seed)
+                whole = KnownEvents(rows=None, **settings).run(target, random_state=seed)
                 lines += _lines(name, "20 alike, whole orders known", whole)
-            unique = TrajectoryUniqueness(n_traces=n).run(target, seed=seed)
+            unique = TrajectoryUniqueness(n_traces=n).run(target, random_state=seed)
             shares = " | ".join(f"{each.success.value:.3f}" for each in unique)
             points.append(f"| {name} | {form} | {shares} |")
             say(f"{name}, {form}: {found[0].measure} {found[0].success.value:.3f}")

@@ -41,7 +41,7 @@ def measure(*, quick: bool, seed: int) -> tuple[list[Bar], str]:
     lines = ["| attack | form | success | control | excess, 95 % bounds |", "|---|---|---|---|---|"]
     bars: list[Bar] = []
     for attack, form, target, number, goal in _cases(stream):
-        outcomes = attack.run(target, seed=seed)
+        outcomes = attack.run(target, random_state=seed)
         outcome = outcomes[min(number, len(outcomes) - 1)]
         low, high = outcome.excess.bounds(ERROR)
         lines.append(

@@ -148,7 +148,7 @@ def encoding(
             rows = _read(reading, table, None)
             stages("measuring")
             edge = measured(
-                rows, target=frontier, task=task, known=known, seed=seed, progress=stages
+                rows, target=frontier, task=task, known=known, random_state=seed, progress=stages
             )
             return _answer(edge, out, picture, as_json=as_json)
         if codec is not None and vault is not None:
@@ -249,7 +249,7 @@ def _attacked(
     for name, make in ATTACKS.items():
         if name.startswith("encodings/"):
             each = KnownPlaintext(known=known) if make is KnownPlaintext else make()
-            why = each.lacks(target)
+            why = each.missing_inputs(target)
             if why:
                 skipped.append((name, why))
             else:
@@ -259,7 +259,7 @@ def _attacked(
         unprotected=target.unprotected(),
         attacks=chosen,
         measures=measures,
-        seed=seed,
+        random_state=seed,
         progress=stages,
     )
     return replace(report, skipped=tuple(skipped))
@@ -291,11 +291,11 @@ def _show_findings(report: AttackReport) -> None:
     table = listing("attack", "measure", "as it is", "encoded", "without", "verdict")
     table.columns[0].overflow = table.columns[1].overflow = "fold"
     for finding in report.findings:
-        outcome, power = finding.outcome, finding.power
+        outcome, control = finding.outcome, finding.positive_control
         table.add_row(
             outcome.attack.rpartition("/")[2],
             outcome.measure,
-            "-" if power is None else f"{power.success.value:.3f}",
+            "-" if control is None else f"{control.success.value:.3f}",
             _interval(finding),
             f"{outcome.reference.value:.3f}",
             finding.verdict,

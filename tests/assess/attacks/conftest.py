@@ -17,17 +17,19 @@ def _finding(attack: str, right: int, raw: int | None = None, **others: Any) -> 
     made = {"attack": attack, "measure": "accuracy", "control": Certain(0.5), **others}
     return Finding(
         outcome=Outcome(success=SuccessCount(right, 10_000), **made),
-        power=None if raw is None else Outcome(success=SuccessCount(raw, 10_000), **made),
+        positive_control=None
+        if raw is None
+        else Outcome(success=SuccessCount(raw, 10_000), **made),
         tolerance=0.03,
-        least_power=0.05,
+        min_control_effect=0.05,
         error=0.01,
         failure=failure,
     )
 
 
 def _report(*findings: Finding, **others: Any) -> AttackReport:
-    settings = {"skipped": (), "tolerance": 0.03, "least_power": 0.05, "confidence": 0.95}
-    return AttackReport(findings=findings, seed=7, **{**settings, **others})
+    settings = {"skipped": (), "tolerance": 0.03, "min_control_effect": 0.05, "confidence": 0.95}
+    return AttackReport(findings=findings, random_state=7, **{**settings, **others})
 
 
 @pytest.fixture

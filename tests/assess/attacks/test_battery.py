@@ -39,10 +39,10 @@ class Guess:
     trials: int = 10_000
     needed: int = 0
 
-    def lacks(self, target: ModelTarget) -> str:  # noqa: ARG002 # an Attack's
+    def missing_inputs(self, target: ModelTarget) -> str:  # noqa: ARG002 # an Attack's
         return ""
 
-    def run(self, target: ModelTarget, *, seed: int) -> tuple[Outcome, ...]:  # noqa: ARG002 # same
+    def run(self, target: ModelTarget, *, random_state: int) -> tuple[Outcome, ...]:  # noqa: ARG002 # same
         if target.model < 0:
             raise DataError("The model gave no prediction.")
         return (
@@ -64,11 +64,11 @@ class Both:
     name: ClassVar[str] = "test/both"
     attacks: ClassVar[type] = ModelTarget
 
-    def lacks(self, target: ModelTarget) -> str:  # noqa: ARG002 # an Attack's
+    def missing_inputs(self, target: ModelTarget) -> str:  # noqa: ARG002 # an Attack's
         return ""
 
-    def run(self, target: ModelTarget, *, seed: int) -> tuple[Outcome, ...]:
-        (right,) = Guess().run(target, seed=seed)
+    def run(self, target: ModelTarget, *, random_state: int) -> tuple[Outcome, ...]:
+        (right,) = Guess().run(target, random_state=random_state)
         few = replace(right, attack=self.name, measure="AUC, original", needed=20_000)
         return replace(right, attack=self.name, measure="balanced accuracy, original"), few
 
@@ -175,11 +175,13 @@ def test_what_is_broken_by_a_wanted_measure_stays_broken():
 def test_a_measure_may_show_its_power_by_one_that_is_left_out():
     @dataclass(frozen=True)
     class Trained(Both):
-        def run(self, target: ModelTarget, *, seed: int) -> tuple[Outcome, ...]:
-            accuracy, _ = super().run(target, seed=seed)
+        def run(self, target: ModelTarget, *, random_state: int) -> tuple[Outcome, ...]:
+            accuracy, _ = super().run(target, random_state=random_state)
             if target.model > 0.1:
                 return (accuracy,)
-            trained = replace(accuracy, measure="accuracy, trained", power_measure=accuracy.measure)
+            trained = replace(
+                accuracy, measure="accuracy, trained", control_measure=accuracy.measure
+            )
             return accuracy, trained
 
     report = attack(target(0.0), unprotected=target(0.4), attacks=[Trained()], measures=["trained"])
@@ -213,8 +215,8 @@ def test_a_measure_that_no_attack_has_is_invalid(measures):
 def test_a_column_that_is_called_as_a_measure_is_none(column):
     @dataclass(frozen=True)
     class Secret(Both):
-        def run(self, target: ModelTarget, *, seed: int) -> tuple[Outcome, ...]:
-            right, _ = super().run(target, seed=seed)
+        def run(self, target: ModelTarget, *, random_state: int) -> tuple[Outcome, ...]:
+            right, _ = super().run(target, random_state=random_state)
             return (replace(right, measure=f"accuracy of {column!r}", column=column),)
 
     report = attack(target(0.0), unprotected=target(0.4), attacks=[Secret()], measures=["AUC"])
@@ -243,7 +245,7 @@ def test_measures_that_are_no_words_are_refused():
 
 
 def test_a_report_turns_into_json_and_says_what_it_counted():
-    report = attack(target(0.0), unprotected=target(0.4), attacks=[Guess()], seed=3)
+    report = attack(target(0.0), unprotected=target(0.4), attacks=[Guess()], random_state=3)
     told = json.loads(json.dumps(report.to_dict()))
     assert told["resisted"] is True
     assert told["seed"] == 3
@@ -272,9 +274,9 @@ def test_a_guard_that_fails_to_run_hides_no_break():
     assert report.findings[0].why_invalid == ""
 
 
-def test_a_tolerance_above_the_least_power_is_refused():
+def test_a_tolerance_above_the_min_control_effect_is_refused():
     # Else what is unprotected and broken would count as resisting.
-    with pytest.raises(ParameterError, match="least_power"):
+    with pytest.raises(ParameterError, match="min_control_effect"):
         attack(target(0.0), unprotected=target(0.1), attacks=[Guess()], tolerance=0.2)
 
 
@@ -291,9 +293,9 @@ def test_numbers_of_numpy_go_into_reports(kind, tmp_path):
         unprotected=target(0.4),
         attacks=[Guess()],
         tolerance=kind(0.03),
-        least_power=kind(0.05),
+        min_control_effect=kind(0.05),
         confidence=kind(0.95),
-        seed=np.int64(3),  # type: ignore[arg-type] # that is the test
+        random_state=np.int64(3),  # type: ignore[arg-type] # that is the test
     )
     report.write(tmp_path / "attacks.json")
 
@@ -348,8 +350,8 @@ class Own(Guess):
     name: ClassVar[str] = "test/own"
     attacks: ClassVar[type] = float
 
-    def run(self, target: Any, *, seed: int) -> tuple[Outcome, ...]:
-        return super().run(globals()["target"](target), seed=seed)
+    def run(self, target: Any, *, random_state: int) -> tuple[Outcome, ...]:
+        return super().run(globals()["target"](target), random_state=random_state)
 
 
 def test_targets_of_ones_own_are_attacked_by_attacks_of_ones_own():
@@ -370,8 +372,8 @@ class Twice(Guess):
 
     name: ClassVar[str] = "test/twice"
 
-    def run(self, target: ModelTarget, *, seed: int) -> tuple[Outcome, ...]:
-        return super().run(target, seed=seed) * 2
+    def run(self, target: ModelTarget, *, random_state: int) -> tuple[Outcome, ...]:
+        return super().run(target, random_state=random_state) * 2
 
 
 def test_an_attack_that_measures_the_same_thing_twice_is_a_defect():
@@ -398,11 +400,11 @@ class Two(Guess):
 
     name: ClassVar[str] = "test/two"
 
-    def run(self, target: ModelTarget, *, seed: int) -> tuple[Outcome, ...]:
-        (found,) = Guess.run(self, target, seed=seed)
+    def run(self, target: ModelTarget, *, random_state: int) -> tuple[Outcome, ...]:
+        (found,) = Guess.run(self, target, random_state=random_state)
         if target.model > 0:
             return (found,)
-        return (found, replace(found, measure="changed rows", power_measure="share right"))
+        return (found, replace(found, measure="changed rows", control_measure="share right"))
 
 
 def test_a_measure_that_raw_data_dont_have_shows_its_power_by_another():

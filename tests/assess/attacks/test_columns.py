@@ -183,7 +183,7 @@ def test_whole_numbers_beside_others_are_joined_as_such():
         return even
 
     for pair in ("polars, whole and not", "polars, nulls", "polars, coded texts"):
-        ShadowModels(n_shadows=4, trees=2).run(target(*PAIRS[pair], train=train), seed=0)
+        ShadowModels(n_shadows=4, trees=2).run(target(*PAIRS[pair], train=train), random_state=0)
 
     assert schemas == {(pl.Float64, pl.Float64), (pl.String, pl.Float64)}
 
@@ -215,5 +215,5 @@ def test_a_secret_that_is_missing_on_one_side_alone_is_asked_about():
             non_member_labels=np.tile([0, 1], 150),
         )
         column = "age" if isinstance(pair[0], pd.DataFrame) else 1
-        found = QueryInference(column=column, learner=GaussianNB()).run(made, seed=0)
+        found = QueryInference(column=column, learner=GaussianNB()).run(made, random_state=0)
         assert found[0].details["values"] == 4  # three numbers, and what is missing

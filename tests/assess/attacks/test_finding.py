@@ -19,25 +19,27 @@ def outcome(share: float, *, trials: int = 10_000, **others: Any) -> Outcome:
     return Outcome(attack="test/some", measure="share", **{**settings, **others})
 
 
-def finding(protected: Outcome, power: Outcome | None, **others: Any) -> Finding:
+def finding(protected: Outcome, positive_control: Outcome | None, **others: Any) -> Finding:
     return Finding(
         outcome=protected,
-        power=power,
-        **{"tolerance": 0.03, "least_power": 0.05, "error": 0.05, **others},
+        positive_control=positive_control,
+        **{"tolerance": 0.03, "min_control_effect": 0.05, "error": 0.05, **others},
     )
 
 
 @given(
     st.integers(0, 400), st.integers(0, 400), st.integers(1, 400), st.sampled_from([0.001, 0.05])
 )
-def test_resisted_is_said_only_with_an_upper_bound_and_power(protected, power, trials, error):
+def test_resisted_is_said_only_with_an_upper_bound_and_power(
+    protected, positive_control, trials, error
+):
     said = finding(
         outcome(0.0, success=SuccessCount(min(protected, trials), trials)),
-        outcome(0.0, success=SuccessCount(min(power, 400), 400)),
+        outcome(0.0, success=SuccessCount(min(positive_control, 400), 400)),
         error=error,
     )
     high = said.outcome.excess.bounds(error)[1]
-    low = said.power.excess.bounds(error)[0]  # type: ignore[union-attr] # it is there
+    low = said.positive_control.excess.bounds(error)[0]  # type: ignore[union-attr] # it is there
     assert (said.verdict == "resisted") == (high <= 0.03 and low >= 0.05)
     assert (said.verdict == "broken") == (said.outcome.excess.bounds(error / 20)[0] > 0.03)
     assert (said.verdict == "INVALID") == bool(said.why_invalid)
@@ -46,9 +48,10 @@ def test_resisted_is_said_only_with_an_upper_bound_and_power(protected, power, t
 
 def test_a_leak_at_the_tolerance_is_called_resisted_as_rarely_as_promised():
     rng = np.random.default_rng(0)
-    power = outcome(0.9)
+    positive_control = outcome(0.9)
     called = sum(
-        finding(outcome(0.0, success=SuccessCount(int(n), 2000)), power).verdict == "resisted"
+        finding(outcome(0.0, success=SuccessCount(int(n), 2000)), positive_control).verdict
+        == "resisted"
         for n in rng.binomial(2000, 0.53, size=1000)
     )
     assert called <= 70  # 5 % of 1000, and luck
@@ -58,14 +61,14 @@ def test_a_leak_at_the_tolerance_is_called_resisted_as_rarely_as_promised():
 def test_a_leak_at_the_tolerance_over_two_equal_references_too():
     # Whichever reference looks higher by luck would make the excess look smaller.
     rng = np.random.default_rng(1)
-    power = outcome(0.9)
+    positive_control = outcome(0.9)
     called = 0
     for _ in range(1000):
         success, control, baseline = (
             SuccessCount(int(n), 3000) for n in rng.binomial(3000, [0.53, 0.5, 0.5])
         )
         made = outcome(0.0, success=success, control=control, baseline=baseline)
-        called += finding(made, power).verdict == "resisted"
+        called += finding(made, positive_control).verdict == "resisted"
     assert called <= 70
 
 
@@ -161,10 +164,10 @@ def test_an_arm_without_trials_is_never_a_break_nor_a_pass():
 
 
 def test_a_success_beyond_doubt_is_broken_whatever_else_is_missing():
-    for power, trouble in itertools.product(
+    for positive_control, trouble in itertools.product(
         (None, outcome(0.5)), ("", "failed: the raw model gave no prediction")
     ):
-        said = finding(outcome(0.7, needed=10**6), power, power_failure=trouble)
+        said = finding(outcome(0.7, needed=10**6), positive_control, control_failure=trouble)
         assert said.verdict == "broken"
 
 
@@ -180,7 +183,7 @@ def test_over_a_baseline_of_one_model_too_few_trials_are_never_beyond_doubt():
 
 
 @pytest.mark.parametrize(
-    ("power", "trouble", "why"),
+    ("positive_control", "trouble", "why"),
     [
         (None, "", "was not run"),
         (None, "failed: no rows", "failed: no rows (on unprotected data)"),
@@ -188,8 +191,8 @@ def test_over_a_baseline_of_one_model_too_few_trials_are_never_beyond_doubt():
         (outcome(0.9, trials=0), "", "had nothing to try"),
     ],
 )
-def test_what_isnt_broken_without_protection_proves_nothing(power, trouble, why):
-    said = finding(outcome(0.5), power, power_failure=trouble)
+def test_what_isnt_broken_without_protection_proves_nothing(positive_control, trouble, why):
+    said = finding(outcome(0.5), positive_control, control_failure=trouble)
     assert said.verdict == "INVALID"
     assert why in said.why_invalid
     assert why in said.sentence

@@ -111,7 +111,7 @@ def test_secrets_of_a_round_trip_are_as_open_as_those_of_the_table_itself(
         attacks.append(BackgroundKnowledge())
 
     for attack in attacks:
-        (of_raw,), (of_text,) = attack.run(raw, seed=0), attack.run(text, seed=0)
+        (of_raw,), (of_text,) = attack.run(raw, random_state=0), attack.run(text, random_state=0)
         assert of_raw.success.value == of_text.success.value > 0.4, attack.name
 
 
@@ -124,12 +124,14 @@ def test_people_of_a_round_trip_are_linked_as_well_as_those_of_the_table_itself(
     expected = 1.0 if column != "truth" else 2 / N
 
     for attack in (DistanceLinkage(), ProbabilisticLinkage(), AssignmentLinkage()):
-        of_raw, of_text = (attack.run(target, seed=0)[0] for target in (raw, text))
+        of_raw, of_text = (attack.run(target, random_state=0)[0] for target in (raw, text))
         assert of_raw.measure == "share of right links by quasi-identifiers"
         assert of_raw.success.value == pytest.approx(expected), attack.name
         assert of_text.success.value == pytest.approx(expected), attack.name
     if column != "truth":
-        assert [Downcoding().run(each, seed=0)[0].success.value for each in (raw, text)] == [1, 1]
+        assert [
+            Downcoding().run(each, random_state=0)[0].success.value for each in (raw, text)
+        ] == [1, 1]
 
 
 def test_other_cells_keep_their_own_text():
@@ -176,8 +178,8 @@ def test_postcodes_whose_zeros_a_reader_dropped_are_the_same_postcodes():
         quasi_identifiers=("code",),
     )
 
-    assert Homogeneity().run(secret, seed=0)[0].success.value == 1.0
-    assert DistanceLinkage().run(known, seed=0)[0].success.value == 1.0
+    assert Homogeneity().run(secret, random_state=0)[0].success.value == 1.0
+    assert DistanceLinkage().run(known, random_state=0)[0].success.value == 1.0
 
 
 def test_zones_and_spellings_of_moments():
@@ -194,7 +196,7 @@ def test_a_time_of_day_is_no_moment():
     released = original.select(pl.col("at").dt.time())
     target = TableTarget(released=released, original=original, quasi_identifiers=("at",))
 
-    assert DistanceLinkage().run(target, seed=0)[0].success.value == pytest.approx(1 / N)
+    assert DistanceLinkage().run(target, random_state=0)[0].success.value == pytest.approx(1 / N)
     assert spelt(released["at"], pl.Datetime("us")).to_list() == [
         str(at) for at in released["at"].to_list()
     ]

@@ -48,8 +48,8 @@ def test_the_worst_client_breaks_a_bare_learner_and_no_defended_one(make_rows, d
     )
     (finding,) = report.findings
     assert finding.verdict == "resisted"
-    assert finding.power is not None
-    assert finding.power.success.value > 0.3
+    assert finding.positive_control is not None
+    assert finding.positive_control.success.value > 0.3
 
 
 def test_the_compiled_learner_is_saved_and_goes_on(make_rows, defended):

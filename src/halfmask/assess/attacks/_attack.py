@@ -14,16 +14,16 @@ __all__ = ["Attack"]
 class Attack(Protocol):
     """One attack with its settings: a value that is run on one target at a time.
 
-    It never looks at whether its target is protected: the battery runs it on both and compares.
+    An attack never checks whether its target is protected: the battery runs it on both.
     """
 
-    #: How it is called in reports: its family and its name, such as ``"membership/lira"``.
+    #: Its name in reports, with its family, such as ``"membership/lira"``.
     name: ClassVar[str]
-    #: What it attacks: the type of its target, such as ``ModelTarget``.
+    #: The type of its target, such as ``ModelTarget``.
     attacks: ClassVar[type]
 
-    def lacks(self, target: Any) -> str:  # noqa: ANN401 # one of the targets
-        """Return what the target would have to have for this attack; empty if it has it all."""
+    def missing_inputs(self, target: Any) -> str:  # noqa: ANN401 # one of the targets
+        """Return which inputs of this attack the target lacks; empty if it has them all."""
 
-    def run(self, target: Any, *, seed: int) -> tuple[Outcome, ...]:  # noqa: ANN401 # the same
-        """Attack, and return what was measured: by each measure, on everyone and on subgroups."""
+    def run(self, target: Any, *, random_state: int) -> tuple[Outcome, ...]:  # noqa: ANN401 # the same
+        """Attack, and return one outcome for each measure and group."""

@@ -1,4 +1,4 @@
-"""The battery: every attack on what is protected and on what isn't."""
+"""The battery: run each attack on the protected target and on the unprotected one."""
 
 from __future__ import annotations
 
@@ -45,41 +45,39 @@ def attack(  # noqa: PLR0913 # keyword-only, each with a default
     attacks: Sequence[Attack | str] | None = None,
     measures: Sequence[str] | None = None,
     tolerance: float = 0.03,
-    least_power: float = 0.05,
+    min_control_effect: float = 0.05,
     confidence: float = 0.95,
-    seed: int = 0,
+    random_state: int = 0,
     progress: Progress = silent,
 ) -> AttackReport:
-    """Attack what halfmask makes, and say what follows.
+    """Attack a protected target, and report which attacks it resists.
 
     Parameters
     ----------
     target
-        What is protected: a model, a released table, an encoding, hashed rows, a trainer, events.
+        The protected thing: a model, a released table, an encoding, hashed rows, a trainer, events.
     unprotected
-        The same without protection: a model of the raw rows, the raw table. Each attack is run on
-        it too, and proves nothing where it doesn't succeed there.
+        The same without protection, such as a model of the raw rows: the positive control. An
+        attack that doesn't succeed on it proves nothing.
     attacks
         Attacks or their names; ``None``: all that apply to the target.
     measures
-        Words of the names of the measures that are wanted, such as ``["accuracy", "AUC"]``, small
-        or large letters alike. ``None``: all for which there are trials enough; the others are
-        listed in ``too_few``. ``resisted`` is about these alone, so choose them before you see a
-        report.
+        Words of the names of the wanted measures, such as ``["accuracy", "AUC"]``; case is ignored.
+        ``None``: all with enough trials; ``too_few`` lists the others. ``resisted`` covers these
+        alone, so choose them before you see a report.
     tolerance
-        The excess over control and baseline, in [0, 1], up to which an attack counts as resisted;
-        scaled down where a measure is of few, such as true positives at 0.1 % false ones.
-    least_power
-        The excess, in [0, 1], that an attack must reach without protection; at least `tolerance`,
-        or what is unprotected could count as resisting too.
+        The excess over control and baseline, in [0, 1], up to which an attack counts as resisted.
+        Scaled down for measures of few cases, such as true positives at 0.1 % false ones.
+    min_control_effect
+        The excess, in [0, 1], that an attack must reach on `unprotected` (positive-control
+        effect); at least `tolerance`.
     confidence
-        The probability, in (0.5, 1), with which each upper bound holds, and so that a report which
-        is resisted has no excess above the tolerance. Lower bounds are twenty times surer. Bounds
-        don't depend on which other attacks run.
-    seed
-        What the attacks draw from; the same seed gives the same report.
+        The probability, in (0.5, 1), with which each upper bound holds. Lower bounds have a
+        twentieth of the error. Bounds don't depend on which other attacks run.
+    random_state
+        The seed of the attacks; the same seed gives the same report.
     progress
-        Called with the name of each attack and the share that is done.
+        Called with the name of each attack and the fraction that is done.
 
     Returns
     -------
@@ -88,26 +86,25 @@ def attack(  # noqa: PLR0913 # keyword-only, each with a default
     Raises
     ------
     ParameterError
-        If `target` is none, `attacks` is no list of attacks or empty, no attack has a name that is
-        given, one doesn't attack this kind of target or lacks what it needs (only if it was asked
-        for), `measures` are no list of words, the unprotected target is of another kind, or
-        `least_power` is below `tolerance`.
+        If `target` is no target, `attacks` is no list of attacks or empty, a name is unknown, an
+        attack that was asked for can't attack this target, `measures` is no list of words, the
+        unprotected target is of another kind, or `min_control_effect` is below `tolerance`.
 
     Notes
     -----
-    **Guarantees.** A finding is ``resisted`` only by an upper bound, with power and trials enough,
-    ``broken`` only by a lower bound, and else ``not shown``. An attack that fails to run is
-    INVALID, never a risk of 0. The confidence is about this target and which people were drawn;
+    **Guarantees.** A finding is ``resisted`` only by an upper bound, with a positive control and
+    enough trials, ``broken`` only by a lower bound, and else ``not shown``. An attack that fails to
+    run is INVALID, never a risk of 0. The confidence covers this target and the draw of people;
     only bounds of single counts are exact.
 
-    **Edge cases.** With `attacks` left out those that lack something are listed as skipped. An
-    attack that has none of the `measures` is listed as left out; one that fails has none at all,
-    and stays INVALID. So is one of the `measures` that no attack has. A measure is only listed in
-    ``too_few`` if the attack has another one for the same people.
+    **Edge cases.** Without `attacks`, attacks with missing inputs are listed as skipped. An attack
+    that has none of the `measures` is listed as left out; an attack that fails stays INVALID. So
+    is one of the `measures` that no attack has. ``too_few`` lists a measure only if the attack has
+    another one for the same people.
 
     Examples
     --------
-    A tree that learns twenty thousand random labels by rote, and one that hardly can:
+    A tree that memorizes ten thousand random labels, and one that can't:
 
     >>> import numpy as np
     >>> from sklearn.tree import DecisionTreeClassifier
@@ -122,19 +119,21 @@ def attack(  # noqa: PLR0913 # keyword-only, each with a default
     ...         non_members=rows[10_000:],
     ...         non_member_labels=labels[10_000:],
     ...     )
-    >>> rote = trained(DecisionTreeClassifier(random_state=0))
+    >>> overfitted = trained(DecisionTreeClassifier(random_state=0))
     >>> coarse = trained(DecisionTreeClassifier(min_samples_leaf=2_000))
-    >>> attack(coarse, unprotected=rote, attacks=["membership/gap"])
+    >>> attack(coarse, unprotected=overfitted, attacks=["membership/gap"])
     AttackReport(1 resisted, 0 broken, 0 not shown, 0 INVALID, 0 skipped)
-    >>> attack(rote, unprotected=rote, attacks=["membership/gap"]).worst.verdict
+    >>> attack(overfitted, unprotected=overfitted, attacks=["membership/gap"]).worst.verdict
     'broken'
 
     ``examples/anonymized_model`` shows the whole way on people.
     """
-    tolerance, least_power, confidence = map(as_number, (tolerance, least_power, confidence))
-    _check(tolerance, least_power, confidence)
-    integer_at_least(0, owner="attack", seed=seed)
-    seed = int(seed)  # numpy's can't go into JSON
+    tolerance, min_control_effect, confidence = map(
+        as_number, (tolerance, min_control_effect, confidence)
+    )
+    _check(tolerance, min_control_effect, confidence)
+    integer_at_least(0, owner="attack", random_state=random_state)
+    random_state = int(random_state)  # numpy's can't go into JSON
     if unprotected is not None and type(unprotected) is not type(target):
         raise ParameterError("The unprotected target must be of the kind of the target.")
     words = wanted_measures(measures)
@@ -142,20 +141,22 @@ def attack(  # noqa: PLR0913 # keyword-only, each with a default
     measured: list[_Measured] = []
     for place, each in enumerate(chosen):
         progress(each.name, place / len(chosen))
-        power, failure = _run(each, unprotected, seed)
-        outcomes, failed = _run(each, target, seed)
-        measured.append(_Measured(each.name, outcomes, power, failed, failure))
+        controls, control_failure = _run(each, unprotected, random_state)
+        outcomes, failure = _run(each, target, random_state)
+        measured.append(_Measured(each.name, outcomes, controls, failure, control_failure))
     progress("done", 1.0)
     judged, left_out = (measured, ()) if words is None else _wanted(measured, words)
-    findings = [f for each in judged for f in each.findings(tolerance, least_power, 1 - confidence)]
+    findings = [
+        f for each in judged for f in each.findings(tolerance, min_control_effect, 1 - confidence)
+    ]
     kept, too_few = (findings, []) if words is not None else affordable(findings)
     return AttackReport(
         findings=tuple(kept),
         skipped=tuple(skipped),
         tolerance=tolerance,
-        least_power=least_power,
+        min_control_effect=min_control_effect,
         confidence=confidence,
-        seed=seed,
+        random_state=random_state,
         measures=words,
         left_out=left_out,
         too_few=tuple((finding.name, finding.why_not_shown) for finding in too_few),
@@ -167,43 +168,45 @@ def attack(  # noqa: PLR0913 # keyword-only, each with a default
 
 
 class _Measured(NamedTuple):
-    """What an attack measured on both targets, and why it failed on either."""
+    """Outcomes of an attack on both targets, and why it failed on either."""
 
     name: str
     outcomes: tuple[Outcome, ...]
-    power: tuple[Outcome, ...]
+    controls: tuple[Outcome, ...]
     failure: str
-    power_failure: str
+    control_failure: str
 
-    def findings(self, tolerance: float, least_power: float, error: float) -> Iterator[Finding]:
-        """Put each outcome beside its power."""
-        by_key = {(power.measure, power.group): power for power in self.power}
+    def findings(
+        self, tolerance: float, min_control_effect: float, error: float
+    ) -> Iterator[Finding]:
+        """Pair each outcome with its positive control."""
+        by_key = {(control.measure, control.group): control for control in self.controls}
         for outcome in self.outcomes or (_nothing(self.name),):
             yield Finding(
                 outcome=outcome,
-                power=by_key.get((outcome.measure, outcome.group))
-                or by_key.get((outcome.power_measure, outcome.group)),
+                positive_control=by_key.get((outcome.measure, outcome.group))
+                or by_key.get((outcome.control_measure, outcome.group)),
                 tolerance=tolerance,
-                least_power=least_power,
+                min_control_effect=min_control_effect,
                 error=error,
                 failure=self.failure,
-                power_failure=self.power_failure,
+                control_failure=self.control_failure,
             )
 
 
 def _wanted(
     measured: list[_Measured], words: tuple[str, ...]
 ) -> tuple[list[_Measured], tuple[str, ...]]:
-    """Return what is judged by the measures that are asked for, and the attacks that have none.
+    """Return the attacks with outcomes of the wanted measures, and the names of the others.
 
-    What has power keeps all measures: one may show its power by another. A word that is in no
-    measure's name is judged, too, as INVALID: who misspells one must not be told `resisted`.
+    Positive controls keep all measures: an outcome may name another one as its control. A word
+    that no measure's name contains becomes INVALID, so a misspelled one never counts as resisted.
     """
     judged: list[_Measured] = []
     left_out: list[str] = []
     for each in measured:
         kept = each._replace(outcomes=only(each.outcomes, words))
-        if kept.outcomes or not each.outcomes:  # what failed has none, and stays INVALID
+        if kept.outcomes or not each.outcomes:  # a failed attack has none, and stays INVALID
             judged.append(kept)
         else:
             left_out.append(each.name)
@@ -215,31 +218,31 @@ def _wanted(
     return judged, tuple(left_out)
 
 
-def _check(tolerance: float, least_power: float, confidence: float) -> None:
-    fraction(owner="attack", tolerance=tolerance, least_power=least_power)
+def _check(tolerance: float, min_control_effect: float, confidence: float) -> None:
+    fraction(owner="attack", tolerance=tolerance, min_control_effect=min_control_effect)
     number_between(0.5, 1, owner="attack", low_open=True, high_open=True, confidence=confidence)
-    if least_power < tolerance:
+    if min_control_effect < tolerance:
         raise ParameterError(
-            "The 'least_power' parameter of attack must be at least its 'tolerance'. "
-            f"Got {least_power!r} and {tolerance!r}.",
-            hint="An attack whose success counts as resisted proves nothing of what is protected.",
+            "The 'min_control_effect' parameter of attack must be at least its 'tolerance'. "
+            f"Got {min_control_effect!r} and {tolerance!r}.",
+            hint="A smaller effect would count as resisted, so it can't be a positive control.",
         )
 
 
 def _chosen(
     target: Target, attacks: Sequence[Attack | str] | None
 ) -> tuple[list[Attack], list[tuple[str, str]]]:
-    """Return the attacks to run, and those of the default battery that lack something."""
+    """Return the attacks to run, and those of the default battery with missing inputs."""
     if attacks is None:
         whole = [make() for make in ATTACKS.values()]
         fitting = [each for each in whole if isinstance(target, each.attacks)]
         if not fitting:
             raise _no_target(target)
-        lacks = [each.lacks(target) for each in fitting]
-        chosen = [each for each, why in zip(fitting, lacks, strict=True) if not why]
-        skipped = [(each.name, why) for each, why in zip(fitting, lacks, strict=True) if why]
+        missing = [each.missing_inputs(target) for each in fitting]
+        chosen = [each for each, why in zip(fitting, missing, strict=True) if not why]
+        skipped = [(each.name, why) for each, why in zip(fitting, missing, strict=True) if why]
         return chosen, skipped
-    # Twice the same one is two findings, and no error.
+    # The same attack twice gives two findings, not an error.
     listed = several(attacks, parameter="attacks", owner="attack", of="attacks or their names")
     chosen = [named(each) for each in listed]
     for each in chosen:
@@ -250,7 +253,7 @@ def _chosen(
                 f"Attack {each.name!r} is for a {each.attacks.__name__}. "
                 f"Got a {type(target).__name__}."
             )
-        why = each.lacks(target)
+        why = each.missing_inputs(target)
         if why:
             raise ParameterError(f"Attack {each.name!r} can't be run: the target lacks {why}.")
     return chosen, []
@@ -265,12 +268,12 @@ def _no_target(given: object) -> ParameterError:
     )
 
 
-def _run(each: Attack, target: Target | None, seed: int) -> tuple[tuple[Outcome, ...], str]:
-    """Run an attack; an error of ours makes it INVALID, any other is a defect and propagates."""
-    if target is None or each.lacks(target):
+def _run(each: Attack, target: Target | None, random_state: int) -> tuple[tuple[Outcome, ...], str]:
+    """Run an attack; one of our errors makes it INVALID, any other propagates."""
+    if target is None or each.missing_inputs(target):
         return (), ""
     try:
-        outcomes = each.run(target, seed=seed)
+        outcomes = each.run(target, random_state=random_state)
     except HalfmaskError as error:
         return (), f"failed: {error.what.rstrip('.')}"
     if len({(outcome.measure, outcome.group) for outcome in outcomes}) < len(outcomes):
@@ -281,7 +284,7 @@ def _run(each: Attack, target: Target | None, seed: int) -> tuple[tuple[Outcome,
 
 
 def _nothing(name: str, *, measure: str = "none") -> Outcome:
-    """Return what stands for an attack that measured nothing, or a measure that no attack has."""
+    """Return the outcome of an attack that measured nothing, or of an unknown measure."""
     return Outcome(
         attack=name,
         measure=measure,

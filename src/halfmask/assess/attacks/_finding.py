@@ -1,4 +1,4 @@
-"""Finding: an attack's outcome beside the same attack on unprotected data, and what follows."""
+"""Finding: an attack's outcome, its positive control, and the verdict."""
 
 from __future__ import annotations
 
@@ -20,49 +20,49 @@ VERDICTS: tuple[Verdict, ...] = ("resisted", "broken", "not shown", "INVALID")
 #: Lower bounds have this part of the error: any of twenty findings may look broken by chance, while
 #: a report is resisted only if all of them are.
 SURER = 20
-#: Whatever takes more trials than this is no question of trials.
+#: More trials than this aren't worth asking for.
 MOST_TRIALS = 10**7
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What one attack reached, and whether that may be read as resistance.
+    """The success of one attack by one measure, and its verdict.
 
     Parameters
     ----------
     outcome
-        What the attack measured on what is protected.
-    power
-        What the same attack measured on what isn't protected; ``None`` where it wasn't run.
+        The outcome of the attack on the protected target.
+    positive_control
+        The outcome of the same attack on the unprotected target; ``None`` if it wasn't run.
     tolerance
         The excess over the reference, in [0, 1], up to which the attack counts as resisted.
-    least_power
-        The excess that the attack must reach without protection to be worth anything.
+    min_control_effect
+        The excess that the attack must reach without protection (positive-control effect).
     error
         The probability with which the upper bound may be wrong; the lower bound has a twentieth.
     failure
-        Why there is no outcome to trust, where the run failed; such a finding is INVALID.
-    power_failure
-        Why there is no power, where the run on what isn't protected failed.
+        Why the run failed, if it did; such a finding is INVALID.
+    control_failure
+        Why the run on the unprotected target failed, if it did.
 
     Guarantees
     ----------
-    ``broken`` only if the lower bound of the excess is above the tolerance. That needs no power,
-    and holds with few trials, except over a baseline of one model (``of_one_model``).
+    ``broken`` only if the lower bound of the excess is above the tolerance. That needs no positive
+    control, and holds with few trials, except over a baseline of one model (``of_one_model``).
     ``resisted`` only if the upper bound is at most the tolerance, the same attack has a lower bound
-    of at least `least_power` without protection, and there were trials enough. ``not shown``: there
-    are too few trials for either. ``INVALID``: the attack failed or can't break what is
-    unprotected. What was counted and not guessed (``census``) needs no power. Tolerance and least
-    power are scaled by the measure. No verdict depends on other findings.
+    of at least `min_control_effect` without protection, and there were enough trials. ``not
+    shown``: there are too few trials for either. ``INVALID``: the attack failed, or doesn't succeed
+    without protection. Counts of everyone (``census``) need no positive control. `tolerance` and
+    `min_control_effect` are scaled by the measure. No verdict depends on other findings.
     """
 
     outcome: Outcome
-    power: Outcome | None
+    positive_control: Outcome | None
     tolerance: float
-    least_power: float
+    min_control_effect: float
     error: float
     failure: str = ""
-    power_failure: str = ""
+    control_failure: str = ""
 
     @property
     def allowed(self) -> float:
@@ -80,20 +80,20 @@ class Finding:
         return self.outcome.excess.bounds(self.error)[1]
 
     @property
-    def power_low(self) -> float | None:
+    def control_effect_low(self) -> float | None:
         """The lower bound of the excess that the attack reaches without protection.
 
-        What the release claims is conceded there, too: an attack that can't do more than that
+        The claim of the release is subtracted there, too: an attack that can't do more than that
         without protection can't show that the claim holds.
         """
-        power = self._power
-        return None if power is None else power.excess.bounds(self.error)[0]
+        control = self._positive_control
+        return None if control is None else control.excess.bounds(self.error)[0]
 
     @property
-    def _power(self) -> Outcome | None:
-        if self.power is None or self.outcome.claimed is None:
-            return self.power
-        return replace(self.power, claimed=self.outcome.claimed)
+    def _positive_control(self) -> Outcome | None:
+        if self.positive_control is None or self.outcome.claimed is None:
+            return self.positive_control
+        return replace(self.positive_control, claimed=self.outcome.claimed)
 
     @property
     def verdict(self) -> Verdict:
@@ -110,19 +110,19 @@ class Finding:
         if self.failure:
             return self.failure
         if self._is_beyond_doubt or self.has_few or self.outcome.census:
-            return ""  # a success beyond doubt needs no power guard
-        return self._why_powerless
+            return ""  # a success beyond doubt needs no positive control
+        return self._why_control_fails
 
     @property
-    def _why_powerless(self) -> str:
-        power, low, least = self._power, self.power_low, self._least
-        if self.power_failure:
-            return f"{self.power_failure} (on unprotected data)"
-        if power is None or low is None:
+    def _why_control_fails(self) -> str:
+        control, low, least = self._positive_control, self.control_effect_low, self._min_effect
+        if self.control_failure:
+            return f"{self.control_failure} (on unprotected data)"
+        if control is None or low is None:
             return "was not run on unprotected data"
-        if power.trials < 1:
+        if control.trials < 1:
             return "had nothing to try on unprotected data"
-        if low < least and not power.excess.value > least:
+        if low < least and not control.excess.value > least:
             return (
                 "does not succeed without protection either "
                 f"(lower bound of its excess {low:.3f}, needed {least:.2g})"
@@ -131,18 +131,19 @@ class Finding:
 
     @property
     def why_not_shown(self) -> str:
-        """Which trials are too few to tell broken from resisted; empty if none are."""
+        """Which trials are too few to separate broken from resisted; empty if none are."""
         outcome, needed = self.outcome, self.trials_needed
         if self.why_invalid or self._is_settled:
             return ""
         of = outcome.needed_of
         if self.has_few:
             return f"needs at least {max(1, outcome.needed):,} {of}, has {outcome.trials:,}"
-        if not self._has_power:
+        if not self._control_succeeds:
             about = "more than ten million" if needed is None else f"about {needed:,}"
             return (
                 "has too few to show that it succeeds without protection "
-                f"(lower bound of its excess {self.power_low:.3f}, needed {self._least:.2g}): "
+                f"(lower bound of its excess {self.control_effect_low:.3f}, "
+                f"needed {self._min_effect:.2g}): "
                 f"it takes {about} {of}"
             )
         if needed is None:
@@ -158,7 +159,7 @@ class Finding:
         """
         if self.why_invalid or self._is_settled:
             return 0
-        outcome, power = self.outcome, self._power
+        outcome, control = self.outcome, self._positive_control
         value, least = outcome.excess.value, max(1, outcome.needed)
         if self.has_few and not outcome.trials:
             return least
@@ -166,10 +167,10 @@ class Finding:
         if self.excess_high > self.allowed:
             wide = self.excess_high - value if value <= self.allowed else value - self.excess_low
             counts.append(_shrunk(outcome.trials, wide, abs(value - self.allowed)))
-        if power is not None and power.trials and not self._has_power:
-            reached = power.excess.value
-            wide = reached - power.excess.bounds(self.error)[0]
-            counts.append(_shrunk(power.trials, wide, reached - self._least))
+        if control is not None and control.trials and not self._control_succeeds:
+            reached = control.excess.value
+            wide = reached - control.excess.bounds(self.error)[0]
+            counts.append(_shrunk(control.trials, wide, reached - self._min_effect))
         most = max(counts)
         return None if most > MOST_TRIALS else int(_two_digits(most))
 
@@ -179,8 +180,8 @@ class Finding:
         return self.outcome.trials < max(1, self.outcome.needed)
 
     @property
-    def _least(self) -> float:
-        return self.least_power * self.outcome.scale
+    def _min_effect(self) -> float:
+        return self.min_control_effect * self.outcome.scale
 
     @property
     def _is_beyond_doubt(self) -> bool:
@@ -189,15 +190,17 @@ class Finding:
         return not (self.has_few and self.outcome.of_one_model) and self.excess_low > self.allowed
 
     @property
-    def _has_power(self) -> bool:
-        return self.outcome.census or (self.power_low is not None and self.power_low >= self._least)
+    def _control_succeeds(self) -> bool:
+        return self.outcome.census or (
+            self.control_effect_low is not None and self.control_effect_low >= self._min_effect
+        )
 
     @property
     def _is_settled(self) -> bool:
-        """Whether it is broken beyond doubt, or resisted with trials and power enough."""
+        """Whether it is broken beyond doubt, or resisted with enough trials and a control."""
         if self._is_beyond_doubt:
             return True
-        return not self.has_few and self._has_power and self.excess_high <= self.allowed
+        return not self.has_few and self._control_succeeds and self.excess_high <= self.allowed
 
     @property
     def risk(self) -> Risk:
@@ -232,25 +235,25 @@ class Finding:
         outcome, verdict = self.outcome, self.verdict
         if self.failure:
             return f"{self.name}: INVALID, it {self.failure}."
-        said = (
+        sentence = (
             f"{self.name}: {outcome.success.value:.3f} against {outcome.reference.value:.3f} "
             f"{'claimed' if outcome.is_claimed else 'without knowledge'}"
         )
-        if self.power is not None:
-            said += f" ({self.power.success.value:.3f} unprotected)"
+        if self.positive_control is not None:
+            sentence += f" ({self.positive_control.success.value:.3f} unprotected)"
         if outcome.trials:
-            said += (
+            sentence += (
                 f", an excess of {outcome.excess.value:.3f} "
                 f"[{self.excess_low:.3f}, {self.excess_high:.3f}]"
             )
         if verdict == "INVALID":
-            return f"{said}; INVALID, nothing follows: it {self.why_invalid}."
+            return f"{sentence}; INVALID, nothing follows: it {self.why_invalid}."
         why = f": it {self.why_not_shown}" if self.why_not_shown else ""
-        return f"{said}; {verdict} at a tolerance of {self.allowed:.2g}{why}."
+        return f"{sentence}; {verdict} at a tolerance of {self.allowed:.2g}{why}."
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers under their names, for JSON."""
-        outcome, power = self.outcome, self.power
+        outcome, control = self.outcome, self.positive_control
         return {
             "attack": outcome.attack,
             "measure": outcome.measure,
@@ -260,8 +263,8 @@ class Finding:
             "excess": outcome.excess.value,
             "excess_low": self.excess_low,
             "excess_high": self.excess_high,
-            "unprotected": None if power is None else power.success.value,
-            "power_low": self.power_low,
+            "unprotected": None if control is None else control.success.value,
+            "power_low": self.control_effect_low,  # reports of 0.1 have this key
             "tolerance": self.allowed,
             "trials": outcome.trials,
             "trials_needed": self.trials_needed,

@@ -19,47 +19,46 @@ EVERYONE = "everyone"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What one run of one attack measured, by one measure, on one group of targets.
+    """The result of one run of one attack, by one measure, on one group of targets.
 
     Parameters
     ----------
     attack
         The attack's name, such as ``"membership/lira"``.
     measure
-        What was counted, such as ``"balanced accuracy"``.
+        The name of the measure, such as ``"balanced accuracy"``.
     success
-        The attack's arm: against the targets that are in the data.
+        The attack's success on the targets that are in the data.
     control
-        The same attack against people who aren't in the data, or what can't be told from guessing.
+        The same attack on people who aren't in the data, or a random guess.
     baseline
-        The same attacker without the output that is attacked; ``None`` where it is the control.
+        The attacker without the attacked output; ``None`` if the control is that.
     claimed
-        What a guarantee of the release concedes to the attack, in [0, 1], such as 1/k of links;
-        ``None``: nothing. It is a reference like control and baseline.
+        The success, in [0, 1], that the release's guarantee allows, such as 1/k of links;
+        ``None``: no guarantee. A reference like control and baseline.
     group
-        Which targets: ``EVERYONE``, or the description of a subgroup, never a cell value.
+        ``EVERYONE``, or the description of a subgroup, never a cell value.
     needed
-        How many trials the measure needs at least to say anything; with fewer nothing is shown,
-        unless it is broken beyond doubt.
+        The fewest trials of the measure; with fewer the finding is ``not shown``, unless it is
+        broken beyond doubt.
     needed_of
-        What those trials are, such as ``"non-members"``.
+        The unit of the trials, such as ``"non-members"``.
     census
-        Whether all there is was counted, such as every leaf of a tree, and nothing guessed or
-        sampled. Nobody's luck or skill is in it, so that it needs no positive control.
+        Whether everything was counted, such as every leaf of a tree, and nothing was guessed or
+        sampled. A census needs no positive control.
     scale
-        In (0, 1]: how small an excess is by this measure beside a share of people. Tolerance and
-        least power are multiplied by it: 0.03 is little of an accuracy, and a lot of the true
-        positives at one false positive in a thousand.
-    power_measure
-        By which measure the attack shows its power where unprotected data don't have this one: rows
-        that nothing changed have no trained rows beside the original ones.
+        In (0, 1]: the factor of `tolerance` and `min_control_effect` for this measure. 0.03 is
+        little for an accuracy, and much for true positives at 0.1 % false ones.
+    control_measure
+        The measure of the positive control, if unprotected data don't have this one: raw rows have
+        no trained rows that differ from the original ones.
     of_one_model
-        Whether the baseline is what one model of other people gives. No bound holds that model's
-        luck, so that with fewer trials than needed nothing is beyond doubt.
+        Whether the baseline is one model of other people. No bound covers that model's luck, so
+        with fewer trials than needed nothing is beyond doubt.
     column
-        The column that the measure is of, and names: a caller's word, no part of what is measured.
+        The column of the measure, by its name.
     details
-        Other numbers worth keeping, by name.
+        Other numbers, by name.
     """
 
     attack: str
@@ -73,7 +72,7 @@ class Outcome:
     needed_of: str = "targets"
     census: bool = False
     scale: float = 1.0
-    power_measure: str = ""
+    control_measure: str = ""
     of_one_model: bool = False
     column: str = ""
     details: Mapping[str, float] = field(default_factory=dict)

@@ -173,8 +173,8 @@ def _described(report: AttackReport) -> str:
 def _header(report: AttackReport) -> str:
     settings = (
         f"Resisted: with {report.confidence:.0%} confidence at most {report.tolerance:g} above "
-        f"what is reached without knowledge, by an attack that reaches {report.least_power:g} "
-        "without protection."
+        "what is reached without knowledge, by an attack that reaches "
+        f"{report.min_control_effect:g} without protection."
     )
     legend = 110.0
     mask = (
@@ -240,13 +240,14 @@ def _row(row: Row, y: float) -> str:
 def _ends(finding: Finding) -> tuple[float, float, float, float | None]:
     """Return lower end, upper end and reference, in [0, 1], and what isn't protected."""
     risk, reference = finding.risk, finding.outcome.reference.value
-    power = None if finding.power is None else _share(finding.power.success.value)
-    return risk.low, risk.high, _share(reference), power
+    control = finding.positive_control
+    unprotected = None if control is None else _share(control.success.value)
+    return risk.low, risk.high, _share(reference), unprotected
 
 
 def _track(finding: Finding, y: float) -> str:
-    low, high, reference, power = _ends(finding)
-    furthest = max(high, reference + finding.allowed, power or 0.0)
+    low, high, reference, unprotected = _ends(finding)
+    furthest = max(high, reference + finding.allowed, unprotected or 0.0)
     most = NEAR if furthest <= NEAR else 1.0
 
     def at(share: float) -> float:
@@ -263,7 +264,7 @@ def _track(finding: Finding, y: float) -> str:
         rect(at(reference), y - 6, allowed, 12, TRACK if dim else ALLOWED),
         line(at(reference), y - 9, at(reference), y + 9, ink, 2),
         line(at(low), y, at(high), y, after, 3),
-        "" if power is None else diamond(at(power), y, 5.5, before),
+        "" if unprotected is None else diamond(at(unprotected), y, 5.5, before),
         circle(protected, y, 5.5, after),
     ]
     if most == NEAR:
@@ -272,10 +273,10 @@ def _track(finding: Finding, y: float) -> str:
 
 
 def _numbers(finding: Finding, y: float) -> str:
-    _, _, reference, power = _ends(finding)
-    near = max(finding.risk.value, reference, power or 0.0) < NEAR
+    _, _, reference, unprotected = _ends(finding)
+    near = max(finding.risk.value, reference, unprotected or 0.0) < NEAR
     dim = finding.verdict == "INVALID"
-    shown = (power, finding.risk.value, reference) if _measured(finding) else (None,) * 3
+    shown = (unprotected, finding.risk.value, reference) if _measured(finding) else (None,) * 3
     styles = ("dim",) * 3 if dim else ("before", "after", "")
     return "".join(
         text(x, y, "-" if value is None else f"{value:.{4 if near else 3}f}", style, end=True)

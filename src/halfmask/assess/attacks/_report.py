@@ -38,7 +38,7 @@ class AttackReport:
         One for each attack, measure and group, in the order in which they were run.
     skipped
         Attacks that weren't run, with what they would have needed.
-    tolerance, least_power, confidence, seed
+    tolerance, min_control_effect, confidence, seed
         As the battery was called.
     measures
         Words of the names of the measures that were wanted; ``None``: all with people enough.
@@ -53,9 +53,9 @@ class AttackReport:
     findings: tuple[Finding, ...]
     skipped: tuple[tuple[str, str], ...]
     tolerance: float
-    least_power: float
+    min_control_effect: float
     confidence: float
-    seed: int
+    random_state: int
     measures: tuple[str, ...] | None = None
     left_out: tuple[str, ...] = ()
     too_few: tuple[tuple[str, str], ...] = ()
@@ -129,9 +129,9 @@ class AttackReport:
         return {
             "resisted": self.resisted,
             "tolerance": self.tolerance,
-            "least_power": self.least_power,
+            "least_power": self.min_control_effect,
             "confidence": self.confidence,
-            "seed": self.seed,
+            "seed": self.random_state,
             "measures": None if self.measures is None else list(self.measures),
             "left_out": list(self.left_out),
             "too_few": [{"finding": name, "why": why} for name, why in self.too_few],

@@ -328,7 +328,7 @@ def _classify(
     chances = []
     for rows, codes in ((raw, parts[0]), (released, parts[1])):
         chance = np.zeros((len(test.label), values))
-        said = chances_of(rows.features, codes, test.features, seed=random_state)
+        said = chances_of(rows.features, codes, test.features, random_state=random_state)
         chance[:, : said.shape[1]] = said
         chances.append(chance)
     guess = np.zeros((len(test.label), values))
@@ -380,7 +380,7 @@ def _regress(
         raise DataError("The label has a single value in the rows to learn from or to test on.")
     errors = []
     for rows, label in ((raw, raw_label), (released, released_label)):
-        said = numbers_of(rows.features, label, test.features, seed=random_state)
+        said = numbers_of(rows.features, label, test.features, random_state=random_state)
         errors.append((said - truth) ** 2)
     spread = (truth - truth.mean()) ** 2
     errors.append((raw_label.mean() - truth) ** 2)

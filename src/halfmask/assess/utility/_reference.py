@@ -34,7 +34,7 @@ def chances_of(
     codes: NDArray[np.int64],
     asked: NDArray[np.float32],
     *,
-    seed: int,
+    random_state: int,
 ) -> NDArray[np.float64]:
     """Learn classes, and return the probability of each for the rows that are asked about.
 
@@ -44,7 +44,7 @@ def chances_of(
         Rows to learn from, at least one, and the numbers of their classes, 0, 1, ...
     asked
         The features of the rows to predict.
-    seed
+    random_state
         What the held-back rows are drawn by, and the learner's seed.
 
     Returns
@@ -53,7 +53,7 @@ def chances_of(
     """
     from sklearn.ensemble import HistGradientBoostingClassifier  # noqa: PLC0415 # 1 s to import
 
-    learnt, held = _parts(len(codes), seed)
+    learnt, held = _parts(len(codes), random_state)
     n_values = int(codes.max()) + 1
     known, places = np.unique(codes[learnt], return_inverse=True)
     frequencies = np.bincount(codes, minlength=n_values) / len(codes)
@@ -74,7 +74,7 @@ def chances_of(
         max_iter=STAGES,
         early_stopping=False,
         l2_regularization=REGULARIZATION,
-        random_state=seed,
+        random_state=random_state,
     ).fit(features[learnt], places)
     stage = _best_stage(
         loss(np.broadcast_to(frequencies, (len(held), n_values))),
@@ -88,17 +88,17 @@ def numbers_of(
     label: NDArray[np.float64],
     asked: NDArray[np.float32],
     *,
-    seed: int,
+    random_state: int,
 ) -> NDArray[np.float64]:
     """Learn numbers, and return those of the rows that are asked about; as `chances_of`."""
     from sklearn.ensemble import HistGradientBoostingRegressor  # noqa: PLC0415 # 1 s to import
 
-    learnt, held = _parts(len(label), seed)
+    learnt, held = _parts(len(label), random_state)
     mean = float(label.mean())
     if not len(learnt):
         return np.full(len(asked), mean)
     model = HistGradientBoostingRegressor(
-        max_iter=STAGES, early_stopping=False, random_state=seed
+        max_iter=STAGES, early_stopping=False, random_state=random_state
     ).fit(features[learnt], label[learnt])
     stage = _best_stage(
         float(((mean - label[held]) ** 2).mean()),
@@ -110,9 +110,9 @@ def numbers_of(
     return _at(model.staged_predict(asked), stage) if stage else np.full(len(asked), mean)
 
 
-def _parts(n_rows: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _parts(n_rows: int, random_state: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return which rows are learnt from, and which are held back, at least one."""
-    order = np.random.default_rng(seed).permutation(n_rows)
+    order = np.random.default_rng(random_state).permutation(n_rows)
     n_held = max(1, min(int(n_rows * HELD_BACK), MOST_HELD_BACK))
     return np.sort(order[n_held:]), np.sort(order[:n_held])
 

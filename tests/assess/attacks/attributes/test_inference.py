@@ -59,7 +59,7 @@ def test_an_overfitted_tree_is_broken_beyond_imputation(target_of, made):
 def test_a_forest_is_broken_by_its_output_too(target_of):
     overfitted = target_of(RandomForestClassifier(n_estimators=10, random_state=0))
     for made in (BlackBoxInference(), WhiteBoxTreeInference(learner=CHEAP)):
-        outcome = made.run(overfitted, seed=0)[0]
+        outcome = made.run(overfitted, random_state=0)[0]
         assert outcome.excess.bounds(0.01)[0] > 0, made
         assert outcome.excess.value > 0.04, made
 
@@ -67,7 +67,7 @@ def test_a_forest_is_broken_by_its_output_too(target_of):
 def test_a_model_that_remembers_secrets_is_broken_by_its_output(target_of):
     blank = target_of(lambda rows: np.full((len(rows), 2), 0.5))
     broken = target_of(memory(blank.members))
-    outcome = BlackBoxInference().run(broken, seed=0)[0]
+    outcome = BlackBoxInference().run(broken, random_state=0)[0]
     assert outcome.success.value > 0.95
     assert outcome.control.value < 0.6
     assert attack(broken, attacks=[BlackBoxInference()]).findings[0].verdict == "broken"
@@ -77,7 +77,7 @@ def test_a_model_that_remembers_secrets_is_broken_by_its_output(target_of):
 @pytest.mark.parametrize("made", [BlackBoxInference, QueryInference])
 def test_a_model_that_says_nothing_gives_no_more_than_imputation(target_of, made):
     blank = target_of(lambda rows: np.full((len(rows), 2), 0.5))
-    outcome = made().run(blank, seed=0)[0]
+    outcome = made().run(blank, random_state=0)[0]
     assert outcome.excess.value < 0.03
     assert outcome.excess.bounds(0.01)[0] < 0
     assert attack(blank, attacks=[made()]).findings[0].verdict != "resisted"
@@ -97,7 +97,7 @@ def test_a_large_leafed_tree_resists_where_the_overfitted_one_is_broken(target_o
 def test_what_an_output_says_of_anybody_is_the_controls_too(target_of):
     # This tree splits on the secret: its output tells everybody's, members' and others'.
     telling = target_of(DecisionTreeClassifier(min_samples_leaf=200, random_state=0))
-    outcome = BlackBoxInference().run(telling, seed=0)[0]
+    outcome = BlackBoxInference().run(telling, random_state=0)[0]
     assert outcome.success.value == pytest.approx(outcome.control.value, abs=0.05)
     assert outcome.baseline is not None
     assert outcome.baseline.value < 0.65
@@ -122,7 +122,9 @@ def test_the_white_box_weighs_paths_as_the_paper_says(target_of):
     target = target_of(DecisionTreeClassifier(max_depth=4, random_state=0))
     tree, rows = target.model.tree_, target.members
     made = WhiteBoxTreeInference(prior="marginal", learner=CHEAP)
-    scene = scene_of(target, 3, bins=5, positive=None, learner=CHEAP, with_known=False, seed=0)
+    scene = scene_of(
+        target, 3, bins=5, positive=None, learner=CHEAP, with_known=False, random_state=0
+    )
     guessed = made._guesser(target, scene, 0)(scene.targets)
     prior = scene.imputed.frequencies
     leaf_of = target.model.apply(rows)
@@ -150,7 +152,9 @@ def leaf_by_hand(tree: Any, row: list[float]) -> int:
 def test_without_labels_the_white_box_weighs_all_rows_of_a_path(target_of):
     target = target_of(DecisionTreeClassifier(max_depth=6, random_state=0), n=400)
     made = WhiteBoxTreeInference(prior="marginal", counts="all", learner=CHEAP)
-    scene = scene_of(target, 3, bins=5, positive=None, learner=CHEAP, with_known=False, seed=0)
+    scene = scene_of(
+        target, 3, bins=5, positive=None, learner=CHEAP, with_known=False, random_state=0
+    )
     guessed = made._guesser(target, scene, 0)(scene.targets)
     tree, people = target.model.tree_, scene.targets.rows.tolist()
     rows_at: dict[int, int] = {}
@@ -188,7 +192,7 @@ def test_without_labels_a_grown_tree_tells_what_a_stump_can_not():
             non_members=rows[1000:],
             non_member_labels=labels[1000:],
         )
-        return made.run(target, seed=0)[0].success.value
+        return made.run(target, random_state=0)[0].success.value
 
     assert read(None) > 0.7
     # The stump splits on the first column: each value has the same leaf, and the prior decides.
@@ -208,7 +212,7 @@ def test_without_labels_no_label_changes_a_guess(target_of):
 
     def right(counts: str, target: ModelTarget) -> float:
         made = WhiteBoxTreeInference(prior="marginal", counts=counts, learner=CHEAP)
-        return made.run(target, seed=0)[0].success.value
+        return made.run(target, random_state=0)[0].success.value
 
     assert right("all", exchanged) == right("all", target)
     assert right("label", exchanged) < right("label", target) - 0.1
@@ -218,7 +222,7 @@ def test_frames_are_attacked_as_arrays_are(target_of):
     arrays = target_of(DecisionTreeClassifier(random_state=0))
     frames = target_of(DecisionTreeClassifier(random_state=0), frames=True)
     made = QueryInference(learner=CHEAP)
-    by_number, by_name = made.run(arrays, seed=3)[0], made.run(frames, seed=3)[0]
+    by_number, by_name = made.run(arrays, random_state=3)[0], made.run(frames, random_state=3)[0]
     assert by_name.success == by_number.success
     assert by_name.control == by_number.control
     assert by_name.measure == "accuracy of 'secret'"
@@ -236,7 +240,9 @@ def test_pandas_is_attacked_as_polars_is(target_of):
         secrets=("secret",),
     )
     made = WhiteBoxTreeInference(learner=CHEAP)
-    assert made.run(pandas, seed=3)[0].success == made.run(frames, seed=3)[0].success
+    assert (
+        made.run(pandas, random_state=3)[0].success == made.run(frames, random_state=3)[0].success
+    )
 
 
 @pytest.mark.parametrize(
@@ -250,8 +256,8 @@ def test_pandas_is_attacked_as_polars_is(target_of):
 def test_the_same_seed_gives_the_same_outcome(target_of, learner):
     target = target_of(DecisionTreeClassifier(random_state=0))
     made = BlackBoxInference(learner=learner)
-    assert made.run(target, seed=1) == made.run(target, seed=1)
-    assert made.run(target, seed=1) != made.run(target, seed=2)
+    assert made.run(target, random_state=1) == made.run(target, random_state=1)
+    assert made.run(target, random_state=1) != made.run(target, random_state=2)
 
 
 def test_a_learner_sees_the_other_columns_the_label_and_what_the_model_says(target_of):
@@ -263,8 +269,10 @@ def test_a_learner_sees_the_other_columns_the_label_and_what_the_model_says(targ
         return rows
 
     made = BlackBoxInference(learner=make_pipeline(FunctionTransformer(noted), GaussianNB()))
-    scene = scene_of(target, 3, bins=5, positive=None, learner=CHEAP, with_known=True, seed=0)
-    made.run(target, seed=0)
+    scene = scene_of(
+        target, 3, bins=5, positive=None, learner=CHEAP, with_known=True, random_state=0
+    )
+    made.run(target, random_state=0)
     imputed, shown = seen[0], seen[1]
     np.testing.assert_array_equal(imputed[:, :3], np.asarray(scene.held_out.rows)[:, :3])
     np.testing.assert_array_equal(shown[:, :3], np.asarray(scene.known.rows)[:, :3])
@@ -277,7 +285,7 @@ def test_a_learner_sees_the_other_columns_the_label_and_what_the_model_says(targ
 
 def test_a_numeric_secret_is_inferred_by_quantiles(target_of):
     target = target_of(DecisionTreeClassifier(random_state=0))
-    outcome = QueryInference(column=0, bins=4, learner=CHEAP).run(target, seed=0)[0]
+    outcome = QueryInference(column=0, bins=4, learner=CHEAP).run(target, random_state=0)[0]
     assert outcome.details["values"] == 4
     assert outcome.baseline is not None
     assert outcome.baseline.value == pytest.approx(0.25, abs=0.06)
@@ -286,7 +294,7 @@ def test_a_numeric_secret_is_inferred_by_quantiles(target_of):
 def test_precision_and_recall_are_of_the_positive_value(target_of):
     target = target_of(DecisionTreeClassifier(random_state=0))
     made = QueryInference(positive=1, learner=CHEAP)
-    outcomes = made.run(target, seed=0)
+    outcomes = made.run(target, random_state=0)
     assert [each.kind for each in outcomes] == ["accuracy of", "precision of", "recall of"]
     accuracy, precision, recall = (each.success for each in outcomes)
     assert isinstance(accuracy, SuccessCount)
@@ -306,7 +314,7 @@ def test_subgroups_are_attacked_where_there_are_enough(target_of):
     numbers[0] = 4
     groups = (["zero", "one", "two", "three", "one person"], numbers)
     target = target_of(DecisionTreeClassifier(random_state=0), groups=groups)
-    outcomes = QueryInference(learner=CHEAP).run(target, seed=0)
+    outcomes = QueryInference(learner=CHEAP).run(target, random_state=0)
     assert [outcome.group for outcome in outcomes] == ["everyone", "zero", "one", "two", "three"]
     assert outcomes[2].success.trials == int((numbers[:1500] == 1).sum())
 
@@ -314,22 +322,22 @@ def test_subgroups_are_attacked_where_there_are_enough(target_of):
 @pytest.mark.parametrize("made", ATTACKS)
 def test_without_secrets_there_is_nothing_to_infer(target_of, made):
     target = target_of(DecisionTreeClassifier(), secrets=())
-    assert made().lacks(target) == "secrets"
-    assert made(column=3).lacks(target) == ""
-    assert "column 9" in made(column=9).lacks(target)
+    assert made().missing_inputs(target) == "secrets"
+    assert made(column=3).missing_inputs(target) == ""
+    assert "column 9" in made(column=9).missing_inputs(target)
     with pytest.raises(ParameterError, match="lacks secrets"):
         attack(target, attacks=[made()])
 
 
 def test_a_model_without_trees_has_no_white_box(target_of):
     target = target_of(GaussianNB())
-    assert "tree" in WhiteBoxTreeInference().lacks(target)
+    assert "tree" in WhiteBoxTreeInference().missing_inputs(target)
 
 
 def test_too_few_people_are_invalid_and_say_how_many_are_needed(target_of):
     few = target_of(DecisionTreeClassifier(), n=40)
     with pytest.raises(DataError, match="at least 100 members"):
-        BlackBoxInference().run(few, seed=0)
+        BlackBoxInference().run(few, random_state=0)
     finding = attack(few, attacks=[QueryInference()]).findings[0]
     assert finding.verdict == "INVALID"
     assert "100 members" in finding.why_invalid
@@ -364,7 +372,7 @@ def test_a_label_that_the_model_never_saw_is_given_no_chance(target_of):
         secrets=(3,),
     )
     for made in (QueryInference(learner=CHEAP), WhiteBoxTreeInference(learner=CHEAP)):
-        assert made.run(seen, seed=0)[0].success.value > 0.7
+        assert made.run(seen, random_state=0)[0].success.value > 0.7
 
 
 def test_a_secret_of_one_value_is_refused(target_of):
@@ -372,13 +380,13 @@ def test_a_secret_of_one_value_is_refused(target_of):
     target.members[:, 2] = 0
     target.non_members[:, 2] = 0
     with pytest.raises(DataError, match="one value"):
-        QueryInference(column=2).run(target, seed=0)
+        QueryInference(column=2).run(target, random_state=0)
 
 
 def test_no_value_is_in_an_error(target_of):
     target = target_of(DecisionTreeClassifier(random_state=0), frames=True)
     with pytest.raises(ParameterError) as caught:
-        QueryInference(positive="canary").run(target, seed=0)
+        QueryInference(positive="canary").run(target, random_state=0)
     assert "canary" not in str(caught.value)
 
 
@@ -416,7 +424,7 @@ def test_words_and_what_is_missing_are_inferred_like_numbers(target_of):
         QueryInference(learner=CHEAP, positive="yes"),
         WhiteBoxTreeInference(learner=CHEAP, positive="yes"),
     ):
-        accuracy, precision, _ = made.run(target, seed=0)
+        accuracy, precision, _ = made.run(target, random_state=0)
         assert accuracy.success.value > 0.7
         assert precision.success.value > 0.6
         assert "yes" not in repr([accuracy, precision])
@@ -474,7 +482,7 @@ def test_a_model_is_asked_about_each_value_and_about_none_in_the_columns_type(dt
         non_members=frame[half:],
         non_member_labels=labels[half:],
     )
-    (outcome,) = QueryInference(column="secret", learner=CHEAP).run(target, seed=0)
+    (outcome,) = QueryInference(column="secret", learner=CHEAP).run(target, random_state=0)
 
     assert outcome.details["values"] == frame["secret"].n_unique()
     assert all(len(each) == 1 for each in seen)
@@ -490,7 +498,7 @@ def test_many_whole_numbers_some_missing_are_binned():
         non_members=frame[200:],
         non_member_labels=np.tile([0, 1], 100),
     )
-    (outcome,) = QueryInference(column="secret", bins=4, learner=CHEAP).run(target, seed=0)
+    (outcome,) = QueryInference(column="secret", bins=4, learner=CHEAP).run(target, random_state=0)
     assert outcome.details["values"] == 5  # four quantiles, and what is missing
 
 
@@ -508,8 +516,11 @@ def test_a_secret_whose_name_is_there_twice_is_refused(target_of):
     }
     with pytest.raises(SchemaError, match="'a' is there 2 times"):
         ModelTarget(**given, secrets=("a",))
-    assert QueryInference(column="a").lacks(ModelTarget(**given)) == "one column 'a', it has 2"
-    assert QueryInference(column="b").lacks(ModelTarget(**given)) == ""
+    assert (
+        QueryInference(column="a").missing_inputs(ModelTarget(**given))
+        == "one column 'a', it has 2"
+    )
+    assert QueryInference(column="b").missing_inputs(ModelTarget(**given)) == ""
 
 
 def test_a_value_that_others_columns_cant_hold_stays_out_of_errors():

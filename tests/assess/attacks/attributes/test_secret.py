@@ -79,7 +79,7 @@ def test_the_model_is_asked_about_each_and_precision_is_of_the_positive_one(kind
     cells, positive = SECRETS[kind]
     made = QueryInference(column="secret", positive=positive, learner=GaussianNB())
 
-    accuracy, _, recall = made.run(target_of(cells), seed=0)
+    accuracy, _, recall = made.run(target_of(cells), random_state=0)
 
     assert accuracy.details["values"] == 3
     assert recall.success.trials == len(range(0, N, 3))
@@ -109,7 +109,7 @@ def test_many_numbers_of_pandas_are_binned(dtype):
         cells[::10] = pd.NA
     made = QueryInference(column="secret", bins=4, positive=7, learner=GaussianNB())
 
-    found = made.run(target_of(cells), seed=0)
+    found = made.run(target_of(cells), random_state=0)
 
     assert found[0].details["values"] == 4 + (dtype != "int64")
     assert len(found) == 3

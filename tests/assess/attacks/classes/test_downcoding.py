@@ -149,9 +149,9 @@ def test_ends_of_ranges_agree_with_cells_looked_up_one_by_one(right_of, given_ro
     each = Downcoding()
     of = target(released, rows)
     if not trials:
-        assert each.lacks(of) == "general cells"
+        assert each.missing_inputs(of) == "general cells"
         return
-    (outcome,) = each.run(of, seed=0)
+    (outcome,) = each.run(of, random_state=0)
     assert (right_of(outcome), outcome.success.trials) == (right, trials)
     assert outcome.control.value == pytest.approx(chance / trials)
 
@@ -175,11 +175,11 @@ def test_a_range_gives_its_ends_away_and_an_overstated_one_does_not():
 def test_centroids_have_nothing_to_restore():
     rows = pl.DataFrame({"age": [1.0, 2.0, 3.0, 4.0]})
     released = hm.Anonymizer(guarantees=[hm.KAnonymity(k=2)]).fit_transform(rows)
-    assert Downcoding().lacks(target(released, rows)) == "general cells"
+    assert Downcoding().missing_inputs(target(released, rows)) == "general cells"
     bare = TableTarget(
         released=rows.rename({"age": "x"}), original=rows, quasi_identifiers=("age",)
     )
-    assert Downcoding().lacks(bare) == "quasi-identifiers among the released columns"
+    assert Downcoding().missing_inputs(bare) == "quasi-identifiers among the released columns"
 
 
 def test_ends_are_read_of_every_kind_of_column():
@@ -200,7 +200,7 @@ def test_priors_are_those_of_the_control_people():
     released = pl.DataFrame({"age": ["[1, 2]"] * 2})
     rows = pl.DataFrame({"age": [1, 2]})
     control = pl.DataFrame({"age": [1] * 9 + [2]})
-    alone = Downcoding().run(target(released, rows), seed=0)[0]
-    informed = Downcoding().run(target(released, rows, control=control), seed=0)[0]
+    alone = Downcoding().run(target(released, rows), random_state=0)[0]
+    informed = Downcoding().run(target(released, rows, control=control), random_state=0)[0]
     assert alone.control.value == pytest.approx((2 * (1 - 0.5**2)) / 2)
     assert informed.control.value == pytest.approx((1 - 0.1**2 + 1 - 0.9**2) / 2)

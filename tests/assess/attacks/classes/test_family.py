@@ -62,21 +62,21 @@ def numbers(outcomes: tuple[Outcome, ...]) -> list[object]:
 @pytest.mark.parametrize("column", ["age", "city", "ill"])
 def test_a_columns_name_changes_nothing(each: Attack, column: str):
     original = people(60, 1)
-    plain = numbers(each.run(release(original, {}), seed=0))
+    plain = numbers(each.run(release(original, {}), random_state=0))
 
     for name in NAMES:
-        found = each.run(release(original, {column: name}), seed=0)
+        found = each.run(release(original, {column: name}), random_state=0)
         assert numbers(found) == plain, name
 
 
 @pytest.mark.parametrize("each", EVERY, ids=lambda each: each.name)
 def test_a_columns_name_is_no_part_of_what_is_measured(each: Attack):
     original = people(60, 1)
-    plain = [o.kind for o in each.run(release(original, {}), seed=0)]
+    plain = [o.kind for o in each.run(release(original, {}), random_state=0)]
 
     assert plain
     for name in ("AUC", "certain", "ill ill"):
-        found = each.run(release(original, {"ill": name}), seed=0)
+        found = each.run(release(original, {"ill": name}), random_state=0)
         assert [o.kind for o in found] == plain, name
 
 
@@ -91,7 +91,7 @@ def test_classes_are_numbered_by_their_first_rows_whatever_columns_are_called():
 def test_assignment_takes_columns_of_any_name():
     rows = pl.DataFrame({"^.*$": [1, 1, 2], "row": [5, 6, 7]})
     target = TableTarget(released=rows, original=rows, quasi_identifiers=("^.*$",))
-    known, everything = AssignmentLinkage().run(target, seed=0)
+    known, everything = AssignmentLinkage().run(target, random_state=0)
 
     assert known.success.value == pytest.approx(2 / 3)
     assert everything.success.value == 1.0
@@ -105,7 +105,9 @@ def test_spans_of_time_are_values_like_others(each: Attack, column: str):
     coded = original.with_columns(pl.col(column).replace_strict(hours, return_dtype=pl.Int64))
     spans = coded.with_columns(pl.duration(minutes=pl.col(column)).alias(column))
 
-    of_spans, of_numbers = (each.run(release(table, {}), seed=0) for table in (spans, coded))
+    of_spans, of_numbers = (
+        each.run(release(table, {}), random_state=0) for table in (spans, coded)
+    )
     assert numbers(of_spans) == numbers(of_numbers)
 
 
@@ -120,7 +122,7 @@ def test_lists_beside_what_is_attacked_are_left_alone():
     )
 
     for each in EVERY[:3] + EVERY[-2:-1]:
-        assert each.run(target, seed=0), each.name
+        assert each.run(target, random_state=0), each.name
 
 
 @pytest.mark.parametrize("each", EVERY, ids=lambda each: each.name)
@@ -136,5 +138,5 @@ def test_a_seed_decides_every_digit(each: Attack):
     )
     target = release(original, {})
 
-    first = numbers(each.run(target, seed=3))
-    assert all(numbers(each.run(target, seed=3)) == first for _ in range(5))
+    first = numbers(each.run(target, random_state=3))
+    assert all(numbers(each.run(target, random_state=3)) == first for _ in range(5))

@@ -47,13 +47,13 @@ def test_counts_agree_with_people_counted_one_by_one(right_of, given_rows, rando
         quasi_identifiers=("q1", "q2"),
         secrets=("ill",),
     )
-    if not Homogeneity().lacks(target):
-        found = Homogeneity().run(target, seed=0)[0]
+    if not Homogeneity().missing_inputs(target):
+        found = Homogeneity().run(target, random_state=0)[0]
         assert right_of(found) == one_by_one(given_rows, own, 1)
     for ruled_out in (0, 1, 2):
         each = BackgroundKnowledge(ruled_out=ruled_out)
-        if not each.lacks(target):
-            found = each.run(target, seed=0)[0]
+        if not each.missing_inputs(target):
+            found = each.run(target, random_state=0)[0]
             assert right_of(found) == one_by_one(given_rows, own, ruled_out + 1)
 
 
@@ -67,7 +67,7 @@ def test_owners_say_whose_row_a_row_is(right_of):
         secrets=("ill",),
         owners=np.array([2, 1]),
     )
-    found = Homogeneity().run(target, seed=0)[0]
+    found = Homogeneity().run(target, random_state=0)[0]
     assert (right_of(found), found.success.trials) == (1, 2)
     assert found.details["most_frequent"] == pytest.approx(2 / 3)
 
@@ -79,7 +79,7 @@ def test_a_suppressed_class_tells_nothing(right_of):
     target = TableTarget(
         released=blank, original=original, quasi_identifiers=("q",), secrets=("ill",)
     )
-    assert right_of(Homogeneity().run(target, seed=0)[0]) == 0
+    assert right_of(Homogeneity().run(target, random_state=0)[0]) == 0
 
 
 def test_numbers_that_went_through_text_are_the_same_numbers():
@@ -88,7 +88,7 @@ def test_numbers_that_went_through_text_are_the_same_numbers():
     target = TableTarget(
         released=released, original=original, quasi_identifiers=("q",), secrets=("pay",)
     )
-    assert Homogeneity().run(target, seed=0)[0].success.value == 1.0
+    assert Homogeneity().run(target, random_state=0)[0].success.value == 1.0
 
 
 def test_what_is_lacking_is_said():
@@ -104,10 +104,10 @@ def test_what_is_lacking_is_said():
         quasi_identifiers=("q",),
         guarantees=(hm.DistinctLDiversity(l=2, column="ill"),),
     )
-    assert Homogeneity().lacks(bare) == "quasi-identifiers"
-    assert "a secret with more than 1 values" in Homogeneity().lacks(constant)
-    assert "a secret with more than 2 values" in BackgroundKnowledge().lacks(binary)
-    assert Homogeneity().lacks(named) == ""
+    assert Homogeneity().missing_inputs(bare) == "quasi-identifiers"
+    assert "a secret with more than 1 values" in Homogeneity().missing_inputs(constant)
+    assert "a secret with more than 2 values" in BackgroundKnowledge().missing_inputs(binary)
+    assert Homogeneity().missing_inputs(named) == ""
     with pytest.raises(ParameterError):
         BackgroundKnowledge(ruled_out=-1)
 

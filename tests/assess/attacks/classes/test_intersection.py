@@ -47,10 +47,10 @@ def test_counts_agree_with_people_looked_up_one_by_one(right_of, now, before, la
         certain += set(one) & set(other) == {person[1]}
         least_k.append(sum(min(one.count(v), other.count(v)) for v in set(one)))
     each = Intersection()
-    if each.lacks(target):
+    if each.missing_inputs(target):
         assert trials == 0 or len({value for _, value in now}) < 2
         return
-    outcome = each.run(target, seed=0)[0]
+    outcome = each.run(target, random_state=0)[0]
     assert (right_of(outcome), outcome.success.trials) == (certain, trials)
     assert outcome.details["least_k"] == min(least_k)
 
@@ -123,8 +123,8 @@ def test_what_is_lacking_is_said():
     rows = frame([(0, "flu"), (1, "hiv")])
     others = frame([(7, "flu"), (8, "hiv")])
 
-    def lacks(earlier):
-        return Intersection().lacks(
+    def missing_inputs(earlier):
+        return Intersection().missing_inputs(
             TableTarget(
                 released=rows,
                 original=rows,
@@ -134,8 +134,8 @@ def test_what_is_lacking_is_said():
             )
         )
 
-    assert lacks(None) == "an earlier release"
-    assert lacks((rows[:1], rows)).startswith("an earlier release with a row for each")
-    assert lacks((rows.drop("ill"), rows)) == "a secret that both releases have"
-    assert lacks((others, others)) == "people who are in both releases"
-    assert lacks((rows, rows)) == ""
+    assert missing_inputs(None) == "an earlier release"
+    assert missing_inputs((rows[:1], rows)).startswith("an earlier release with a row for each")
+    assert missing_inputs((rows.drop("ill"), rows)) == "a secret that both releases have"
+    assert missing_inputs((others, others)) == "people who are in both releases"
+    assert missing_inputs((rows, rows)) == ""

@@ -56,7 +56,7 @@ def test_the_papers_example(right_of):
     target = released(
         ["q1", "q1", "q2", "q2", "q2", "q2"], ["Q", "Q", "Q", "Q", "q2", "q2"], "yynnnn"
     )
-    outcome = Minimality(finer="values").run(target, seed=0)[0]
+    outcome = Minimality(finer="values").run(target, random_state=0)[0]
     assert outcome.details["by_shares_alone"] == pytest.approx(2 / 6)  # q2's two of one value
     assert right_of(outcome) == 6
     assert outcome.details["highest_gain"] == pytest.approx(0.5)
@@ -64,7 +64,7 @@ def test_the_papers_example(right_of):
 
 def test_two_reasons_leave_everybody_at_a_half(right_of):
     target = released(["q1", "q1", "q2", "q2"], ["Q"] * 4, "ynyn")
-    outcome = Minimality(finer="values").run(target, seed=0)[0]
+    outcome = Minimality(finer="values").run(target, random_state=0)[0]
     assert right_of(outcome) == 0
     assert outcome.details["highest_gain"] == 0.0
 
@@ -72,7 +72,7 @@ def test_two_reasons_leave_everybody_at_a_half(right_of):
 def test_a_class_without_a_reason_contradicts_the_belief():
     """One of four can't break a half on either side: the class is coarser than needed."""
     target = released(["q1", "q1", "q2", "q2"], ["Q"] * 4, "ynnn")
-    outcome = Minimality(finer="values").run(target, seed=0)[0]
+    outcome = Minimality(finer="values").run(target, random_state=0)[0]
     assert outcome.details["classes_contradicted"] == 1
     assert outcome.details["highest_gain"] == 0.0
 
@@ -193,8 +193,8 @@ def test_raw_rows_are_broken_and_what_is_lacking_is_said():
     protected, raw = mondrian(300)
     assert attack(raw, attacks=[Minimality()]).findings[0].verdict == "broken"
 
-    def lacks(*guarantees):
-        return Minimality().lacks(
+    def missing_inputs(*guarantees):
+        return Minimality().missing_inputs(
             TableTarget(
                 released=raw.released,
                 original=raw.original,
@@ -205,23 +205,23 @@ def test_raw_rows_are_broken_and_what_is_lacking_is_said():
         )
 
     unclear = "a guarantee on one secret that judges each class by itself"
-    assert lacks() == ""
-    assert lacks(hm.KAnonymity(k=5)) == unclear
-    assert lacks(hm.TCloseness(t=0.2, column="ill")) == unclear
+    assert missing_inputs() == ""
+    assert missing_inputs(hm.KAnonymity(k=5)) == unclear
+    assert missing_inputs(hm.TCloseness(t=0.2, column="ill")) == unclear
     diverse = hm.DistinctLDiversity(l=2, column="ill")
-    assert lacks(diverse, hm.DistinctLDiversity(l=2, column="age")) == unclear
-    assert lacks(hm.KAnonymity(k=5), diverse) == ""
-    assert Minimality().lacks(protected) == ""
+    assert missing_inputs(diverse, hm.DistinctLDiversity(l=2, column="age")) == unclear
+    assert missing_inputs(hm.KAnonymity(k=5), diverse) == ""
+    assert Minimality().missing_inputs(protected) == ""
 
 
 def test_settings_out_of_range_are_refused():
-    for wrong in ({"finer": "all"}, {"sure": 0.4}, {"most_worlds": 0}, {"most_classes": 0}):
+    for wrong in ({"finer": "all"}, {"sure": 0.4}, {"max_worlds": 0}, {"max_classes": 0}):
         with pytest.raises(ParameterError):
             Minimality(**wrong)
 
 
 def test_only_so_many_classes_are_attacked_as_asked():
     _, raw = mondrian(300)
-    outcome = Minimality(most_classes=7).run(raw, seed=1)[0]
+    outcome = Minimality(max_classes=7).run(raw, random_state=1)[0]
     assert outcome.details["classes"] == 7
-    assert outcome == Minimality(most_classes=7).run(raw, seed=1)[0]
+    assert outcome == Minimality(max_classes=7).run(raw, random_state=1)[0]

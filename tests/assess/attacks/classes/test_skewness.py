@@ -61,8 +61,8 @@ def test_people_and_distances_agree_with_fractions(right_of, given_rows):
         for _, shares in classes
     ) / (len(table) - 1)
 
-    numbers = Skewness().run(target(given_rows), seed=0)[0]
-    texts = Skewness().run(target(given_rows, as_text=True), seed=0)[0]
+    numbers = Skewness().run(target(given_rows), random_state=0)[0]
+    texts = Skewness().run(target(given_rows, as_text=True), random_state=0)[0]
 
     assert right_of(numbers) == right_of(texts) == lifted
     assert numbers.details["highest_equal_distance"] == pytest.approx(float(equal))
@@ -74,17 +74,17 @@ def test_similar_numbers_count_as_one():
     """Li 2007, section 3.2: salaries of 3, 4 and 5 thousand differ, and all are low."""
     frame = pl.DataFrame({"q": [0] * 20 + [1] * 20, "pay": range(40)})
     of = TableTarget(released=frame, original=frame, quasi_identifiers=("q",), secrets=("pay",))
-    assert Skewness(bands=2).run(of, seed=0)[0].success.value == 1.0
-    assert Skewness(bands=40).run(of, seed=0)[0].success.value == 0.0
+    assert Skewness(bands=2).run(of, random_state=0)[0].success.value == 1.0
+    assert Skewness(bands=40).run(of, random_state=0)[0].success.value == 0.0
 
 
 def test_large_tables_are_compared_in_blocks(monkeypatch):
     rng = np.random.default_rng(1)
     frame = pl.DataFrame({"q": rng.integers(0, 50, 500), "pay": rng.integers(0, 30, 500)})
     of = TableTarget(released=frame, original=frame, quasi_identifiers=("q",), secrets=("pay",))
-    whole = Skewness().run(of, seed=0)[0].details["highest_ordered_distance"]
+    whole = Skewness().run(of, random_state=0)[0].details["highest_ordered_distance"]
     monkeypatch.setattr("halfmask.assess.attacks.classes._skewness.BLOCK", 200)
-    assert Skewness().run(of, seed=0)[0].details["highest_ordered_distance"] == whole
+    assert Skewness().run(of, random_state=0)[0].details["highest_ordered_distance"] == whole
 
 
 def test_settings_out_of_range_are_refused():

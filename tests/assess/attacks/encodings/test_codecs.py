@@ -27,12 +27,12 @@ from halfmask.encode import Codec
 
 
 def _value(attack, target, place=0):
-    return attack.run(target, seed=0)[place].success.value
+    return attack.run(target, random_state=0)[place].success.value
 
 
 def test_known_rows_solve_a_matrix_and_not_a_strong_flow(encoded):
     linear, bent = (
-        KnownPlaintext(n_rows=400).run(encoded(learner=kind, strength=strength), seed=0)[0]
+        KnownPlaintext(n_rows=400).run(encoded(learner=kind, strength=strength), random_state=0)[0]
         for kind, strength in (("linear", 0.0), ("networks", 4.0))
     )
 
@@ -53,15 +53,17 @@ def test_ranks_are_read_by_quantiles(encoded):
 
 
 def test_keyed_names_resist_the_true_names(encoded):
-    (found,) = NameDictionary().run(encoded(learner="trees"), seed=0)
+    (found,) = NameDictionary().run(encoded(learner="trees"), random_state=0)
     assert found.success.value == 0.0
     assert found.details["claimed"] == 0.0
 
 
 def test_holes_are_seen_unless_they_are_hidden(encoded):
     assert _value(NullPatterns(), encoded(learner="trees")) > 1e-4
-    seen = NullPatterns().run(encoded(learner="distances"), seed=0)[0].details
-    hidden = NullPatterns().run(encoded(learner="trees", missing="hidden"), seed=0)[0].details
+    seen = NullPatterns().run(encoded(learner="distances"), random_state=0)[0].details
+    hidden = (
+        NullPatterns().run(encoded(learner="trees", missing="hidden"), random_state=0)[0].details
+    )
     assert seen["missing_cells_seen"] == 1.0
     assert hidden["missing_cells_seen"] < 0.5
 
@@ -78,13 +80,15 @@ def test_a_fresh_secret_does_not_hide_that_rows_are_the_same(encoded):
 
 def test_splitting_stops_ranks_of_frequencies(encoded):
     plain, split = (encoded(learner="trees", split=up) for up in (False, True))
-    before, after = (FrequencyMatching().run(it, seed=0)[0].details for it in (plain, split))
+    before, after = (
+        FrequencyMatching().run(it, random_state=0)[0].details for it in (plain, split)
+    )
     assert before["named of town"] > 0.95
     assert after["named of town"] <= after["most frequent of town"] + 0.02
 
 
 def test_merging_finds_random_siblings_and_is_told_by_way(encoded):
-    details = ReMerge().run(encoded(learner="trees", split=True), seed=0)[0].details
+    details = ReMerge().run(encoded(learner="trees", split=True), random_state=0)[0].details
     assert {"company", "chains", "counts"} == {name.split(",")[0] for name in details}
     assert details["counts, codes of town"] < 0.5
 

@@ -63,7 +63,7 @@ def test_of_a_short_table_half_of_the_rows_are_known(rows, n):
     short = rows[:n]
     target = EncodingTarget(encoded=_unkeyed(short), original=short)
 
-    found = KnownPlaintext(known=50).run(target, seed=0)
+    found = KnownPlaintext(known=50).run(target, random_state=0)
 
     known = min(50, n // 2)
     assert {it.measure.rpartition(", ")[2] for it in found} == {f"{known} known rows"}
@@ -79,13 +79,13 @@ def test_a_table_that_has_nothing_to_do_with_the_rows_is_not_broken(each, random
 
 def test_an_attack_says_what_it_lacks(rows):
     bare = EncodingTarget(encoded=rows.select("code"), original=rows.select("code"))
-    lacks = {make.name: make().lacks(bare) for make in ATTACKS}
-    assert lacks["encodings/frequency-matching"] == "a sample of the population"
-    assert lacks["encodings/secret-reuse"] == "a second upload"
-    assert lacks["encodings/null-patterns"] == "missing cells"
-    assert lacks["encodings/date-recovery"] == "periods of a calendar"
-    assert lacks["encodings/folded-cycle"] == "periods of a calendar"
-    assert lacks["encodings/known-plaintext"] == ""
+    missing_inputs = {make.name: make().missing_inputs(bare) for make in ATTACKS}
+    assert missing_inputs["encodings/frequency-matching"] == "a sample of the population"
+    assert missing_inputs["encodings/secret-reuse"] == "a second upload"
+    assert missing_inputs["encodings/null-patterns"] == "missing cells"
+    assert missing_inputs["encodings/date-recovery"] == "periods of a calendar"
+    assert missing_inputs["encodings/folded-cycle"] == "periods of a calendar"
+    assert missing_inputs["encodings/known-plaintext"] == ""
 
 
 @pytest.mark.slow
@@ -93,7 +93,7 @@ def test_the_same_seed_gives_the_same_findings_and_no_detail_holds_a_cell(encode
     """Names of columns may stand in a report at home, a category may not."""
     target = encoded(learner="trees")
     for each in TABLES:
-        first, again = (each.run(target, seed=3) for _ in range(2))
+        first, again = (each.run(target, random_state=3) for _ in range(2))
         assert [one.success.value for one in first] == [one.success.value for one in again]
         for outcome in first:
             words = {word for name in outcome.details for word in name.split()}
@@ -128,7 +128,7 @@ def test_dates_come_back_from_sizes_that_left():
     restless = pl.DataFrame({"a": rng.normal(size=n) * (1 + 1.5 * (np.arange(n) % 7 == 0))})
     target = EncodingTarget(encoded=restless, original=original, periods=(7,))
 
-    found = DateRecovery(cycles=13).run(target, seed=0)[0]
+    found = DateRecovery(cycles=13).run(target, random_state=0)[0]
 
     assert found.success.value > 0.7
 
@@ -154,7 +154,8 @@ def test_a_cycle_is_told_by_its_peaks_and_by_its_holes(trace):
     target = EncodingTarget(encoded=rows, original=rows, periods=(24,))
 
     found = {
-        it.measure.rpartition(" ")[2]: it.success.value for it in FoldedCycle().run(target, seed=0)
+        it.measure.rpartition(" ")[2]: it.success.value
+        for it in FoldedCycle().run(target, random_state=0)
     }
 
     if trace == "none":

@@ -97,7 +97,7 @@ def test_times_of_the_population_are_in_the_originals_units():
 
     made = [target(population=each) for each in (rows, moments)]
 
-    found = [QuantileMatching().run(each, seed=0)[0].success.value for each in made]
+    found = [QuantileMatching().run(each, random_state=0)[0].success.value for each in made]
     assert found[0] == found[1] > 0.9
 
 
@@ -125,13 +125,13 @@ def test_a_population_without_a_value_ends_no_battery(emptied):
 def test_numbers_that_the_population_lacks_are_invalid():
     none = [pl.lit(None, dtype=pl.Int64).alias("age"), pl.lit(None, dtype=pl.Date).alias("day")]
     with pytest.raises(DataError, match="No ordered column has values in the population"):
-        QuantileMatching().run(target(population=table(seed=1).with_columns(none)), seed=0)
+        QuantileMatching().run(target(population=table(seed=1).with_columns(none)), random_state=0)
 
 
 def test_an_empty_population_is_lacking():
     empty = target(population=table()[:0])
     for each in (FrequencyMatching(), QuantileMatching()):
-        assert each.lacks(empty) == "a sample of the population"
+        assert each.missing_inputs(empty) == "a sample of the population"
 
 
 @pytest.mark.slow
@@ -150,8 +150,8 @@ def test_one_stretch_cant_be_learnt_from_and_judged_by():
         return target(encoded=rows, original=rows, population=None, periods=[2])
 
     with pytest.raises(DataError, match="too few rows for a period of 2"):
-        DateRecovery().run(made(6), seed=0)
-    assert DateRecovery().run(made(8), seed=0)[0].details["windows"] == 1
+        DateRecovery().run(made(6), random_state=0)
+    assert DateRecovery().run(made(8), random_state=0)[0].details["windows"] == 1
 
 
 @pytest.mark.parametrize(
@@ -177,5 +177,7 @@ def test_a_frontier_is_of_several_codecs(codecs):
 def test_rows_that_are_drawn_may_all_lack_a_number():
     lone = pl.when(pl.int_range(pl.len()) < 2).then("age").alias("age")
     rows = table().with_columns(lone)
-    found = KnownPlaintext(known=5, n_rows=10).run(target(encoded=rows, original=rows), seed=0)
+    found = KnownPlaintext(known=5, n_rows=10).run(
+        target(encoded=rows, original=rows), random_state=0
+    )
     assert {outcome.measure for outcome in found} >= {"variance of numbers, 5 known rows"}

@@ -57,7 +57,7 @@ def target(**more: Any) -> EventsTarget:
 
 
 def findings(made: EventsTarget) -> tuple[Any, ...]:
-    return attack(made, attacks=[each for each in QUICK if not each.lacks(made)]).findings
+    return attack(made, attacks=[each for each in QUICK if not each.missing_inputs(made)]).findings
 
 
 @pytest.mark.parametrize("turned", [pl.DataFrame.to_pandas, pl.DataFrame.lazy])
@@ -101,7 +101,7 @@ def test_columns_with_a_role_hold_plain_cells_and_others_what_they_like():
         with pytest.raises(SchemaError, match=r"Column 'page' of the .* of type List"):
             target(**{which: getattr(target(), which).with_columns(page=lists)})
     beside = target(original=stream().with_columns(tags=lists))
-    assert KnownEvents(known=(2,)).run(beside, seed=0)
+    assert KnownEvents(known=(2,)).run(beside, random_state=0)
 
 
 def test_a_later_release_has_the_columns_of_the_first():
@@ -148,7 +148,7 @@ def test_cells_of_any_type_end_no_battery_and_stay_in_no_report(kind, column, wh
     }
     later = changed.get("released", target().released)
     made = target(**changed, later=(later, None))
-    report = attack(made, attacks=[each for each in QUICK if not each.lacks(made)])
+    report = attack(made, attacks=[each for each in QUICK if not each.missing_inputs(made)])
     assert report.findings
     assert CANARY not in repr(report.to_dict())
 
@@ -171,7 +171,7 @@ def test_the_same_number_of_another_type_is_the_same_item():
     rows = target()
     as_floats = target(released=rows.released.with_columns(pl.col("page").cast(pl.Float64)))
     each = KnownEvents(known=(2,), n_attacks=20)
-    found = [[it.success for it in each.run(made, seed=0)] for made in (rows, as_floats)]
+    found = [[it.success for it in each.run(made, random_state=0)] for made in (rows, as_floats)]
     assert found[0] == found[1]
     codes = merged_codes(
         [(pl.DataFrame({"a": [7, 8]}), ["a"]), (pl.DataFrame({"a": [7.0, 8.5]}), ["a"])]
@@ -187,7 +187,7 @@ def test_without_any_role_there_is_still_a_positive_control():
 
 def test_people_who_fit_nothing_are_no_share_of_nobody():
     alone = target(released=target().released.with_columns(nr=pl.int_range(N)))
-    (outcome, *_) = IntervalFingerprint(intervals=(2,)).run(alone, seed=0)
+    (outcome, *_) = IntervalFingerprint(intervals=(2,)).run(alone, random_state=0)
     assert outcome.success.trials == 0
     assert not any(np.isnan(value) for value in outcome.details.values())
 
@@ -204,5 +204,5 @@ def test_an_infinite_number_is_none():
 def test_empty_releases_are_joined_without_a_link():
     rows = target()
     empty = replace(rows, released=rows.released[:0], owners=[], later=(rows.released[:0], []))  # type: ignore[arg-type] # any list
-    assert JoinedReleases().run(empty, seed=0)[0].success.trials == 0
-    assert "numbers" in Averaging().lacks(empty)
+    assert JoinedReleases().run(empty, random_state=0)[0].success.trials == 0
+    assert "numbers" in Averaging().missing_inputs(empty)

@@ -91,13 +91,13 @@ def test_scores_are_those_of_plain_loops(unprotected, noise, wrong, rows):
 def test_pseudonyms_are_undone_and_noise_is_not(unprotected, unrelated):
     report = attack(
         unrelated, unprotected=unprotected, attacks=[KnownEvents()],
-        tolerance=TOLERANCE, least_power=TOLERANCE,
+        tolerance=TOLERANCE, min_control_effect=TOLERANCE,
     )  # fmt: skip
     assert {finding.verdict for finding in report.findings} == {"resisted"}
     assert len(report.findings) == 12
     for finding in report.findings:
-        assert finding.power is not None
-        assert finding.power.success.value > 0.97
+        assert finding.positive_control is not None
+        assert finding.positive_control.success.value > 0.97
         assert finding.outcome.success.value < 0.03
 
 
@@ -121,7 +121,7 @@ def test_an_attack_without_power_is_invalid(unrelated):
 
 
 def test_strangers_are_the_control_and_hit_nobody(unprotected):
-    for outcome in KnownEvents(known=(4,)).run(unprotected, seed=0):
+    for outcome in KnownEvents(known=(4,)).run(unprotected, random_state=0):
         assert outcome.control.value < 0.03
         assert outcome.details["strangers matched"] == 0.0
 
@@ -131,7 +131,7 @@ def test_tokens_are_not_compared_with_what_they_stand_for(unprotected):
     scene, _ = board_of(replace(unprotected, released=tokens))
     assert len(np.unique(scene.people.item)) == 1
     assert len(np.unique(board_of(unprotected)[0].people.item)) > 100
-    outcomes = KnownEvents(known=(2,)).run(replace(unprotected, released=tokens), seed=0)
+    outcomes = KnownEvents(known=(2,)).run(replace(unprotected, released=tokens), random_state=0)
     assert outcomes[0].success.value > 0.9, "times and numbers are left"
 
 
@@ -148,7 +148,7 @@ def test_rows_of_nobody_are_in_the_way_and_not_attacked(unprotected):
         most=10_000, rng=np.random.default_rng(0),
     )  # fmt: skip
     assert (facts.entity >= 0).all()
-    assert KnownEvents(known=(2,)).run(target, seed=0)[0].success.value > 0.97
+    assert KnownEvents(known=(2,)).run(target, random_state=0)[0].success.value > 0.97
     alone, _ = board_of(target.unprotected())
     people = unprotected.original.filter(some)["user"].n_unique()
     assert alone.released.owned.n == people + unprotected.original.height // 2
@@ -157,14 +157,14 @@ def test_rows_of_nobody_are_in_the_way_and_not_attacked(unprotected):
 def test_without_a_pseudonym_single_events_are_looked_for(unprotected):
     scene, _ = board_of(replace(unprotected, pseudonym=""))
     assert scene.released.owned.n == unprotected.released.height
-    outcomes = KnownEvents(known=(2,)).run(replace(unprotected, pseudonym=""), seed=0)
+    outcomes = KnownEvents(known=(2,)).run(replace(unprotected, pseudonym=""), random_state=0)
     unique = [o for o in outcomes if o.measure == "unique matches, 2 events known"]
     assert unique[0].success.value == 0.0, "two events never are one"
 
 
 def test_a_trace_of_two_people_is_right_by_half(unprotected):
     pairs = unprotected.released.with_columns(pl.Series("pseudonym", np.arange(4800) // 12 // 2))
-    outcomes = KnownEvents(known=(4,)).run(replace(unprotected, released=pairs), seed=0)
+    outcomes = KnownEvents(known=(4,)).run(replace(unprotected, released=pairs), random_state=0)
     assert outcomes[0].success.value == pytest.approx(0.5, abs=0.01)
 
 
@@ -192,7 +192,9 @@ def test_consecutive_events_follow_each_other(unprotected):
 
 def test_the_same_seed_gives_the_same(unprotected):
     each = KnownEvents(known=(2,))
-    assert repr(each.run(unprotected, seed=1)) == repr(each.run(unprotected, seed=1))
+    assert repr(each.run(unprotected, random_state=1)) == repr(
+        each.run(unprotected, random_state=1)
+    )
 
 
 @pytest.mark.parametrize(

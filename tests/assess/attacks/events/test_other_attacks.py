@@ -21,12 +21,14 @@ BAR = 0.1
 
 
 def verdicts(target, unprotected, each):
-    report = attack(target, unprotected=unprotected, attacks=[each], tolerance=BAR, least_power=BAR)
+    report = attack(
+        target, unprotected=unprotected, attacks=[each], tolerance=BAR, min_control_effect=BAR
+    )
     return {finding.outcome.measure: finding.verdict for finding in report.findings}
 
 
 def first(each, target):
-    return each.run(target, seed=0)[0]
+    return each.run(target, random_state=0)[0]
 
 
 # Uniqueness
@@ -46,7 +48,7 @@ def test_unique_traces_are_those_of_plain_loops(unprotected, step):
         pl.col("at") // step, pl.Series("page", rng.integers(0, 3, unprotected.released.height))
     )
     outcomes = TrajectoryUniqueness(points=(1, 12), resolutions=()).run(
-        replace(unprotected, released=told), seed=0
+        replace(unprotected, released=told), random_state=0
     )
     traces: dict[int, set[tuple[float, int]]] = {}
     for who, at, page in told.select("pseudonym", "at", "page").iter_rows():
@@ -59,7 +61,7 @@ def test_unique_traces_are_those_of_plain_loops(unprotected, step):
 def test_coarser_times_leave_fewer_unique(unprotected):
     pages = unprotected.released.with_columns(pl.lit("p").alias("page"))
     outcomes = TrajectoryUniqueness(points=(4,), resolutions=(3600.0, 86_400.0, 5e6)).run(
-        replace(unprotected, released=pages), seed=0
+        replace(unprotected, released=pages), random_state=0
     )
     curve = list(outcomes[0].details.values())
     assert curve == sorted(curve, reverse=True)
@@ -142,9 +144,9 @@ def test_independent_noise_averages_out_and_keyed_noise_does_not(unprotected):
     found = verdicts(keyed, unprotected, Averaging())
     assert found["error taken off by averaging"] == "resisted"
     assert found["values read by their mean"] == "resisted"
-    outcome = Averaging().run(drawn, seed=0)[1]
+    outcome = Averaging().run(drawn, random_state=0)[1]
     assert outcome.success.value == pytest.approx(1 - 1 / np.sqrt(12), abs=0.04)
-    assert Averaging().run(keyed, seed=0)[1].success.value == 0.0
+    assert Averaging().run(keyed, random_state=0)[1].success.value == 0.0
 
 
 def test_a_value_without_noise_is_read(unprotected):
@@ -162,14 +164,14 @@ def test_the_worst_grouping_has_groups_enough(unprotected):
     some = number < 20
     size = pl.Series("size", np.where(some, rng.normal(0, 9, len(number)), np.nan))
     told = keyed.released.with_columns(size, pl.Series("home", number * 2.0 + number % 7))
-    outcomes = Averaging().run(replace(keyed, original=original, released=told), seed=0)
+    outcomes = Averaging().run(replace(keyed, original=original, released=told), random_state=0)
     assert [each.success.trials for each in outcomes] == [400, 400]
     assert outcomes[1].success.value == 0.0
 
 
 def test_numbers_that_change_are_no_repeats(unprotected):
-    assert "stay the same" in Averaging().lacks(replace(unprotected, numbers=("size",)))
-    assert Averaging().lacks(unprotected) == ""
+    assert "stay the same" in Averaging().missing_inputs(replace(unprotected, numbers=("size",)))
+    assert Averaging().missing_inputs(unprotected) == ""
 
 
 # Joined releases
@@ -241,9 +243,9 @@ def test_people_of_one_release_alone_are_the_control(twice):
 @pytest.mark.slow
 def test_what_is_lacking_is_told(unprotected):
     bare = replace(unprotected, pseudonym="", time="", items=(), numbers=())
-    assert "pseudonym" in IntervalFingerprint().lacks(replace(unprotected, pseudonym=""))
+    assert "pseudonym" in IntervalFingerprint().missing_inputs(replace(unprotected, pseudonym=""))
     for each in (TrajectoryUniqueness(), IntervalFingerprint(), Averaging(), JoinedReleases()):
-        assert each.lacks(bare)
+        assert each.missing_inputs(bare)
     report = attack(bare, unprotected=bare)
     assert {name for name, _ in report.skipped} == {
         "events/uniqueness", "events/intervals", "events/averaging", "events/joined-releases",

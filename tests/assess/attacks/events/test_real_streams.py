@@ -57,14 +57,14 @@ def retail(shared_data):
 @pytest.mark.parametrize("name", ["wikipedia", "retail"])
 def test_two_known_events_find_who_wrote_or_bought(name, request):
     target = request.getfixturevalue(name)
-    outcomes = KnownEvents(known=(2,), n_attacks=300).run(target, seed=0)
+    outcomes = KnownEvents(known=(2,), n_attacks=300).run(target, random_state=0)
     assert [outcome.success.value > 0.95 for outcome in outcomes] == [True] * 4
     assert all(outcome.control.value < 0.03 for outcome in outcomes)
 
 
 @pytest.mark.slow
 def test_four_points_are_unique_even_by_the_day(retail):
-    outcomes = TrajectoryUniqueness(points=(4,), n_traces=500).run(retail, seed=0)
+    outcomes = TrajectoryUniqueness(points=(4,), n_traces=500).run(retail, random_state=0)
     assert outcomes[0].success.value > 0.98
     assert outcomes[0].details["at steps of 86400 s"] > 0.9
 
@@ -88,7 +88,7 @@ def test_releases_under_two_keys_are_joined_by_pages_that_were_kept(wikipedia):
         wikipedia, released=wikipedia.released[one], owners=one, later=(told, other),
         time_bounds=None,
     )  # fmt: skip
-    outcome = JoinedReleases(n_attacks=300).run(twice, seed=0)[0]
+    outcome = JoinedReleases(n_attacks=300).run(twice, random_state=0)[0]
     assert outcome.details["pseudonyms"] < 0.01
     assert outcome.details["items of page"] > 0.2
 
@@ -105,6 +105,6 @@ def test_what_nobody_alone_has_resists(wikipedia):
     )  # fmt: skip
     report = attack(
         target, unprotected=wikipedia, attacks=[KnownEvents(known=(2,), fewest=300)],
-        tolerance=0.1, least_power=0.1,
+        tolerance=0.1, min_control_effect=0.1,
     )  # fmt: skip
     assert {finding.verdict for finding in report.findings} == {"resisted"}

@@ -86,5 +86,7 @@ def test_a_refusal_is_still_a_refusal(trainer):
             if client == "poison" or not client.startswith(("client", "public")):
                 raise GuaranteeNotMetError("enough")
 
-    outcome = WorstCasePoisoning().run(replace(trainer(), make=lambda: Refusing("")), seed=0)[0]
+    outcome = WorstCasePoisoning().run(
+        replace(trainer(), make=lambda: Refusing("")), random_state=0
+    )[0]
     assert outcome.details["batches refused"] > 0

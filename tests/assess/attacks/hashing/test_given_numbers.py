@@ -116,10 +116,13 @@ def test_a_wrong_prediction_of_the_intruders_own_model_is_invalid_too(small):
 
 
 def test_a_column_a_list_and_noisy_answers_are_numbers(small):
-    plain = ModelStealing().run(small(), seed=0)
-    assert ModelStealing().run(small(answer=lambda said: said[:, None].tolist()), seed=0) == plain
-    assert ModelStealing().run(small(lambda said: said[:, None]), seed=0) == plain
-    noisy = ModelStealing().run(small(answer=lambda said: said - 2.0), seed=0)
+    plain = ModelStealing().run(small(), random_state=0)
+    assert (
+        ModelStealing().run(small(answer=lambda said: said[:, None].tolist()), random_state=0)
+        == plain
+    )
+    assert ModelStealing().run(small(lambda said: said[:, None]), random_state=0) == plain
+    noisy = ModelStealing().run(small(answer=lambda said: said - 2.0), random_state=0)
     assert noisy[0].success.value < plain[0].success.value
 
 
@@ -176,14 +179,14 @@ def test_a_dictionary_without_a_word_reads_nothing(target):
     empty = dict.fromkeys(target.original.columns, ())
     for rehash in (None, lambda *_: 1 / 0):
         bare = replace(target, dictionary=empty, rehash=rehash)
-        assert Dictionary(seeds=1).run(bare, seed=0)[0].success.value == 0.0
+        assert Dictionary(seeds=1).run(bare, random_state=0)[0].success.value == 0.0
 
 
 def test_a_stream_that_can_be_read_once_is_learned_from_each_time(small):
     batches = small().stream
     once, often = small(stream=iter(batches)), small(stream=batches)
-    assert LabelFlip().run(once, seed=0) == LabelFlip().run(often, seed=0)
-    assert LabelFlip().run(once, seed=0)[0].details["accuracy without attack"] > 0.5
+    assert LabelFlip().run(once, random_state=0) == LabelFlip().run(often, random_state=0)
+    assert LabelFlip().run(once, random_state=0)[0].details["accuracy without attack"] > 0.5
 
 
 @pytest.mark.parametrize("stream", [3, [1, 2], [("a", "b", "c")]])
@@ -242,7 +245,7 @@ def test_what_is_hashed_may_be_of_any_library(target):
     )
     named = replace(target, dictionary={"town": [f"town {x}" for x in "abcdefghijkl"]})
     for each in (Dictionary(seeds=1), WeightReading(seeds=1)):
-        assert each.run(others, seed=0) == each.run(named, seed=0)
+        assert each.run(others, random_state=0) == each.run(named, random_state=0)
 
 
 def test_cells_that_have_no_text_are_refused():

@@ -30,7 +30,7 @@ READERS = (Dictionary(), BruteForce(seed_bits=12))
 
 
 def share(each, target):
-    return each.run(target, seed=0)[0].success.value
+    return each.run(target, random_state=0)[0].success.value
 
 
 def hash_by(target, told):
@@ -71,8 +71,8 @@ def test_unkeyed_rows_are_read_whole_and_keyed_ones_not_at_all(each, how, target
     report = attack(target, unprotected=target.unprotected(hash=how), attacks=[each])
     assert [finding.verdict for finding in report.findings] == ["resisted"]
     (finding,) = report.findings
-    assert finding.power is not None
-    assert finding.power.success.value == 1.0
+    assert finding.positive_control is not None
+    assert finding.positive_control.success.value == 1.0
     assert finding.outcome.success.value < 0.001
 
 
@@ -150,7 +150,7 @@ def test_chance_is_named_where_there_are_few_buckets(target):
     few = replace(
         target, buckets=rng.integers(0, 8, target.buckets.shape).astype(np.uint32), bits=3
     )
-    outcome = Dictionary(seeds=2).run(few, seed=0)[0]
+    outcome = Dictionary(seeds=2).run(few, random_state=0)[0]
     assert outcome.control.value == 1 / 8
 
 
@@ -163,12 +163,12 @@ def test_all_ways_are_different():
 def test_a_key_hides_no_frequencies(each, target, unrelated):
     report = attack(target, unprotected=target.unprotected(), attacks=[each])
     assert [finding.verdict for finding in report.findings] == ["broken"]
-    outcome = each.run(unrelated, seed=0)[0]
+    outcome = each.run(unrelated, random_state=0)[0]
     assert outcome.excess.value < 0.05
 
 
 def test_company_names_what_frequencies_leave_open(target):
-    by_rank, by_company = (each.run(target, seed=0)[0].details for each in (
+    by_rank, by_company = (each.run(target, random_state=0)[0].details for each in (
         BucketFrequencies(), CoOccurrence()
     ))  # fmt: skip
     assert by_company["named of street"] > by_rank["named of street"] + 0.2
@@ -176,21 +176,21 @@ def test_company_names_what_frequencies_leave_open(target):
 
 
 def test_rare_values_are_lumped_and_name_nothing(target):
-    outcome = BucketFrequencies(most=3).run(target, seed=0)[0]
+    outcome = BucketFrequencies(max_values=3).run(target, random_state=0)[0]
     truth = target.original["town"].value_counts(sort=True)["count"].to_list()
     assert outcome.details["named of town"] <= sum(truth[:3]) / sum(truth)
-    assert CoOccurrence(most=3).run(target, seed=0)[0].success.value < 1.0
+    assert CoOccurrence(max_values=3).run(target, random_state=0)[0].success.value < 1.0
 
 
 def test_weights_tell_unkeyed_values_at_once_and_keyed_ones_by_their_size(target, unrelated):
-    keyed = WeightReading().run(target, seed=0)[0]
-    open_ = WeightReading().run(target.unprotected(), seed=0)[0]
+    keyed = WeightReading().run(target, random_state=0)[0]
+    open_ = WeightReading().run(target.unprotected(), random_state=0)[0]
     assert open_.success.value == 1.0
     assert open_.details["by a dictionary"] == 1.0
     assert keyed.details["by a dictionary"] == 0.0
     assert keyed.control.value < keyed.success.value < 0.6
     assert keyed.details["weights"] == len(np.unique(target.buckets))
-    told = WeightReading().run(unrelated, seed=0)[0]
+    told = WeightReading().run(unrelated, random_state=0)[0]
     assert told.success.value <= keyed.success.value
 
 
@@ -199,8 +199,8 @@ def test_what_is_missing_is_told(each, target):
     bare = HashingTarget(
         buckets=np.zeros((0, 1), dtype=np.uint32), original=pl.DataFrame({"a": []}), bits=4
     )
-    assert each.lacks(bare)
-    assert not each.lacks(target)
+    assert each.missing_inputs(bare)
+    assert not each.missing_inputs(target)
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ def test_what_is_missing_is_told(each, target):
     [("train", "train"), ("labels", "labels"), ("population_labels", "with labels")],
 )
 def test_what_weights_need_is_told(gone, what, target):
-    assert what in WeightReading().lacks(replace(target, **{gone: None}))
+    assert what in WeightReading().missing_inputs(replace(target, **{gone: None}))
 
 
 def test_a_target_that_does_not_fit_is_refused(target):
@@ -234,8 +234,8 @@ def test_a_target_that_does_not_fit_is_refused(target):
     "make",
     [
         lambda: Dictionary(seeds=-1), lambda: BruteForce(seed_bits=33),
-        lambda: BruteForce(digits=8), lambda: BruteForce(known=0), lambda: CoOccurrence(most=1),
-        lambda: BucketFrequencies(n_rows=0), lambda: WeightReading(values=0),
+        lambda: BruteForce(digits=8), lambda: BruteForce(known=0), lambda: WeightReading(values=0),
+        lambda: BucketFrequencies(n_rows=0), lambda: CoOccurrence(max_values=1),
     ],
 )  # fmt: skip
 def test_settings_out_of_range_are_refused(make):

@@ -18,7 +18,7 @@ WORST = WorstCasePoisoning(share=0.1)
 
 def test_all_digits_give_the_model_away(trainer):
     target = trainer()
-    outcome = ModelStealing(n_queries=300).run(target, seed=0)[0]
+    outcome = ModelStealing(n_queries=300).run(target, random_state=0)[0]
     assert outcome.success.value > 0.99
     assert outcome.baseline is not None
     assert outcome.control is not None
@@ -28,9 +28,9 @@ def test_all_digits_give_the_model_away(trainer):
 
 def test_labels_and_a_quota_leave_no_more_than_public_rows_do(trainer):
     told = trainer(answer=np.round, quota=60)
-    outcome = ModelStealing(n_queries=300).run(told, seed=0)[0]
+    outcome = ModelStealing(n_queries=300).run(told, random_state=0)[0]
     assert outcome.details["queries"] == 60
-    assert outcome.success.value < ModelStealing().run(trainer(), seed=0)[0].success.value
+    assert outcome.success.value < ModelStealing().run(trainer(), random_state=0)[0].success.value
     assert outcome.excess.value < 0.1
 
 
@@ -42,7 +42,7 @@ def test_a_model_that_always_says_the_same_is_its_own_control(trainer):
         def predict(self, rows):
             return np.full(len(rows), 0.25)
 
-    outcome = ModelStealing().run(replace(trainer(), make=Constant), seed=0)[0]
+    outcome = ModelStealing().run(replace(trainer(), make=Constant), random_state=0)[0]
     assert outcome.success.value == outcome.control.value == 1.0
     assert outcome.excess.value == 0.0
 
@@ -50,17 +50,21 @@ def test_a_model_that_always_says_the_same_is_its_own_control(trainer):
 @pytest.mark.slow
 def test_one_client_spoils_what_is_bare_and_not_what_is_capped(trainer):
     report = attack(
-        trainer(cap=20), unprotected=trainer(), attacks=[WORST], tolerance=0.2, least_power=0.2
+        trainer(cap=20),
+        unprotected=trainer(),
+        attacks=[WORST],
+        tolerance=0.2,
+        min_control_effect=0.2,
     )
     (finding,) = report.findings
-    assert finding.power is not None
-    assert finding.power.success.value > 0.2
-    assert finding.outcome.success.value < finding.power.success.value / 2
+    assert finding.positive_control is not None
+    assert finding.positive_control.success.value > 0.2
+    assert finding.outcome.success.value < finding.positive_control.success.value / 2
     assert finding.outcome.details["accuracy without attack"] > 0.65
 
 
 def test_the_worst_recipe_is_the_one_told(trainer):
-    outcome = WORST.run(trainer(), seed=0)[0]
+    outcome = WORST.run(trainer(), random_state=0)[0]
     before = outcome.details["accuracy without attack"]
     under = [v for name, v in outcome.details.items() if name.startswith("accuracy under ")]
     assert len(under) == 18
@@ -75,7 +79,7 @@ def test_random_flips_of_three_in_a_hundred_have_no_power(trainer):
 
 
 def test_half_of_all_labels_flipped_have_power(trainer):
-    assert LabelFlip(share=0.5).run(trainer(), seed=0)[0].success.value > 0.05
+    assert LabelFlip(share=0.5).run(trainer(), random_state=0)[0].success.value > 0.05
 
 
 def test_refused_batches_are_counted_and_cost_nothing(trainer):
@@ -93,7 +97,7 @@ def test_refused_batches_are_counted_and_cost_nothing(trainer):
         def predict(self, rows):
             return self.inner.predict(rows)
 
-    outcome = WORST.run(replace(bare, make=Refusing), seed=0)[0]
+    outcome = WORST.run(replace(bare, make=Refusing), random_state=0)[0]
     assert outcome.success.value == 0.0
     assert outcome.details["batches refused"] >= 1
 
@@ -141,7 +145,7 @@ def test_a_target_without_rows_or_labels_is_refused(trainer):
         with pytest.raises(ParameterError):
             replace(target, **changed)
     for each in (ModelStealing(), LabelFlip(), WorstCasePoisoning()):
-        assert each.lacks(replace(target, public=None)) == "public rows"
+        assert each.missing_inputs(replace(target, public=None)) == "public rows"
     assert repr(target) == "TrainerTarget(1800 rows in 12 batches, 1500 held out)"
     assert isinstance(target, TrainerTarget)
 

@@ -64,7 +64,7 @@ def failing_half_way():
 )
 def test_a_model_that_gives_no_probabilities_is_told_what_it_gave(model, said):
     with pytest.raises(DataError, match=said) as caught:
-        Yeom().run(target(model), seed=0)
+        Yeom().run(target(model), random_state=0)
 
     assert CANARY not in str(caught.value)
     # A traceback shows the error of the model only as a cause, or as a context that isn't hidden.
@@ -83,7 +83,7 @@ def test_a_model_that_gives_no_probabilities_is_told_what_it_gave(model, said):
 )
 def test_labels_that_are_missing_or_mixed_are_refused(labels):
     with pytest.raises(DataError, match="labels of the members"):
-        Gap().run(target(even, labels), seed=0)
+        Gap().run(target(even, labels), random_state=0)
 
 
 def test_labels_of_members_and_others_must_be_alike():
@@ -97,7 +97,7 @@ def test_labels_of_members_and_others_must_be_alike():
                 non_members=rows,
                 non_member_labels=LABELS.astype(str),
             ),
-            seed=0,
+            random_state=0,
         )
 
 
@@ -110,7 +110,7 @@ def test_too_few_people_are_counted():
         non_member_labels=LABELS,
     )
     with pytest.raises(DataError, match=r"at least 20 .* Got 5 and 30"):
-        Gap().run(few, seed=0)
+        Gap().run(few, random_state=0)
 
 
 def test_an_attack_model_sees_answer_label_and_loss():
@@ -129,7 +129,7 @@ def test_training_that_fails_half_way_says_which_model():
         return even
 
     with pytest.raises(DataError, match=r"Shadow model 3 couldn't be trained \(RuntimeErr") as e:
-        Lira(n_shadows=6).run(target(even, train=train), seed=0)
+        Lira(n_shadows=6).run(target(even, train=train), random_state=0)
 
     assert CANARY not in str(e.value)
 
@@ -139,4 +139,4 @@ def test_a_shadow_model_that_answers_nan_is_named():
         return lambda rows: even(rows) * np.nan
 
     with pytest.raises(DataError, match="Shadow model 1 gave NaN"):
-        Lira(n_shadows=6).run(target(even, train=train), seed=0)
+        Lira(n_shadows=6).run(target(even, train=train), random_state=0)

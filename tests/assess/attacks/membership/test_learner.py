@@ -14,7 +14,7 @@ def test_what_is_held_back_has_a_third_of_each_side():
     member = np.arange(300) < 90
     inputs = np.random.default_rng(0).normal(size=(300, 2)) + member[:, None]
 
-    learned = learn(inputs, member, hidden=(8,), trees=10, seed=0)
+    learned = learn(inputs, member, hidden=(8,), trees=10, random_state=0)
 
     assert member[learned.held].sum() == 30
     assert (~member[learned.held]).sum() == 70
@@ -27,7 +27,7 @@ def test_noise_isnt_learnt_from_what_is_held_back():
     rng = np.random.default_rng(1)
     member = rng.random(2000) < 0.5
 
-    learned = learn(rng.normal(size=(2000, 5)), member, hidden=(8,), trees=20, seed=0)
+    learned = learn(rng.normal(size=(2000, 5)), member, hidden=(8,), trees=20, random_state=0)
 
     # The standard error of an area of 330 on 330 is 0.023.
     assert max(learned.areas.values()) == pytest.approx(0.5, abs=0.08)
@@ -35,14 +35,14 @@ def test_noise_isnt_learnt_from_what_is_held_back():
 
 def test_two_members_are_too_few_to_learn_from():
     with pytest.raises(DataError, match="at least 3 known members"):
-        learn(np.zeros((10, 1)), np.arange(10) < 2, hidden=(8,), trees=5, seed=0)
+        learn(np.zeros((10, 1)), np.arange(10) < 2, hidden=(8,), trees=5, random_state=0)
 
 
 def test_twenty_members_are_attacked_and_said_to_be_too_few(make_target, overfitted):
     target = make_target(overfitted.train, n=20, trained_rows=np.zeros((20, 4)))
 
     for attack in (BlackBox(hidden=(4,), trees=5), ShadowModels(hidden=(4,), trees=5, n_shadows=4)):
-        for outcome in attack.run(target, seed=1):
+        for outcome in attack.run(target, random_state=1):
             assert outcome.trials < outcome.needed
 
 

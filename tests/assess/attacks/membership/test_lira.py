@@ -16,7 +16,7 @@ from halfmask.assess.attacks.membership._shadows import halves
 
 def case(n_people=15, n_models=8):
     rng = np.random.default_rng(7)
-    inside = halves(n_people, n_models, seed=1)
+    inside = halves(n_people, n_models, random_state=1)
     return rng.normal(size=n_people), rng.normal(size=(n_models, n_people)) + inside, inside
 
 
@@ -80,7 +80,7 @@ def test_certain_answers_have_a_finite_logit():
 
 def test_models_that_all_say_the_same_give_finite_scores():
     found = likelihood_ratios(
-        np.ones(6), np.ones((4, 6)), halves(6, 4, seed=0), online=True, own_spread=True
+        np.ones(6), np.ones((4, 6)), halves(6, 4, random_state=0), online=True, own_spread=True
     )
 
     assert found.tolist() == [0.0] * 6

@@ -34,7 +34,7 @@ each = pytest.mark.parametrize("attack", ALL, ids=repr)
 @pytest.mark.slow
 @each
 def test_an_overfitted_model_is_broken(attack, overfitted, outcomes):
-    found = outcomes(attack.run(overfitted, seed=0))
+    found = outcomes(attack.run(overfitted, random_state=0))
 
     assert found.value("balanced accuracy, original rows") > 0.65
     for outcome in found.found:
@@ -45,7 +45,7 @@ def test_an_overfitted_model_is_broken(attack, overfitted, outcomes):
 
 @each
 def test_a_constant_model_is_not(attack, constant_target, outcomes):
-    found = outcomes(attack.run(constant_target, seed=0))
+    found = outcomes(attack.run(constant_target, random_state=0))
 
     assert found.value("balanced accuracy, original rows") == pytest.approx(0.5, abs=0.06)
     for outcome in found.found:
@@ -68,7 +68,7 @@ def test_a_model_that_was_trained_on_neither_is_not(attack, make_target, overfit
         train=overfitted.train,
     )
 
-    for outcome in attack.run(stranger, seed=0):
+    for outcome in attack.run(stranger, random_state=0):
         assert outcome.excess.bounds(0.001)[0] <= 0.0
 
 
@@ -123,7 +123,11 @@ def test_training_on_anonymized_rows_is_resisted_and_on_raw_rows_is_not():
     ]
 
     report = run_battery(
-        protected, unprotected=noisy_target(forest), attacks=usual, tolerance=0.1, least_power=0.1
+        protected,
+        unprotected=noisy_target(forest),
+        attacks=usual,
+        tolerance=0.1,
+        min_control_effect=0.1,
     )
 
     verdicts = {
@@ -134,7 +138,7 @@ def test_training_on_anonymized_rows_is_resisted_and_on_raw_rows_is_not():
         assert verdicts[attack.name, "balanced accuracy, original rows"] == "resisted"
         assert (attack.name, "balanced accuracy, trained rows") in verdicts
     # Raw rows have no trained rows beside them: the original ones show the power of the attack.
-    assert all(finding.power is not None for finding in report.findings)
+    assert all(finding.positive_control is not None for finding in report.findings)
     # 2,000 people can't show what happens at one in a thousand.
     rare = "membership/lira, TPR at 0.1 % FPR, original rows, everyone"
     assert dict(report.too_few)[rare] == "needs at least 10,000 non-members, has 2,000"

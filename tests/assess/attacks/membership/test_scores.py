@@ -87,7 +87,7 @@ def test_what_guesses_catches_as_many_members_as_others():
     rng = np.random.default_rng(1)
     member = np.arange(600) < 300
     for draw in (lambda: rng.normal(size=600), lambda: np.zeros(600)):
-        found = [caught_at(draw(), member, 0.05, seed=s)[0].value for s in range(200)]
+        found = [caught_at(draw(), member, 0.05, random_state=s)[0].value for s in range(200)]
         # k = 15 of 301; the standard error of the mean is 0.0013.
         assert np.mean(found) == pytest.approx(15 / 301, abs=0.005)
 
@@ -95,7 +95,7 @@ def test_what_guesses_catches_as_many_members_as_others():
 def test_members_that_stand_out_are_caught():
     values, member = pooled([9.0] * 50, np.linspace(0, 1, 1000))
 
-    caught, control = caught_at(values, member, 0.01, seed=0)
+    caught, control = caught_at(values, member, 0.01, random_state=0)
 
     assert (caught.successes, caught.trials) == (50, 50)
     assert (control.successes, control.trials) == (10, 1000)
@@ -104,7 +104,7 @@ def test_members_that_stand_out_are_caught():
 def test_a_rate_needs_non_members():
     values, member = pooled(range(50), range(50))
 
-    caught, control = caught_at(values, member, 0.001, seed=0)
+    caught, control = caught_at(values, member, 0.001, random_state=0)
 
     assert caught.successes == 0
     assert control.successes == 0
@@ -130,22 +130,26 @@ def test_an_unlucky_stranger_breaks_nothing_with_too_few_people():
     told = np.where(np.arange(5000) < 100, 2.0, ordered)
     scores, others = (MembershipScores.unlearned(values, people) for values in (told, -ordered))
 
-    found = measured("it", people, scores, seed=0, stranger=(people, others))
+    found = measured("it", people, scores, random_state=0, stranger=(people, others))
 
     verdicts = {
         o.measure: Finding(
-            outcome=o, power=None, tolerance=0.03, least_power=0.05, error=0.05 / 8
+            outcome=o,
+            positive_control=None,
+            tolerance=0.03,
+            min_control_effect=0.05,
+            error=0.05 / 8,
         ).verdict
         for o in found
     }
     assert verdicts["TPR at 0.1 % FPR, trained rows"] == "not shown"  # needs 10,000
     assert verdicts["TPR at 1 % FPR, trained rows"] == "broken"  # needs 1,000
-    alone = measured("it", replace(people, rows=ORIGINAL), scores, seed=0)
+    alone = measured("it", replace(people, rows=ORIGINAL), scores, random_state=0)
     assert not any(o.of_one_model for o in alone)
 
 
 def run(values, seen):
-    found = measured("test", seen, MembershipScores.unlearned(values, seen), seed=0)
+    found = measured("test", seen, MembershipScores.unlearned(values, seen), random_state=0)
     return {(outcome.measure, outcome.group): outcome for outcome in found}
 
 

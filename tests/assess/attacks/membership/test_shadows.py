@@ -27,7 +27,7 @@ def counting(train):
 
 
 def test_everyone_trains_half_of_the_models_and_two_models_share_nobody():
-    inside = halves(31, 6, seed=0)
+    inside = halves(31, 6, random_state=0)
 
     assert inside.sum(axis=0).tolist() == [3] * 31
     assert not (inside[0::2] & inside[1::2]).any()
@@ -41,10 +41,10 @@ def test_three_attacks_train_once_and_another_seed_again(overfitted, make_target
     attacks: list[Any] = [ShadowModels(n_shadows=4), Lira(n_shadows=6), Rmia(n_shadows=6)]
 
     for attack in attacks:
-        attack.run(target, seed=0)
+        attack.run(target, random_state=0)
     assert len(calls) == 6
 
-    Lira(n_shadows=6).run(target, seed=1)
+    Lira(n_shadows=6).run(target, random_state=1)
     assert len(calls) == 12
 
 
@@ -53,11 +53,11 @@ def test_shadow_models_train_on_original_rows_of_their_half(overfitted, make_tar
     target = make_target(train, n=60, trained_rows=np.zeros((60, 4)))
     calls.clear()
 
-    Lira(n_shadows=6).run(target, seed=3)
+    Lira(n_shadows=6).run(target, random_state=3)
 
     everyone = np.concatenate([target.members, target.non_members])
     labels = np.concatenate([target.member_labels, target.non_member_labels])
-    for (rows, of_rows), inside in zip(calls, halves(120, 6, seed=3), strict=True):
+    for (rows, of_rows), inside in zip(calls, halves(120, 6, random_state=3), strict=True):
         np.testing.assert_array_equal(rows, everyone[inside])
         np.testing.assert_array_equal(of_rows, labels[inside])
 
@@ -67,7 +67,7 @@ def test_what_was_trained_dies_with_its_target(overfitted, make_target):
     gc.collect()
     before = len(module._TRAINED)
     target = make_target(overfitted.train, n=40)
-    Lira(n_shadows=6).run(target, seed=0)
+    Lira(n_shadows=6).run(target, random_state=0)
     assert len(module._TRAINED) == before + 1
 
     del target
@@ -77,8 +77,10 @@ def test_what_was_trained_dies_with_its_target(overfitted, make_target):
 
 @pytest.mark.parametrize("attack", [Lira(), Rmia(), ShadowModels()], ids=repr)
 def test_a_target_without_train_lacks_it(attack, constant_target):
-    assert attack.lacks(constant_target) == ""
-    assert "train" in attack.lacks(type(constant_target)(**fields(constant_target, train=None)))
+    assert attack.missing_inputs(constant_target) == ""
+    assert "train" in attack.missing_inputs(
+        type(constant_target)(**fields(constant_target, train=None))
+    )
 
 
 def fields(target, **changed):
@@ -101,7 +103,7 @@ def test_frames_give_what_arrays_give(attack, wrap, overfitted, make_target):
     array = make_target(overfitted.train, n=60)
     frame = make_target(overfitted.train, n=60, wrap=wrap)
 
-    assert attack.run(frame, seed=0) == attack.run(array, seed=0)
+    assert attack.run(frame, random_state=0) == attack.run(array, random_state=0)
 
 
 @pytest.mark.parametrize("wrap", [np.asarray, *WRAPS.values()], ids=["numpy", *WRAPS])
@@ -119,7 +121,7 @@ def test_the_same_seed_gives_the_same_outcomes(overfitted, make_target):
     first, second = (make_target(overfitted.train, n=60) for _ in range(2))
     attack = ShadowModels(n_shadows=4, hidden=(8,), trees=5)
 
-    assert attack.run(first, seed=4) == attack.run(second, seed=4)
+    assert attack.run(first, random_state=4) == attack.run(second, random_state=4)
 
 
 @pytest.mark.slow
@@ -144,11 +146,11 @@ def test_members_are_scored_by_trained_rows_beside_a_model_of_others(
     same = make_target(overfitted.train, trained_rows=overfitted.members)
 
     for target, least, most in ((elsewhere, -1.0, 0.0), (same, 0.05, 1.0)):
-        found = outcomes(attack.run(target, seed=0))
+        found = outcomes(attack.run(target, random_state=0))
         outcome = found.one("balanced accuracy, trained rows")
         assert found.value("balanced accuracy, original rows") > 0.65
         assert outcome.baseline is not None
-        assert outcome.power_measure == "balanced accuracy, original rows"
+        assert outcome.control_measure == "balanced accuracy, original rows"
         assert least <= outcome.excess.bounds(0.001)[0] <= most
 
 
@@ -156,7 +158,7 @@ def test_trained_rows_without_a_way_to_train_have_no_baseline(overfitted, make_t
     whole = make_target(overfitted.train, trained_rows=overfitted.members)
     target = type(whole)(**fields(whole, train=None), trained_rows=whole.trained_rows)
 
-    found = outcomes(Yeom().run(target, seed=0))
+    found = outcomes(Yeom().run(target, random_state=0))
 
     assert found.one("AUC, trained rows").baseline is None
     assert found.one("AUC, trained rows").success == found.one("AUC, original rows").success
@@ -167,7 +169,7 @@ def test_groups_reach_the_outcomes(overfitted, make_target, outcomes):
     target = make_target(overfitted.train, groups=groups)
 
     for attack in (Gap(), Yeom(), Lira(n_shadows=6)):
-        found = outcomes(attack.run(target, seed=0))
+        found = outcomes(attack.run(target, random_state=0))
         outcome = found.one("balanced accuracy, original rows", "worst group")
         assert outcome.success.value > 0.6
         assert outcome.details["group"] in {0.0, 1.0}

@@ -58,7 +58,7 @@ def by_measure(outcomes: tuple[Outcome, ...]) -> dict[str, Outcome]:
 
 def test_leaves_are_counted_as_by_hand():
     seen = target(DecisionTreeClassifier(min_samples_leaf=4, random_state=0))
-    found = by_measure(TreeStructure(k=10).run(seen, seed=0))
+    found = by_measure(TreeStructure(k=10).run(seen, random_state=0))
     sizes = Counter(seen.model.apply(seen.members).tolist())
     labels: dict[int, Counter[int]] = {}
     for leaf, label in zip(seen.model.apply(seen.members), seen.member_labels, strict=True):
@@ -75,7 +75,7 @@ def test_leaves_are_counted_as_by_hand():
 
 def test_outputs_are_counted_as_by_hand():
     seen = target(RandomForestClassifier(n_estimators=3, max_depth=3, random_state=0))
-    found = by_measure(TreeStructure(k=10).run(seen, seed=0))["rows of an output below k"]
+    found = by_measure(TreeStructure(k=10).run(seen, random_state=0))["rows of an output below k"]
     outputs = Counter(map(tuple, seen.model.predict_proba(seen.members).round(12).tolist()))
     assert found.success.value == pytest.approx(sum(n for n in outputs.values() if n < 10) / 300)
     assert found.details["smallest_output"] == min(outputs.values())
@@ -84,7 +84,7 @@ def test_outputs_are_counted_as_by_hand():
 
 def test_the_leaves_of_histograms_are_those_the_model_was_grown_of():
     seen = target(HistGradientBoostingClassifier(max_iter=1, min_samples_leaf=12, random_state=0))
-    found = by_measure(TreeStructure(k=12).run(seen, seed=0))
+    found = by_measure(TreeStructure(k=12).run(seen, random_state=0))
     assert found["rows in leaves below k"].success.value == 0.0
     assert found["rows in leaves below k"].success.trials == 300
     assert found["rows in leaves below k"].details["smallest_leaf"] >= 12
@@ -143,7 +143,7 @@ def test_trained_rows_are_those_that_the_model_saw():
         non_member_labels=labels,
         trained_rows=coarse,
     )
-    found = by_measure(TreeStructure().run(seen, seed=0))
+    found = by_measure(TreeStructure().run(seen, random_state=0))
     assert found["rows in leaves below k"].details["smallest_leaf"] == 300
     assert found["too few degrees of freedom"].details["residual_degrees_of_freedom"] == 299
 
@@ -158,7 +158,7 @@ def test_learned_numbers_are_two_a_split_and_one_less_than_the_classes_a_leaf():
         non_members=rows,
         non_member_labels=labels,
     )
-    found = by_measure(TreeStructure().run(seen, seed=0))["too few degrees of freedom"]
+    found = by_measure(TreeStructure().run(seen, random_state=0))["too few degrees of freedom"]
     assert found.details["residual_degrees_of_freedom"] == 40 - (2 * 1 + 2 * 1)
     assert found.success.value == 0.0
 
@@ -176,7 +176,7 @@ def test_a_pipeline_is_read_at_its_last_step():
         non_members=colours,
         non_member_labels=labels,
     )
-    found = by_measure(TreeStructure().run(seen, seed=0))
+    found = by_measure(TreeStructure().run(seen, random_state=0))
     assert found["rows in leaves below k"].details["smallest_leaf"] in {40.0, 80.0}
 
 
@@ -186,11 +186,13 @@ def test_a_model_that_learned_each_member_several_times_is_not_counted(model):
     once = target(model)
     rows, labels = people()
     several = clone(model).fit(np.repeat(rows, 3, axis=0), np.repeat(labels, 3))
-    assert TreeStructure().lacks(once) == ""
-    assert "not 3 times" in TreeStructure().lacks(replace(once, model=several))
+    assert TreeStructure().missing_inputs(once) == ""
+    assert "not 3 times" in TreeStructure().missing_inputs(replace(once, model=several))
     some = clone(model).fit(np.r_[rows, rows[:100]], np.r_[labels, labels[:100]])
-    assert TreeStructure().lacks(replace(once, model=some)) == ""
-    assert TreeStructure().lacks(replace(once, model=clone(model))) == "", "asking it will tell"
+    assert TreeStructure().missing_inputs(replace(once, model=some)) == ""
+    assert TreeStructure().missing_inputs(replace(once, model=clone(model))) == "", (
+        "asking it will tell"
+    )
 
 
 def test_weights_and_draws_are_no_copies_of_members():
@@ -201,10 +203,10 @@ def test_weights_and_draws_are_no_copies_of_members():
         RandomForestClassifier(3, class_weight=twice),
         RandomForestClassifier(3, max_samples=0.3),
     ):
-        assert TreeStructure().lacks(target(model)) == ""
+        assert TreeStructure().missing_inputs(target(model)) == ""
     drawn = RandomForestClassifier(3, max_samples=0.3)
     several = drawn.fit(np.repeat(rows, 4, axis=0), np.repeat(labels, 4))
-    assert "not 4 times" in TreeStructure().lacks(replace(target(drawn), model=several))
+    assert "not 4 times" in TreeStructure().missing_inputs(replace(target(drawn), model=several))
 
 
 def test_a_model_without_trees_is_skipped():
@@ -217,10 +219,10 @@ def test_a_model_without_trees_is_skipped():
         non_members=rows,
         non_member_labels=labels,
     )
-    assert "trees" in TreeStructure().lacks(seen)
+    assert "trees" in TreeStructure().missing_inputs(seen)
 
 
-@pytest.mark.parametrize("settings", [{"k": 1}, {"k": 2.5}, {"least_freedom": -1}])
+@pytest.mark.parametrize("settings", [{"k": 1}, {"k": 2.5}, {"min_degrees_of_freedom": -1}])
 def test_thresholds_are_whole_numbers(settings):
     with pytest.raises(ParameterError, match="TreeStructure"):
         TreeStructure(**settings)

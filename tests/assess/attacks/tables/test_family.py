@@ -57,14 +57,14 @@ def test_columns_of_every_type_are_attacked(each: Attack):
     original = every_type(300, 1)
     as_text = original.drop("list", "duration").with_columns(pl.all().cast(pl.String))
     for released in (original, as_text):
-        for outcome in each.run(of_every_type(released, original), seed=0):
+        for outcome in each.run(of_every_type(released, original), random_state=0):
             assert outcome.excess.bounds(0.05)[0] > 0.05, outcome.measure
 
 
 @pytest.mark.parametrize("each", SMALL, ids=lambda each: each.name)
 def test_a_table_of_nothing_but_missing_cells_tells_nothing(each: Attack):
     original = every_type(300, 1)
-    for outcome in each.run(of_every_type(original.clear(300), original), seed=0):
+    for outcome in each.run(of_every_type(original.clear(300), original), random_state=0):
         assert outcome.excess.bounds(0.01)[0] <= 0, outcome.measure
 
 
@@ -72,12 +72,12 @@ def test_a_table_of_nothing_but_missing_cells_tells_nothing(each: Attack):
 def test_a_table_without_rows_is_no_pass(each: Attack):
     original = every_type(20, 1)
 
-    assert each.lacks(of_every_type(original.clear(), original)) == "released rows"
+    assert each.missing_inputs(of_every_type(original.clear(), original)) == "released rows"
 
 
 @pytest.mark.parametrize("each", SMALL, ids=lambda each: each.name)
 def test_a_seed_decides_everything(each: Attack, raw: TableTarget):
-    assert each.run(raw, seed=3) == each.run(raw, seed=3)
+    assert each.run(raw, random_state=3) == each.run(raw, random_state=3)
 
 
 @pytest.mark.slow
@@ -90,6 +90,6 @@ def test_the_battery_tells_a_shuffled_table_from_a_raw_one(raw: TableTarget, per
         (permuted, permuted, "INVALID"),
     ):
         report = attack(
-            table, unprotected=unprotected, attacks=chosen, tolerance=0.15, least_power=0.15
+            table, unprotected=unprotected, attacks=chosen, tolerance=0.15, min_control_effect=0.15
         )
         assert {finding.verdict for finding in report.findings} == {verdict}

@@ -15,7 +15,7 @@ from halfmask.assess.attacks.tables._inference import farthest_worthwhile
 
 
 def test_the_raw_table_is_broken(raw: TableTarget):
-    (outcome,) = Inference().run(raw, seed=0)
+    (outcome,) = Inference().run(raw, random_state=0)
 
     assert (outcome.measure, outcome.column) == ("share of right guesses of ill", "ill")
     assert outcome.excess.bounds(0.01)[0] > 0.2
@@ -32,17 +32,17 @@ def test_numbers_and_dates_are_guessed_within_the_tolerance(
         quasi_identifiers=("age", "city", "job", "ill"),
         secrets=("height", "born"),
     )
-    height, born = Inference().run(target, seed=0)
+    height, born = Inference().run(target, random_state=0)
 
     assert height.excess.bounds(0.01)[0] > 0.2
     # Who knows the age knows the year of birth; 5 % of the deviation is one year.
     assert born.control.value > 0.15
-    nothing = Inference(tolerance=0.0).run(target, seed=0)[0]
+    nothing = Inference(tolerance=0.0).run(target, random_state=0)[0]
     assert nothing.success.value > 0.5 > nothing.control.value
 
 
 def test_shuffled_columns_resist(permuted: TableTarget):
-    (outcome,) = Inference().run(permuted, seed=0)
+    (outcome,) = Inference().run(permuted, random_state=0)
 
     assert outcome.excess.bounds(0.01)[0] <= 0
 
@@ -57,7 +57,7 @@ def test_what_everybody_infers_is_no_excess(original: pl.DataFrame, raw: TableTa
         quasi_identifiers=("age", "city"),
         secrets=("ill",),
     )
-    (outcome,) = Inference().run(target, seed=0)
+    (outcome,) = Inference().run(target, random_state=0)
 
     assert outcome.baseline is not None
     assert outcome.success.value > outcome.baseline.value + 0.1
@@ -73,7 +73,7 @@ def test_of_rows_that_tie_the_most_frequent_secret_is_guessed():
         quasi_identifiers=("a",),
         secrets=("s",),
     )
-    (outcome,) = Inference().run(target, seed=0)
+    (outcome,) = Inference().run(target, random_state=0)
 
     assert outcome.baseline is not None
     assert outcome.success.value == outcome.baseline.value == 0.6
@@ -82,7 +82,7 @@ def test_of_rows_that_tie_the_most_frequent_secret_is_guessed():
 def test_a_suppressed_secret_tells_nothing(raw: TableTarget, original: pl.DataFrame):
     silent = original.with_columns(ill=pl.lit(None, dtype=pl.String))
     target = TableTarget(released=silent, original=original, control=raw.control, secrets=("ill",))
-    (outcome,) = Inference().run(target, seed=0)
+    (outcome,) = Inference().run(target, random_state=0)
 
     assert outcome.success.value == 0.0
 
@@ -97,7 +97,7 @@ def test_released_sets_and_ranges_are_guessed_from():
         secrets=("s", "n"),
         quasi_identifiers=("a",),
     )
-    category, number = Inference().run(target, seed=0)
+    category, number = Inference().run(target, random_state=0)
 
     assert category.success.value == 0.5
     assert number.success.value == 1.0
@@ -111,13 +111,13 @@ def test_secrets_are_those_of_the_guarantees_if_none_are_named(
         released=original, original=original, control=raw.control, guarantees=guarantees
     )
 
-    assert Inference().lacks(target) == ""
-    assert Inference(n_attacks=50).run(target, seed=0)[0].measure.endswith("ill")
+    assert Inference().missing_inputs(target) == ""
+    assert Inference(n_attacks=50).run(target, random_state=0)[0].measure.endswith("ill")
 
 
 def test_what_is_missing_is_named(original: pl.DataFrame, raw: TableTarget):
     bare = TableTarget(released=original, original=original, control=raw.control)
-    assert "secrets" in Inference().lacks(bare)
+    assert "secrets" in Inference().missing_inputs(bare)
     alone = TableTarget(
         released=original,
         original=original,
@@ -125,7 +125,7 @@ def test_what_is_missing_is_named(original: pl.DataFrame, raw: TableTarget):
         secrets=("ill",),
         quasi_identifiers=("ill",),
     )
-    assert "quasi_identifiers" in Inference().lacks(alone)
+    assert "quasi_identifiers" in Inference().missing_inputs(alone)
     assert np.isfinite(Inference().tolerance)
     with pytest.raises(hm.ParameterError, match="tolerance"):
         Inference(tolerance=-1)
@@ -191,7 +191,7 @@ def test_rows_that_were_only_shifted_are_found_as_before():
     released = original.with_columns(
         pl.col("age") + rng.normal(0, 0.7, 600), pl.col("weight") + rng.normal(0, 0.7, 600)
     )
-    (outcome,) = Inference().run(of_made_up(released, original, control), seed=0)
+    (outcome,) = Inference().run(of_made_up(released, original, control), random_state=0)
 
     assert outcome.success.value == outcome.details["always_nearest"] > 0.8
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def test_the_raw_table_is_broken(raw: TableTarget):
-    (outcome,) = Linkability(n_neighbours=1).run(raw, seed=0)
+    (outcome,) = Linkability(n_neighbours=1).run(raw, random_state=0)
 
     assert outcome.excess.bounds(0.01)[0] > 0.5
     assert outcome.details["residual_risk"] == pytest.approx(outcome.success.value, abs=0.05)
@@ -25,7 +25,7 @@ def test_the_raw_table_is_broken(raw: TableTarget):
 
 def test_shuffled_columns_resist(permuted: TableTarget):
     for n in (1, 10):
-        (outcome,) = Linkability(n_neighbours=n).run(permuted, seed=0)
+        (outcome,) = Linkability(n_neighbours=n).run(permuted, random_state=0)
         assert outcome.excess.bounds(0.01)[0] <= 0
         assert outcome.success.value <= outcome.details["by_chance"] + 0.05
 
@@ -33,7 +33,7 @@ def test_shuffled_columns_resist(permuted: TableTarget):
 def test_more_neighbours_share_more(raw: TableTarget):
     parts = (("city", "age"), ("job", "born"))
     shares = [
-        Linkability(n_neighbours=n, parts=parts).run(raw, seed=0)[0].success.value
+        Linkability(n_neighbours=n, parts=parts).run(raw, random_state=0)[0].success.value
         for n in (1, 5, 20)
     ]
 
@@ -55,11 +55,13 @@ def test_parts_must_be_disjoint_and_there(raw: TableTarget):
     with pytest.raises(ParameterError, match="disjoint"):
         Linkability(parts=(("age",), ("age",)))
     with pytest.raises(ColumnNotFoundError, match="aeg"):
-        Linkability(parts=(("aeg",), ("city",))).run(raw, seed=0)
+        Linkability(parts=(("aeg",), ("city",))).run(raw, random_state=0)
 
 
 def test_what_is_missing_is_named(original: pl.DataFrame):
     one = original.select("age")
 
-    assert "two columns" in Linkability().lacks(TableTarget(released=one, original=one))
-    assert "control" in Linkability().lacks(TableTarget(released=original, original=original))
+    assert "two columns" in Linkability().missing_inputs(TableTarget(released=one, original=one))
+    assert "control" in Linkability().missing_inputs(
+        TableTarget(released=original, original=original)
+    )

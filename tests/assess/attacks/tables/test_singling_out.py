@@ -98,14 +98,14 @@ def test_counts_are_those_of_a_polars_filter(raw: TableTarget):
     "attack", [SinglingOutUnivariate(), SinglingOutMultivariate(n_attacks=500)]
 )
 def test_the_raw_table_is_broken(attack: Attack, raw: TableTarget):
-    (outcome,) = attack.run(raw, seed=0)
+    (outcome,) = attack.run(raw, random_state=0)
 
     assert outcome.excess.bounds(0.01)[0] > 0.05
     assert outcome.success.value > outcome.control.value
 
 
 def test_shuffled_columns_single_nobody_out_together(permuted: TableTarget):
-    (outcome,) = SinglingOutMultivariate(n_attacks=1000).run(permuted, seed=0)
+    (outcome,) = SinglingOutMultivariate(n_attacks=1000).run(permuted, random_state=0)
 
     assert outcome.excess.bounds(0.01)[0] <= 0
     assert outcome.excess.value < 0.05
@@ -129,7 +129,7 @@ def test_what_tells_nothing_is_rarely_found_whatever_the_controls_size(n_control
         made = TableTarget(
             released=released, original=original, control=other_people(n_control, rng)
         )
-        (outcome,) = SinglingOutUnivariate(n_attacks=1000).run(made, seed=seed)
+        (outcome,) = SinglingOutUnivariate(n_attacks=1000).run(made, random_state=seed)
         low, high = outcome.excess.bounds(0.05)
         lows.append(low)
         highs.append(high)
@@ -166,8 +166,8 @@ def test_a_smaller_control_finds_what_leaks(n_control: int):
     assert finding.allowed == pytest.approx(0.03 * n_control / 1500)
     # By the scale it is as large as beside a control of the original's size: 0.28.
     assert finding.outcome.excess.value / finding.outcome.scale == pytest.approx(0.28, abs=0.05)
-    assert finding.power_low is not None
-    assert finding.power_low > 0.5 * finding.outcome.scale
+    assert finding.control_effect_low is not None
+    assert finding.control_effect_low > 0.5 * finding.outcome.scale
     of_part = f" of {n_control}" if n_control < 1500 else ""
     assert finding.outcome.measure == f"share of guesses true of one person{of_part}"
 
@@ -177,7 +177,8 @@ def test_a_larger_control_is_cut_to_size():
     original, released = other_people(400, rng), other_people(400, rng)
     small, large = (
         SinglingOutUnivariate().run(
-            TableTarget(released=released, original=original, control=other_people(n, rng)), seed=0
+            TableTarget(released=released, original=original, control=other_people(n, rng)),
+            random_state=0,
         )[0]
         for n in (400, 8000)
     )
@@ -191,7 +192,7 @@ def test_a_table_without_guesses_makes_the_intruder_fail(original: pl.DataFrame)
     one = original.head(1).select(pl.all().repeat_by(400).explode(empty_as_null=True))
     target = TableTarget(released=one, original=original, control=original)
     for attack in (SinglingOutUnivariate(), SinglingOutMultivariate(n_attacks=500)):
-        (outcome,) = attack.run(target, seed=0)
+        (outcome,) = attack.run(target, random_state=0)
         assert (outcome.success.value, outcome.success.trials) == (0.0, 500)
 
 
@@ -203,7 +204,7 @@ def test_the_ends_of_released_ranges_single_people_out(original: pl.DataFrame):
         recoding=hm.Ranges(),
     ).fit_transform(original)
     target = TableTarget(released=made, original=original, control=original.tail(200))
-    (outcome,) = SinglingOutMultivariate(n_attacks=300).run(target, seed=0)
+    (outcome,) = SinglingOutMultivariate(n_attacks=300).run(target, random_state=0)
 
     assert outcome.details["guesses"] > 50
     assert outcome.success.value > 0.1
@@ -212,18 +213,19 @@ def test_the_ends_of_released_ranges_single_people_out(original: pl.DataFrame):
 def test_the_same_seed_gives_the_same_outcome(raw: TableTarget):
     attack = SinglingOutMultivariate(n_attacks=100)
 
-    assert attack.run(raw, seed=5) == attack.run(raw, seed=5)
+    assert attack.run(raw, random_state=5) == attack.run(raw, random_state=5)
 
 
 def test_what_is_missing_is_named(original: pl.DataFrame):
     target = TableTarget(released=original, original=original)
 
-    assert SinglingOutUnivariate().lacks(target) == "a control table"
+    assert SinglingOutUnivariate().missing_inputs(target) == "a control table"
     narrow = TableTarget(released=original, original=original, control=original.select("age"))
-    assert "city" in SinglingOutMultivariate().lacks(narrow)
+    assert "city" in SinglingOutMultivariate().missing_inputs(narrow)
     small = original.select("age", "city")
     assert re.match(
-        "3 columns", SinglingOutMultivariate().lacks(TableTarget(released=small, original=small))
+        "3 columns",
+        SinglingOutMultivariate().missing_inputs(TableTarget(released=small, original=small)),
     )
 
 

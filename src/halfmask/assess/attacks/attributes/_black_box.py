@@ -50,12 +50,12 @@ class BlackBoxInference(AttributeInference):
     knows_members: ClassVar[bool] = True
 
     def _guesser(
-        self, target: ModelTarget, scene: InferenceScene, seed: int
+        self, target: ModelTarget, scene: InferenceScene, random_state: int
     ) -> Callable[[Party], NDArray[np.int64]]:
         def shown(party: Party) -> NDArray[np.float64]:
             return np.column_stack([party.features, output_of(target, party.rows)])
 
-        rng = np.random.default_rng([seed, 1])
+        rng = np.random.default_rng([random_state, 1])
         known, n_values = scene.known, len(scene.secret)
         learned = taught(self.learner, shown(known), known.secret, n_values=n_values, rng=rng)
         return lambda party: learned.chances(shown(party)).argmax(axis=1)

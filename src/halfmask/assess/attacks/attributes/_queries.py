@@ -48,7 +48,7 @@ class QueryInference(AttributeInference):
         self,
         target: ModelTarget,
         scene: InferenceScene,
-        seed: int,  # noqa: ARG002 # nothing is drawn
+        random_state: int,  # noqa: ARG002 # nothing is drawn
     ) -> Callable[[Party], NDArray[np.int64]]:
         def guess(party: Party) -> NDArray[np.int64]:
             sure = np.maximum(chances_of_label(target, party, scene.secret), LEAST_CHANCE)

@@ -93,7 +93,7 @@ def scene_of(  # who knows what
     positive: Any,  # noqa: ANN401 # a value of the column
     learner: Any,  # noqa: ANN401 # a classifier
     with_known: bool,
-    seed: int,
+    random_state: int,
 ) -> InferenceScene:
     """Share the people out at random, and teach the attacker what he'd know without the model.
 
@@ -115,7 +115,7 @@ def scene_of(  # who knows what
             f"Attribute inference needs at least {2 * NEEDED} members and as many non-members. "
             f"Got {n_members} and {n_others}."
         )
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(random_state)
     ours, theirs = rng.permutation(n_members), rng.permutation(n_others)
     pooled = pool_labels(target)
     features = _features(target, column, pooled)

@@ -66,14 +66,14 @@ class AttributeInference:
                 f"Got a value of type {type(self.learner).__name__}."
             )
 
-    def lacks(self, target: ModelTarget) -> str:
+    def missing_inputs(self, target: ModelTarget) -> str:
         """Return what the target lacks: secrets, or the column."""
         if self.column is None:
             return "" if target.secrets else "secrets"
         times = column_names(target.members).count(self.column)
         return "" if times == 1 else f"one column {self.column!r}, it has {times}"
 
-    def run(self, target: ModelTarget, *, seed: int) -> tuple[Outcome, ...]:
+    def run(self, target: ModelTarget, *, random_state: int) -> tuple[Outcome, ...]:
         """Infer each secret column of members and of non-members."""
         found: list[Outcome] = []
         for column in target.secrets if self.column is None else (self.column,):
@@ -84,13 +84,15 @@ class AttributeInference:
                 positive=self.positive,
                 learner=self.learner,
                 with_known=self.knows_members,
-                seed=seed,
+                random_state=random_state,
             )
-            found += outcomes_of(self.name, target, scene, self._guesser(target, scene, seed))
+            found += outcomes_of(
+                self.name, target, scene, self._guesser(target, scene, random_state)
+            )
         return tuple(found)
 
     def _guesser(
-        self, target: ModelTarget, scene: InferenceScene, seed: int
+        self, target: ModelTarget, scene: InferenceScene, random_state: int
     ) -> Callable[[Party], NDArray[np.int64]]:
         """Return what guesses the secret of a party."""
         raise NotImplementedError

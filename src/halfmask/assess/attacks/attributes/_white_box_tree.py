@@ -70,7 +70,7 @@ class WhiteBoxTreeInference(AttributeInference):
         one_of(("imputed", "marginal"), owner="WhiteBoxTreeInference", prior=self.prior)
         one_of(("label", "all"), owner="WhiteBoxTreeInference", counts=self.counts)
 
-    def lacks(self, target: ModelTarget) -> str:
+    def missing_inputs(self, target: ModelTarget) -> str:
         """Return what the target lacks: secrets, or trees that count classes."""
         trees = trees_of(target.model)
         if trees is None or trees.kind not in {"tree", "forest"} or not trees.has_classes:
@@ -79,13 +79,13 @@ class WhiteBoxTreeInference(AttributeInference):
                 "each label in its leaves; attributes/queries and attributes/black_box need only "
                 "predictions"
             )
-        return AttributeInference.lacks(self, target)
+        return AttributeInference.missing_inputs(self, target)
 
     def _guesser(
         self,
         target: ModelTarget,
         scene: InferenceScene,
-        seed: int,  # noqa: ARG002 # nothing is drawn
+        random_state: int,  # noqa: ARG002 # nothing is drawn
     ) -> Callable[[Party], NDArray[np.int64]]:
         trees = trees_of(target.model)
 

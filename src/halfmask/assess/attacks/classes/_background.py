@@ -53,11 +53,11 @@ class BackgroundKnowledge:
     def __post_init__(self) -> None:
         integer_at_least(0, owner="BackgroundKnowledge", ruled_out=self.ruled_out)
 
-    def lacks(self, target: TableTarget) -> str:
+    def missing_inputs(self, target: TableTarget) -> str:
         """Return what the target would have to have; empty if it has it all."""
         return lacking(target, more_than=self.ruled_out + 1)
 
-    def run(self, target: TableTarget, *, seed: int) -> tuple[Outcome, ...]:  # noqa: ARG002 # no chance
+    def run(self, target: TableTarget, *, random_state: int) -> tuple[Outcome, ...]:  # noqa: ARG002 # no chance
         """Count the people whose secret becomes certain, for each secret."""
         secrets = secret_columns(target, more_than=self.ruled_out + 1)
         return tuple(self._outcome(target, secret) for secret in secrets)

@@ -59,13 +59,13 @@ class Downcoding:
     name: ClassVar[str] = "classes/downcoding"
     attacks: ClassVar[type] = TableTarget
 
-    def lacks(self, target: TableTarget) -> str:
+    def missing_inputs(self, target: TableTarget) -> str:
         """Return what the target would have to have; empty if it has it all."""
         if not _columns(target):
             return "quasi-identifiers among the released columns"
         return "" if any(each.cells()[0] for each in _restored(target)) else "general cells"
 
-    def run(self, target: TableTarget, *, seed: int) -> tuple[Outcome, ...]:  # noqa: ARG002 # no chance
+    def run(self, target: TableTarget, *, random_state: int) -> tuple[Outcome, ...]:  # noqa: ARG002 # no chance
         """Count the cells, and where there are hierarchies the records, that are restored."""
         columns = _restored(target)
         counted = [each.cells() for each in columns]

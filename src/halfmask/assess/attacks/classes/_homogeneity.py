@@ -43,18 +43,18 @@ class Homogeneity:
     >>> target = TableTarget(
     ...     released=rows, original=rows, quasi_identifiers=("age",), secrets=("ill",)
     ... )
-    >>> Homogeneity().run(target, seed=0)[0].success
+    >>> Homogeneity().run(target, random_state=0)[0].success
     SuccessCount(successes=2, trials=4)
     """
 
     name: ClassVar[str] = "classes/homogeneity"
     attacks: ClassVar[type] = TableTarget
 
-    def lacks(self, target: TableTarget) -> str:
+    def missing_inputs(self, target: TableTarget) -> str:
         """Return what the target would have to have; empty if it has it all."""
         return lacking(target)
 
-    def run(self, target: TableTarget, *, seed: int) -> tuple[Outcome, ...]:  # noqa: ARG002 # no chance
+    def run(self, target: TableTarget, *, random_state: int) -> tuple[Outcome, ...]:  # noqa: ARG002 # no chance
         """Count the people whose secret is certain, for each secret."""
         return tuple(self._outcome(target, secret) for secret in secret_columns(target))
 

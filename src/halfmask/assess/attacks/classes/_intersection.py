@@ -47,7 +47,7 @@ class Intersection:
     name: ClassVar[str] = "classes/intersection"
     attacks: ClassVar[type] = TableTarget
 
-    def lacks(self, target: TableTarget) -> str:
+    def missing_inputs(self, target: TableTarget) -> str:
         """Return what the target would have to have; empty if it has it all."""
         if target.earlier is None:
             return "an earlier release"
@@ -61,7 +61,7 @@ class Intersection:
             return "a secret that both releases have"
         return "" if _in_both(target).height else "people who are in both releases"
 
-    def run(self, target: TableTarget, *, seed: int) -> tuple[Outcome, ...]:  # noqa: ARG002 # no chance
+    def run(self, target: TableTarget, *, random_state: int) -> tuple[Outcome, ...]:  # noqa: ARG002 # no chance
         """Count the people whose secret both releases together make certain, for each secret."""
         both = _in_both(target)
         return tuple(self._outcome(target, secret, both) for secret in _secrets(target))

@@ -44,10 +44,10 @@ class Minimality:
         ``"values"``: everybody with the others of his own raw values, as in the paper.
     sure
         The probability, in (0.5, 1], from which on the intruder is sure.
-    most_worlds
+    max_worlds
         The ways to share out secrets that are looked at; classes with more are judged by their
         shares alone. At least 1.
-    most_classes
+    max_classes
         How many classes are attacked, drawn at random where there are more. At least 1.
 
     Raises
@@ -79,17 +79,17 @@ class Minimality:
 
     finer: Literal["medians", "values"] = "medians"
     sure: float = 0.9
-    most_worlds: int = 2000
-    most_classes: int = 1000
+    max_worlds: int = 2000
+    max_classes: int = 1000
 
     def __post_init__(self) -> None:
         one_of(("medians", "values"), owner="Minimality", finer=self.finer)
         number_between(0.5, 1, owner="Minimality", low_open=True, sure=self.sure)
         integer_at_least(
-            1, owner="Minimality", most_worlds=self.most_worlds, most_classes=self.most_classes
+            1, owner="Minimality", max_worlds=self.max_worlds, max_classes=self.max_classes
         )
 
-    def lacks(self, target: TableTarget) -> str:
+    def missing_inputs(self, target: TableTarget) -> str:
         """Return what the target would have to have; empty if it has it all."""
         why = lacking(target)
         if why or not target.guarantees:  # without promises it is raw: a positive control
@@ -98,16 +98,16 @@ class Minimality:
             return ""
         return "a guarantee on one secret that judges each class by itself"
 
-    def run(self, target: TableTarget, *, seed: int) -> tuple[Outcome, ...]:
+    def run(self, target: TableTarget, *, random_state: int) -> tuple[Outcome, ...]:
         """Count the people of whose secret the intruder is sure, for each secret."""
         secrets = [
             secret
             for secret in secret_columns(target)
             if not target.guarantees or _telling(target, secret)
         ]
-        return tuple(self._outcome(target, secret, seed) for secret in secrets)
+        return tuple(self._outcome(target, secret, random_state) for secret in secrets)
 
-    def _outcome(self, target: TableTarget, secret: str, seed: int) -> Outcome:
+    def _outcome(self, target: TableTarget, secret: str, random_state: int) -> Outcome:
         rows = people(target, secret)
         texts = pl.concat([rows["seen"], rows["own"]]).unique().sort()
         codes = {name: _codes(rows[name], texts) for name in ("seen", "own")}
@@ -115,9 +115,9 @@ class Minimality:
         order = np.argsort(of_row, kind="stable")
         classes = np.split(order, np.flatnonzero(np.diff(of_row[order])) + 1)
         chosen: list[int] = list(range(len(classes)))
-        if len(classes) > self.most_classes:
-            rng = np.random.default_rng(seed)
-            chosen = np.sort(rng.choice(len(classes), self.most_classes, replace=False)).tolist()
+        if len(classes) > self.max_classes:
+            rng = np.random.default_rng(random_state)
+            chosen = np.sort(rng.choice(len(classes), self.max_classes, replace=False)).tolist()
         told = _telling(target, secret)
         ways = finer_ways(target, self.finer, seen=codes["seen"])
         alone, after, concluded, contradicted, too_large = [], [], 0, 0, 0
@@ -131,7 +131,7 @@ class Minimality:
             if not finer or len(np.unique(seen)) == 1:
                 continue
             found = believed(
-                finer, seen, told, column=secret, n_values=len(texts), most=self.most_worlds
+                finer, seen, told, column=secret, n_values=len(texts), most=self.max_worlds
             )
             if found is None:
                 too_large += 1

@@ -70,13 +70,13 @@ class Skewness:
         fraction(owner="Skewness", lift=self.lift)
         integer_at_least(2, owner="Skewness", bands=self.bands)
 
-    def lacks(self, target: TableTarget) -> str:
+    def missing_inputs(self, target: TableTarget) -> str:
         """Return what the target would have to have; empty if it has it all."""
         return lacking(target)
 
-    def run(self, target: TableTarget, *, seed: int) -> tuple[Outcome, ...]:
+    def run(self, target: TableTarget, *, random_state: int) -> tuple[Outcome, ...]:
         """Count the people in skewed classes, for each secret."""
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(random_state)
         return tuple(self._outcome(target, secret, rng) for secret in secret_columns(target))
 
     def _outcome(self, target: TableTarget, secret: str, rng: np.random.Generator) -> Outcome:

@@ -66,21 +66,21 @@ class DateRecovery:
         integer_at_least(1, owner=owner, cycles=self.cycles)
         integer_at_least(2, owner=owner, n_windows=self.n_windows)
 
-    def lacks(self, target: EncodingTarget) -> str:
+    def missing_inputs(self, target: EncodingTarget) -> str:
         """Return what is missing: a period, or numbers."""
         if not target.periods:
             return "periods of a calendar"
         both = number_columns(target.original) and number_columns(target.encoded)
         return "" if both else "ordered columns"
 
-    def run(self, target: EncodingTarget, *, seed: int) -> tuple[Outcome, ...]:
+    def run(self, target: EncodingTarget, *, random_state: int) -> tuple[Outcome, ...]:
         """Date stretches, and return how many are dated for each period."""
         half = target.original.height // 2
         known = [carried(target.original[name])[:half] for name in number_columns(target.original)]
         sent = [carried(target.encoded[name]) for name in number_columns(target.encoded)]
         found = []
         for period in target.periods:
-            rng = np.random.default_rng([seed, period])
+            rng = np.random.default_rng([random_state, period])
             found.append(self._dated(known, sent, half, period, rng))
         return tuple(found)
 

@@ -60,15 +60,15 @@ class FoldedCycle:
     def __post_init__(self) -> None:
         integer_at_least(10, owner="FoldedCycle", around=self.around)
 
-    def lacks(self, target: EncodingTarget) -> str:
+    def missing_inputs(self, target: EncodingTarget) -> str:
         """Return what is missing: a period, or numbers."""
         if not target.periods:
             return "periods of a calendar"
         return "" if number_columns(target.encoded) else "ordered columns"
 
-    def run(self, target: EncodingTarget, *, seed: int) -> tuple[Outcome, ...]:
+    def run(self, target: EncodingTarget, *, random_state: int) -> tuple[Outcome, ...]:
         """Return, for each period and view, how many harmonics stand out."""
-        del seed  # nothing is drawn
+        del random_state  # nothing is drawn
         columns = [carried(target.encoded[name]) for name in number_columns(target.encoded)]
         return tuple(
             self._outcome(columns, period, view) for period in target.periods for view in _VIEWS

@@ -55,12 +55,12 @@ class FrequencyMatching:
     def __post_init__(self) -> None:
         integer_at_least(1, owner="FrequencyMatching", n_rows=self.n_rows)
 
-    def lacks(self, target: EncodingTarget) -> str:
+    def missing_inputs(self, target: EncodingTarget) -> str:
         """Return what is missing: a population, or categories."""
         return lacking_categories(target)
 
-    def run(self, target: EncodingTarget, *, seed: int) -> tuple[Outcome, ...]:
+    def run(self, target: EncodingTarget, *, random_state: int) -> tuple[Outcome, ...]:
         """Match ranks, and return how many cells are named."""
-        *_, columns = category_columns(target, self.n_rows, np.random.default_rng(seed))
+        *_, columns = category_columns(target, self.n_rows, np.random.default_rng(random_state))
         named = [column.right(column.by_frequency(column.counts)) for column in columns]
         return (named_outcome(self.name, "cells of a column named by rank", columns, named),)

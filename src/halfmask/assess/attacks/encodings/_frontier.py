@@ -96,7 +96,7 @@ class Frontier:
         How many rows an attacker knows.
     rows
         How many rows were encoded.
-    seed
+    random_state
         What the rows were parted by.
     refused
         The codecs that could not give this table back exactly, and so encoded nothing.
@@ -105,7 +105,7 @@ class Frontier:
     points: tuple[FrontierPoint, ...]
     known: int
     rows: int
-    seed: int
+    random_state: int
     refused: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -114,7 +114,7 @@ class Frontier:
             "known": self.known,
             "refused": list(self.refused),
             "rows": self.rows,
-            "seed": self.seed,
+            "seed": self.random_state,
             "points": [point.to_dict() for point in self.points],
         }
 
@@ -142,7 +142,7 @@ def frontier(
     task: Task | None = None,
     codecs: Sequence[Codec] | None = None,
     known: int = 50,
-    seed: int = 0,
+    random_state: int = 0,
     progress: Progress = silent,
 ) -> Frontier:
     """Measure what encodings of a table keep of a learner's accuracy, and what attacks recover.
@@ -159,7 +159,7 @@ def frontier(
         networks with flows of strength 0.5, 1, 2 and 4.
     known
         How many rows the attacker knows.
-    seed
+    random_state
         What rows are parted by, attacks draw from, and the keys of codecs that weren't given
         follow from.
     progress
@@ -188,17 +188,17 @@ def frontier(
     predicted rows have are sent by the code for values never seen.
     """
     integer_at_least(1, owner="frontier", known=known)
-    integer_at_least(0, owner="frontier", seed=seed)
+    integer_at_least(0, owner="frontier", random_state=random_state)
     rows = to_polars(table)
     if target not in rows.columns:
         raise ColumnNotFoundError.of([target], rows.columns, where="the table")
     if rows.height < _FEWEST_ROWS:
         raise DataError(f"A frontier needs {_FEWEST_ROWS} rows. The table has {rows.height}.")
-    order = np.random.default_rng(seed).permutation(rows.height)
+    order = np.random.default_rng(random_state).permutation(rows.height)
     first, second = int(0.4 * rows.height), int(0.6 * rows.height)
     train, test, sample = rows[order[:first]], rows[order[first:second]], rows[order[second:]]
     chosen: Sequence[Codec] = (
-        _profiles(seed)
+        _profiles(random_state)
         if codecs is None
         else several(codecs, parameter="codecs", owner="frontier", of="codecs")
     )
@@ -214,7 +214,7 @@ def frontier(
             refused.append(name)
             continue
         aim = EncodingTarget.of_codec(codec, train, population=sample)
-        recovered, without, curve = _attacked(aim, known, seed)
+        recovered, without, curve = _attacked(aim, known, random_state)
         points.append(
             FrontierPoint(
                 name=name,
@@ -229,16 +229,20 @@ def frontier(
         )
     progress("done", 1.0)
     return Frontier(
-        points=tuple(points), known=known, rows=train.height, seed=seed, refused=tuple(refused)
+        points=tuple(points),
+        known=known,
+        rows=train.height,
+        random_state=random_state,
+        refused=tuple(refused),
     )
 
 
-def _profiles(seed: int) -> list[Codec]:
+def _profiles(random_state: int) -> list[Codec]:
     from halfmask.encode import Codec  # noqa: PLC0415 # only who asks pays
     from halfmask.vault import Secret  # noqa: PLC0415 # the same
 
     # What they encode is measured and thrown away: a secret that anybody could make is enough.
-    secret = Secret.from_bytes(hashlib.sha256(f"frontier {seed}".encode()).digest())
+    secret = Secret.from_bytes(hashlib.sha256(f"frontier {random_state}".encode()).digest())
 
     wanted: list[dict[str, Any]] = [
         {"learner": "trees"},
@@ -260,7 +264,7 @@ def _named(codec: Codec) -> str:
 
 
 def _attacked(
-    aim: EncodingTarget, known: int, seed: int
+    aim: EncodingTarget, known: int, random_state: int
 ) -> tuple[dict[str, float], dict[str, float], dict[int, float]]:
     recovered: dict[str, float] = {}
     without: dict[str, float] = {}
@@ -273,9 +277,9 @@ def _attacked(
         JointFrequencyMatching(),
         ReMerge(),
     ):
-        if attack.lacks(aim):
+        if attack.missing_inputs(aim):
             continue
-        for outcome in attack.run(aim, seed=seed):
+        for outcome in attack.run(aim, random_state=random_state):
             key = f"{attack.name}: {outcome.measure}"
             recovered[key] = outcome.success.value
             without[key] = outcome.reference.value

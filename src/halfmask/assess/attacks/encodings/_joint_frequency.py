@@ -59,13 +59,13 @@ class JointFrequencyMatching:
         owner = "JointFrequencyMatching"
         integer_at_least(1, owner=owner, n_rows=self.n_rows, turns=self.turns)
 
-    def lacks(self, target: EncodingTarget) -> str:
+    def missing_inputs(self, target: EncodingTarget) -> str:
         """Return what is missing: a population, or categories."""
         return lacking_categories(target)
 
-    def run(self, target: EncodingTarget, *, seed: int) -> tuple[Outcome, ...]:
+    def run(self, target: EncodingTarget, *, random_state: int) -> tuple[Outcome, ...]:
         """Name codes in turns, and return how many cells are named."""
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(random_state)
         rows, others, columns = category_columns(target, self.n_rows, rng)
         ordered = binned_numbers(target, rows, others)
         named = self._named(columns, ordered, others=True)

@@ -73,13 +73,13 @@ class KnownPlaintext:
     def __post_init__(self) -> None:
         integer_at_least(1, owner="KnownPlaintext", known=self.known, n_rows=self.n_rows)
 
-    def lacks(self, target: EncodingTarget) -> str:
+    def missing_inputs(self, target: EncodingTarget) -> str:
         """Return what is missing: rows."""
         return "" if target.original.height >= 4 else "four rows"
 
-    def run(self, target: EncodingTarget, *, seed: int) -> tuple[Outcome, ...]:
+    def run(self, target: EncodingTarget, *, random_state: int) -> tuple[Outcome, ...]:
         """Learn and read, and return what came back of numbers and of categories."""
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(random_state)
         order = rng.permutation(target.original.height)
         most = min(20 * (len(number_columns(target.original)) + 1), 1000)
         pool = order[: min(max(self.known, most), len(order) // 2)]

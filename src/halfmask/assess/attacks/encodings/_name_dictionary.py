@@ -59,11 +59,11 @@ class NameDictionary:
         integer_at_least(0, owner="NameDictionary", seeds=self.seeds)
         object.__setattr__(self, "salts", salts_given(self.salts, owner="NameDictionary"))
 
-    def lacks(self, target: EncodingTarget) -> str:
+    def missing_inputs(self, target: EncodingTarget) -> str:
         """Return what is missing: columns."""
         return "" if target.encoded.width and target.original.width else "columns"
 
-    def run(self, target: EncodingTarget, *, seed: int) -> tuple[Outcome, ...]:  # noqa: ARG002 # exact
+    def run(self, target: EncodingTarget, *, random_state: int) -> tuple[Outcome, ...]:  # noqa: ARG002 # exact
         """Hash the dictionary, and return how many names of columns are found."""
         true = set(target.original.columns)
         tried = dict.fromkeys((*(target.dictionary or target.original.columns), *_DECOYS.split()))

@@ -40,7 +40,7 @@ class NullPatterns:
     name: ClassVar[str] = "encodings/null-patterns"
     attacks: ClassVar[type] = EncodingTarget
 
-    def lacks(self, target: EncodingTarget) -> str:
+    def missing_inputs(self, target: EncodingTarget) -> str:
         """Return what is missing: missing cells."""
         return (
             ""
@@ -48,7 +48,7 @@ class NullPatterns:
             else ("missing cells")
         )
 
-    def run(self, target: EncodingTarget, *, seed: int) -> tuple[Outcome, ...]:  # noqa: ARG002 # exact
+    def run(self, target: EncodingTarget, *, random_state: int) -> tuple[Outcome, ...]:  # noqa: ARG002 # exact
         """Link by patterns, and return how many links are right."""
         truth = np.column_stack(
             [

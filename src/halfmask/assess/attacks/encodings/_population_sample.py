@@ -60,18 +60,18 @@ class PopulationSample:
     def __post_init__(self) -> None:
         integer_at_least(100, owner="PopulationSample", n_rows=self.n_rows)
 
-    def lacks(self, target: EncodingTarget) -> str:
+    def missing_inputs(self, target: EncodingTarget) -> str:
         """Return what is missing: a population, or columns of numbers."""
         if target.population is None:
             return "a sample of the population"
         both = number_columns(target.original) and mixed_columns(target.encoded)
         return "" if both else "columns of numbers"
 
-    def run(self, target: EncodingTarget, *, seed: int) -> tuple[Outcome, ...]:
+    def run(self, target: EncodingTarget, *, random_state: int) -> tuple[Outcome, ...]:
         """Align, and return how much of the numbers came back."""
         if target.population is None:
             return ()
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(random_state)
         names = number_columns(target.original)
         rows = some_rows(target.original.height, self.n_rows, rng)
         others = some_rows(target.population.height, self.n_rows, rng)

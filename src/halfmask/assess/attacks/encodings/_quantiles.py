@@ -52,18 +52,18 @@ class QuantileMatching:
     def __post_init__(self) -> None:
         integer_at_least(1, owner="QuantileMatching", n_rows=self.n_rows)
 
-    def lacks(self, target: EncodingTarget) -> str:
+    def missing_inputs(self, target: EncodingTarget) -> str:
         """Return what is missing: a population, or numbers."""
         if target.population is None or not target.population.height:
             return "a sample of the population"
         both = number_columns(target.original) and number_columns(target.encoded)
         return "" if both else "ordered columns"
 
-    def run(self, target: EncodingTarget, *, seed: int) -> tuple[Outcome, ...]:
+    def run(self, target: EncodingTarget, *, random_state: int) -> tuple[Outcome, ...]:
         """Match quantiles, and return how much of the numbers came back."""
         if target.population is None:
             return ()
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(random_state)
         rows = some_rows(target.original.height, self.n_rows, rng)
         truths, guesses = [], []
         for name, holder in number_holders(target).items():

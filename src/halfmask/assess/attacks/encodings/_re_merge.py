@@ -77,13 +77,13 @@ class ReMerge:
     def __post_init__(self) -> None:
         integer_at_least(1, owner="ReMerge", n_rows=self.n_rows)
 
-    def lacks(self, target: EncodingTarget) -> str:
+    def missing_inputs(self, target: EncodingTarget) -> str:
         """Return what is missing: a population, or categories."""
         return lacking_categories(target)
 
-    def run(self, target: EncodingTarget, *, seed: int) -> tuple[Outcome, ...]:
+    def run(self, target: EncodingTarget, *, random_state: int) -> tuple[Outcome, ...]:
         """Merge and name, and return the agreement and how many cells are named."""
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(random_state)
         rows, _, columns = category_columns(target, self.n_rows, rng)
         whole = Features.of(target.encoded[rows])
         details: dict[str, float] = {}

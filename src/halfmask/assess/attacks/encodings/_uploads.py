@@ -43,11 +43,11 @@ class SecretReuse:
     name: ClassVar[str] = "encodings/secret-reuse"
     attacks: ClassVar[type] = EncodingTarget
 
-    def lacks(self, target: EncodingTarget) -> str:
+    def missing_inputs(self, target: EncodingTarget) -> str:
         """Return what is missing: a second upload, or rows."""
         return _lacking(target)
 
-    def run(self, target: EncodingTarget, *, seed: int) -> tuple[Outcome, ...]:  # noqa: ARG002 # exact
+    def run(self, target: EncodingTarget, *, random_state: int) -> tuple[Outcome, ...]:  # noqa: ARG002 # exact
         """Link by equal cells, and return how many links are right."""
         later = _later(target)
         shared = [name for name in target.encoded.columns if name in later.columns]
@@ -99,17 +99,17 @@ class Fingerprints:
     def __post_init__(self) -> None:
         integer_at_least(1, owner="Fingerprints", n_rows=self.n_rows)
 
-    def lacks(self, target: EncodingTarget) -> str:
+    def missing_inputs(self, target: EncodingTarget) -> str:
         """Return what is missing: a second upload, or rows."""
         return _lacking(target)
 
-    def run(self, target: EncodingTarget, *, seed: int) -> tuple[Outcome, ...]:
+    def run(self, target: EncodingTarget, *, random_state: int) -> tuple[Outcome, ...]:
         """Link by fingerprints, and return how many links are right."""
         from scipy.spatial import cKDTree  # noqa: PLC0415 # scipy loads late
 
         first, second = _fingerprints(target.encoded), _fingerprints(_later(target))
         n = len(first)
-        rows = some_rows(n, self.n_rows, np.random.default_rng(seed))
+        rows = some_rows(n, self.n_rows, np.random.default_rng(random_state))
         width = min(first.shape[1], second.shape[1])
         tree = cKDTree(second[:, :width])
         nearest, _ = tree.query(first[rows, :width])

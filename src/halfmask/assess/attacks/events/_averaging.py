@@ -75,7 +75,7 @@ class Averaging:
         integer_at_least(1, owner=owner, n_groups=self.n_groups, n_resamples=self.n_resamples)
         number_between(0, 1e9, owner=owner, low_open=True, within=self.within)
 
-    def lacks(self, target: EventsTarget) -> str:
+    def missing_inputs(self, target: EventsTarget) -> str:
         """Return what is missing: released numbers, or what joins their repeats."""
         if not any(target.released_name(name) for name in target.numbers):
             return "released numbers"
@@ -87,9 +87,9 @@ class Averaging:
             else (f"numbers that stay the same over {self.repeats} rows")
         )
 
-    def run(self, target: EventsTarget, *, seed: int) -> tuple[Outcome, ...]:
+    def run(self, target: EventsTarget, *, random_state: int) -> tuple[Outcome, ...]:
         """Average, and return what is read and how much of the noise is gone."""
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(random_state)
         found = [repeated.drawn(self.n_groups, rng) for repeated in self._repeated(target)]
         read = [self._read(each, rng) for each in found]
         less = [it for it in (self._less(each, rng) for each in found) if it is not None]
@@ -151,7 +151,7 @@ class Averaging:
             baseline=Certain(0.0),
             needed=100,
             needed_of="repeated values",
-            power_measure="values read by their mean",
+            control_measure="values read by their mean",
             details={
                 "error of one draw": float(alone.mean()),
                 "error of the mean": float(together.mean()),

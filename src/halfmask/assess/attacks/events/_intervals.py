@@ -68,15 +68,15 @@ class IntervalFingerprint:
             integer_at_least(1, owner=owner, intervals=each)
         integer_at_least(1, owner=owner, n_attacks=self.n_attacks)
 
-    def lacks(self, target: EventsTarget) -> str:
+    def missing_inputs(self, target: EventsTarget) -> str:
         """Return what is missing: released times, or a pseudonym that joins them."""
         if not (target.time and target.released_name(target.time)):
             return "released times"
         return "" if target.pseudonym else "a pseudonym that joins events"
 
-    def run(self, target: EventsTarget, *, seed: int) -> tuple[Outcome, ...]:
+    def run(self, target: EventsTarget, *, random_state: int) -> tuple[Outcome, ...]:
         """Match intervals, and count links that are right."""
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(random_state)
         scene = LinkingScene.of(target, rng)
         left, others = scene.released.owned, scene.strangers
         truth = seconds(target.original[target.time])[target.owner_of_row]

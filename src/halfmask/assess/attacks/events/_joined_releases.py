@@ -68,18 +68,18 @@ class JoinedReleases:
     def __post_init__(self) -> None:
         integer_at_least(1, owner="JoinedReleases", n_attacks=self.n_attacks)
 
-    def lacks(self, target: EventsTarget) -> str:
+    def missing_inputs(self, target: EventsTarget) -> str:
         """Return what is missing: a second release, or anything in both."""
         if target.later is None:
             return "a later release"
         names = [target.time, *target.items, *target.numbers]
         return "" if target.pseudonym or any(map(target.released_name, names)) else "columns"
 
-    def run(self, target: EventsTarget, *, seed: int) -> tuple[Outcome, ...]:
+    def run(self, target: EventsTarget, *, random_state: int) -> tuple[Outcome, ...]:
         """Link by each view, and report the worst."""
         if target.later is None:
             raise ParameterError("JoinedReleases needs a later release.")
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(random_state)
         one, other = ownerships(target, rng)
         trace, entity = np.divmod(one.owned, max(1, one.n_entities))
         kept = rng.permutation(len(trace))

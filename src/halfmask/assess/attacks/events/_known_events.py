@@ -104,13 +104,13 @@ class KnownEvents:
         fraction(owner=owner, wrong=self.wrong)
         number_between(0, 1e9, owner=owner, eccentricity=self.eccentricity)
 
-    def lacks(self, target: EventsTarget) -> str:  # noqa: ARG002 # an attack's
+    def missing_inputs(self, target: EventsTarget) -> str:  # noqa: ARG002 # an attack's
         """Return nothing: whatever was released can be compared."""
         return ""
 
-    def run(self, target: EventsTarget, *, seed: int) -> tuple[Outcome, ...]:
+    def run(self, target: EventsTarget, *, random_state: int) -> tuple[Outcome, ...]:
         """Score all traces by what is known, and count claims that are right."""
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(random_state)
         scene = LinkingScene.of(target, rng, sizes=self.rows is None)
         board = Board.of(scene)
         noise = _span(scene) * _SHARE_OF_SPAN if self.time_noise is None else self.time_noise

@@ -70,16 +70,16 @@ class TrajectoryUniqueness:
             number_between(0, 1e12, owner=owner, low_open=True, resolutions=step)
         integer_at_least(1, owner=owner, n_traces=self.n_traces)
 
-    def lacks(self, target: EventsTarget) -> str:
+    def missing_inputs(self, target: EventsTarget) -> str:
         """Return what is missing: released times or items."""
         names = [target.time, *target.items] if target.time else [*target.items]
         if any(target.released_name(name) for name in names):
             return ""
         return "released times or items"
 
-    def run(self, target: EventsTarget, *, seed: int) -> tuple[Outcome, ...]:
+    def run(self, target: EventsTarget, *, random_state: int) -> tuple[Outcome, ...]:
         """Draw points, and count traces that alone have them."""
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(random_state)
         left = target.released
         owned = ownerships(target, rng)[0]
         trace, n = owned.trace, owned.n

@@ -55,7 +55,7 @@ class BruteForce:
     >>> keyed = HashingTarget(buckets=drawn, original=zips, bits=20, dictionary={"zip": []})
     >>> seeded = keyed.unprotected(seed=54_321)
     >>> attack = BruteForce(seed_bits=16, digits=3)
-    >>> [attack.run(each, seed=0)[0].success.value for each in (keyed, seeded)]
+    >>> [attack.run(each, random_state=0)[0].success.value for each in (keyed, seeded)]
     [0.0, 1.0]
     """
 
@@ -73,13 +73,13 @@ class BruteForce:
         if self.seed_bits > _MOST_BITS or self.digits > 7:
             raise ParameterError("BruteForce has at most 32 seed_bits and 7 digits.")
 
-    def lacks(self, target: HashingTarget) -> str:
+    def missing_inputs(self, target: HashingTarget) -> str:
         """Return what is missing: cells."""
         return "" if target.buckets.size else "cells"
 
-    def run(self, target: HashingTarget, *, seed: int) -> tuple[Outcome, ...]:
+    def run(self, target: HashingTarget, *, random_state: int) -> tuple[Outcome, ...]:
         """Search seeds by the known cells, and return how many cells the found one reads."""
-        known = self._known(target, np.random.default_rng(seed))
+        known = self._known(target, np.random.default_rng(random_state))
         found = self._found(known, target.bits)
         details = {"known cells": float(len(known)), "seeds tried": float(1 << self.seed_bits)}
         if found is None:

@@ -32,11 +32,11 @@ class BucketColumn(CategoryColumn):
 
 
 def bucket_columns(
-    target: HashingTarget, *, n_rows: int, most: int, rng: np.random.Generator
+    target: HashingTarget, *, n_rows: int, max_values: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], list[BucketColumn]]:
     """Return which rows are attacked, which of the population are known, and the columns.
 
-    Of each column the `most` frequent buckets and values are told apart. Columns of one value
+    Of each column the `max_values` frequent buckets and values are told apart. Columns of one value
     have nothing to tell and are left out.
     """
     if target.population is None:
@@ -47,8 +47,8 @@ def bucket_columns(
     for place, name in enumerate(target.original.columns):
         truth, sampled = table_codes(target.original[name], target.population[name])
         truth, sampled = truth[rows], sampled[others]
-        code, n_codes = _most_frequent(target.buckets[rows, place].astype(np.int64), most)
-        number, n_values = _places(sampled, most)
+        code, n_codes = _most_frequent(target.buckets[rows, place].astype(np.int64), max_values)
+        number, n_values = _places(sampled, max_values)
         if n_codes < 2 or n_values < 2:
             continue
         n_values += 1
@@ -72,15 +72,15 @@ def lacking_population(target: HashingTarget) -> str:
     return "" if several else "columns of several values"
 
 
-def _most_frequent(codes: NDArray[np.int64], most: int) -> tuple[NDArray[np.int64], int]:
+def _most_frequent(codes: NDArray[np.int64], max_values: int) -> tuple[NDArray[np.int64], int]:
     """Return numbers of codes, the most frequent one 0; the rare ones share the last."""
-    number, n = _places(codes, most)
+    number, n = _places(codes, max_values)
     found = np.array([number.get(int(code), n) for code in codes], dtype=np.int64)
     return found, int(found.max(initial=-1)) + 1
 
 
-def _places(codes: NDArray[np.int64], most: int) -> tuple[dict[int, int], int]:
+def _places(codes: NDArray[np.int64], max_values: int) -> tuple[dict[int, int], int]:
     """Return the rank of each of the most frequent codes, and how many those are."""
     seen, counts = np.unique(codes, return_counts=True)
-    ranked = seen[np.argsort(-counts, kind="stable")][:most]
+    ranked = seen[np.argsort(-counts, kind="stable")][:max_values]
     return {int(code): place for place, code in enumerate(ranked)}, len(ranked)

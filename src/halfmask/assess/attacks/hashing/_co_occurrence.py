@@ -30,7 +30,7 @@ class CoOccurrence:
     ----------
     n_rows
         How many rows, of either table, are counted at most.
-    most
+    max_values
         How many of the most frequent buckets of a column are named; all others stay unnamed. The
         time grows with its third power.
     turns
@@ -52,22 +52,24 @@ class CoOccurrence:
     attacks: ClassVar[type] = HashingTarget
 
     n_rows: int = 20_000
-    most: int = 300
+    max_values: int = 300
     turns: int = 3
 
     def __post_init__(self) -> None:
         owner = "CoOccurrence"
         integer_at_least(1, owner=owner, n_rows=self.n_rows, turns=self.turns)
-        integer_at_least(2, owner=owner, most=self.most)
+        integer_at_least(2, owner=owner, max_values=self.max_values)
 
-    def lacks(self, target: HashingTarget) -> str:
+    def missing_inputs(self, target: HashingTarget) -> str:
         """Return what is missing: a population, or columns of several values."""
         return lacking_population(target)
 
-    def run(self, target: HashingTarget, *, seed: int) -> tuple[Outcome, ...]:
+    def run(self, target: HashingTarget, *, random_state: int) -> tuple[Outcome, ...]:
         """Name buckets in turns, and return how many cells are named."""
-        rng = np.random.default_rng(seed)
-        rows, others, columns = bucket_columns(target, n_rows=self.n_rows, most=self.most, rng=rng)
+        rng = np.random.default_rng(random_state)
+        rows, others, columns = bucket_columns(
+            target, n_rows=self.n_rows, max_values=self.max_values, rng=rng
+        )
         if not columns:
             return ()
         beside: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []

@@ -67,7 +67,7 @@ class Dictionary:
     >>> drawn = np.array([[7], [1], [1], [5]] * 50, dtype=np.uint32)
     >>> keyed = HashingTarget(buckets=drawn, original=towns, bits=20)
     >>> attack = Dictionary(seeds=2)
-    >>> [attack.run(each, seed=0)[0].success.value for each in (keyed, keyed.unprotected())]
+    >>> [attack.run(each, random_state=0)[0].success.value for each in (keyed, keyed.unprotected())]
     [0.0, 1.0]
     """
 
@@ -83,11 +83,11 @@ class Dictionary:
         object.__setattr__(self, "salts", salts_given(self.salts, owner="Dictionary"))
         integer_at_least(1, owner="Dictionary", sample=self.sample)
 
-    def lacks(self, target: HashingTarget) -> str:
+    def missing_inputs(self, target: HashingTarget) -> str:
         """Return what is missing: cells."""
         return "" if target.buckets.size else "cells"
 
-    def run(self, target: HashingTarget, *, seed: int) -> tuple[Outcome, ...]:  # noqa: ARG002 # exact
+    def run(self, target: HashingTarget, *, random_state: int) -> tuple[Outcome, ...]:  # noqa: ARG002 # exact
         """Try every way, and return how many cells the best one reads."""
         tried = candidates(target)
         ways = unkeyed_ways(seeds=self.seeds, salts=self.salts)

@@ -26,7 +26,7 @@ class BucketFrequencies:
     ----------
     n_rows
         How many rows, of either table, are counted at most.
-    most
+    max_values
         How many of the most frequent buckets of a column are named; all others stay unnamed.
 
     Notes
@@ -45,21 +45,23 @@ class BucketFrequencies:
     attacks: ClassVar[type] = HashingTarget
 
     n_rows: int = 50_000
-    most: int = 1000
+    max_values: int = 1000
 
     def __post_init__(self) -> None:
         owner = "BucketFrequencies"
         integer_at_least(1, owner=owner, n_rows=self.n_rows)
-        integer_at_least(2, owner=owner, most=self.most)
+        integer_at_least(2, owner=owner, max_values=self.max_values)
 
-    def lacks(self, target: HashingTarget) -> str:
+    def missing_inputs(self, target: HashingTarget) -> str:
         """Return what is missing: a population, or columns of several values."""
         return lacking_population(target)
 
-    def run(self, target: HashingTarget, *, seed: int) -> tuple[Outcome, ...]:
+    def run(self, target: HashingTarget, *, random_state: int) -> tuple[Outcome, ...]:
         """Match ranks, and return how many cells are named."""
-        rng = np.random.default_rng(seed)
-        *_, columns = bucket_columns(target, n_rows=self.n_rows, most=self.most, rng=rng)
+        rng = np.random.default_rng(random_state)
+        *_, columns = bucket_columns(
+            target, n_rows=self.n_rows, max_values=self.max_values, rng=rng
+        )
         if not columns:
             return ()
         named = [column.right(column.by_rank(column.counts)) for column in columns]

@@ -51,15 +51,15 @@ class LabelFlip:
     def __post_init__(self) -> None:
         number_between(0, 0.5, owner="LabelFlip", low_open=True, share=self.share)
 
-    def lacks(self, target: TrainerTarget) -> str:
+    def missing_inputs(self, target: TrainerTarget) -> str:
         """Return what is missing: public rows."""
         return "" if target.public is not None else "public rows"
 
-    def run(self, target: TrainerTarget, *, seed: int) -> tuple[Outcome, ...]:
+    def run(self, target: TrainerTarget, *, random_state: int) -> tuple[Outcome, ...]:
         """Train with and without the poisoned rows, and return the accuracy lost."""
         if target.public is None:
             raise ParameterError("This attack needs public rows.")
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(random_state)
         before = trained(target, list(target.stream))
         poison = batches_of(target, _flipped(target.public, n_poisoned(target, self.share), rng))
         after = trained(target, woven(list(target.stream), poison, "spread"))

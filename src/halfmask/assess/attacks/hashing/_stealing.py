@@ -60,11 +60,11 @@ class ModelStealing:
     def __post_init__(self) -> None:
         integer_at_least(10, owner="ModelStealing", n_queries=self.n_queries)
 
-    def lacks(self, target: TrainerTarget) -> str:
+    def missing_inputs(self, target: TrainerTarget) -> str:
         """Return what is missing: public rows."""
         return "" if target.public is not None else "public rows"
 
-    def run(self, target: TrainerTarget, *, seed: int) -> tuple[Outcome, ...]:
+    def run(self, target: TrainerTarget, *, random_state: int) -> tuple[Outcome, ...]:
         """Ask, train a copy, and return how often it agrees with the model."""
         if target.public is None:
             raise ParameterError("This attack needs public rows.")
@@ -73,14 +73,14 @@ class ModelStealing:
             for client, rows in target.stream:
                 trainer.learn(rows, client=client)
         n = min(self.n_queries, len(target.public), target.quota or self.n_queries)
-        places = np.random.default_rng(seed).choice(len(target.public), n, replace=False)
+        places = np.random.default_rng(random_state).choice(len(target.public), n, replace=False)
         asked = _rows(target.public, np.sort(places))
         buckets = np.unique(asked.flat()[1]).astype(np.int64)
         known, judged = matrix_of(asked, buckets), matrix_of(target.holdout, buckets)
         model = predicted(trainer, target.holdout) >= 0.5
         told = _told(target, predicted(trainer, asked))
-        copied = _copied(known, told, judged, seed) >= 0.5
-        public = _copied(known, labels_of(asked).astype(np.float64), judged, seed) >= 0.5
+        copied = _copied(known, told, judged, random_state) >= 0.5
+        public = _copied(known, labels_of(asked).astype(np.float64), judged, random_state) >= 0.5
         return (
             Outcome(
                 attack=self.name,
@@ -113,11 +113,14 @@ def _told(target: TrainerTarget, said: NDArray[np.float64]) -> NDArray[np.float6
 
 
 def _copied(
-    known: NDArray[np.float64], told: NDArray[np.float64], judged: NDArray[np.float64], seed: int
+    known: NDArray[np.float64],
+    told: NDArray[np.float64],
+    judged: NDArray[np.float64],
+    random_state: int,
 ) -> NDArray[np.float64]:
     """Return what a copy says of rows that are judged, by answers about known rows."""
     if np.isin(told, (0.0, 1.0)).all():
-        return _by_labels(known, told, judged, seed)
+        return _by_labels(known, told, judged, random_state)
     clipped = np.clip(told, _CLIP, 1 - _CLIP)
     # An answer's last digit moves a log-odds by 1 / (p (1 - p)): near 0 and 1 it says little.
     trust = clipped * (1 - clipped)
@@ -129,11 +132,14 @@ def _copied(
 
 
 def _by_labels(
-    known: NDArray[np.float64], told: NDArray[np.float64], judged: NDArray[np.float64], seed: int
+    known: NDArray[np.float64],
+    told: NDArray[np.float64],
+    judged: NDArray[np.float64],
+    random_state: int,
 ) -> NDArray[np.float64]:
     if len(np.unique(told)) < 2:
         return np.full(len(judged), told[0])
     from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 # sklearn loads late
 
-    model = LogisticRegression(max_iter=1000, random_state=seed).fit(known, told > 0.5)
+    model = LogisticRegression(max_iter=1000, random_state=random_state).fit(known, told > 0.5)
     return np.asarray(model.predict_proba(judged)[:, 1])

@@ -61,7 +61,7 @@ class WeightReading:
         integer_at_least(0, owner="WeightReading", seeds=self.seeds)
         object.__setattr__(self, "salts", salts_given(self.salts, owner="WeightReading"))
 
-    def lacks(self, target: HashingTarget) -> str:
+    def missing_inputs(self, target: HashingTarget) -> str:
         """Return what is missing: a way to train, labels, or a population with labels."""
         if target.train is None:
             return "a way to train weights"
@@ -71,7 +71,7 @@ class WeightReading:
             return "a population with labels"
         return ""
 
-    def run(self, target: HashingTarget, *, seed: int) -> tuple[Outcome, ...]:  # noqa: ARG002 # exact
+    def run(self, target: HashingTarget, *, random_state: int) -> tuple[Outcome, ...]:  # noqa: ARG002 # exact
         """Train both models, and return how many values are found in the owner's weights."""
         if target.labels is None:
             raise ParameterError("This attack needs labels.")

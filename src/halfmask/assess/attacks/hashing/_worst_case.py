@@ -74,15 +74,15 @@ class WorstCasePoisoning:
         for weight in weights:
             number_between(0, 1e6, owner=owner, low_open=True, weights=weight)
 
-    def lacks(self, target: TrainerTarget) -> str:
+    def missing_inputs(self, target: TrainerTarget) -> str:
         """Return what is missing: public rows."""
         return "" if target.public is not None else "public rows"
 
-    def run(self, target: TrainerTarget, *, seed: int) -> tuple[Outcome, ...]:
+    def run(self, target: TrainerTarget, *, random_state: int) -> tuple[Outcome, ...]:
         """Train once without and once with each poison, and return the most accuracy lost."""
         if target.public is None:
             raise ParameterError("This attack needs public rows.")
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(random_state)
         honest = list(target.stream)
         before = trained(target, honest)
         n = n_poisoned(target, self.share)

@@ -50,7 +50,7 @@ class BlackBox:
 
     Examples
     --------
-    >>> BlackBox(hidden=(32,)).lacks(None)
+    >>> BlackBox(hidden=(32,)).missing_inputs(None)
     ''
     """
 
@@ -63,11 +63,11 @@ class BlackBox:
         hidden = checked_widths(self.hidden, self.trees, owner="BlackBox")
         object.__setattr__(self, "hidden", hidden)
 
-    def lacks(self, target: ModelTarget) -> str:  # noqa: ARG002 # an Attack's
+    def missing_inputs(self, target: ModelTarget) -> str:  # noqa: ARG002 # an Attack's
         """Return nothing: every target has what this attack needs."""
         return ""
 
-    def run(self, target: ModelTarget, *, seed: int) -> tuple[Outcome, ...]:
+    def run(self, target: ModelTarget, *, random_state: int) -> tuple[Outcome, ...]:
         """Attack, and return what was measured for everyone and the worst subgroup.
 
         Raises
@@ -76,21 +76,25 @@ class BlackBox:
             If there are too few people, or the model fails to answer.
         """
         found: list[Outcome] = []
-        for view in views(target, seed=seed):
-            other = seen_by_stranger(target, view, seed=seed)
+        for view in views(target, random_state=random_state):
+            other = seen_by_stranger(target, view, random_state=random_state)
             stranger, seen = None, view
             if other is not None:  # learns from as many in both arms, or one would learn less
-                stranger = other, self._scores(other, seed)
-                seen = view.only(outsiders(target, seed=seed))
-            scores = self._scores(seen, seed)
-            found += measured(self.name, seen, scores, seed=seed, stranger=stranger)
+                stranger = other, self._scores(other, random_state)
+                seen = view.only(outsiders(target, random_state=random_state))
+            scores = self._scores(seen, random_state)
+            found += measured(self.name, seen, scores, random_state=random_state, stranger=stranger)
         return tuple(found)
 
-    def _scores(self, view: View, seed: int) -> MembershipScores:
+    def _scores(self, view: View, random_state: int) -> MembershipScores:
         inputs = features(view.probabilities, view.truth)
         known = np.flatnonzero(view.known)
         learned = learn(
-            inputs[known], view.member[known], hidden=self.hidden, trees=self.trees, seed=seed
+            inputs[known],
+            view.member[known],
+            hidden=self.hidden,
+            trees=self.trees,
+            random_state=random_state,
         )
         choosing = np.zeros(len(view.known), dtype=bool)
         choosing[known[learned.held]] = True

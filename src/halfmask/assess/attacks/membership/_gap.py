@@ -44,11 +44,11 @@ class Gap:
     name: ClassVar[str] = "membership/gap"
     attacks: ClassVar[type] = ModelTarget
 
-    def lacks(self, target: ModelTarget) -> str:
+    def missing_inputs(self, target: ModelTarget) -> str:
         """Return that it needs a classifier, if the model predicts numbers."""
         return LACKS_CLASSES if is_regressor(target.model, target.member_labels) else ""
 
-    def run(self, target: ModelTarget, *, seed: int) -> tuple[Outcome, ...]:
+    def run(self, target: ModelTarget, *, random_state: int) -> tuple[Outcome, ...]:
         """Attack, and return balanced accuracy for everyone and the worst subgroup.
 
         Raises
@@ -57,10 +57,12 @@ class Gap:
             If there are too few people, or the model fails to answer.
         """
         found: list[Outcome] = []
-        for view in views(target, seed=seed):
-            other = seen_by_stranger(target, view, seed=seed)
+        for view in views(target, random_state=random_state):
+            other = seen_by_stranger(target, view, random_state=random_state)
             stranger = None if other is None else (other, _scores(other))
-            found += measured(self.name, view, _scores(view), seed=seed, stranger=stranger)
+            found += measured(
+                self.name, view, _scores(view), random_state=random_state, stranger=stranger
+            )
         return tuple(found)
 
 

@@ -66,7 +66,7 @@ def learn(
     *,
     hidden: tuple[int, ...],
     trees: int,
-    seed: int,
+    random_state: int,
 ) -> LearnedAttack:
     """Train a network and a forest on two thirds of the rows, and keep the better on the last.
 
@@ -82,7 +82,7 @@ def learn(
         The widths of the network's hidden layers.
     trees
         How many trees the forest has.
-    seed
+    random_state
         What is drawn from.
 
     Raises
@@ -90,7 +90,7 @@ def learn(
     DataError
         If fewer than three rows are of members, or of non-members.
     """
-    rng = np.random.default_rng((seed, 3))
+    rng = np.random.default_rng((random_state, 3))
     held = np.zeros(len(member), dtype=bool)
     taught: list[NDArray[np.int64]] = []
     sides = [rng.permutation(np.flatnonzero(member == side)) for side in (True, False)]
@@ -116,7 +116,7 @@ def learn(
 
 
 def _candidates(
-    hidden: tuple[int, ...], trees: int, n_rows: int, seed: int
+    hidden: tuple[int, ...], trees: int, n_rows: int, random_state: int
 ) -> list[tuple[str, Any]]:
     from sklearn.ensemble import RandomForestClassifier  # noqa: PLC0415 # loads late
     from sklearn.neural_network import MLPClassifier  # noqa: PLC0415 # the same
@@ -128,8 +128,8 @@ def _candidates(
         early_stopping=n_rows >= 200,  # of fewer a tenth doesn't show when to stop
         n_iter_no_change=5,
         max_iter=60,
-        random_state=seed,
+        random_state=random_state,
     )
     # Ten rows to a leaf: it is to tell how sure the model is, not to learn people by heart.
-    forest = RandomForestClassifier(trees, min_samples_leaf=10, random_state=seed, n_jobs=1)
+    forest = RandomForestClassifier(trees, min_samples_leaf=10, random_state=random_state, n_jobs=1)
     return [("network", make_pipeline(StandardScaler(), network)), ("forest", forest)]

@@ -77,11 +77,11 @@ class Lira:
         check_shadows(self.n_shadows, owner="Lira", least=6)  # two without somebody show no spread
         number_between(0, 0.5, owner="Lira", low_open=True, high_open=True, clip=self.clip)
 
-    def lacks(self, target: ModelTarget) -> str:
+    def missing_inputs(self, target: ModelTarget) -> str:
         """Return that it needs a way to train, if the target has none."""
         return LACKS_TRAIN if target.train is None else ""
 
-    def run(self, target: ModelTarget, *, seed: int) -> tuple[Outcome, ...]:
+    def run(self, target: ModelTarget, *, random_state: int) -> tuple[Outcome, ...]:
         """Train shadow models once, attack, and return what was measured.
 
         Raises
@@ -89,8 +89,8 @@ class Lira:
         DataError
             If there are too few people, or a model can't be trained or fails to answer.
         """
-        whole = views(target, seed=seed)
-        trained = shadows(target, self.n_shadows, seed=seed)
+        whole = views(target, random_state=random_state)
+        trained = shadows(target, self.n_shadows, random_state=random_state)
         found: list[Outcome] = []
         for view in whole:
             shadowed = logits(trained.of_truth[view.rows], self.clip)
@@ -101,7 +101,7 @@ class Lira:
                 who, rest = ~trained.inside[0], slice(1, None)
                 arrays = shadowed[0, who], shadowed[rest, who], trained.inside[rest, who]
                 stranger = view.only(who), self._scores(*arrays, view.only(who))
-            found += measured(self.name, view, scores, seed=seed, stranger=stranger)
+            found += measured(self.name, view, scores, random_state=random_state, stranger=stranger)
         return tuple(found)
 
     def _scores(

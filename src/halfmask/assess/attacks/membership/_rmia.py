@@ -73,11 +73,11 @@ class Rmia:
         check_shadows(self.n_shadows, owner="Rmia")
         number_between(1, np.inf, owner="Rmia", gamma=self.gamma)
 
-    def lacks(self, target: ModelTarget) -> str:
+    def missing_inputs(self, target: ModelTarget) -> str:
         """Return that it needs a way to train, if the target has none."""
         return LACKS_TRAIN if target.train is None else ""
 
-    def run(self, target: ModelTarget, *, seed: int) -> tuple[Outcome, ...]:
+    def run(self, target: ModelTarget, *, random_state: int) -> tuple[Outcome, ...]:
         """Train reference models once, attack, and return what was measured.
 
         Raises
@@ -85,8 +85,8 @@ class Rmia:
         DataError
             If there are too few people, or a model can't be trained or fails to answer.
         """
-        whole = views(target, seed=seed)
-        trained = shadows(target, self.n_shadows, seed=seed)
+        whole = views(target, random_state=random_state)
+        trained = shadows(target, self.n_shadows, random_state=random_state)
         weight = None if self.online else best_weight(trained, whole[0].rows)
         found: list[Outcome] = []
         for view in whole:
@@ -101,7 +101,7 @@ class Rmia:
                 stranger = other, self._scores(shadowed[0, who] / others, other)
             if weight is not None:
                 scores = replace(scores, details={"a": weight})
-            found += measured(self.name, view, scores, seed=seed, stranger=stranger)
+            found += measured(self.name, view, scores, random_state=random_state, stranger=stranger)
         return tuple(found)
 
     def _scores(self, ratio: NDArray[np.float64], view: View) -> MembershipScores:

@@ -99,7 +99,7 @@ def best_threshold(values: NDArray[np.float64], member: NDArray[np.bool_]) -> fl
 
 
 def caught_at(
-    values: NDArray[np.float64], member: NDArray[np.bool_], rate: float, *, seed: int
+    values: NDArray[np.float64], member: NDArray[np.bool_], rate: float, *, random_state: int
 ) -> tuple[SuccessCount, SuccessCount]:
     """Return how many members are caught at a false positive rate, and the control.
 
@@ -110,7 +110,7 @@ def caught_at(
     Beta(k, n + 1 - k), of which the bounds of Clopper and Pearson for k of n are the quantiles:
     that is the control, so that a difference knows how uncertain its threshold is.
     """
-    order = np.random.default_rng((seed, 2)).random(len(values))
+    order = np.random.default_rng((random_state, 2)).random(len(values))
     low = ~member
     n_low = int(low.sum())
     k = math.floor(rate * (n_low + 1) + 1e-9)
@@ -127,7 +127,7 @@ def measured(
     view: View,
     scores: MembershipScores,
     *,
-    seed: int,
+    random_state: int,
     stranger: tuple[View, MembershipScores] | None = None,
 ) -> tuple[Outcome, ...]:
     """Return the outcomes of a view: for everyone, and for the worst subgroup by original rows.
@@ -146,9 +146,9 @@ def measured(
     ]
     if scores.ranks:
         found.append(_area(attack, view, scores, scores.ranked, EVERYONE, scores.details))
-        found += [_rate(attack, view, scores, rate, seed) for rate in RATES]
+        found += [_rate(attack, view, scores, rate, random_state) for rate in RATES]
     if stranger is not None:
-        without = measured(attack, *stranger, seed=seed)
+        without = measured(attack, *stranger, random_state=random_state)
         found = [
             replace(outcome, baseline=other.success, of_one_model=True)
             for outcome, other in zip(found, without, strict=True)
@@ -156,7 +156,7 @@ def measured(
     if view.rows != ORIGINAL:
         own = f", {view.rows}"
         found = [
-            replace(o, power_measure=o.measure.removesuffix(own) + f", {ORIGINAL}") for o in found
+            replace(o, control_measure=o.measure.removesuffix(own) + f", {ORIGINAL}") for o in found
         ]
     return (*found, *_worst_group(attack, view, scores))
 
@@ -216,10 +216,14 @@ def _area(
     )
 
 
-def _rate(attack: str, view: View, scores: MembershipScores, rate: float, seed: int) -> Outcome:
+def _rate(
+    attack: str, view: View, scores: MembershipScores, rate: float, random_state: int
+) -> Outcome:
     """Return the true positive rate at a false positive rate; 10/rate non-members are needed."""
     who = scores.ranked
-    caught, control = caught_at(scores.values[who], view.member[who], rate, seed=seed)
+    caught, control = caught_at(
+        scores.values[who], view.member[who], rate, random_state=random_state
+    )
     needed = round(10 / rate)
     return Outcome(
         attack=attack,

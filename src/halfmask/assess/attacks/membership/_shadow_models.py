@@ -70,11 +70,11 @@ class ShadowModels:
         hidden = checked_widths(self.hidden, self.trees, owner="ShadowModels")
         object.__setattr__(self, "hidden", hidden)
 
-    def lacks(self, target: ModelTarget) -> str:
+    def missing_inputs(self, target: ModelTarget) -> str:
         """Return that it needs a way to train, if the target has none."""
         return LACKS_TRAIN if target.train is None else ""
 
-    def run(self, target: ModelTarget, *, seed: int) -> tuple[Outcome, ...]:
+    def run(self, target: ModelTarget, *, random_state: int) -> tuple[Outcome, ...]:
         """Train shadow models once, attack, and return what was measured.
 
         Raises
@@ -82,20 +82,22 @@ class ShadowModels:
         DataError
             If there are too few people, or a model can't be trained or fails to answer.
         """
-        seen = views(target, seed=seed)
-        trained = [shadow(target, number, seed=seed) for number in range(self.n_shadows)]
-        learned = self._learn(trained, seed)
+        seen = views(target, random_state=random_state)
+        trained = [
+            shadow(target, number, random_state=random_state) for number in range(self.n_shadows)
+        ]
+        learned = self._learn(trained, random_state)
         found: list[Outcome] = []
         for view in seen:
-            other = seen_by_stranger(target, view, seed=seed)
+            other = seen_by_stranger(target, view, random_state=random_state)
             stranger = None if other is None else (other, _scores(learned, other))
             scores = _scores(learned, view)
-            found += measured(self.name, view, scores, seed=seed, stranger=stranger)
+            found += measured(self.name, view, scores, random_state=random_state, stranger=stranger)
         return tuple(found)
 
-    def _learn(self, trained: list[Shadow], seed: int) -> LearnedAttack:
+    def _learn(self, trained: list[Shadow], random_state: int) -> LearnedAttack:
         """Learn from answers of all shadow models, of each about as many people at random."""
-        rng = np.random.default_rng((seed, 6))
+        rng = np.random.default_rng((random_state, 6))
         n_people = len(trained[0].inside)
         size = min(MOST_ANSWERS // len(trained), n_people)
         people = [rng.choice(n_people, size=size, replace=False) for _ in trained]
@@ -109,7 +111,7 @@ class ShadowModels:
             np.concatenate(inside),
             hidden=self.hidden,
             trees=self.trees,
-            seed=seed,
+            random_state=random_state,
         )
 
 

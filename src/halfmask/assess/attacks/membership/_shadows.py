@@ -81,7 +81,7 @@ def check_shadows(n_shadows: int, *, owner: str, least: int = 4) -> None:
         )
 
 
-def halves(n_people: int, n_models: int, *, seed: int) -> NDArray[np.bool_]:
+def halves(n_people: int, n_models: int, *, random_state: int) -> NDArray[np.bool_]:
     """Return who trains which model: each random split of all people serves two models, disjoint.
 
     So everyone is inside exactly half of the models, members and non-members alike, and how often
@@ -90,18 +90,18 @@ def halves(n_people: int, n_models: int, *, seed: int) -> NDArray[np.bool_]:
 
     Examples
     --------
-    >>> halves(6, 4, seed=0).sum(axis=0).tolist()
+    >>> halves(6, 4, random_state=0).sum(axis=0).tolist()
     [2, 2, 2, 2, 2, 2]
     """
     inside = np.zeros((n_models, n_people), dtype=bool)
     for pair in range(n_models // 2):
         # Drawn by its number, so that eight models are the first eight of sixteen.
-        first = np.random.default_rng((seed, 4, pair)).permutation(n_people) < n_people // 2
+        first = np.random.default_rng((random_state, 4, pair)).permutation(n_people) < n_people // 2
         inside[2 * pair], inside[2 * pair + 1] = first, ~first
     return inside
 
 
-def shadows(target: ModelTarget, n_models: int, *, seed: int) -> Shadows:
+def shadows(target: ModelTarget, n_models: int, *, random_state: int) -> Shadows:
     """Return the target's shadow models, each trained once for a target and a seed.
 
     Raises
@@ -109,7 +109,7 @@ def shadows(target: ModelTarget, n_models: int, *, seed: int) -> Shadows:
     DataError
         If a model can't be trained, or its answers are no probabilities of all rows.
     """
-    trained = [shadow(target, number, seed=seed) for number in range(n_models)]
+    trained = [shadow(target, number, random_state=random_state) for number in range(n_models)]
     kinds = trained[0].of_truth
     return Shadows(
         inside=np.stack([each.inside for each in trained]),
@@ -117,7 +117,7 @@ def shadows(target: ModelTarget, n_models: int, *, seed: int) -> Shadows:
     )
 
 
-def shadow(target: ModelTarget, number: int, *, seed: int) -> Shadow:
+def shadow(target: ModelTarget, number: int, *, random_state: int) -> Shadow:
     """Return one shadow model, trained by ``target.train`` on original rows, protection included.
 
     Raises
@@ -126,19 +126,19 @@ def shadow(target: ModelTarget, number: int, *, seed: int) -> Shadow:
         If it can't be trained, or its answers are no probabilities of all rows.
     """
     kept = _TRAINED.setdefault(target, {})
-    if (seed, number) not in kept:
-        kept[seed, number] = _trained(target, number, seed)
-    return kept[seed, number]
+    if (random_state, number) not in kept:
+        kept[random_state, number] = _trained(target, number, random_state)
+    return kept[random_state, number]
 
 
-def _trained(target: ModelTarget, number: int, seed: int) -> Shadow:
+def _trained(target: ModelTarget, number: int, random_state: int) -> Shadow:
     asking = Asking.of(target)
     labels, truth = pool_labels(target), asking.truth
-    inside = halves(len(labels), number // 2 * 2 + 2, seed=seed)[number]
+    inside = halves(len(labels), number // 2 * 2 + 2, random_state=random_state)[number]
     everyone = joined(target.members, target.non_members)
     who = f"Shadow model {number + 1}"
     places = np.flatnonzero(inside)
-    model = _train(target, taken(everyone, places), labels[places], (seed, 5, number), who)
+    model = _train(target, taken(everyone, places), labels[places], (random_state, 5, number), who)
     given = {ORIGINAL: asking.answers(model, everyone, 0, who=who)}
     if target.trained_rows is not None:
         changed = asking.answers(model, target.trained_rows, 0, who=who)

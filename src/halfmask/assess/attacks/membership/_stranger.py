@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["outsiders", "seen_by_stranger"]
 
 
-def seen_by_stranger(target: ModelTarget, view: View, *, seed: int) -> View | None:
+def seen_by_stranger(target: ModelTarget, view: View, *, random_state: int) -> View | None:
     """Return a view by trained rows of people who didn't train the first shadow model, as it sees.
 
     What it says of them tells members from non-members only as far as their *rows* do: members'
@@ -39,10 +39,12 @@ def seen_by_stranger(target: ModelTarget, view: View, *, seed: int) -> View | No
     """
     if view.rows != TRAINED or target.train is None:
         return None
-    answered = shadow(target, 0, seed=seed).probabilities[TRAINED].astype(np.float64)
-    return replace(view, probabilities=answered).only(outsiders(target, seed=seed))
+    answered = (
+        shadow(target, 0, random_state=random_state).probabilities[TRAINED].astype(np.float64)
+    )
+    return replace(view, probabilities=answered).only(outsiders(target, random_state=random_state))
 
 
-def outsiders(target: ModelTarget, *, seed: int) -> NDArray[np.bool_]:
+def outsiders(target: ModelTarget, *, random_state: int) -> NDArray[np.bool_]:
     """Return who didn't train the first shadow model."""
-    return ~shadow(target, 0, seed=seed).inside
+    return ~shadow(target, 0, random_state=random_state).inside

@@ -63,7 +63,7 @@ class View:
         )
 
 
-def views(target: ModelTarget, *, seed: int) -> tuple[View, ...]:
+def views(target: ModelTarget, *, random_state: int) -> tuple[View, ...]:
     """Ask the model about everyone: by original rows and, where they differ, by trained rows.
 
     Non-members have only original rows. Both views know the same half.
@@ -86,7 +86,7 @@ def views(target: ModelTarget, *, seed: int) -> tuple[View, ...]:
         asked.append((TRAINED, target.trained_rows))
     others = asking.answers(target.model, target.non_members, counts[0], who="The model")
     member = np.arange(sum(counts)) < counts[0]
-    known = _halves(counts, seed)
+    known = _halves(counts, random_state)
     return tuple(
         View(
             rows=name,
@@ -102,7 +102,7 @@ def views(target: ModelTarget, *, seed: int) -> tuple[View, ...]:
     )
 
 
-def _halves(counts: tuple[int, int], seed: int) -> NDArray[np.bool_]:
+def _halves(counts: tuple[int, int], random_state: int) -> NDArray[np.bool_]:
     """Return who is known: half of the members and half of the non-members, at random."""
-    rng = np.random.default_rng((seed, 1))
+    rng = np.random.default_rng((random_state, 1))
     return np.concatenate([rng.permutation(n) < n // 2 for n in counts])

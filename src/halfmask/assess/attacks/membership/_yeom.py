@@ -33,18 +33,18 @@ class Yeom:
 
     Examples
     --------
-    >>> Yeom().lacks(None)
+    >>> Yeom().missing_inputs(None)
     ''
     """
 
     name: ClassVar[str] = "membership/yeom"
     attacks: ClassVar[type] = ModelTarget
 
-    def lacks(self, target: ModelTarget) -> str:  # noqa: ARG002 # an Attack's
+    def missing_inputs(self, target: ModelTarget) -> str:  # noqa: ARG002 # an Attack's
         """Return nothing: every target has what this attack needs."""
         return ""
 
-    def run(self, target: ModelTarget, *, seed: int) -> tuple[Outcome, ...]:
+    def run(self, target: ModelTarget, *, random_state: int) -> tuple[Outcome, ...]:
         """Attack, and return what was measured for everyone and the worst subgroup.
 
         Raises
@@ -53,10 +53,12 @@ class Yeom:
             If there are too few people, or the model fails to answer.
         """
         found: list[Outcome] = []
-        for view in views(target, seed=seed):
-            other = seen_by_stranger(target, view, seed=seed)
+        for view in views(target, random_state=random_state):
+            other = seen_by_stranger(target, view, random_state=random_state)
             stranger = None if other is None else (other, _scores(other))
-            found += measured(self.name, view, _scores(view), seed=seed, stranger=stranger)
+            found += measured(
+                self.name, view, _scores(view), random_state=random_state, stranger=stranger
+            )
         return tuple(found)
 
 

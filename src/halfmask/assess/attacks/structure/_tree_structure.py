@@ -33,7 +33,7 @@ class TreeStructure:
     k
         The least number of training rows that a leaf, and a model's output, should stand for.
         At least 2.
-    least_freedom
+    min_degrees_of_freedom
         The least residual degrees of freedom, rows minus learned numbers, of a single tree.
 
     Notes
@@ -69,13 +69,15 @@ class TreeStructure:
     attacks: ClassVar[type] = ModelTarget
 
     k: int = 10
-    least_freedom: int = 10
+    min_degrees_of_freedom: int = 10
 
     def __post_init__(self) -> None:
         integer_at_least(2, owner="TreeStructure", k=self.k)
-        integer_at_least(0, owner="TreeStructure", least_freedom=self.least_freedom)
+        integer_at_least(
+            0, owner="TreeStructure", min_degrees_of_freedom=self.min_degrees_of_freedom
+        )
 
-    def lacks(self, target: ModelTarget) -> str:
+    def missing_inputs(self, target: ModelTarget) -> str:
         """Return what the target lacks: a model of trees, and rows that trained it."""
         trees = trees_of(target.model)
         if trees is None:
@@ -86,7 +88,7 @@ class TreeStructure:
         several = times > 1 and not besides
         return f"a model that learned each member once, not {times} times" if several else ""
 
-    def run(self, target: ModelTarget, *, seed: int) -> tuple[Outcome, ...]:  # noqa: ARG002 # counts
+    def run(self, target: ModelTarget, *, random_state: int) -> tuple[Outcome, ...]:  # noqa: ARG002 # counts
         """Count, and return one outcome for each check.
 
         Raises
@@ -150,7 +152,7 @@ class TreeStructure:
     def _freedom(self, freedom: int) -> Outcome:
         return self._counted(
             "too few degrees of freedom",
-            Certain(float(freedom < self.least_freedom), 1),
+            Certain(float(freedom < self.min_degrees_of_freedom), 1),
             {"residual_degrees_of_freedom": float(freedom)},
         )
 

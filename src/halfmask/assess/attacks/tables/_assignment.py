@@ -63,18 +63,18 @@ class AssignmentLinkage:
     def __post_init__(self) -> None:
         integer_at_least(1, owner="AssignmentLinkage", n_attacks=self.n_attacks)
 
-    def lacks(self, target: TableTarget) -> str:
+    def missing_inputs(self, target: TableTarget) -> str:
         """Return what is missing: columns or rows."""
         return lacking_links(target)
 
-    def run(self, target: TableTarget, *, seed: int) -> tuple[Outcome, ...]:
+    def run(self, target: TableTarget, *, random_state: int) -> tuple[Outcome, ...]:
         """Link by quasi-identifiers and by all columns."""
         known = {QUASI_IDENTIFIERS: quasi_identifiers_of(target), ALL: shared_columns(target)}
         outcomes = []
         for place, (measure, names) in enumerate(known.items()):
             if not names:
                 continue
-            rng = np.random.default_rng([seed, place])
+            rng = np.random.default_rng([random_state, place])
             right = _right(target, names, self.n_attacks, rng)
             success = Expected(float(right.sum()), len(right))
             outcomes.append(

@@ -77,13 +77,13 @@ class ProbabilisticLinkage:
     def __post_init__(self) -> None:
         integer_at_least(1, owner="ProbabilisticLinkage", n_attacks=self.n_attacks)
 
-    def lacks(self, target: TableTarget) -> str:
+    def missing_inputs(self, target: TableTarget) -> str:
         """Return what is missing: columns or rows."""
         return lacking_links(target)
 
-    def run(self, target: TableTarget, *, seed: int) -> tuple[Outcome, ...]:
+    def run(self, target: TableTarget, *, random_state: int) -> tuple[Outcome, ...]:
         """Link by quasi-identifiers and by all columns."""
-        linkable = Linkable.of(target, self.n_attacks, np.random.default_rng(seed))
+        linkable = Linkable.of(target, self.n_attacks, np.random.default_rng(random_state))
         known = {QUASI_IDENTIFIERS: linkable.quasi_identifiers, ALL: linkable.columns}
         outcomes = []
         for measure, columns in known.items():

@@ -83,7 +83,7 @@ class Inference:
         integer_at_least(1, owner="Inference", n_attacks=self.n_attacks)
         number_between(0, 1e9, owner="Inference", tolerance=self.tolerance)
 
-    def lacks(self, target: TableTarget) -> str:
+    def missing_inputs(self, target: TableTarget) -> str:
         """Return what is missing: secrets, known columns or a control table."""
         secrets, known = secrets_of(target), quasi_identifiers_of(target)
         if not secrets:
@@ -92,10 +92,10 @@ class Inference:
             return "quasi_identifiers that were released"
         return lacking_control(target, (*known, *secrets))
 
-    def run(self, target: TableTarget, *, seed: int) -> tuple[Outcome, ...]:
+    def run(self, target: TableTarget, *, random_state: int) -> tuple[Outcome, ...]:
         """Guess each secret column, and count where the guess is right."""
         return tuple(
-            self._outcome(target, secret, np.random.default_rng([seed, place]))
+            self._outcome(target, secret, np.random.default_rng([random_state, place]))
             for place, secret in enumerate(secrets_of(target))
         )
 

@@ -82,19 +82,19 @@ class Linkability:
             )
         object.__setattr__(self, "parts", parts)
 
-    def lacks(self, target: TableTarget) -> str:
+    def missing_inputs(self, target: TableTarget) -> str:
         """Return what is missing: a control table, or columns."""
         if len(shared_columns(target)) < 2:
             return "two columns that the original and the released table share"
         return lacking_control(target, shared_columns(target))
 
-    def run(self, target: TableTarget, *, seed: int) -> tuple[Outcome, ...]:
+    def run(self, target: TableTarget, *, random_state: int) -> tuple[Outcome, ...]:
         """Link, and count people whose two parts share a released row."""
         if target.control is None:
             raise ParameterError("Linkability needs a control table.")
         names = self._parts(target)
         sides = [Comparison(columns=matched_columns(target, part)) for part in names]
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(random_state)
         arms = []
         for people in (target.original, target.control):
             chosen = people[sample(rng, people.height, self.n_attacks)]

@@ -83,13 +83,13 @@ class DistanceLinkage:
         integer_at_least(1, owner="DistanceLinkage", n_attacks=self.n_attacks)
         number_between(0, 1e9, owner="DistanceLinkage", low_open=True, interval=self.interval)
 
-    def lacks(self, target: TableTarget) -> str:
+    def missing_inputs(self, target: TableTarget) -> str:
         """Return what is missing: columns or rows."""
         return lacking_links(target)
 
-    def run(self, target: TableTarget, *, seed: int) -> tuple[Outcome, ...]:
+    def run(self, target: TableTarget, *, random_state: int) -> tuple[Outcome, ...]:
         """Link by what an intruder may know, and report the worst."""
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(random_state)
         linkable = Linkable.of(target, self.n_attacks, rng)
         known = _scenarios(linkable, rng)
         rates: dict[str, float] = {}

@@ -68,14 +68,14 @@ class SinglingOutUnivariate:
     def __post_init__(self) -> None:
         integer_at_least(1, owner="SinglingOutUnivariate", n_attacks=self.n_attacks)
 
-    def lacks(self, target: TableTarget) -> str:
+    def missing_inputs(self, target: TableTarget) -> str:
         """Return what is missing: a control table, or a column."""
         return lacking_control(target, shared_columns(target))
 
-    def run(self, target: TableTarget, *, seed: int) -> tuple[Outcome, ...]:
+    def run(self, target: TableTarget, *, random_state: int) -> tuple[Outcome, ...]:
         """Guess, and count where a guess is true of one person."""
         columns = matched_columns(target, shared_columns(target))
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(random_state)
         guesses = guesses_of_one(columns, target.released, self.n_attacks, rng)
         return (_judged(self.name, guesses, columns, target, self.n_attacks),)
 
@@ -122,17 +122,17 @@ class SinglingOutMultivariate:
         integer_at_least(pair[0], owner=owner, n_columns=pair[1])
         object.__setattr__(self, "n_columns", pair)
 
-    def lacks(self, target: TableTarget) -> str:
+    def missing_inputs(self, target: TableTarget) -> str:
         """Return what is missing: a control table, or columns."""
         shared = shared_columns(target)
         if len(shared) < self.n_columns[0]:
             return f"{self.n_columns[0]} columns that the original and the released table share"
         return lacking_control(target, shared)
 
-    def run(self, target: TableTarget, *, seed: int) -> tuple[Outcome, ...]:
+    def run(self, target: TableTarget, *, random_state: int) -> tuple[Outcome, ...]:
         """Guess, and count where a guess is true of one person."""
         columns = matched_columns(target, shared_columns(target))
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(random_state)
         guesses = guesses_of_many(columns, self.n_columns, self.n_attacks, rng)
         return (_judged(self.name, guesses, columns, target, self.n_attacks),)
 

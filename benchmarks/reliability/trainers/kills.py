@@ -172,16 +172,16 @@ def naively(place: Path, settings: dict[str, Any]) -> bytes:
     """Learn the log by reading its files here, record by record, as its format is written down."""
     records = [each for path in sorted((place / "log").iterdir()) for each in records_of(path)]
     targets = {int(sent) for _, kind, _, sent in records if kind not in {EXAMPLES, CANARIES}}
-    told, own = settings.get("defences"), {**settings, "defences": None}
-    del own["defences"]
-    bare = OnlineLearner(**own)
-    learner: Any = bare if told is None else Defences.from_dict(told).around(bare)
+    defences, of_learner = settings.get("defences"), {**settings, "defences": None}
+    del of_learner["defences"]
+    bare = OnlineLearner.from_settings(of_learner)
+    learner: Any = bare if defences is None else Defences.from_dict(defences).around(bare)
     kept, canaries = {0: learner.to_bytes()}, None
     for seq, kind, client, sent in records:
         if kind == EXAMPLES:
             for batch in pa.ipc.open_stream(sent):
                 rows = HashedRows.from_batch(batch)
-                learner.learn(rows, **({} if told is None else {"client": client}))
+                learner.learn(rows, **({} if defences is None else {"client": client}))
         elif kind == CANARIES:
             canaries = HashedRows.concat(map(HashedRows.from_batch, pa.ipc.open_stream(sent)))
             learner.judge_by(canaries)

@@ -78,7 +78,7 @@ def measure(*, quick: bool, seed: int) -> list[Bar]:
             address = service.address()
             until_ready(address)
             start = time.perf_counter()
-            made(address, token, "m", {"seed": seed})
+            made(address, token, "m", {"random_state": seed})
             first = time.perf_counter() - start
             asking = Asking(address, token)
             makers = [

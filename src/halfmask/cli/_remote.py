@@ -141,7 +141,7 @@ def connect(
         )
     files = None if certificate is None else tuple(filter(None, (certificate, certificate_key)))
     token = _token(token_file)
-    from halfmask.trainer.client import Patience, TrainerClient  # noqa: PLC0415 # --help needs none
+    from halfmask.trainer.client import RetryPolicy, TrainerClient  # noqa: PLC0415 # --help needs none
 
     try:
         return TrainerClient(
@@ -149,7 +149,7 @@ def connect(
             token=token,
             verify=True if authority is None else authority,
             certificate=files,
-            patience=Patience(give_up_seconds=give_up),
+            retry_policy=RetryPolicy(give_up_seconds=give_up),
             compression=compression,
             plain_http=plain_http,
             proxy=proxy,

@@ -128,7 +128,7 @@ def run(
         keep_log=keep_log,
         body_bytes=body_mib * MEBI,
         backlog_bytes=backlog_mib * MEBI,
-        most_bits=most_bits,
+        max_bits=most_bits,
         snapshot_bytes=snapshot_mib * MEBI,
     )
     scheme = "http" if tls_cert is None else "https"

@@ -1,7 +1,7 @@
-"""Streams of Arrow of a stranger, message by message, and how much memory each asks for.
+"""Arrow streams of untrusted clients: read message by message, with a bound on memory.
 
 Arrow's own reader checks the structure of each message before it is followed. What it doesn't
-check is how much memory a compressed buffer says that it needs: that is read here, from the
+check is the declared size of a compressed buffer: that is read here, from the
 message's flatbuffer (Arrow's format, Message.fbs: Message.header, RecordBatch.buffers and
 RecordBatch.compression), before anything is unpacked.
 """
@@ -27,7 +27,7 @@ _I32, _U16, _U32, _I64 = (struct.Struct(f"<{code}") for code in "iHIq")
 def batches_of(
     body: bytes, *, most: int, too_long: Callable[[], HalfmaskError]
 ) -> Iterator[tuple[Any, int]]:
-    """Yield the record batches of a stream, and how many bytes each takes beside the body.
+    """Yield the record batches of a stream, and how many bytes each takes in addition to the body.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def _inflated(
     most: int,
     too_long: Callable[[], HalfmaskError],
 ) -> int:
-    """Return how many bytes the buffers of a message say that they need; 0 if not compressed."""
+    """Return the declared bytes of a message's compressed buffers; 0 if not compressed."""
     data, body = memoryview(message.metadata), memoryview(message.body)
     batch = _follow(data, _field(data, _follow(data, 0), _HEADER))
     if not _place(data, batch, _COMPRESSION):
@@ -83,9 +83,9 @@ def _inflated(
         (offset,) = _I64.unpack_from(data, buffers + 4 + 16 * number)
         (length,) = _I64.unpack_from(data, buffers + 12 + 16 * number)
         if length >= _I64.size:
-            # What a compressed buffer starts with; -1 says that it isn't compressed after all.
-            (said,) = _I64.unpack_from(body, offset)
-            total += max(said, 0)
+            # A compressed buffer starts with its size; -1 means that it isn't compressed.
+            (size,) = _I64.unpack_from(body, offset)
+            total += max(size, 0)
         if total > most:
             raise too_long()
     return total

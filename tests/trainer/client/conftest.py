@@ -37,7 +37,7 @@ def service():
 
 @pytest.fixture
 def client(service):
-    with TrainerClient(service.url, token=TOKEN, patience=QUICK) as client:
+    with TrainerClient(service.url, token=TOKEN, retry_policy=QUICK) as client:
         yield client
 
 

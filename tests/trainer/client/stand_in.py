@@ -14,10 +14,10 @@ import numpy as np
 import pyarrow as pa
 
 from halfmask.hashing import HashedRows
-from halfmask.trainer.client import Patience
+from halfmask.trainer.client import RetryPolicy
 
 TOKEN = "hmt_CANARY-token-0123456789"  # noqa: S105 # of no service
-QUICK = Patience(answer_seconds=5, first_seconds=0.001, most_seconds=0.01, give_up_seconds=20)
+QUICK = RetryPolicy(answer_seconds=5, first_seconds=0.001, max_seconds=0.01, give_up_seconds=20)
 #: What a moment of the service does: an answer, or something else with the connection.
 Mishap = Callable[["Handler"], None]
 

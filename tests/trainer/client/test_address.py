@@ -59,7 +59,7 @@ def test_a_token_that_can_t_be_sent_is_refused_without_being_shown(token):
 
 
 def test_verification_can_t_be_turned_off():
-    with pytest.raises(ParameterError, match="may be anybody"):
+    with pytest.raises(ParameterError, match="may be an attacker's"):
         TrainerClient("https://trainer.example", verify=False)
 
 
@@ -146,7 +146,7 @@ def test_both_know_each_other_by_their_certificates(behind_tls):
         service.url,
         verify=folder / "authority.pem",
         certificate=(folder / "client.pem", folder / "client.key"),
-        patience=QUICK,
+        retry_policy=QUICK,
     ) as client:
         client.push("m", [rows_of(30)])
 
@@ -166,7 +166,7 @@ def test_who_isn_t_known_isn_t_talked_to(behind_tls, verify, shown):
             service.url,
             verify=True if verify is True else folder / f"{verify}.pem",
             certificate=certificate,
-            patience=QUICK,
+            retry_policy=QUICK,
         ) as client,
         pytest.raises(TrainerError, match="certificates"),
     ):

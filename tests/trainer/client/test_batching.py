@@ -37,23 +37,23 @@ def test_sizes_are_equal_and_rows_stay(sizes, n_rows):
     lengths=st.lists(st.integers(0, 30), max_size=60),
     cuts=st.lists(st.integers(0, 60), max_size=6),
     n_rows=st.integers(1, 20),
-    most_bytes=st.integers(1, 600),
+    max_bytes=st.integers(1, 600),
 )
 def test_long_rows_make_shorter_batches_wherever_the_source_was_cut(
-    lengths, cuts, n_rows, most_bytes
+    lengths, cuts, n_rows, max_bytes
 ):
     bounds = np.cumsum([0, *lengths]).astype(np.int64)
     indices = np.arange(bounds[-1], dtype=np.uint32)
     whole = HashedRows(indices=indices, indptr=bounds, bits=20)
     places = sorted({0, *(c for c in cuts if c <= len(lengths)), len(lengths)})
 
-    found = list(rebatched(_cut(whole, np.diff(places)), n_rows, most_bytes=most_bytes))
+    found = list(rebatched(_cut(whole, np.diff(places)), n_rows, max_bytes=max_bytes))
 
     # Row by row, as one would do it by hand.
     expected, rows, size = [], 0, 0
     for length in lengths:
         need = 4 * length + 16
-        if rows and (rows == n_rows or size + need > most_bytes):
+        if rows and (rows == n_rows or size + need > max_bytes):
             expected.append(rows)
             rows, size = 0, 0
         rows, size = rows + 1, size + need

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from halfmask import DataError, ParameterError, TrainerError
 from halfmask.hashing import HashedRows
-from halfmask.trainer.client import Patience, TrainerClient
+from halfmask.trainer.client import RetryPolicy, TrainerClient
 from trainer.client.stand_in import (  # type: ignore[import-not-found] # beside, not in a package
     QUICK,
     TOKEN,
@@ -71,7 +71,7 @@ def test_nothing_is_lost_or_doubled_whatever_goes_wrong(service, mishaps, in_fli
     rows = rows_of(data.draw(st.integers(0, 300)))
     cut = data.draw(st.integers(0, len(rows)))
 
-    with TrainerClient(service.url, token=TOKEN, patience=QUICK) as client:
+    with TrainerClient(service.url, token=TOKEN, retry_policy=QUICK) as client:
         done = client.push(
             "m",
             [rows.slice(0, cut), rows.slice(cut, len(rows))],
@@ -185,14 +185,14 @@ class TestAServiceThatIsBusy:
     def test_is_given_the_time_that_it_asks_for(self, service):
         noted: list[tuple[int, float | None]] = []
 
-        class Noted(Patience):
+        class Noted(RetryPolicy):
             def wait(self, tries, *, asked=None):
                 noted.append((tries, asked))
                 return 0.0
 
         service.mishaps[:] = [says(429, Retry_After="2"), says(503, Retry_After="0.5"), says(502)]
 
-        with TrainerClient(service.url, patience=Noted()) as client:
+        with TrainerClient(service.url, retry_policy=Noted()) as client:
             client.push("m", [rows_of(5)])
 
         assert noted == [(0, 2.0), (1, 0.5), (2, None)]
@@ -208,10 +208,10 @@ class TestAServiceThatIsBusy:
 
     def test_is_given_up_after_a_while(self, service):
         service.mishaps[:] = [says(503)] * 10_000
-        patience = Patience(first_seconds=0.001, most_seconds=0.01, give_up_seconds=0.1)
+        retry_policy = RetryPolicy(first_seconds=0.001, max_seconds=0.01, give_up_seconds=0.1)
 
         with (
-            TrainerClient(service.url, patience=patience) as client,
+            TrainerClient(service.url, retry_policy=retry_policy) as client,
             pytest.raises(TrainerError, match="503"),
         ):
             client.push("m", [rows_of(5)])
@@ -221,10 +221,10 @@ class TestAServiceThatIsBusy:
     def test_that_never_answers_is_given_up(self, service):
         gone = threading.Event()
         service.before = lambda _: gone.wait(20)
-        patience = Patience(answer_seconds=0.05, give_up_seconds=0)
+        retry_policy = RetryPolicy(answer_seconds=0.05, give_up_seconds=0)
 
         with (
-            TrainerClient(service.url, patience=patience) as client,
+            TrainerClient(service.url, retry_policy=retry_policy) as client,
             pytest.raises(TrainerError, match="took too long"),
         ):
             client.push("m", [rows_of(5)])
@@ -233,9 +233,12 @@ class TestAServiceThatIsBusy:
     def test_is_not_waited_for_after_an_error_of_another_batch(self, service):
         """Else this would take an hour."""
         service.mishaps[:] = [says(503, Retry_After="3600"), says(400)]
-        patience = Patience(give_up_seconds=7_200)
+        retry_policy = RetryPolicy(give_up_seconds=7_200)
 
-        with TrainerClient(service.url, patience=patience) as client, pytest.raises(TrainerError):
+        with (
+            TrainerClient(service.url, retry_policy=retry_policy) as client,
+            pytest.raises(TrainerError),
+        ):
             client.push("m", [rows_of(20)], batch_rows=10, in_flight=2)
 
 

@@ -7,7 +7,7 @@ import threading
 import numpy as np
 import pytest
 
-from halfmask.trainer.client import Patience, TrainerClient
+from halfmask.trainer.client import RetryPolicy, TrainerClient
 from trainer.client.stand_in import (  # type: ignore[import-not-found] # beside, not in a package
     rows_of,
 )
@@ -18,7 +18,7 @@ ROWS, BATCH = 2_000, 50
 
 @pytest.mark.slow
 def test_a_push_outlives_its_trainer(tmp_path, unused_port):
-    patience = Patience(answer_seconds=30, first_seconds=0.02, most_seconds=0.2)
+    retry_policy = RetryPolicy(answer_seconds=30, first_seconds=0.02, max_seconds=0.2)
     rows = rows_of(ROWS)
     acknowledged, enough = [0], threading.Event()
     done = []
@@ -35,7 +35,7 @@ def test_a_push_outlives_its_trainer(tmp_path, unused_port):
 
     with Trainer.started(tmp_path, port=unused_port) as first:
         token = first.token()
-        with TrainerClient(first.url, token=token, patience=patience) as client:
+        with TrainerClient(first.url, token=token, retry_policy=retry_policy) as client:
             client.create("m", loss="logistic", bits=18)
             pushing = threading.Thread(target=push, args=(client,))
             pushing.start()

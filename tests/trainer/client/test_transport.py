@@ -7,7 +7,7 @@ import json
 import pytest
 
 from halfmask import ParameterError, TrainerError
-from halfmask.trainer.client import Patience, TrainerClient
+from halfmask.trainer.client import RetryPolicy, TrainerClient
 from trainer.client.stand_in import (  # type: ignore[import-not-found] # beside, not in a package
     QUICK,
     TOKEN,
@@ -33,7 +33,7 @@ class TestARefusal:
         with pytest.raises(TrainerError, match=words) as caught:
             client.push("m", [rows_of(3)])
 
-        assert caught.value.what.endswith(f"({status}). It says: for this reason.")
+        assert caught.value.what.endswith(f"({status}). Its message: for this reason.")
         assert caught.value.status == status
         assert len(service.seen) == 1
 
@@ -97,7 +97,7 @@ def test_a_service_that_isn_t_there_is_given_up(unused_port):
     url = f"http://127.0.0.1:{unused_port}"
 
     with (
-        TrainerClient(url, patience=Patience(give_up_seconds=0)) as client,
+        TrainerClient(url, retry_policy=RetryPolicy(give_up_seconds=0)) as client,
         pytest.raises(TrainerError, match="can't be reached"),
     ):
         client.model("m")
@@ -118,7 +118,7 @@ def test_surroundings_choose_nothing(service, monkeypatch, tmp_path):
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
 
-    with TrainerClient(service.url, patience=QUICK) as client:
+    with TrainerClient(service.url, retry_policy=QUICK) as client:
         client.push("m", [rows_of(3)])
 
     (seen,) = service.seen
@@ -133,10 +133,10 @@ def test_a_name_can_t_lead_elsewhere(service, client):
 
 
 @pytest.mark.parametrize("told", [b"[]", b"{}", b"null", b'{"name": "m"}', b'{"settings": 3}'])
-def test_a_model_that_isn_t_told_of_is_an_error(service, client, told):
+def test_an_answer_that_describes_no_model_is_an_error(service, client, told):
     service.mishaps[:] = [answers(told, "application/json")]
 
-    with pytest.raises(TrainerError, match="doesn't tell"):
+    with pytest.raises(TrainerError, match="describes no model"):
         client.create("m", loss="logistic", bits=18)
 
 

@@ -8,7 +8,7 @@ import pytest
 from halfmask._errors import DivergenceError, IntegrityError, ParameterError
 from halfmask.trainer.defences import ClientCaps, DefendedLearner, Guard, NormClip
 
-GUARD = Guard(tolerance=0.03, drift=0.05, least_rows=200)
+GUARD = Guard(tolerance=0.03, drift=0.05, min_rows=200)
 
 
 @pytest.fixture

@@ -9,18 +9,18 @@ from hypothesis import strategies as st
 
 from halfmask._errors import ParameterError
 from halfmask.hashing import HashedRows
-from halfmask.trainer.defences import ClientCaps, Guard, NormClip, Quality
+from halfmask.trainer.defences import ClientCaps, Defences, Guard, NormClip, Quality
 from halfmask.trainer.defences._client_caps import Ledger
 
 
-class Told:
-    """Predicts what it is told to."""
+class Fixed:
+    """Predicts given numbers."""
 
-    def __init__(self, told):
-        self.told = np.asarray(told, dtype=np.float64)
+    def __init__(self, predictions):
+        self.predictions = np.asarray(predictions, dtype=np.float64)
 
     def predict(self, _rows):
-        return self.told
+        return self.predictions
 
 
 def canaries(labels, kind=np.int32, classes=2):
@@ -96,21 +96,21 @@ def test_caps_out_of_range_are_refused(wrong):
 
 
 def test_a_guard_takes_what_gets_better_and_refuses_what_gets_worse():
-    guard = Guard(tolerance=0.1, drift=0.15, least_rows=4)
+    guard = Guard(tolerance=0.1, drift=0.15, min_rows=4)
     rows = canaries([0, 1, 1, 0])
-    good, fair, bad = Told([0.1, 0.9, 0.9, 0.1]), Told([0.3, 0.7, 0.7, 0.3]), Told([0.9] * 4)
+    good, fair, bad = Fixed([0.1, 0.9, 0.9, 0.1]), Fixed([0.3, 0.7, 0.7, 0.3]), Fixed([0.9] * 4)
     assert guard.judge(fair, good, rows).accepted
     assert guard.judge(good, fair, rows).accepted
     assert guard.judge(good, bad, rows).why == "error grew by more than the tolerance"
 
 
 def test_small_steps_are_refused_where_they_add_up():
-    guard = Guard(tolerance=0.1, drift=0.15, least_rows=4)
+    guard = Guard(tolerance=0.1, drift=0.15, min_rows=4)
     rows = canaries([0, 1, 1, 0])
-    best = last = Quality.of(Told([0.1, 0.9, 0.9, 0.1]), rows)
+    best = last = Quality.of(Fixed([0.1, 0.9, 0.9, 0.1]), rows)
     whys = []
     for off in (0.3, 0.38, 0.45):
-        verdict = guard.judge(last, Told([off, 1 - off, 1 - off, off]), rows, best=best)
+        verdict = guard.judge(last, Fixed([off, 1 - off, 1 - off, off]), rows, best=best)
         whys.append(verdict.why)
         last = verdict.after
     assert whys == ["", "", "loss grew by more than the drift"]
@@ -118,31 +118,40 @@ def test_small_steps_are_refused_where_they_add_up():
 
 @pytest.mark.parametrize("told", [[np.nan] * 4, [0.1, 0.9, np.inf, 0.1]])
 def test_predictions_that_are_no_numbers_are_refused(told):
-    guard = Guard(tolerance=1.0, drift=1.0, least_rows=1)
+    guard = Guard(tolerance=1.0, drift=1.0, min_rows=1)
     rows = canaries([0, 1, 1, 0])
-    assert not guard.judge(Told([0.5] * 4), Told(told), rows).accepted
-    assert not guard.judge(Told(told), Told(told), rows).accepted
+    assert not guard.judge(Fixed([0.5] * 4), Fixed(told), rows).accepted
+    assert not guard.judge(Fixed(told), Fixed(told), rows).accepted
 
 
 def test_quality_of_margins_classes_and_numbers():
-    margins = Told([-3.0, 2.0, -0.1, 5.0])
+    margins = Fixed([-3.0, 2.0, -0.1, 5.0])
     assert Quality.of(margins, canaries([0, 1, 1, 1]), margins=True) == Quality(
         error=0.25, loss=0.25
     )
-    guard = Guard(tolerance=0.1, drift=0.1, least_rows=1, margins=True)
+    guard = Guard(tolerance=0.1, drift=0.1, min_rows=1, margins=True)
     assert guard.quality(margins, canaries([0, 1, 0, 1])).error == 0.0
     classes = canaries([0, 2], classes=3)
-    told = Told([[0.8, 0.1, 0.1], [0.6, 0.2, 0.2]])
+    told = Fixed([[0.8, 0.1, 0.1], [0.6, 0.2, 0.2]])
     assert Quality.of(told, classes).error == 0.5
     assert Quality.of(told, classes).loss == pytest.approx((0.06 / 2 + 1.04 / 2) / 2)
     numbers = canaries([1.0, 3.0], kind=np.float32)
-    assert Quality.of(Told([2.0, 2.0]), numbers).error == pytest.approx(1.0)
+    assert Quality.of(Fixed([2.0, 2.0]), numbers).error == pytest.approx(1.0)
 
 
 def test_too_few_canaries_and_those_without_labels_are_refused():
     guard = Guard(tolerance=0.1, drift=0.1)
     with pytest.raises(ParameterError, match="500 canaries"):
-        guard.judge(Told([0.5] * 4), Told([0.5] * 4), canaries([0, 1, 0, 1]))
+        guard.judge(Fixed([0.5] * 4), Fixed([0.5] * 4), canaries([0, 1, 0, 1]))
     bare = HashedRows(indices=np.zeros((2, 1), dtype=np.uint32), bits=2)
     with pytest.raises(ParameterError, match="labels"):
-        Quality.of(Told([0.5, 0.5]), bare)
+        Quality.of(Fixed([0.5, 0.5]), bare)
+
+
+def test_a_guard_of_0_1_is_read():
+    """It was stored with `least_rows`, which is `min_rows` now."""
+    guard = {"tolerance": 0.1, "drift": 0.2, "margins": True}
+    old, new = ({"guard": {**guard, name: 40}} for name in ("least_rows", "min_rows"))
+
+    assert Defences.from_dict(old) == Defences.from_dict(new)
+    assert Defences.from_dict(old).to_dict()["guard"] == {**guard, "min_rows": 40}

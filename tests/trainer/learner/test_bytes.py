@@ -112,7 +112,7 @@ def rewritten(data, change):
         lambda head: head["settings"].update(more=1),
         lambda head: head["settings"].update(rate=-1),
         lambda head: head["settings"].update(loss="squared"),
-        lambda head: head["settings"].pop("seed"),
+        lambda head: head["settings"].pop("random_state"),
         lambda head: head.update(counts=[1.0]),
         lambda head: head.update(counts=[1.0, float("nan")]),
         lambda head: head.update(counts="ab"),
@@ -125,6 +125,18 @@ def test_a_head_of_a_stranger_is_refused(change):
     """A checksum is no proof: whoever changes bytes can compute it."""
     with pytest.raises(DataError, match="no learner"):
         OnlineLearner.from_bytes(rewritten(taught().to_bytes(), change))
+
+
+def test_a_learner_of_0_1_is_read():
+    """Its head has `seed`, which is `random_state` now."""
+
+    def as_of_0_1(head):
+        head["settings"]["seed"] = head["settings"].pop("random_state")
+
+    learner = taught(random_state=7)
+    old = rewritten(learner.to_bytes(), as_of_0_1)
+
+    assert OnlineLearner.from_bytes(old).to_bytes() == learner.to_bytes()
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), -1.0])
@@ -150,7 +162,7 @@ def test_noise_is_refused(noise):
 
 def test_digests_follow_from_what_was_learnt():
     """Not from settings that decide nothing any more, nor from how it was measured."""
-    one, same, other = taught(), taught(seed=7), taught(rate=0.4)
+    one, same, other = taught(), taught(random_state=7), taught(rate=0.4)
 
     assert one.digest() == same.digest() != other.digest()
 

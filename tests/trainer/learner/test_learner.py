@@ -279,7 +279,7 @@ def test_no_rows_make_weights_that_are_no_numbers(data):
 def test_further_passes_learn_more(loss):
     """Rows are gone through again, in another order that follows from the seed."""
     rows = rows_of(loss=loss, values=True)
-    one, many, again, other = (learner_of(loss, seed=seed) for seed in (0, 0, 0, 1))
+    one, many, again, other = (learner_of(loss, random_state=seed) for seed in (0, 0, 0, 1))
     first = one.learn(rows)
     told = [each.learn(rows, passes=5) for each in (many, again, other)]
 
@@ -347,7 +347,7 @@ def test_no_rows_change_nothing():
     [
         {"loss": "poisson"}, {"optimizer": "adam"}, {"bits": 0}, {"bits": 32}, {"rate": 0.0},
         {"rate": float("nan")}, {"decay": 1.5}, {"l1": 0.1}, {"classes": 3}, {"classes": 1},
-        {"tau": 1.0}, {"threads": 0}, {"seed": -1}, {"normalized": "yes"}, {"beta": 0.0},
+        {"tau": 1.0}, {"threads": 0}, {"random_state": -1}, {"normalized": "yes"}, {"beta": 0.0},
         {"loss": "softmax", "bits": 31, "classes": 1000},
     ],
 )  # fmt: skip

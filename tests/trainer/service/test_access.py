@@ -77,7 +77,7 @@ def test_without_a_token_that_is_of_use_nothing_is_told(model, route, header):
 
 @pytest.mark.parametrize("route", ROUTES)
 def test_each_route_needs_its_scope(trainer, route):
-    trainer.create(defences={"guard": {"tolerance": 0.1, "drift": 0.1, "least_rows": 20}})
+    trainer.create(defences={"guard": {"tolerance": 0.1, "drift": 0.1, "min_rows": 20}})
     for _ in range(2):  # a restart begins from the newest snapshot, which isn't deleted
         ask(trainer, ("POST", "/v1/models/m/canaries"), trainer.everything)
         trainer.ask("POST", "/v1/models/m/snapshots")

@@ -23,7 +23,7 @@ from trainer.service.stage import (  # type: ignore[import-not-found] # beside, 
 
 BITS = 6
 CLIP = {"weight": 1.0}
-GUARD: dict[str, Any] = {"tolerance": 0.02, "drift": 0.03, "least_rows": 300}
+GUARD: dict[str, Any] = {"tolerance": 0.02, "drift": 0.03, "min_rows": 300}
 DEFENCES = {"clip": CLIP, "guard": GUARD, "every": 500, "pause": 2_000}
 
 
@@ -189,7 +189,7 @@ def test_a_guard_without_canaries_lets_nothing_in_also_after_a_restart(tmp_path)
         {"guard": {"tolerance": 0, "drift": 0.1}},
         {"guard": {"tolerance": 0.1, "drift": 2}},
         {"guard": {**GUARD, "margins": True}},
-        {"guard": {**GUARD, "least_rows": 0}},
+        {"guard": {**GUARD, "min_rows": 0}},
         {"clip": CLIP, "every": 0},
         {"clip": CLIP, "every": 10**7},
         {"clip": CLIP, "pause": -1},
@@ -248,7 +248,7 @@ def test_canaries_arent_shown_and_count_for_no_quota(trainer):
     assert trainer.learn(bytes_of(rows_of(10, 1)), token=owner).status_code == 200
     told = trainer.ask("GET", "/v1/models/m").json()
 
-    assert told["defences"]["guard"]["least_rows"] == 300
+    assert told["defences"]["guard"]["min_rows"] == 300
     assert "defences" not in told["settings"]
     assert len(str(told)) < 1_500
 
@@ -266,9 +266,9 @@ def test_the_client_of_python_makes_and_judges_defended_models(trainer):
             made = client.create(
                 loss, loss=loss, bits=BITS, defences=defences, canaries=rows_of(400, 7)
             )
-            told = dict(made.told["defences"])
-            assert told["guard"].pop("margins") == (loss == "hinge")
-            assert Defences.from_dict(told) == defences
+            stored = dict(made.info["defences"])
+            assert stored["guard"].pop("margins") == (loss == "hinge")
+            assert Defences.from_dict(stored) == defences
             client.push(loss, [rows_of(450, 1)])
             assert metrics(trainer, loss)["defences"]["canaries"] == 400
         client.judge_by("hinge", rows_of(500, 8))

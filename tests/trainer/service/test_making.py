@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from halfmask.trainer.client import Patience, TrainerClient
+from halfmask.trainer.client import RetryPolicy, TrainerClient
 from halfmask.trainer.store._state import _warm, warm_up
 from trainer.service.stage import (  # type: ignore[import-not-found] # beside, no package
     BITS,
@@ -63,10 +63,10 @@ def test_others_are_answered_while_models_are_made(model, compiling):
 
 def test_a_client_waits_for_a_model_longer_than_for_anything_else(trainer, compiling):
     url, token = str(trainer.client.base_url), trainer.everything["Authorization"][7:]
-    hasty = Patience(answer_seconds=0.2, give_up_seconds=0)
+    hasty = RetryPolicy(answer_seconds=0.2, give_up_seconds=0)
     after = threading.Timer(0.6, compiling.set)
     after.start()
-    with TrainerClient(url, token=token, patience=hasty) as client:
+    with TrainerClient(url, token=token, retry_policy=hasty) as client:
         assert client.create("m", loss="logistic", bits=BITS).name == "m"
     after.join()
 

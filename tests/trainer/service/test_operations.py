@@ -35,7 +35,7 @@ CHECKS = (
 
 @pytest.fixture(scope="module")
 def walked(tmp_path_factory):
-    limits = with_limits(models_per_tenant=10_000, most_bits=10)
+    limits = with_limits(models_per_tenant=10_000, max_bits=10)
     with Trainer(tmp_path_factory.mktemp("walked") / "t", limits) as made:
         made.create()
         made.learn(body())

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from halfmask.trainer.service._answers import _WORDS
-from halfmask.trainer.service._told import NewModel
+from halfmask.trainer.service._responses import _WORDS
+from halfmask.trainer.service._schemas import NewModel
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = (ROOT / "docs" / "reference" / "trainer-api.md").read_text(encoding="utf-8")

@@ -78,7 +78,7 @@ def tls_context(
     """
     if verify is False:
         raise ParameterError(
-            "A service that isn't verified may be anybody.",
+            "An unverified service may be an attacker's.",
             hint="Give its authority's certificate as 'verify', a file in PEM.",
         )
     try:

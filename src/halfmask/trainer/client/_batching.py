@@ -20,9 +20,9 @@ _BESIDE = 16
 
 
 def rebatched(
-    batches: Iterable[HashedRows], n_rows: int, *, most_bytes: int = MOST_BYTES
+    batches: Iterable[HashedRows], n_rows: int, *, max_bytes: int = MOST_BYTES
 ) -> Iterator[HashedRows]:
-    """Yield the same rows in batches of ``n_rows``, or of fewer that take ``most_bytes``.
+    """Yield the same rows in batches of ``n_rows``, or of fewer that take ``max_bytes``.
 
     Where a batch ends follows from the rows, and not from how they came.
 
@@ -38,7 +38,7 @@ def rebatched(
         sizes = np.cumsum(_sizes(batch))
         start, before = 0, 0
         while start < len(batch):
-            room = int(np.searchsorted(sizes, before + most_bytes - size, side="right"))
+            room = int(np.searchsorted(sizes, before + max_bytes - size, side="right"))
             stop = min(start + n_rows - rows, max(room, start if held else start + 1))
             if stop >= len(batch) and rows + len(batch) - start < n_rows:
                 stop = len(batch)

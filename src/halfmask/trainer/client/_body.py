@@ -20,7 +20,7 @@ _PIECE = 1 << 18
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Body:
-    """What is sent, of which kind and how long: it can be sent as often as is wanted."""
+    """The body of a request, its kind and its length; it can be sent again."""
 
     buffer: Any
     kind: str

@@ -14,10 +14,10 @@ from halfmask.trainer.client._address import check_token, checked_url, tls_conte
 from halfmask.trainer.client._content_key import work_name
 from halfmask.trainer.client._journal import Journal
 from halfmask.trainer.client._managed import Managed, path_of
-from halfmask.trainer.client._patience import Patience
 from halfmask.trainer.client._place import placed
 from halfmask.trainer.client._predicting import predict_batches, without_labels
 from halfmask.trainer.client._pushing import Pushed, push_batches
+from halfmask.trainer.client._retry_policy import RetryPolicy
 from halfmask.trainer.client._transport import Transport
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class TrainerClient(Managed):
     certificate
         The client's own certificate for mutual TLS: a file in PEM, or the certificate's and the
         key's, the key without a passphrase.
-    patience
+    retry_policy
         How long it waits for an answer, and when a request is sent again.
     compression
         Of the rows on their way: ``"none"``, ``"lz4"`` or ``"zstd"``. Hashed indices hardly
@@ -73,13 +73,13 @@ class TrainerClient(Managed):
 
     Notes
     -----
-    **Guarantees.** What leaves this machine is what `HashedRows` holds, a key of its content for
+    **Guarantees.** The client sends what `HashedRows` holds, a key of its content for
     each batch, the model's name and settings, and the token in one header. No name of a column, no
     category, no key and nothing of a vault can: they aren't known here. The token is in no error
     and no ``repr``. Redirects aren't followed. The service's answers are checked before they are
     used, and bounded in length.
 
-    **Edge cases.** A batch whose answer was lost is sent again, and the service tells by its key
+    **Edge cases.** A batch whose answer was lost is sent again, and the service knows by its key
     that it has learned from it: see `push`. Threads may share a client.
 
     Examples
@@ -103,7 +103,7 @@ class TrainerClient(Managed):
         token: str | None = None,
         verify: bool | str | Path = True,
         certificate: str | Path | Sequence[str | Path] | None = None,
-        patience: Patience | None = None,
+        retry_policy: RetryPolicy | None = None,
         compression: Compression = "none",
         plain_http: bool = False,
         proxy: str | None = None,
@@ -116,7 +116,7 @@ class TrainerClient(Managed):
             self._url,
             token=token,
             context=tls_context(verify, certificate),
-            patience=patience or Patience(),
+            retry_policy=retry_policy or RetryPolicy(),
             proxy=proxy,
         )
 
@@ -165,7 +165,7 @@ class TrainerClient(Managed):
             The rows, with labels, in batches of any size; read once, as they are needed.
         stream
             A word for these rows: the same rows at the same place of the same stream are learned
-            from once. Give another word to learn from them again. Don't let it tell a secret.
+            from once. Give another word to learn from them again. It must not hold a secret.
         batch_rows
             How many rows one request has, at least 1.
         in_flight
@@ -177,7 +177,7 @@ class TrainerClient(Managed):
         rows
             How many there will be, where it is known: only for ``progress``.
         progress
-            What is told how far it is.
+            Called with the stage and the fraction that is done.
 
         Returns
         -------
@@ -204,7 +204,7 @@ class TrainerClient(Managed):
         as one, unless they are of different streams. Without rows nothing is sent.
         """
         _check(batch_rows=batch_rows, in_flight=in_flight)
-        told = progress or silent
+        report = progress or silent
         with ExitStack() as stack:
             opened = self._journal(stack, journal, "push", name, stream, batch_rows)
             total = Pushed(rows=0, sent=0, resumed=0, known=0)
@@ -217,7 +217,7 @@ class TrainerClient(Managed):
                 journal=opened,
             ):
                 total = total.and_(done)
-                told("pushing", min(1.0, total.rows / rows) if rows else None)
+                report("pushing", min(1.0, total.rows / rows) if rows else None)
         return total
 
     def predict(
@@ -271,7 +271,7 @@ class TrainerClient(Managed):
             batch_rows=batch_rows,
             in_flight=in_flight,
             journal=journal,
-            told=lambda done: (progress or silent)(
+            report=lambda done: (progress or silent)(
                 "predicting", min(1.0, done / rows) if rows else None
             ),
         )
@@ -284,7 +284,7 @@ class TrainerClient(Managed):
         batch_rows: int,
         in_flight: int,
         journal: str | Path | None,
-        told: Callable[[int], None],
+        report: Callable[[int], None],
     ) -> Generator[NDArray[np.float32]]:
         done = 0
         with ExitStack() as stack:
@@ -298,7 +298,7 @@ class TrainerClient(Managed):
                 journal=opened,
             ):
                 done += len(found)
-                told(done)
+                report(done)
                 yield found
 
     def _journal(
@@ -319,7 +319,7 @@ class TrainerClient(Managed):
     def _made(self, name: str) -> float | None:
         """Return when a model was made, if the token may know it."""
         try:
-            made = self.model(name).told.get("created")
+            made = self.model(name).info.get("created")
         except TrainerError as error:
             if error.status == 403:
                 return None

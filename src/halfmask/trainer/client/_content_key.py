@@ -1,4 +1,4 @@
-"""The key that tells a service that it has seen a batch before."""
+"""The idempotency key of a batch, made of its content."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class Managed:
         defences
             What bounds rows and clients, and what takes back what harms. A client is a token there:
             `ClientCaps.trusted` are ids of tokens, as ``halfmask serve token list`` shows them.
-            What a `Guard` says of margins follows from the loss.
+            The `margins` of a `Guard` follow from the loss.
         canaries
             As of `judge_by`; a model with a guard learns nothing before it has some.
 
@@ -66,14 +66,14 @@ class Managed:
         seconds or many: an answer is waited for at least 300 s. If the canaries are refused, the
         model is there without them.
         """
-        told = {"name": name, "loss": loss, "bits": bits, **settings}
+        payload = {"name": name, "loss": loss, "bits": bits, **settings}
         if defences is not None:
-            told["defences"] = _told(defences)
+            payload["defences"] = _as_payload(defences)
         if canaries is not None and (defences is None or defences.guard is None):
             raise ParameterError("Canaries are for a guard, and these defences have none.")
         made = RemoteModel.of(
             self._transport.json(
-                "POST", "/v1/models", value=told, harmless=False, seconds=_MAKING_SECONDS
+                "POST", "/v1/models", value=payload, harmless=False, seconds=_MAKING_SECONDS
             )
         )
         if canaries is not None:
@@ -106,12 +106,12 @@ class Managed:
 
     def models(self) -> tuple[RemoteModel, ...]:
         """Return the models that the token may see."""
-        told = self._transport.json("GET", "/v1/models")
-        listed = told.get("models", ()) if isinstance(told, dict) else ()
+        payload = self._transport.json("GET", "/v1/models")
+        listed = payload.get("models", ()) if isinstance(payload, dict) else ()
         return tuple(RemoteModel.of(each) for each in listed)
 
     def model(self, name: str) -> RemoteModel:
-        """Return what the service tells of a model."""
+        """Return the facts about a model."""
         return RemoteModel.of(self._transport.json("GET", path_of(name)))
 
     def delete(self, name: str) -> None:
@@ -132,8 +132,8 @@ class Managed:
 
     def snapshots(self, name: str) -> tuple[dict[str, Any], ...]:
         """Return the snapshots that a model may go back to."""
-        told = self._transport.json("GET", path_of(name, "snapshots"))
-        return tuple(told.get("snapshots", ()) if isinstance(told, dict) else ())
+        payload = self._transport.json("GET", path_of(name, "snapshots"))
+        return tuple(payload.get("snapshots", ()) if isinstance(payload, dict) else ())
 
     def rollback(self, name: str, snapshot: object) -> dict[str, Any]:
         """Make a model what it was at a snapshot. What it learned since is forgotten."""
@@ -148,9 +148,9 @@ def path_of(name: str, *behind: str) -> str:
     return "/".join(("/v1/models", quote(name, safe=""), *behind))
 
 
-def _told(defences: Defences) -> dict[str, Any]:
+def _as_payload(defences: Defences) -> dict[str, Any]:
     """Return defences as the service takes them."""
-    told = defences.to_dict()
-    if told["guard"] is not None:
-        del told["guard"]["margins"]
-    return told
+    payload = defences.to_dict()
+    if payload["guard"] is not None:
+        del payload["guard"]["margins"]
+    return payload

@@ -1,4 +1,4 @@
-"""A model of a service, as the service tells of it."""
+"""RemoteModel: a model of a service."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class RemoteModel:
     bits
         Its rows have indices below ``2 ** bits``.
     classes
-        How many classes its labels tell apart.
+        How many classes its labels have.
     rows
         How many rows it has learned from.
-    told
-        All that the service tells of it.
+    info
+        All facts from the service, by name.
     """
 
     name: str
@@ -36,10 +36,10 @@ class RemoteModel:
     bits: int
     classes: int
     rows: int
-    told: Mapping[str, Any] = field(repr=False)
+    info: Mapping[str, Any] = field(repr=False)
 
     @classmethod
-    def of(cls, told: object) -> Self:
+    def of(cls, info: object) -> Self:
         """Return the model that an answer of a service is about.
 
         Raises
@@ -47,8 +47,8 @@ class RemoteModel:
         TrainerError
             If the answer is about none.
         """
-        if isinstance(told, dict):
-            found = {**told.get("settings", {}), **told} if _plain(told) else told
+        if isinstance(info, dict):
+            found = {**info.get("settings", {}), **info} if _plain(info) else info
             name, loss = found.get("name"), found.get("loss")
             counts = [found.get("bits"), found.get("classes", 2), found.get("rows", 0)]
             if isinstance(name, str) and isinstance(loss, str) and all(map(_is_count, counts)):
@@ -58,13 +58,13 @@ class RemoteModel:
                     bits=counts[0],
                     classes=counts[1],
                     rows=counts[2],
-                    told=found,
+                    info=found,
                 )
-        raise TrainerError("The service doesn't tell of a model in a way that is understood.")
+        raise TrainerError("The service's answer describes no model.")
 
 
-def _plain(told: Mapping[str, Any]) -> bool:
-    return isinstance(told.get("settings", {}), dict)
+def _plain(info: Mapping[str, Any]) -> bool:
+    return isinstance(info.get("settings", {}), dict)
 
 
 def _is_count(value: object) -> bool:

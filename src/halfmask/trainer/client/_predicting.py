@@ -68,7 +68,7 @@ def predict_batches(
             path,
             body=arrow_body(rows, compression),
             headers={"Accept": ARROW_STREAM},
-            most_bytes=_MOST_BYTES,
+            max_bytes=_MOST_BYTES,
             stopped=stopped,
         )
         found = _numbers(answer.content)
@@ -93,7 +93,7 @@ def predict_batches(
 
 
 def without_labels(rows: HashedRows) -> HashedRows:
-    """Return rows as they are asked about: whoever predicts needs neither labels nor weights."""
+    """Return rows as they are asked about: a prediction needs neither labels nor weights."""
     if rows.labels is None and rows.weights is None:
         return rows
     return HashedRows(indices=rows.indices, bits=rows.bits, indptr=rows.indptr, values=rows.values)
@@ -106,7 +106,7 @@ def _numbers(content: bytes) -> NDArray[np.float32]:
     parts: list[NDArray[np.float32]] = []
     width = 1
     try:
-        # Predictions aren't compressed: a few bytes that say so could take all memory.
+        # Compressed predictions are refused: a few bytes could unpack to all memory.
         for batch, _ in batches_of(content, most=0, too_long=_strange):
             if batch.schema.names != [FIELD] or len(parts) == _MOST_BATCHES:
                 raise _strange()

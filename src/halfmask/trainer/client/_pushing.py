@@ -91,5 +91,5 @@ def _sent(
         if error.word == "key-reused":
             return True
         raise
-    told = answer.json()
-    return isinstance(told, dict) and told.get("replayed") is True
+    payload = answer.json()
+    return isinstance(payload, dict) and payload.get("replayed") is True

@@ -1,4 +1,4 @@
-"""What a service answered, and what may be said of it where it refuses."""
+"""Answer: a service's response, and the error of a refused request."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 __all__ = ["Answer", "refused"]
 
 _MOST_LETTERS = 300
-_SAID = {
+_MESSAGES = {
     400: ("The service doesn't understand the request", None),
     401: ("The service doesn't know the token", "Ask for a token, or look for one that expired."),
     403: ("The token doesn't allow this", "Ask for a token with the scope that it takes."),
     404: (
         "The service has no such model, for this token",
-        "Ask whoever runs it for the model's name; a token reaches those of its tenant alone.",
+        "Ask the operator for the model's name; a token reaches models of its tenant alone.",
     ),
     408: ("The service had no time to wait for the rows", "Send fewer rows in a batch."),
     409: ("The service has something else under that name", None),
@@ -29,13 +29,16 @@ _SAID = {
     422: ("The service doesn't accept what was sent", None),
     429: ("The service is asked for more than it gives", "Wait, or ask for a larger quota."),
     503: ("The service is too busy, or is being started", "Try again later."),
-    507: ("The disk of the service is full", "Nothing that was acknowledged is lost; tell them."),
+    507: (
+        "The disk of the service is full",
+        "Nothing that was acknowledged is lost; inform the operator.",
+    ),
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What a service answered; the names of headers are in lower case."""
+    """A response of a service; the names of headers are in lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -62,22 +65,26 @@ class Answer:
 def refused(answer: Answer, token: str | None) -> TrainerError:
     """Return the error of an answer that isn't what was asked for.
 
-    The service belongs to others: of its words one printable line is said, unless it holds the
+    The service isn't trusted: one printable line of its message is shown, unless it holds the
     token.
     """
-    what, hint = _SAID.get(answer.status, ("The service didn't do it", None))
+    what, hint = _MESSAGES.get(answer.status, ("The service didn't do it", None))
     try:
         found = json.loads(answer.content)
     except (ValueError, RecursionError):
         found = None
-    told = found if isinstance(found, dict) else {}
-    words, code = _shown(told.get("error"), token), _shown(told.get("code"), token)
-    said = f"{what} ({answer.status}). It says: {words}." if words else f"{what} ({answer.status})."
-    return TrainerError(said, hint=hint, status=answer.status, word=code or None)
+    payload = found if isinstance(found, dict) else {}
+    words, code = _shown(payload.get("error"), token), _shown(payload.get("code"), token)
+    message = (
+        f"{what} ({answer.status}). Its message: {words}."
+        if words
+        else f"{what} ({answer.status})."
+    )
+    return TrainerError(message, hint=hint, status=answer.status, word=code or None)
 
 
 def _shown(words: object, token: str | None) -> str:
-    """Return words of a service as they may be shown."""
+    """Return a service's message in printable form."""
     if not isinstance(words, str) or (token is not None and token in words):
         return ""
     line = " ".join(words.split())

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from halfmask._errors import MissingDependencyError, TrainerError
 from halfmask.trainer.client._body import Body
-from halfmask.trainer.client._patience import Patience, seconds_of
 from halfmask.trainer.client._refusals import Answer, refused
+from halfmask.trainer.client._retry_policy import RetryPolicy, seconds_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -45,15 +45,15 @@ class Transport:
         *,
         token: str | None,
         context: ssl.SSLContext,
-        patience: Patience,
+        retry_policy: RetryPolicy,
         proxy: str | None,
     ) -> None:
-        httpx, seconds = _httpx(), patience.answer_seconds
+        httpx, seconds = _httpx(), retry_policy.answer_seconds
         headers = {"User-Agent": "halfmask", "Accept-Encoding": "identity"}
         if token is not None:
             headers["Authorization"] = f"Bearer {token}"
         self._token = token
-        self._patience = patience
+        self._retry_policy = retry_policy
         # Nothing of the surroundings: netrc would send a password, a variable choose a proxy.
         self._client = httpx.Client(
             base_url=url,
@@ -82,7 +82,7 @@ class Transport:
         body: Body | None = None,
         headers: Mapping[str, str] | None = None,
         harmless: bool = True,
-        most_bytes: int = MOST_BYTES,
+        max_bytes: int = MOST_BYTES,
         stopped: threading.Event | None = None,
         seconds: float = 0.0,
     ) -> Answer:
@@ -91,13 +91,13 @@ class Transport:
         Parameters
         ----------
         harmless
-            Whether it may be sent again when nobody knows if it arrived.
-        most_bytes
+            Whether it may be sent again if it may have arrived already.
+        max_bytes
             An answer that is longer is an error.
         stopped
             Set where waiting for another try is of no use any more.
         seconds
-            How long an answer is waited for at least, however little patience there is.
+            The least wait for an answer, even if the retry policy waits less.
 
         Raises
         ------
@@ -106,13 +106,13 @@ class Transport:
         """
         began, tries, stop = 0.0, 0, stopped or self.stopped
         while True:
-            found = self._once(method, path, body, headers or {}, harmless, most_bytes, seconds)
+            found = self._once(method, path, body, headers or {}, harmless, max_bytes, seconds)
             if isinstance(found, Answer):
                 return found
             now = time.monotonic()
             began = began if tries else now
-            delay = self._patience.wait(tries, asked=found.asked)
-            if now + delay - began > self._patience.give_up_seconds or stop.wait(delay):
+            delay = self._retry_policy.wait(tries, asked=found.asked)
+            if now + delay - began > self._retry_policy.give_up_seconds or stop.wait(delay):
                 raise found.error
             tries += 1
             with self._lock:
@@ -126,7 +126,7 @@ class Transport:
         value: object = None,
         harmless: bool = True,
         seconds: float = 0.0,
-    ) -> Any:  # noqa: ANN401 # as said
+    ) -> Any:  # noqa: ANN401 # any JSON
         """Return the JSON that the service answers."""
         body = None
         if value is not None:
@@ -142,13 +142,15 @@ class Transport:
         body: Body | None,
         headers: Mapping[str, str],
         harmless: bool,  # noqa: FBT001 # ours
-        most_bytes: int,
+        max_bytes: int,
         seconds: float,
     ) -> Answer | _Failure:
-        httpx, patience = _httpx(), self._patience.answer_seconds
+        httpx, retry_policy = _httpx(), self._retry_policy.answer_seconds
         sent: dict[str, Any] = {"headers": dict(headers)}
-        if seconds > patience:
-            sent["timeout"] = httpx.Timeout(patience, connect=min(patience, 10.0), read=seconds)
+        if seconds > retry_policy:
+            sent["timeout"] = httpx.Timeout(
+                retry_policy, connect=min(retry_policy, 10.0), read=seconds
+            )
         if body is not None:
             sent["content"] = body.pieces()
             sent["headers"] |= {"Content-Type": body.kind, "Content-Length": str(len(body))}
@@ -157,7 +159,7 @@ class Transport:
                 answer = Answer(
                     status=response.status_code,
                     headers=dict(response.headers),
-                    content=_read(response, most_bytes),
+                    content=_read(response, max_bytes),
                 )
         except httpx.TransportError as error:
             return _lost(error, harmless=harmless)

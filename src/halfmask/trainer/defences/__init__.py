@@ -1,12 +1,12 @@
 """Defences of a trainer that learns from several clients: clips, caps, canaries, and rollback.
 
 Start with :class:`DefendedLearner`, which wraps a learner: ``learn(rows, client=...)``, or with
-:class:`Defences`, which says to a service by what a model of its own is defended. Each part also
+:class:`Defences`, the defences of a model on a service. Each part also
 stands alone:
 
 - :class:`NormClip`: how far one row may move a model;
 - :class:`ClientCaps`: how much of a model may be one client's;
-- :class:`Guard`: whether a model got worse on labelled rows that nobody sends.
+- :class:`Guard`: whether a model got worse on labelled rows that no client sends.
 
 What they are worth is measured by :mod:`halfmask.assess.attacks.hashing`.
 """

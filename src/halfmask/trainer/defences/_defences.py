@@ -82,7 +82,7 @@ class Defences:
         }
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> Self:
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Return what `to_dict` gave.
 
         Raises
@@ -91,14 +91,14 @@ class Defences:
             If they can't be.
         """
         try:
-            clip, caps, guard = (told.get(each) for each in ("clip", "caps", "guard"))
-            rest = {name: told[name] for name in ("every", "pause") if name in told}
+            clip, caps, guard = (values.get(each) for each in ("clip", "caps", "guard"))
+            rest = {name: values[name] for name in ("every", "pause") if name in values}
             if caps is not None:
                 caps = {**caps, "trusted": frozenset(caps.get("trusted", ()))}
             return cls(
                 clip=None if clip is None else NormClip(**clip),
                 caps=None if caps is None else ClientCaps(**caps),
-                guard=None if guard is None else Guard(**guard),
+                guard=None if guard is None else Guard.from_dict(guard),
                 **rest,
             )
         except (TypeError, AttributeError):

@@ -127,9 +127,9 @@ class DefendedLearner:
     their order: a replay gives the same weights, bit by bit, whenever it was saved between.
     With a guard no weights answer that weren't judged: predictions are those of the last judgement,
     up to `every` rows and one batch ago.
-    What is taken back leaves no trace in the weights: after a bad stretch the learner is what it
-    was at its start, and learns the stretch again client by client, each judged by itself. Of a
-    client that fails nothing of the stretch stays; the others' rows stay, all of them.
+    Rows that are taken back have no effect on the weights: after a bad stretch the learner returns
+    to its start, and learns the stretch again client by client, each judged by itself. Rows of a
+    client that fails are removed from the stretch; the others' rows stay, all of them.
 
     **Edge cases.** A guard without canaries lets nothing in: `learn` raises until it has some.
     A fresh model knows nothing, and a guard takes whatever is better than that: let it learn from

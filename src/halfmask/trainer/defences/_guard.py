@@ -1,9 +1,9 @@
-"""Guard: whether a model got worse on rows that nobody sends."""
+"""Guard: whether a model got worse on labelled rows that no client sends."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 
@@ -11,6 +11,8 @@ from halfmask._errors import ParameterError
 from halfmask._validation import integer_at_least, number_between
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from halfmask.hashing import HashedRows
@@ -66,26 +68,30 @@ class Quality:
         labels = rows.labels
         if labels is None:
             raise ParameterError("Canaries must have labels.")
-        told = np.asarray(learner.predict(rows), dtype=np.float64)
-        if not np.isfinite(told).all():
+        predicted = np.asarray(learner.predict(rows), dtype=np.float64)
+        if not np.isfinite(predicted).all():
             return cls(error=float("inf"), loss=float("inf"))
         if rows.label_kind == "number":
-            squares = (told.reshape(len(rows)) - labels) ** 2
+            squares = (predicted.reshape(len(rows)) - labels) ** 2
             error = float(squares.mean() / max(float(labels.var()), 1e-12))
             return cls(error=error, loss=error)
-        if told.ndim == 2 and told.shape[1] > 1:
-            wrong = told.argmax(axis=1) != labels
-            hot = np.zeros_like(told)
+        if predicted.ndim == 2 and predicted.shape[1] > 1:
+            wrong = predicted.argmax(axis=1) != labels
+            hot = np.zeros_like(predicted)
             hot[np.arange(len(rows)), labels.astype(np.int64)] = 1.0
-            return cls(error=float(wrong.mean()), loss=float(((told - hot) ** 2).sum(1).mean() / 2))
-        told = told.reshape(len(rows))
-        error = float(((told >= (0.0 if margins else 0.5)) != (labels > 0)).mean())
-        return cls(error=error, loss=error if margins else float(((told - labels) ** 2).mean()))
+            return cls(
+                error=float(wrong.mean()), loss=float(((predicted - hot) ** 2).sum(1).mean() / 2)
+            )
+        predicted = predicted.reshape(len(rows))
+        error = float(((predicted >= (0.0 if margins else 0.5)) != (labels > 0)).mean())
+        return cls(
+            error=error, loss=error if margins else float(((predicted - labels) ** 2).mean())
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What follows of a model before and after some rows.
+    """The judgement of a model before and after some rows.
 
     Parameters
     ----------
@@ -114,7 +120,7 @@ class Guard:
     drift
         How much they may grow over the best that was seen, in (0, 1]: many small steps are one
         large one.
-    least_rows
+    min_rows
         How many canaries there must be, at least 1. With 1,000 of them an accuracy is known to
         0.03, and a difference on the same rows to less.
     margins
@@ -127,7 +133,7 @@ class Guard:
     never accepted.
 
     **Edge cases.** Canaries must be of the same population as honest rows and unknown to clients:
-    who knows them spares them, and poisons what they don't show. When the world drifts the best
+    an attacker who knows them poisons what they don't show. When the world drifts the best
     that was seen may never come again; take new canaries then.
 
     The rejection of what harms held-out rows is the "reject on negative impact" of Barreno, Nelson,
@@ -147,7 +153,7 @@ class Guard:
     ...
     ...     def predict(self, rows):
     ...         return np.full(len(rows), self.p)
-    >>> guard = Guard(tolerance=0.05, drift=0.1, least_rows=4)
+    >>> guard = Guard(tolerance=0.05, drift=0.1, min_rows=4)
     >>> guard.judge(Always(0.7), Always(0.75), canaries).accepted
     True
     >>> guard.judge(Always(0.7), Always(0.2), canaries).why
@@ -156,13 +162,20 @@ class Guard:
 
     tolerance: float
     drift: float
-    least_rows: int = 500
+    min_rows: int = 500
     margins: bool = False
 
     def __post_init__(self) -> None:
         for name in ("tolerance", "drift"):
             number_between(0, 1, owner="Guard", low_open=True, **{name: getattr(self, name)})
-        integer_at_least(1, owner="Guard", least_rows=self.least_rows)
+        integer_at_least(1, owner="Guard", min_rows=self.min_rows)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Return a guard of its stored parameters; `least_rows` is the name that 0.1 stored."""
+        return cls(
+            **{"min_rows" if name == "least_rows" else name: values[name] for name in values}
+        )
 
     def judge(
         self,
@@ -172,7 +185,7 @@ class Guard:
         *,
         best: Quality | None = None,
     ) -> Verdict:
-        """Say whether a model may stay as it is after learning.
+        """Judge whether a model may stay as it is after learning.
 
         Parameters
         ----------
@@ -188,11 +201,11 @@ class Guard:
         Raises
         ------
         ParameterError
-            If there are fewer canaries than `least_rows`, or they have no labels.
+            If there are fewer canaries than `min_rows`, or they have no labels.
         """
-        if len(holdout) < self.least_rows:
+        if len(holdout) < self.min_rows:
             raise ParameterError(
-                f"Guard needs at least {self.least_rows:,} canaries. Got {len(holdout):,}."
+                f"Guard needs at least {self.min_rows:,} canaries. Got {len(holdout):,}."
             )
         was = before if isinstance(before, Quality) else self.quality(before, holdout)
         now = self.quality(after, holdout)

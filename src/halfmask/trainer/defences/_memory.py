@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Memory", "Strike"]
 
-#: What a batch of the stretch takes beside its numbers, about.
+#: The approximate overhead of a batch of the stretch, in bytes.
 _BATCH_BYTES = 4_096
 
 
@@ -28,7 +28,7 @@ class Strike:
 
 @dataclass(slots=True)
 class Memory:
-    """All that decides what becomes of the next batch, beside the learner.
+    """The state, without the learner, that decides what happens to the next batch.
 
     Parameters
     ----------

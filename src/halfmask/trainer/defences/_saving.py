@@ -34,7 +34,7 @@ def saved(defended: DefendedLearner) -> bytes:
     """Return all of a defended learner; in a stretch, its start and what was learned since."""
     memory = defended._memory  # noqa: SLF001 # this module is its second half
     learner = defended._answering.to_bytes()  # noqa: SLF001 # the same
-    told = {
+    head = {
         "settings": defended.defences.to_dict(),
         "tally": memory.tally.to_dict(),
         "learned": memory.ledger.learned,
@@ -45,7 +45,7 @@ def saved(defended: DefendedLearner) -> bytes:
         "clients": [client for client, _ in memory.stretch],
     }
     parts = [
-        json.dumps(told).encode(),
+        json.dumps(head).encode(),
         learner,
         b"" if defended.canaries is None else _arrow(defended.canaries),
         *(_arrow(rows) for _, rows in memory.stretch),
@@ -65,15 +65,15 @@ def restored(kind: type[_Kind], data: bytes, within: type[Learner] | None) -> _K
         raise IntegrityError("These bytes are no defended learner, or were altered.")
     try:
         first, learner, canaries, *stretch = _parts(body)
-        told = json.loads(first)
-        defences = Defences.from_dict(told["settings"])
+        head = json.loads(first)
+        defences = Defences.from_dict(head["settings"])
         made = kind(
             within.from_bytes(learner),
             canaries=_rows(canaries) if canaries else None,
             **defences.named(),
         )
-        made._memory = _memory(told)  # noqa: SLF001 # this module is its second half
-        for client, part in zip(told["clients"], stretch, strict=True):
+        made._memory = _memory(head)  # noqa: SLF001 # this module is its second half
+        for client, part in zip(head["clients"], stretch, strict=True):
             rows = _rows(part)
             made._learner.learn(rows)  # noqa: SLF001 # the same
             made._memory.add(client, rows)  # noqa: SLF001 # the same
@@ -84,13 +84,13 @@ def restored(kind: type[_Kind], data: bytes, within: type[Learner] | None) -> _K
     return made
 
 
-def _memory(told: dict[str, Any]) -> Memory:
+def _memory(head: dict[str, Any]) -> Memory:
     return Memory(
-        ledger=Ledger(learned=dict(told["learned"]), total=told["total"]),
-        strikes={name: Strike(times=t, left=left) for name, (t, left) in told["strikes"].items()},
-        best=Quality(**told["best"]),
-        last=Quality(**told["last"]),
-        tally=DefenceTally.from_dict(told["tally"]),
+        ledger=Ledger(learned=dict(head["learned"]), total=head["total"]),
+        strikes={name: Strike(times=t, left=left) for name, (t, left) in head["strikes"].items()},
+        best=Quality(**head["best"]),
+        last=Quality(**head["last"]),
+        tally=DefenceTally.from_dict(head["tally"]),
     )
 
 

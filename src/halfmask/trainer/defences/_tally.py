@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DefenceTally"]
 
-#: So many rollbacks are told one by one.
+#: So many rollbacks are listed one by one.
 _LATEST = 16
 
 
@@ -52,18 +52,18 @@ class DefenceTally:
         """Count a rollback."""
         self.rollbacks += 1
         self.taken_back += sum(rows for _, rows in rollback.clients)
-        told = {
+        entry = {
             "why": rollback.verdict.why,
             "rows": rollback.rows,
             "clients": dict(rollback.clients),
         }
-        self.latest = [*self.latest, told][-_LATEST:]
+        self.latest = [*self.latest, entry][-_LATEST:]
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON holds it."""
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> Self:
+    def from_dict(cls, entry: Mapping[str, Any]) -> Self:
         """Return what `to_dict` gave."""
-        return cls(**told)
+        return cls(**entry)

@@ -56,7 +56,7 @@ class Examples:
         )
 
     def __post_init__(self) -> None:
-        # Loops are compiled anew for arrays that may be written to: one kind of them is enough.
+        # Loops would be compiled again for writable arrays: one kind of them is enough.
         for name in ("indptr", "indices", "values", "labels", "weights"):
             array = getattr(self, name)
             if array is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -14,12 +14,12 @@ from halfmask.trainer.learner._bounds import bound_after
 from halfmask.trainer.learner._bytes import digest_of, learner_from_bytes, learner_to_bytes
 from halfmask.trainer.learner._examples import Examples, check_rows, frozen
 from halfmask.trainer.learner._learning import learn_all, learn_threaded
-from halfmask.trainer.learner._settings import LearnerSettings, rate_of
+from halfmask.trainer.learner._settings import LearnerSettings, current_names, rate_of
 from halfmask.trainer.learner._state import LearnerState
 from halfmask.trainer.learner._undo import Undo
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -61,7 +61,7 @@ class OnlineLearner:
         Whether there is a bias.
     threads
         1 for one writer. With more, threads learn side by side and may lose each other's updates.
-    seed
+    random_state
         Of the orders of further passes.
 
     Raises
@@ -123,7 +123,7 @@ class OnlineLearner:
         invariant: bool = True,
         intercept: bool = True,
         threads: int = 1,
-        seed: int = 0,
+        random_state: int = 0,
     ) -> None:
         self._settings = LearnerSettings(
             loss=loss,
@@ -140,7 +140,7 @@ class OnlineLearner:
             invariant=invariant,
             intercept=intercept,
             threads=threads,
-            seed=seed,
+            random_state=random_state,
         )
         self._state = LearnerState.fresh(self._settings)
 
@@ -150,6 +150,11 @@ class OnlineLearner:
             f"OnlineLearner(loss={settings.loss!r}, bits={settings.bits}, "
             f"optimizer={settings.optimizer!r}, rows={self.progress.rows})"
         )
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any]) -> Self:
+        """Return a new learner with stored `settings`; those of 0.1 are read, too."""
+        return cls(**current_names(settings))
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -176,7 +181,7 @@ class OnlineLearner:
             With labels, and of the learner's bits.
         passes
             How often the rows are gone through, at least 1: first in their order, then each time
-            in another one that follows from the seed.
+            in another one that follows from `random_state`.
 
         Returns
         -------
@@ -213,7 +218,7 @@ class OnlineLearner:
         for number in range(1, passes):
             if progress is None:
                 break
-            order = np.random.default_rng([settings.seed, number, state.progress.rows])
+            order = np.random.default_rng([settings.random_state, number, state.progress.rows])
             progress = learn(settings, state, examples.reordered(order.permutation(len(examples))))
         if progress is None or first is None:
             if undo is not None:
@@ -281,7 +286,7 @@ class OnlineLearner:
         return cls._of(*learner_from_bytes(data))
 
     def digest(self) -> str:
-        """Return the SHA-256, as hex, of the weights and of what the optimizer keeps beside them.
+        """Return the SHA-256, as hex, of the weights and of the state of the optimizer.
 
         Guarantees
         ----------

@@ -45,7 +45,7 @@ def learn_threaded(
     Notes
     -----
     Recht, Re, Wright and Niu, "Hogwild!" (NeurIPS 2011): an update that another thread writes over
-    is lost, which sparse rows seldom suffer from.
+    is lost, which is rare with sparse rows.
     """
     learn = _learn_classes if settings.loss == "softmax" else _learn_numbers
     starts = iter(range(0, len(examples), _STRIDE))
@@ -132,7 +132,7 @@ def _learn_classes(
 def _progress(
     settings: LearnerSettings, examples: Examples, sums: NDArray[np.float64]
 ) -> ProgressiveValidation | None:
-    """Return the sums as a progress, or None if they say that learning diverged."""
+    """Return the sums as a progress, or None if learning diverged."""
     cost, right, weight = map(float, sums)
     if not math.isfinite(cost):
         return None

@@ -1,20 +1,31 @@
-"""What an online learner is told once: its loss, its optimizer and their numbers."""
+"""Settings of an online learner: its loss, its optimizer and their numbers."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from halfmask._errors import ParameterError
 from halfmask._validation import integer_at_least, number_between, one_of
 
-__all__ = ["LOSSES", "OPTIMIZERS", "LearnerSettings", "Loss", "Optimizer", "rate_of"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = [
+    "LOSSES",
+    "OPTIMIZERS",
+    "LearnerSettings",
+    "Loss",
+    "Optimizer",
+    "current_names",
+    "rate_of",
+]
 
 Loss = Literal["logistic", "hinge", "squared", "softmax", "quantile"]
 Optimizer = Literal["sgd", "adagrad", "ftrl"]
 #: The first four in the order of :mod:`halfmask.kernels.online.losses`.
 LOSSES: tuple[Loss, ...] = ("logistic", "hinge", "squared", "quantile", "softmax")
-#: How many numbers a slot has: the weight, and what the optimizer keeps beside it.
+#: How many numbers a slot has: the weight, and the state of the optimizer.
 OPTIMIZERS: dict[Optimizer, int] = {"sgd": 1, "adagrad": 2, "ftrl": 3}
 _RATES: dict[Optimizer, float] = {"sgd": 0.5, "adagrad": 0.5, "ftrl": 0.1}
 _OWNER = "OnlineLearner"
@@ -41,14 +52,14 @@ class LearnerSettings:
     invariant: bool
     intercept: bool
     threads: int
-    seed: int
+    random_state: int
 
     def __post_init__(self) -> None:
         one_of(LOSSES, owner=_OWNER, loss=self.loss)
         one_of(OPTIMIZERS, owner=_OWNER, optimizer=self.optimizer)
         integer_at_least(1, owner=_OWNER, bits=self.bits, threads=self.threads)
         integer_at_least(2, owner=_OWNER, classes=self.classes)
-        integer_at_least(0, owner=_OWNER, seed=self.seed)
+        integer_at_least(0, owner=_OWNER, random_state=self.random_state)
         number_between(0.0, 1e6, owner=_OWNER, low_open=True, rate=self.rate)
         number_between(0.0, 1.0, owner=_OWNER, decay=self.decay)
         number_between(0.0, 1e6, owner=_OWNER, l1=self.l1, l2=self.l2)
@@ -96,6 +107,11 @@ class LearnerSettings:
     def outputs(self) -> int:
         """How many predictions a row has: one, or one for each class."""
         return int(self.classes) if self.loss == "softmax" else 1
+
+
+def current_names(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return stored settings under the names of today: 0.1 stored `random_state` as `seed`."""
+    return {"random_state" if name == "seed" else name: settings[name] for name in settings}
 
 
 def rate_of(rate: float | None, optimizer: Optimizer) -> float:

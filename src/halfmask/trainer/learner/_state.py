@@ -1,4 +1,4 @@
-"""What an online learner has learnt: its weights, and what the optimizer keeps beside them."""
+"""The state of an online learner: its weights, and the state of the optimizer."""
 
 from __future__ import annotations
 

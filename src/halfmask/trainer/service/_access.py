@@ -1,4 +1,4 @@
-"""Who is there: tokens as the service knows them, and how fast each of them goes."""
+"""Access: known tokens, and the rate limit of each."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Access", "demand"]
 
-#: How long a token may be of use after it was revoked, and how often unknown ones are looked for.
+#: How long a revoked token may still be valid, and how often unknown ones are looked up.
 REFRESH_SECONDS, AGAIN_SECONDS = 1.0, 0.2
 
 
@@ -83,7 +83,7 @@ class Access:
     async def _read(self) -> None:
         loop = asyncio.get_running_loop()
         self._read_at = time.monotonic()
-        # A disk that is full doesn't lock anybody out: what was known stays known.
+        # A full disk locks no client out: known tokens stay known.
         with suppress(HalfmaskError):
             listed = await loop.run_in_executor(self._pool, self._tokens.listed)
             self._known = {each.id: each for each in listed if not each.revoked}
@@ -96,7 +96,7 @@ def demand(token: Token, scope: Scope) -> None:
             f"This token doesn't have the scope {scope!r}.",
             status=403,
             word="forbidden",
-            hint="Whoever runs the service makes tokens: halfmask serve token create.",
+            hint="The operator of the service makes tokens: halfmask serve token create.",
         )
 
 

@@ -1,4 +1,4 @@
-"""The application: routes behind a door, over a store."""
+"""The application: middleware and routes over a store."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from starlette.exceptions import HTTPException
 from halfmask import __version__
 from halfmask._errors import HalfmaskError
 from halfmask.trainer.service import _model_routes, _operation_routes, _row_routes
-from halfmask.trainer.service._answers import error_of, refusal_of
-from halfmask.trainer.service._door import OPEN, Door
+from halfmask.trainer.service._auth_middleware import OPEN, AuthMiddleware
+from halfmask.trainer.service._fast_path import FastPath
+from halfmask.trainer.service._responses import error_of, refusal_of
 from halfmask.trainer.service._service import Service
-from halfmask.trainer.service._short_way import ShortWay
 
 if TYPE_CHECKING:
     from halfmask.trainer.service._options import ServiceOptions
@@ -72,8 +72,8 @@ def application(
     for routes in (_model_routes, _row_routes, _operation_routes):
         app.include_router(routes.router)
     # What is added last comes first.
-    app.add_middleware(ShortWay, routes=_row_routes.short_ways())
-    app.add_middleware(Door, service=service)
+    app.add_middleware(FastPath, routes=_row_routes.fast_paths())
+    app.add_middleware(AuthMiddleware, service=service)
     app.add_exception_handler(HalfmaskError, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
@@ -82,7 +82,7 @@ def application(
 
 
 def _open(service: Service, opened: Callable[[], None]) -> None:
-    """Bring the models back, then compile; whatever fails, the service goes on to say so."""
+    """Restore the models, then compile; if that fails, the service answers with the error."""
     try:
         service.store.open_models()
         service.store.warm_up()
@@ -98,25 +98,25 @@ async def _refused(_: Request, error: Exception) -> Response:
 
 
 async def _invalid(_: Request, error: Exception) -> Response:
-    """Say which fields can't be what they are, and why; never what they are."""
+    """Name the invalid fields and the type of each error; never a value."""
     assert isinstance(error, RequestValidationError)  # noqa: S101 # as above
     found = error.errors()
-    said = [f"{'.'.join(map(str, each['loc'][:3]))}: {each['type']}" for each in found[:20]]
+    reasons = [f"{'.'.join(map(str, each['loc'][:3]))}: {each['type']}" for each in found[:20]]
     if any(each["type"] == "json_invalid" for each in found):
         return error_of("The body isn't JSON.", status=400)
-    return error_of("The request says something that can't be.", status=422, errors=said)
+    return error_of("The request has a value that isn't allowed.", status=422, errors=reasons)
 
 
 async def _http(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101 # as above
     what = {404: "There is nothing here.", 405: "The method isn't one of this path."}
     headers = dict(error.headers or {})
-    said = what.get(error.status_code, "The request can't be read.")
-    return error_of(said, status=error.status_code, headers=headers)
+    message = what.get(error.status_code, "The request can't be read.")
+    return error_of(message, status=error.status_code, headers=headers)
 
 
 def _describe_tokens(app: FastAPI) -> None:
-    """Say in the OpenAPI what the door asks for."""
+    """Describe in the OpenAPI which paths need a token."""
     made = app.openapi
 
     def described() -> dict[str, Any]:

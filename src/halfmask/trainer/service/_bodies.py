@@ -66,8 +66,8 @@ async def read_body(request: Request, lease: Lease, *, most: int, pace: Pace) ->
         413 if it is too long, 408 if it comes too slowly, 415 if it is packed in a way that isn't
         known, 429 if the trainer has too much to do.
     """
-    said = request.headers.get("content-length", "")
-    if said.isascii() and said.isdigit() and len(said) < 20 and int(said) > most:
+    length = request.headers.get("content-length", "")
+    if length.isascii() and length.isdigit() and len(length) < 20 and int(length) > most:
         raise _too_long(most)
     packing = request.headers.get("content-encoding", "identity").strip().lower()
     if packing not in {"identity", "gzip"}:

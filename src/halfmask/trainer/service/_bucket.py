@@ -1,4 +1,4 @@
-"""A token bucket: how fast somebody may go."""
+"""A token bucket: limits the rate of a client."""
 
 from __future__ import annotations
 

@@ -35,14 +35,14 @@ def rows_of_json(body: bytes, *, bits: int, labels: str) -> HashedRows:
         If it is anything else: another field or one twice, a float where an index should be, a
         number that isn't finite or too large.
     """
-    told = _parsed(body)
-    if not isinstance(told, dict) or not told.keys() <= _FIELDS or "rows" not in told:
+    payload = _parsed(body)
+    if not isinstance(payload, dict) or not payload.keys() <= _FIELDS or "rows" not in payload:
         raise DataError(
             "The body must be a JSON object with 'rows', and may have 'values', 'labels' and "
             "'weights'."
         )
-    rows = _lists(told["rows"], "rows", int)
-    values = _lists(told["values"], "values", int, float) if "values" in told else None
+    rows = _lists(payload["rows"], "rows", int)
+    values = _lists(payload["values"], "values", int, float) if "values" in payload else None
     if not rows:
         raise DataError("The body has no rows.")
     lengths = [len(row) for row in rows]
@@ -64,8 +64,8 @@ def rows_of_json(body: bytes, *, bits: int, labels: str) -> HashedRows:
         bits=bits,
         indptr=bounds,
         values=floats,
-        labels=_labels(told.get("labels"), number=labels == "number"),
-        weights=_numbers(told.get("weights"), "weights"),
+        labels=_labels(payload.get("labels"), number=labels == "number"),
+        weights=_numbers(payload.get("weights"), "weights"),
         classes=classes,
     )
 
@@ -91,14 +91,14 @@ def _refused(_: str) -> NoReturn:
     raise DataError("The body holds a number that isn't finite.")
 
 
-def _lists(told: object, name: str, *kinds: type) -> list[list[Any]]:
-    if not isinstance(told, list):
+def _lists(payload: object, name: str, *kinds: type) -> list[list[Any]]:
+    if not isinstance(payload, list):
         raise DataError(f"{name!r} must be a list of lists.")
-    for row in told:
+    for row in payload:
         # type() and not isinstance(): true is an int there, and no index.
         if not isinstance(row, list) or not all(type(each) in kinds for each in row):
             raise DataError(f"{name!r} must be a list of lists of numbers of the right type.")
-    return told
+    return payload
 
 
 def _array(numbers: list[Any], kind: Any, name: str) -> Any:  # noqa: ANN401 # numpy's types
@@ -109,19 +109,19 @@ def _array(numbers: list[Any], kind: Any, name: str) -> Any:  # noqa: ANN401 # n
         raise DataError(f"A number of {name!r} is out of range.") from None
 
 
-def _labels(told: object, *, number: bool) -> Any:  # noqa: ANN401 # an array of either type
+def _labels(payload: object, *, number: bool) -> Any:  # noqa: ANN401 # an array of either type
     if number:
-        return _numbers(told, "labels")
-    if told is None:
+        return _numbers(payload, "labels")
+    if payload is None:
         return None
-    if not isinstance(told, list) or not all(type(each) is int for each in told):
+    if not isinstance(payload, list) or not all(type(each) is int for each in payload):
         raise DataError("'labels' must be a list of integers, one for each row.")
-    return _array(told, np.int32, "labels")
+    return _array(payload, np.int32, "labels")
 
 
-def _numbers(told: object, name: str) -> Any:  # noqa: ANN401 # an array, or None
-    if told is None:
+def _numbers(payload: object, name: str) -> Any:  # noqa: ANN401 # an array, or None
+    if payload is None:
         return None
-    if not isinstance(told, list) or not all(type(each) in {int, float} for each in told):
+    if not isinstance(payload, list) or not all(type(each) in {int, float} for each in payload):
         raise DataError(f"{name!r} must be a list of numbers, one for each row.")
-    return _array(told, np.float32, name)
+    return _array(payload, np.float32, name)

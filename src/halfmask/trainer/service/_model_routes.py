@@ -7,36 +7,38 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Request, Response
 
-from halfmask.trainer.service import _told as told
+from halfmask.trainer.service import _schemas as schemas
 from halfmask.trainer.service._access import demand
-from halfmask.trainer.service._answers import json_of
-from halfmask.trainer.service._asking import BODY_FAILURES, FAILURES, service_of, token_of
-from halfmask.trainer.service._wishes import WishRoute
+from halfmask.trainer.service._bounded_route import BoundedBodyRoute
+from halfmask.trainer.service._requests import BODY_FAILURES, FAILURES, service_of, token_of
+from halfmask.trainer.service._responses import json_of
 from halfmask.trainer.store import Curve, Model, RefusedError, Snapshot
 
 __all__ = ["router"]
 
-router = APIRouter(prefix="/v1/models", tags=["models"], responses=FAILURES, route_class=WishRoute)
+router = APIRouter(
+    prefix="/v1/models", tags=["models"], responses=FAILURES, route_class=BoundedBodyRoute
+)
 Name = Annotated[str, Path(max_length=64, description="The model's name.")]
 
 
-@router.post("", status_code=201, response_model=told.ModelTold, responses=BODY_FAILURES)
-async def create(wish: told.NewModel, request: Request) -> Response:
+@router.post("", status_code=201, response_model=schemas.ModelResponse, responses=BODY_FAILURES)
+async def create(body: schemas.NewModel, request: Request) -> Response:
     """Make a model. Scope: admin."""
     service, token = service_of(request), token_of(request)
     demand(token, "admin")
-    settings = wish.model_dump(exclude={"name", "defences"}) | {"threads": 1}
-    _check_size(settings, service.options.limits.most_bits)
-    if wish.defences is not None:
-        settings["defences"] = _defences(wish.defences, settings["loss"])
+    settings = body.model_dump(exclude={"name", "defences"}) | {"threads": 1}
+    _check_size(settings, service.options.limits.max_bits)
+    if body.defences is not None:
+        settings["defences"] = _defences(body.defences, settings["loss"])
     model = await service.run(
-        service.making, service.store.create, token.tenant, wish.name, settings
+        service.making, service.store.create, token.tenant, body.name, settings
     )
     facts = await service.run(service.waiting, _facts, model)
     return json_of(facts, status=201)
 
 
-@router.get("", response_model=told.Models)
+@router.get("", response_model=schemas.Models)
 async def listed(request: Request) -> Response:
     """List the models of the token's tenant. Scope: read."""
     service, token = service_of(request), token_of(request)
@@ -46,7 +48,7 @@ async def listed(request: Request) -> Response:
     return json_of({"models": [{"ok": True, **each} for each in facts]})
 
 
-@router.get("/{name}", response_model=told.ModelTold)
+@router.get("/{name}", response_model=schemas.ModelResponse)
 async def shown(name: Name, request: Request, *, digest: bool = False) -> Response:
     """Show a model; with `digest`, the SHA-256 of its weights, too. Scope: read."""
     service, token = service_of(request), token_of(request)
@@ -56,7 +58,7 @@ async def shown(name: Name, request: Request, *, digest: bool = False) -> Respon
     return json_of(await service.run(pool, _facts, model, digest))
 
 
-@router.delete("/{name}", response_model=told.Done)
+@router.delete("/{name}", response_model=schemas.Done)
 async def deleted(name: Name, request: Request) -> Response:
     """Delete a model, with its log and its snapshots. Scope: admin."""
     service, token = service_of(request), token_of(request)
@@ -65,7 +67,7 @@ async def deleted(name: Name, request: Request) -> Response:
     return json_of({})
 
 
-@router.get("/{name}/metrics", response_model=told.Metrics)
+@router.get("/{name}/metrics", response_model=schemas.Metrics)
 async def metrics(name: Name, request: Request) -> Response:
     """Show how a model does on rows before it learns from them. Scope: read."""
     service, token = service_of(request), token_of(request)
@@ -78,7 +80,7 @@ async def metrics(name: Name, request: Request) -> Response:
 @router.post(
     "/{name}/snapshots",
     status_code=201,
-    response_model=told.SnapshotTold,
+    response_model=schemas.SnapshotResponse,
     responses=BODY_FAILURES,
 )
 async def snapshot(name: Name, request: Request) -> Response:
@@ -91,7 +93,7 @@ async def snapshot(name: Name, request: Request) -> Response:
     return json_of(_snapshot(made), status=201)
 
 
-@router.get("/{name}/snapshots", response_model=told.SnapshotList)
+@router.get("/{name}/snapshots", response_model=schemas.SnapshotList)
 async def snapshots(name: Name, request: Request) -> Response:
     """List the snapshots of a model. Scope: read."""
     service, token = service_of(request), token_of(request)
@@ -101,7 +103,7 @@ async def snapshots(name: Name, request: Request) -> Response:
     return json_of({"snapshots": [{"ok": True, **_snapshot(each)} for each in found]})
 
 
-@router.delete("/{name}/snapshots/{snapshot}", response_model=told.Done)
+@router.delete("/{name}/snapshots/{snapshot}", response_model=schemas.Done)
 async def snapshot_deleted(
     name: Name, snapshot: Annotated[int, Path(ge=0, lt=1 << 63)], request: Request
 ) -> Response:
@@ -113,20 +115,20 @@ async def snapshot_deleted(
     return json_of({})
 
 
-@router.post("/{name}/rollback", response_model=told.ModelTold, responses=BODY_FAILURES)
-async def rolled_back(name: Name, wish: told.RollbackWish, request: Request) -> Response:
+@router.post("/{name}/rollback", response_model=schemas.ModelResponse, responses=BODY_FAILURES)
+async def rolled_back(name: Name, body: schemas.RollbackRequest, request: Request) -> Response:
     """Make the model what it was at a snapshot. Scope: admin."""
     service, token = service_of(request), token_of(request)
     demand(token, "admin")
     model = service.store.model(token.tenant, name)
-    future = await service.run(service.waiting, model.roll_back, wish.snapshot, token.id)
+    future = await service.run(service.waiting, model.roll_back, body.snapshot, token.id)
     await asyncio.wrap_future(future)
     return json_of(await service.run(service.waiting, _facts, model))
 
 
 def _facts(model: Model, digest: bool = False) -> dict[str, Any]:  # noqa: FBT001, FBT002 # a thread's
     settings, state = model.facts.settings, model.state
-    learned = model.learned  # before the rows, so that what is told of is in them
+    learned = model.learned  # before the rows, so that they include it
     facts = {
         "name": model.facts.name,
         "loss": settings["loss"],
@@ -145,7 +147,7 @@ def _facts(model: Model, digest: bool = False) -> dict[str, Any]:  # noqa: FBT00
 
 
 def _snapshot(of: Snapshot) -> dict[str, Any]:
-    curve = Curve.from_dict(of.told["curve"])
+    curve = Curve.from_dict(of.metadata["curve"])
     return {
         "snapshot": of.seq,
         "automatic": of.automatic,
@@ -156,24 +158,24 @@ def _snapshot(of: Snapshot) -> dict[str, Any]:
     }
 
 
-def _defences(wish: told.DefencesWish, loss: str) -> dict[str, Any]:
+def _defences(body: schemas.DefencesRequest, loss: str) -> dict[str, Any]:
     """Return defences as a model's settings have them."""
-    if wish.clip is None and wish.caps is None and wish.guard is None:
+    if body.clip is None and body.caps is None and body.guard is None:
         raise RefusedError(
             "Defences are at least one of clip, caps and guard.", status=422, word="parameter"
         )
-    found = wish.model_dump()
+    found = body.model_dump()
     if found["guard"] is not None:
         found["guard"]["margins"] = loss == "hinge"
     return found
 
 
-def _check_size(settings: dict[str, Any], most_bits: int) -> None:
+def _check_size(settings: dict[str, Any], max_bits: int) -> None:
     """Refuse a model that would take the memory of all others."""
     outputs = settings["classes"] if settings["loss"] == "softmax" else 1
-    if settings["bits"] > most_bits or outputs << settings["bits"] > 4 << most_bits:
+    if settings["bits"] > max_bits or outputs << settings["bits"] > 4 << max_bits:
         raise RefusedError(
-            f"A model here has at most {most_bits} bits, and a softmax as many weights as four "
+            f"A model here has at most {max_bits} bits, and a softmax as many weights as four "
             "of these.",
             status=422,
             word="parameter",

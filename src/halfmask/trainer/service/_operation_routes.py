@@ -1,4 +1,4 @@
-"""Routes for whoever runs the service: is it there, is it ready, what does it do."""
+"""Routes for the operator of the service: health, readiness, metrics, docs."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse, PlainTextResponse
 
-from halfmask.trainer.service import _told as told
+from halfmask.trainer.service import _schemas as schemas
 from halfmask.trainer.service._access import demand
-from halfmask.trainer.service._answers import error_of, json_of
-from halfmask.trainer.service._asking import FAILURES, service_of, token_of
 from halfmask.trainer.service._page import page_of
+from halfmask.trainer.service._requests import FAILURES, service_of, token_of
+from halfmask.trainer.service._responses import error_of, json_of
 
 __all__ = ["router"]
 
 router = APIRouter(tags=["operations"])
 _NOT_READY: dict[int | str, dict[str, Any]] = {
-    503: {"model": told.Failed, "description": "It is bringing models back."}
+    503: {"model": schemas.Failed, "description": "It is bringing models back."}
 }
 _TEXT: dict[int | str, dict[str, Any]] = {
     200: {"content": {"text/plain": {"schema": {"type": "string"}}}}
@@ -26,15 +26,15 @@ _TEXT: dict[int | str, dict[str, Any]] = {
 _POLICY = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
 
 
-@router.get("/health", response_model=told.Done)
+@router.get("/health", response_model=schemas.Done)
 async def health() -> Response:
-    """Say that the process answers. No token."""
+    """Show that the process answers. No token."""
     return json_of({})
 
 
-@router.get("/ready", response_model=told.Done, responses=_NOT_READY)
+@router.get("/ready", response_model=schemas.Done, responses=_NOT_READY)
 async def ready(request: Request) -> Response:
-    """Say whether all models have been brought back from the disk. No token."""
+    """Show whether all models have been brought back from the disk. No token."""
     if not service_of(request).store.ready:
         return error_of(
             "The trainer is bringing its models back from the disk.",
@@ -67,6 +67,6 @@ async def docs(request: Request) -> Response:
     """Show this API for people to read, without anything from elsewhere."""
     state = request.app.state
     if not hasattr(state, "page"):
-        # Nobody needs a token for it: it mustn't cost the time of those who have one.
+        # It needs no token, so it mustn't cost the time of clients with one.
         state.page = page_of(request.app.openapi())
     return HTMLResponse(state.page, headers=_POLICY)

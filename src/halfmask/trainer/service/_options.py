@@ -1,4 +1,4 @@
-"""How a service is run, beside what its store is bounded by."""
+"""ServiceOptions: limits and timeouts of a service."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class ServiceOptions:
     json_bytes
         The most bytes of a body of JSON, which takes a hundred times as long to read as Arrow.
     predict_bytes
-        The most bytes of bodies that are being predicted, in all, beside the backlog.
+        The most bytes of bodies that are being predicted, in all; the backlog isn't counted.
     body_seconds
         How long a body may take to come.
     stall_seconds

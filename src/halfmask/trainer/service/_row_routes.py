@@ -9,19 +9,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 from fastapi import APIRouter, Header, Path, Request, Response
 from fastapi.routing import APIRoute
 
-from halfmask.trainer.service import _told as told
+from halfmask.trainer.service import _schemas as schemas
 from halfmask.trainer.service._access import demand
-from halfmask.trainer.service._answers import ARROW_STREAM, JSON, json_of
-from halfmask.trainer.service._asking import BODY_FAILURES, FAILURES, body_of, service_of, token_of
+from halfmask.trainer.service._requests import (
+    BODY_FAILURES,
+    FAILURES,
+    body_of,
+    service_of,
+    token_of,
+)
+from halfmask.trainer.service._responses import ARROW_STREAM, JSON, json_of
 from halfmask.trainer.service._service import Service, kind_of, outputs_of
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-    from halfmask.trainer.service._short_way import Rows
+    from halfmask.trainer.service._fast_path import Rows
     from halfmask.trainer.store import Batch, Model, Receipt, Token
 
-__all__ = ["router", "short_ways"]
+__all__ = ["fast_paths", "router"]
 
 #: Bodies that take less than a millisecond to read and to predict.
 SMALL = 1 << 15
@@ -37,7 +43,7 @@ _ROWS: dict[str, Any] = {
                 "schema": {"type": "string", "format": "binary"},
                 "description": "A stream of the wire format hashed-rows/1.",
             },
-            JSON: {"schema": told.RowsOfJson.model_json_schema()},
+            JSON: {"schema": schemas.RowsOfJson.model_json_schema()},
         },
     }
 }
@@ -46,7 +52,7 @@ _NUMBERS = {
 }
 
 
-@router.post("/{name}/examples", response_model=told.Acknowledged, openapi_extra=_ROWS)
+@router.post("/{name}/examples", response_model=schemas.Acknowledged, openapi_extra=_ROWS)
 async def learn(
     name: Name,
     request: Request,
@@ -55,11 +61,11 @@ async def learn(
         Header(
             max_length=128,
             pattern=r"^[\x21-\x7e]+$",
-            description="A word of its own for each batch: sent again, it is learned once.",
+            description="A unique word for each batch: a batch sent again is learned once.",
         ),
     ] = None,
 ) -> Response:
-    """Learn from rows with labels. The answer says that they are on the disk. Scope: learn."""
+    """Learn from rows with labels. The response confirms they are on the disk. Scope: learn."""
     service, token = service_of(request), token_of(request)
     demand(token, "learn")
     model = service.store.model(token.tenant, name)
@@ -90,7 +96,7 @@ async def learn(
     return json_of({"seq": receipt.seq, "rows": receipt.rows, "replayed": replayed})
 
 
-@router.post("/{name}/canaries", response_model=told.Acknowledged, openapi_extra=_ROWS)
+@router.post("/{name}/canaries", response_model=schemas.Acknowledged, openapi_extra=_ROWS)
 async def judge(name: Name, request: Request) -> Response:
     """Let the model's guard judge by these rows with labels from now on. Scope: admin."""
     service, token = service_of(request), token_of(request)
@@ -114,7 +120,7 @@ async def judge(name: Name, request: Request) -> Response:
 
 @router.post(
     "/{name}/predict",
-    response_model=told.Predictions,
+    response_model=schemas.Predictions,
     openapi_extra=_ROWS,
     responses=_NUMBERS,  # type: ignore[arg-type] # FastAPI's type has fewer keys than it takes
 )
@@ -146,8 +152,8 @@ async def _predict(name: str, request: Request, _: str | None) -> Response:
     return await predict(name, request)
 
 
-def short_ways() -> dict[str, tuple[Any, Rows]]:
-    """Return the routes that come often, by their paths, with what answers them."""
+def fast_paths() -> dict[str, tuple[Any, Rows]]:
+    """Return the frequent routes, by their paths, with their functions."""
     often: dict[str, Rows] = {"learn": learn, "predict": _predict}
     return {
         each.path: (each, often[each.name])

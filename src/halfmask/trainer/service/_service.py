@@ -13,10 +13,11 @@ from fastapi import Response
 
 from halfmask._errors import DataError
 from halfmask.hashing import HashedRows
+from halfmask.trainer.defences import Guard
 from halfmask.trainer.service._access import Access
-from halfmask.trainer.service._answers import ARROW_STREAM, JSON, arrow_of, json_of
 from halfmask.trainer.service._json_rows import rows_of_json
 from halfmask.trainer.service._meters import Meters
+from halfmask.trainer.service._responses import ARROW_STREAM, JSON, arrow_of, json_of
 from halfmask.trainer.store import (
     CANARIES,
     EXAMPLES,
@@ -49,8 +50,8 @@ class Service:
     The event loop only moves bytes. Bodies are checked in one pool of threads, predictions are
     made in another, what waits for the disk waits in a third, models are opened, made and deleted
     in a fourth, where a compiler may take its time, and digests of large models in a fifth. Tokens
-    have a thread of their own: one that was revoked is of no use, whatever the others wait for. So
-    none holds up another.
+    have a thread of their own: a revoked one becomes invalid even if the others wait. So no pool
+    blocks another.
     """
 
     def __init__(self, folder: str | Path, options: ServiceOptions) -> None:
@@ -64,8 +65,8 @@ class Service:
         self.waiting = ThreadPoolExecutor(4, "disk")
         self.making = ThreadPoolExecutor(4, "make")
         self.digesting = ThreadPoolExecutor(1, "digest")
-        self.letting_in = ThreadPoolExecutor(1, "tokens")
-        self.access = Access(self.store.tokens, self.letting_in)
+        self.token_pool = ThreadPoolExecutor(1, "tokens")
+        self.access = Access(self.store.tokens, self.token_pool)
 
     async def run(
         self, pool: ThreadPoolExecutor, function: Callable[..., Result], *values: object
@@ -81,7 +82,7 @@ class Service:
             self.making,
             self.waiting,
             self.digesting,
-            self.letting_in,
+            self.token_pool,
         ):
             pool.shutdown(wait=True)
         self.store.close()
@@ -129,7 +130,7 @@ class Service:
         if model.guard is None:
             raise RefusedError("This model has no guard.", status=409, word="no-guard")
         body, found = self._unpacked(model, pieces, kind, lease)
-        wanted, least = labels_of(model), int(model.guard["least_rows"])
+        wanted, least = labels_of(model), Guard.from_dict(model.guard).min_rows
         if any(part.label_kind != wanted for part in found.parts):
             raise DataError(f"This model's canaries have labels of the kind {wanted!r}.")
         if any(part.weights is not None for part in found.parts):
@@ -147,7 +148,7 @@ class Service:
         if any(part.labels is not None or part.weights is not None for part in found.parts):
             raise DataError(
                 "Rows to predict must come without labels and weights.",
-                hint="Leave them out: they aren't needed, and would tell what is to be predicted.",
+                hint="Leave them out: they aren't needed, and would reveal the labels.",
             )
         size = 4 * found.rows * outputs_of(model)
         if size > (self.options.limits.body_bytes if arrow else self.options.json_bytes):

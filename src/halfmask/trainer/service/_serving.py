@@ -1,4 +1,4 @@
-"""A service on a port: uvicorn, with TLS where it is asked for, and patience that ends."""
+"""A service on a port: uvicorn, with optional TLS and timeouts."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ __all__ = ["run", "server_of", "tls_context"]
 #: Python lets a thread run for 5 ms before another one may: that is a quarter of what a prediction
 #: may take.
 SWITCH_SECONDS = 0.0005
-#: So many connections beyond those that are answered are told so; more are closed without a word.
+#: So many connections beyond the limit get a 503; more are closed without a response.
 MOST_REFUSED = 100
-#: Files that a service opens beside its connections: logs, lists, snapshots, compiled loops.
+#: Files that a service opens in addition to its connections: logs, lists, snapshots, loops.
 FILES = 1_000
 
 
@@ -51,7 +51,7 @@ def run(
     try:
         server.run()
     except KeyboardInterrupt:
-        # uvicorn has finished what was begun, and says again that it was asked to end.
+        # uvicorn has finished open requests, and raises again that it was asked to end.
         if not server.should_exit:
             raise
     except SystemExit:
@@ -91,7 +91,7 @@ def server_of(
         application(folder, options, opened=opened),
         host=host,
         port=port,
-        http=type("Patient", (_Patient,), {"head_seconds": options.head_seconds}),
+        http=type("TimeoutProtocol", (_TimeoutProtocol,), {"head_seconds": options.head_seconds}),
         ws="none",
         lifespan="on",
         log_config=None,
@@ -107,9 +107,9 @@ def server_of(
 
 
 def _settle() -> None:
-    """Let Python's search for circles pass over all that is here for good.
+    """Exclude all objects that are here for good from garbage collection.
 
-    It looks at 150,000 objects of libraries in 0.1 s, in which nobody is answered.
+    A collection looks at 150,000 objects of libraries in 0.1 s, in which no request is answered.
     """
     gc.collect()
     gc.freeze()
@@ -149,23 +149,23 @@ def _allow_files(wanted: int) -> None:
 
 
 class _Server(uvicorn.Server):
-    """Tells when it listens, and on which port."""
+    """Reports when it listens, and on which port."""
 
-    def __init__(self, config: uvicorn.Config, told: Callable[[int], None]) -> None:
+    def __init__(self, config: uvicorn.Config, started: Callable[[int], None]) -> None:
         super().__init__(config)
-        self._told = told
+        self._started = started
 
     async def startup(self, sockets: list[Any] | None = None) -> None:
         await super().startup(sockets)
         if self.started and self.servers and self.servers[0].sockets:
-            self._told(self.servers[0].sockets[0].getsockname()[1])
+            self._started(self.servers[0].sockets[0].getsockname()[1])
 
 
-class _Patient(H11Protocol):
-    """uvicorn's protocol with an end to its patience.
+class _TimeoutProtocol(H11Protocol):
+    """uvicorn's protocol with timeouts.
 
-    By itself it waits for ever for the head of a request, for the rest of a body that nobody reads
-    any more, and for a client to take its answer.
+    By itself it waits for ever for the head of a request, for the rest of an unread body, and for a
+    client to take its response.
     """
 
     head_seconds: ClassVar[float] = 10.0
@@ -202,7 +202,7 @@ class _Patient(H11Protocol):
             super().timeout_keep_alive_handler()
 
     def _settled(self) -> bool:
-        """Return whether a request is being answered, which has times of its own."""
+        """Return whether a request is being answered, which has other timeouts."""
         return self.conn.their_state is not h11.IDLE and self.conn.our_state is not h11.DONE
 
     def _expect(self) -> None:

@@ -1,4 +1,4 @@
-"""The ways into a service, which say which extra is missing."""
+"""Entry points of the service; each names a missing extra."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def serve(
     certificate, key
         Files in PEM for TLS; both or neither.
     client_authority
-        A file in PEM: clients then need a certificate of this authority, beside their token.
+        A file in PEM: clients then need a certificate of this authority and their token.
     options
         What bounds it.
     started

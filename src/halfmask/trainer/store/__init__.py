@@ -2,7 +2,7 @@
 
 Start with `Store`. A `Model` takes batches (`submit`), gives a `Receipt` for each when it is on
 the disk, and learns them in the order of its log; whatever happens to the process, a new `Store`
-of the same folder has learned each of them once. `replay_log` says from the log alone what the
+of the same folder has learned each of them once. `replay_log` computes from the log alone what the
 weights have to be. Nothing here knows of HTTP but the status that a `RefusedError` names.
 """
 

@@ -36,7 +36,7 @@ class Budget:
         self.total = total
         self.taken = 0
         self._owned: dict[bytes | str, int] = {}
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
 
     def lease(self, *, client: bytes, tenant: str) -> Lease:
         """Return a lease of nothing yet."""
@@ -50,7 +50,7 @@ class Budget:
         RefusedError
             429 if there aren't as many left, or one of them has its share.
         """
-        with self._turn:
+        with self._lock:
             fits = (
                 self.taken + size <= self.total
                 and self._owned.get(client, 0) + size <= self.total * CLIENT_SHARE
@@ -70,7 +70,7 @@ class Budget:
 
     def give_back(self, client: bytes, tenant: str, size: int) -> None:
         """Take bytes back."""
-        with self._turn:
+        with self._lock:
             self.taken -= size
             for owner in (client, tenant):
                 self._owned[owner] -= size

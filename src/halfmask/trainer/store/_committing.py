@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from halfmask._errors import HalfmaskError
-from halfmask.trainer.store._job import ExamplesJob, Receipt, Rollback, SnapshotRequest
+from halfmask.trainer.store._job import ExamplesJob, Receipt, RollbackJob, SnapshotJob
 from halfmask.trainer.store._queue import BatchQueue
 from halfmask.trainer.store._record import Mark, Record
 from halfmask.trainer.store._refusal import RefusedError
@@ -25,7 +25,7 @@ FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 #: The most requests of one flush.
 MOST_TOGETHER = 256
 
-Job: TypeAlias = ExamplesJob | Rollback | SnapshotRequest
+Job: TypeAlias = ExamplesJob | RollbackJob | SnapshotJob
 Logged: TypeAlias = tuple[Job, Record | None]
 
 
@@ -39,7 +39,7 @@ class Committer:
     learner
         The queue that logged jobs are handed to.
     remember
-        Called with what tells a logged batch from another, before its receipt is given.
+        Called with the mark of a logged batch, before its receipt is given.
     forget
         Called with a job that couldn't be logged.
     flushed
@@ -55,7 +55,7 @@ class Committer:
         learner: BatchQueue[Logged],
         *,
         remember: Callable[[Mark], None],
-        forget: Callable[[ExamplesJob | Rollback], None],
+        forget: Callable[[ExamplesJob | RollbackJob], None],
         flushed: Callable[[int, float], None],
         free_bytes: int,
     ) -> None:
@@ -83,14 +83,14 @@ class Committer:
 
     def _run(self) -> None:
         while (jobs := self.queue.take(most=MOST_TOGETHER)) is not None:
-            logged = [job for job in jobs if not isinstance(job, SnapshotRequest)]
+            logged = [job for job in jobs if not isinstance(job, SnapshotJob)]
             try:
                 records = self._written(logged)
-            except BaseException as error:  # noqa: BLE001 # whoever waits must be answered
+            except BaseException as error:  # noqa: BLE001 # waiting requests must be answered
                 self._refuse(logged, error)
                 records = {}
             for job in jobs:
-                if isinstance(job, SnapshotRequest):
+                if isinstance(job, SnapshotJob):
                     self._learner.put((job, None))
                 elif id(job) in records:
                     record = records[id(job)]
@@ -99,7 +99,7 @@ class Committer:
                     if isinstance(job, ExamplesJob):
                         job.done.set_result(Receipt(seq=record.seq, rows=job.entry.rows))
 
-    def _written(self, jobs: list[ExamplesJob | Rollback]) -> dict[int, Record]:
+    def _written(self, jobs: list[ExamplesJob | RollbackJob]) -> dict[int, Record]:
         """Log jobs; return the records by the jobs' ids. They are on the disk then."""
         if not jobs:
             return {}
@@ -114,20 +114,20 @@ class Committer:
             for job, seq in zip(jobs, numbers, strict=True)
         }
 
-    def _refuse(self, jobs: list[ExamplesJob | Rollback], error: BaseException) -> None:
+    def _refuse(self, jobs: list[ExamplesJob | RollbackJob], error: BaseException) -> None:
         if isinstance(error, OSError):
-            said: HalfmaskError = disk_full() if error.errno in FULL else disk_failed()
+            failure: HalfmaskError = disk_full() if error.errno in FULL else disk_failed()
         else:
-            said = error if isinstance(error, HalfmaskError) else disk_failed()
+            failure = error if isinstance(error, HalfmaskError) else disk_failed()
         for job in jobs:
             self._forget(job)
             if isinstance(job, ExamplesJob):
                 job.batch.lease.give_back()
-            job.done.set_exception(said)
+            job.done.set_exception(failure)
 
 
 def disk_full() -> RefusedError:
-    """Return what is said where the disk is full."""
+    """Return the error of a full disk."""
     return RefusedError(
         "The disk of the trainer is full. Nothing was learned; predictions go on.",
         status=507,
@@ -137,7 +137,7 @@ def disk_full() -> RefusedError:
 
 
 def disk_failed() -> RefusedError:
-    """Return what is said where the disk refuses for another reason."""
+    """Return the error of a disk that can't be written for another reason."""
     return RefusedError(
         "The trainer couldn't write to its disk. Nothing was learned; predictions go on.",
         status=503,

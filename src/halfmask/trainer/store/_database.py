@@ -39,7 +39,7 @@ CREATE TABLE tokens (
 
 
 class Database:
-    """One connection to SQLite, which threads use in turns.
+    """One connection to SQLite, which threads use one at a time.
 
     Parameters
     ----------
@@ -58,11 +58,11 @@ class Database:
     """
 
     def __init__(self, path: Path) -> None:
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
         self._connection = sqlite3.connect(
             path, timeout=5.0, isolation_level=None, check_same_thread=False
         )
-        with _said():
+        with _described_errors():
             self._connection.execute("PRAGMA journal_mode=WAL")
             self._connection.execute("PRAGMA synchronous=FULL")
             with self.writing() as run:
@@ -82,7 +82,7 @@ class Database:
     @contextmanager
     def writing(self) -> Iterator[Any]:
         """Yield a function that runs a statement; what it writes is kept whole or not at all."""
-        with self._turn, _said():
+        with self._lock, _described_errors():
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield self._connection.execute
@@ -94,17 +94,17 @@ class Database:
 
     def rows(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """Return all rows that a statement finds."""
-        with self._turn, _said():
+        with self._lock, _described_errors():
             return self._connection.execute(statement, values).fetchall()
 
     def close(self) -> None:
         """Close the file."""
-        with self._turn:
+        with self._lock:
             self._connection.close()
 
 
 @contextmanager
-def _said() -> Iterator[None]:
+def _described_errors() -> Iterator[None]:
     """Turn SQLite's errors into ours: a client can do nothing about most of them but wait."""
     try:
         yield
@@ -122,5 +122,5 @@ def _said() -> Iterator[None]:
             "The trainer's lists can't be read.",
             status=503,
             word="broken",
-            hint="Whoever runs the service has to restore its folder from the last backup.",
+            hint="The operator of the service has to restore its folder from the last backup.",
         ) from None

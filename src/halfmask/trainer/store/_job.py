@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from halfmask.trainer.store._record import Entry
     from halfmask.trainer.store._snapshots import Snapshot
 
-__all__ = ["Batch", "ExamplesJob", "Receipt", "Rollback", "SnapshotRequest"]
+__all__ = ["Batch", "ExamplesJob", "Receipt", "RollbackJob", "SnapshotJob"]
 
 
 def _started() -> Future[Any]:
-    """Return a future that can't be cancelled: whoever waits may go, what is logged is logged."""
+    """Return a future that can't be cancelled: logged batches stay logged."""
     future: Future[Any] = Future()
     future.set_running_or_notify_cancel()
     return future
@@ -24,7 +24,7 @@ def _started() -> Future[Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
-    """What is said of a batch that is on the disk.
+    """The acknowledgement of a batch that is on the disk.
 
     Parameters
     ----------
@@ -74,15 +74,15 @@ class ExamplesJob:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rollback:
-    """A wish to go back to a snapshot, which is logged like a batch."""
+class RollbackJob:
+    """A rollback to a snapshot, which is logged like a batch."""
 
     entry: Entry
     done: Future[Receipt] = field(default_factory=_started)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SnapshotRequest:
-    """A wish for a snapshot of all that was acknowledged before."""
+class SnapshotJob:
+    """A snapshot of all that was acknowledged before."""
 
     done: Future[Snapshot] = field(default_factory=_started)

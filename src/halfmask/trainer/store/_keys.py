@@ -27,7 +27,7 @@ class BatchKeys:
 
     def __init__(self, index: KeyIndex) -> None:
         self._index = index
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
         self._known: dict[tuple[bytes, bytes], ExamplesJob | Mark] = {}
         self._moved = 0
 
@@ -43,7 +43,7 @@ class BatchKeys:
         while True:
             moved = self._moved
             found: ExamplesJob | Mark | None = self._index.find(entry.client, entry.key)
-            with self._turn:
+            with self._lock:
                 # Between the two looks, keys may have gone from memory to the index.
                 if found is None and moved != self._moved:
                     continue
@@ -54,17 +54,17 @@ class BatchKeys:
     def remember(self, mark: Mark) -> None:
         """Know a record that isn't in the index yet."""
         if mark.key:
-            with self._turn:
+            with self._lock:
                 self._known[mark.client, mark.key] = mark
 
     def forget(self, entry: Entry) -> None:
         """Drop what couldn't be logged, or what is in the index now."""
-        with self._turn:
+        with self._lock:
             self._known.pop((entry.client, entry.key), None)
 
     def indexed(self, marks: list[Mark]) -> None:
         """Drop from memory what is in the index now."""
-        with self._turn:
+        with self._lock:
             self._moved += 1
             for mark in marks:
                 self._known.pop((mark.client, mark.key), None)
@@ -73,10 +73,10 @@ class BatchKeys:
 def _same(found: ExamplesJob | Mark, entry: Entry) -> Future[Receipt]:
     """Return the receipt of a batch that came before, if it is the same batch."""
     if isinstance(found, Mark):
-        told = (found.checksum, found.size, found.rows)
+        fingerprint = (found.checksum, found.size, found.rows)
     else:
-        told = (found.entry.checksum, len(found.entry.body), found.entry.rows)
-    if told != (entry.checksum, len(entry.body), entry.rows):
+        fingerprint = (found.entry.checksum, len(found.entry.body), found.entry.rows)
+    if fingerprint != (entry.checksum, len(entry.body), entry.rows):
         raise RefusedError(
             "Another batch came under the same Idempotency-Key.",
             status=422,

@@ -36,8 +36,8 @@ class Limits:
         How much of the disk stays free: a trainer refuses examples before it is full.
     models_per_tenant
         How many models a tenant may have at once.
-    most_bits
-        The largest model: ``2 ** most_bits`` weights for each class.
+    max_bits
+        The largest model: ``2 ** max_bits`` weights for each class.
 
     Raises
     ------
@@ -53,7 +53,7 @@ class Limits:
     keep_log: bool = False
     free_bytes: int = 256 * MEBI
     models_per_tenant: int = 16
-    most_bits: int = 24
+    max_bits: int = 24
 
     def __post_init__(self) -> None:
         integer_at_least(
@@ -64,7 +64,7 @@ class Limits:
             snapshot_bytes=self.snapshot_bytes,
             snapshots_kept=self.snapshots_kept,
             models_per_tenant=self.models_per_tenant,
-            most_bits=self.most_bits,
+            max_bits=self.max_bits,
         )
         integer_at_least(0, owner="Limits", free_bytes=self.free_bytes)
         integer_at_least(4 * self.body_bytes, owner="Limits", backlog_bytes=self.backlog_bytes)

@@ -60,7 +60,7 @@ class ExampleLog:
         self._segment_bytes = segment_bytes
         self._failed = False
         self._descriptor, self._salt = -1, b""
-        self._turn = threading.Lock()  # one thread appends, another drops old segments
+        self._lock = threading.Lock()  # one thread appends, another drops old segments
         self._segments = _segments_of(folder)
         self._drop_unborn()
         self.next_seq, self._end = 1, 0
@@ -83,7 +83,7 @@ class ExampleLog:
     @property
     def size(self) -> int:
         """How many bytes the log takes on the disk."""
-        with self._turn:
+        with self._lock:
             return sum((self._folder / _name(each)).stat().st_size for each in self._segments)
 
     def append(self, entries: Sequence[Entry]) -> list[int]:
@@ -156,7 +156,7 @@ class ExampleLog:
 
     def drop_until(self, seq: int) -> None:
         """Remove the segments all of whose records are up to a sequence number."""
-        with self._turn:
+        with self._lock:
             while len(self._segments) > 1 and self._segments[1] <= seq + 1:
                 (self._folder / _name(self._segments[0])).unlink(missing_ok=True)
                 self._segments.pop(0)
@@ -186,7 +186,7 @@ class ExampleLog:
         if self._descriptor >= 0:
             os.close(self._descriptor)
         self._descriptor, self._salt, self._end = descriptor, salt, len(head)
-        with self._turn:
+        with self._lock:
             self._segments.append(self.next_seq)
 
     def _write(self, buffers: list[bytes]) -> int:

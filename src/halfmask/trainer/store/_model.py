@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halfmask.trainer.store._committing import Committer, Job, Logged
-from halfmask.trainer.store._job import Batch, ExamplesJob, Receipt, Rollback, SnapshotRequest
+from halfmask.trainer.store._job import Batch, ExamplesJob, Receipt, RollbackJob, SnapshotJob
 from halfmask.trainer.store._key_index import KeyIndex
 from halfmask.trainer.store._keys import BatchKeys
-from halfmask.trainer.store._learning import Apprentice
+from halfmask.trainer.store._learner_thread import LearnerThread
 from halfmask.trainer.store._log import ExampleLog
 from halfmask.trainer.store._queue import BatchQueue
 from halfmask.trainer.store._record import CANARIES, EXAMPLES, ROLLBACK, Entry, Mark
@@ -104,7 +104,7 @@ class Model:
         index = KeyIndex(database, facts.id)
         self._keys = BatchKeys(index)
         waiting: list[Mark] = []
-        gone_back_to: list[int] = []
+        rollback_targets: list[int] = []
 
         def seen(mark: Mark) -> None:
             waiting.append(mark)
@@ -112,7 +112,7 @@ class Model:
 
         def needed(seq: int) -> None:
             self._snapshots.hold(seq)
-            gone_back_to.append(seq)
+            rollback_targets.append(seq)
 
         self.state = recover(
             facts.settings,
@@ -124,7 +124,7 @@ class Model:
         )
         self.unindexed = list(waiting)
         self._learned: BatchQueue[Logged] = BatchQueue()
-        self._apprentice = Apprentice(
+        self._learner_thread = LearnerThread(
             self.state,
             self._learned,
             log=self._log,
@@ -132,7 +132,7 @@ class Model:
             index=index,
             indexed=self._keys.indexed,
             limits=limits,
-            gone_back_to=gone_back_to,
+            rollback_targets=rollback_targets,
         )
         self._committer = Committer(
             self._log,
@@ -144,7 +144,7 @@ class Model:
             free_bytes=limits.free_bytes,
         )
         self._has_canaries = self.state.canaries > 0
-        self._apprentice.start(waiting)
+        self._learner_thread.start(waiting)
         self._committer.start()
         self._asking, self._asked = threading.Lock(), 0
         self._closing = threading.Lock()
@@ -163,7 +163,7 @@ class Model:
     @property
     def stopped(self) -> bool:
         """Whether learning has failed; what is acknowledged is learned after a restart."""
-        return self._apprentice.failed
+        return self._learner_thread.failed
 
     @property
     def defences(self) -> dict[str, Any] | None:
@@ -204,7 +204,7 @@ class Model:
                 "This model's guard has no canaries yet; nothing is learned without them.",
                 status=409,
                 word="no-canaries",
-                hint="Whoever made the model sends them: POST .../canaries.",
+                hint="The owner of the model sends them: POST .../canaries.",
             )
         job = ExamplesJob(batch=batch)
         if batch.entry.key:
@@ -229,7 +229,7 @@ class Model:
     def snapshot(self) -> Future[Snapshot]:
         """Make a snapshot of all that was acknowledged so far."""
         self._snapshots.check_room()
-        job = SnapshotRequest()
+        job = SnapshotJob()
         self._ask(job)
         return job.done
 
@@ -250,17 +250,17 @@ class Model:
             job = self._rollback(seq, client)
             self._ask(job)
         except BaseException:
-            self._snapshots.let_go(seq)
+            self._snapshots.release(seq)
             raise
         return job.done
 
     @staticmethod
-    def _rollback(seq: int, client: bytes) -> Rollback:
+    def _rollback(seq: int, client: bytes) -> RollbackJob:
         body = str(seq).encode()
         entry = Entry(
             kind=ROLLBACK, body=body, checksum=zlib.crc32(body), rows=0, client=client, key=b""
         )
-        return Rollback(entry=entry)
+        return RollbackJob(entry=entry)
 
     def close(self) -> None:
         """Log and learn what is queued, make a snapshot, and end the threads."""
@@ -269,7 +269,7 @@ class Model:
                 return
             self._closed = True
             self._committer.close()
-            self._apprentice.close()
+            self._learner_thread.close()
             self._log.close()
 
     def _remember(self, mark: Mark) -> None:
@@ -278,14 +278,14 @@ class Model:
             self._has_canaries = True
         self._keys.remember(mark)
 
-    def _forget(self, job: ExamplesJob | Rollback) -> None:
+    def _forget(self, job: ExamplesJob | RollbackJob) -> None:
         """Forget what couldn't be logged."""
-        if isinstance(job, Rollback):
-            self._snapshots.let_go(int(job.entry.body))
+        if isinstance(job, RollbackJob):
+            self._snapshots.release(int(job.entry.body))
         else:
             self._keys.forget(job.entry)
 
-    def _ask(self, job: Rollback | SnapshotRequest) -> None:
+    def _ask(self, job: RollbackJob | SnapshotJob) -> None:
         """Hand over what is written whole each time, and only so many of them."""
         with self._asking:
             if self._asked >= _MOST_ASKED:

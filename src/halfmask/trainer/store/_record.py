@@ -82,7 +82,7 @@ class Entry:
 class Head:
     """The head of a record, as it was read."""
 
-    own: int
+    head_checksum: int
     checksum: int
     seq: int
     group: int
@@ -98,11 +98,11 @@ class Head:
         """Return the head that bytes are, or None where they are none."""
         if len(raw) != HEAD.size or raw[:4] != MAGIC:
             return None
-        _, own, checksum, seq, group, body, rows, key, kind, client = HEAD.unpack(raw)
+        _, head_checksum, checksum, seq, group, body, rows, key, kind, client = HEAD.unpack(raw)
         if body > MOST_BODY:
             return None
         return cls(
-            own=own,
+            head_checksum=head_checksum,
             checksum=checksum,
             seq=seq,
             group=group,
@@ -124,7 +124,9 @@ class Head:
         if len(rest) != self.key_bytes + self.body_bytes:
             return None
         key, body = rest[: self.key_bytes], rest[self.key_bytes :]
-        if self.own != _checksum(self.raw, key, salt) or self.checksum != zlib.crc32(body):
+        if self.head_checksum != _checksum(self.raw, key, salt) or self.checksum != zlib.crc32(
+            body
+        ):
             return None
         return Record(
             seq=self.seq,
@@ -163,7 +165,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """A record without its body: what tells it from another."""
+    """A record without its body: its identity."""
 
     seq: int
     kind: int

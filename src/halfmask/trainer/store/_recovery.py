@@ -61,9 +61,9 @@ def recover(
             if record.entry.kind != ROLLBACK:
                 state.replay(record.entry)
             else:
-                told, learner = snapshots.read(target_of(record))
-                needed(told.seq)
-                state.set_back(learner, told.told)
+                snapshot, learner = snapshots.read(target_of(record))
+                needed(snapshot.seq)
+                state.restore(learner, snapshot.metadata)
             state.seq = record.seq
     return state
 
@@ -95,15 +95,15 @@ def replay_log(settings: dict[str, Any], folder: Path) -> StoredState:
         targets = {target_of(each) for each in log.records() if each.entry.kind == ROLLBACK}
         state, kept = StoredState(learner=new_learner(settings)), {}
         if 0 in targets:
-            kept[0] = (state.learner.to_bytes(), state.told())
+            kept[0] = (state.learner.to_bytes(), state.metadata())
         for record in log.records():
             if record.entry.kind != ROLLBACK:
                 state.replay(record.entry)
             else:
-                state.set_back(*kept[target_of(record)])
+                state.restore(*kept[target_of(record)])
             state.seq = record.seq
             if state.seq in targets:
-                kept[state.seq] = (state.learner.to_bytes(), state.told())
+                kept[state.seq] = (state.learner.to_bytes(), state.metadata())
         return state
     finally:
         log.close()
@@ -111,15 +111,15 @@ def replay_log(settings: dict[str, Any], folder: Path) -> StoredState:
 
 def _newest(settings: dict[str, Any], log: ExampleLog, snapshots: Snapshots) -> StoredState:
     """Return the state of the newest snapshot that is whole, or of none."""
-    for told in reversed(snapshots.listed()):
-        if told.seq > log.last_seq or told.seq + 1 < log.first_seq:
+    for snapshot in reversed(snapshots.listed()):
+        if snapshot.seq > log.last_seq or snapshot.seq + 1 < log.first_seq:
             continue
         try:
-            kept, learner = snapshots.read(told.seq)
+            kept, learner = snapshots.read(snapshot.seq)
         except IntegrityError:
             continue  # an older one and more of the log give the same
         state = StoredState(learner=new_learner(settings), seq=kept.seq)
-        state.set_back(learner, kept.told)
+        state.restore(learner, kept.metadata)
         return state
     if log.first_seq != 1:
         raise IntegrityError(

@@ -1,4 +1,4 @@
-"""What a trainer refuses, with the status of HTTP that says so."""
+"""RefusedError: a request that a trainer refuses, with its HTTP status."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["RefusedError"]
 
 
 class RefusedError(TrainerError):
-    """Something that a trainer doesn't do, and how a client may tell why.
+    """A refused request, with a status and a code for the client.
 
     Parameters
     ----------

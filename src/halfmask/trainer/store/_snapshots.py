@@ -21,34 +21,34 @@ __all__ = ["Snapshot", "Snapshots"]
 _MAGIC = b"halfmask snap 1\n"
 _LENGTH = struct.Struct("<I")
 #: A curve and a name need no more.
-_MOST_TOLD = 1 << 20
+_MAX_HEAD = 1 << 20
 #: How many snapshots clients may have of one model.
 _MOST_KEPT = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """What is told of a snapshot.
+    """The facts about a snapshot.
 
     Parameters
     ----------
     seq
-        The number of the last record of the log that is in it; by it, it is called.
+        The number of the last record of the log that is in it; also its name.
     automatic
         Whether the service made it by itself, and may remove it when there are newer ones.
     made
         When, in seconds since 1970.
     size
         Bytes on the disk.
-    told
-        Whatever else was put beside the learner's bytes.
+    metadata
+        The curve and counts that are stored with the learner's bytes.
     """
 
     seq: int
     automatic: bool
     made: float
     size: int
-    told: dict[str, Any]
+    metadata: dict[str, Any]
 
 
 class Snapshots:
@@ -56,18 +56,17 @@ class Snapshots:
 
     Guarantees
     ----------
-    One that is held, because the log says or will say that it is gone back to, isn't removed by
-    anybody. The newest isn't either: a restart begins from it, and what the log had before it may
-    be gone.
+    A held snapshot isn't removed: the log has, or will have, a rollback to it. The newest one isn't
+    removed either: a restart begins from it, and earlier records of the log may be gone.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
         self._held: Counter[int] = Counter()
 
     def write(
-        self, seq: int, learner: bytes, *, automatic: bool, made: float, told: dict[str, Any]
+        self, seq: int, learner: bytes, *, automatic: bool, made: float, metadata: dict[str, Any]
     ) -> None:
         """Write a snapshot; one of the same number is replaced.
 
@@ -76,8 +75,9 @@ class Snapshots:
         ReleaseError
             If the disk is full.
         """
-        meta = {"seq": seq, "automatic": automatic, "made": made, "told": told}
-        head = json.dumps(meta).encode()
+        # "told" is the key in the files of 0.1.
+        facts = {"seq": seq, "automatic": automatic, "made": made, "told": metadata}
+        head = json.dumps(facts).encode()
         digest = hashlib.sha256(head)
         digest.update(learner)
         with atomic_file(self._path(seq), overwrite=True) as file:
@@ -94,15 +94,15 @@ class Snapshots:
         """
         try:
             with self._path(seq).open("rb") as file:
-                digest, head, told = _head_of(file)
+                digest, head, snapshot = _head_of(file)
                 learner = file.read()
         except OSError:
             raise _damaged() from None
         found = hashlib.sha256(head)
         found.update(learner)
-        if found.digest() != digest or told.seq != seq:
+        if found.digest() != digest or snapshot.seq != seq:
             raise _damaged()
-        return told, learner
+        return snapshot, learner
 
     def listed(self) -> list[Snapshot]:
         """Return all that can be read, the oldest first. The learners' bytes aren't checked."""
@@ -123,18 +123,18 @@ class Snapshots:
         RefusedError
             404 if there is none of that number.
         """
-        with self._turn:
+        with self._lock:
             self._find(seq)
             self._held[seq] += 1
 
-    def let_go(self, seq: int) -> None:
+    def release(self, seq: int) -> None:
         """Hold a snapshot no longer."""
-        with self._turn:
+        with self._lock:
             self._held[seq] -= 1
 
     def prune(self, *, keep: int) -> None:
         """Remove automatic snapshots, but for the newest ones and those that are held."""
-        with self._turn:
+        with self._lock:
             automatic = [each.seq for each in self.listed() if each.automatic]
             for seq in automatic[: max(0, len(automatic) - keep)]:
                 if not self._held[seq]:
@@ -148,7 +148,7 @@ class Snapshots:
         RefusedError
             404 if there is none of that number, 409 if it is held, or the newest.
         """
-        with self._turn:
+        with self._lock:
             newest = self._find(seq)
             if self._held[seq] or newest:
                 raise RefusedError(
@@ -195,23 +195,23 @@ def _head_of(file: BinaryIO) -> tuple[bytes, bytes, Snapshot]:
     if len(start) != len(_MAGIC) + 32 + _LENGTH.size or not start.startswith(_MAGIC):
         raise _damaged()
     (length,) = _LENGTH.unpack(start[-_LENGTH.size :])
-    if length > _MOST_TOLD:
+    if length > _MAX_HEAD:
         raise _damaged()
     head = file.read(length)
     try:
         meta = json.loads(head)
         size = file.seek(0, 2)
         file.seek(len(start) + length)
-        told = Snapshot(
+        snapshot = Snapshot(
             seq=int(meta["seq"]),
             automatic=bool(meta["automatic"]),
             made=float(meta["made"]),
             size=size,
-            told=dict(meta["told"]),
+            metadata=dict(meta["told"]),
         )
     except (ValueError, KeyError, TypeError, RecursionError):
         raise _damaged() from None
-    return start[len(_MAGIC) : -_LENGTH.size], head, told
+    return start[len(_MAGIC) : -_LENGTH.size], head, snapshot
 
 
 def _damaged() -> IntegrityError:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, cast
 from halfmask._errors import HalfmaskError
 from halfmask.trainer.store._curve import Curve, Point
 from halfmask.trainer.store._record import CANARIES, MOST_BODY
+from halfmask.trainer.store._rw_lock import RWLock
 from halfmask.trainer.store._stream import unpack
-from halfmask.trainer.store._turns import Turns
 
 if TYPE_CHECKING:
     from threading import Event
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
 
 __all__ = ["StoredState", "new_learner", "warm_up", "warm_up_all", "whole"]
 
-#: How many rows are learned in one turn: whoever waits, waits for no more.
+#: How many rows are learned under one lock: readers wait for no more.
 TURN_ROWS = 4_096
-#: The compiler has one turn at a time anyhow: whoever waits for one kind mustn't wait for all.
+#: One kind compiles at a time: a thread that waits for its kind mustn't wait for all of them.
 _COMPILING = Lock()
-#: What a model's settings say beside its learner's.
+#: The key of the defences in a model's settings; the other keys are the learner's.
 DEFENCES = "defences"
 
 
 def new_learner(settings: dict[str, Any]) -> OnlineLearner | DefendedLearner:
-    """Return a learner that has seen nothing, defended where the settings say by what.
+    """Return a learner that has seen nothing, with the defences of the settings.
 
     Raises
     ------
@@ -60,9 +60,10 @@ def _parts(settings: dict[str, Any]) -> tuple[OnlineLearner, Defences | None]:
     from halfmask.trainer.defences import Defences  # noqa: PLC0415 # --help needs no numpy
     from halfmask.trainer.learner import OnlineLearner  # noqa: PLC0415 # numba takes a second
 
-    own, told = dict(settings), settings.get(DEFENCES)
-    own.pop(DEFENCES, None)
-    return OnlineLearner(**own), None if told is None else Defences.from_dict(told)
+    of_learner = {name: each for name, each in settings.items() if name != DEFENCES}
+    defences = settings.get(DEFENCES)
+    learner = OnlineLearner.from_settings(of_learner)
+    return learner, None if defences is None else Defences.from_dict(defences)
 
 
 def _defended(learner: OnlineLearner | DefendedLearner) -> DefendedLearner | None:
@@ -82,11 +83,11 @@ def warm_up(settings: dict[str, Any]) -> None:
 
 
 def warm_up_all(stopped: Event) -> None:
-    """Do so for each kind of model, until somebody says stop; whoever waits for one goes first."""
-    for told in ({}, {"optimizer": "sgd"}, {"optimizer": "ftrl"}, {"loss": "softmax"}):
+    """Warm up each kind of model, until `stopped` is set; a model that is needed goes first."""
+    for settings in ({}, {"optimizer": "sgd"}, {"optimizer": "ftrl"}, {"loss": "softmax"}):
         if stopped.wait(0.01):
             return
-        warm_up(whole({"bits": 1, **told}))
+        warm_up(whole({"bits": 1, **settings}))
 
 
 @cache
@@ -119,41 +120,41 @@ class StoredState:
         How it did.
     skipped
         How many batches the learner itself refused, after they were logged.
-    turns
-        Who may touch the learner.
+    lock
+        Guards the learner.
 
     Guarantees
     ----------
     Predictions read the live weights and wait for nothing. Each weight is whole, but one row may
     be being learned meanwhile, so that a prediction may be made with some of the row's weights as
     they were before it and others as they are after it. Digests, curves and snapshots are of a
-    moment between two turns of learning.
+    moment between two steps of learning.
     """
 
     learner: OnlineLearner | DefendedLearner
     seq: int = 0
     curve: Curve = field(default_factory=Curve)
     skipped: int = 0
-    turns: Turns = field(default_factory=Turns)
+    lock: RWLock = field(default_factory=RWLock)
 
     def take(self, entry: Entry, parts: tuple[HashedRows, ...]) -> None:
-        """Do what a record of the log says, whose body these rows are."""
+        """Apply a record of the log, whose body these rows are."""
         if entry.kind == CANARIES:
             self.judge_by(parts)
         else:
             self.learn(parts, entry.client.hex())
 
     def replay(self, entry: Entry) -> None:
-        """Do what a record of the log says."""
+        """Apply a record of the log."""
         self.take(entry, unpack(entry.body, most=MOST_BODY).parts)
 
     def learn(self, parts: tuple[HashedRows, ...], client: str = "") -> None:
-        """Learn rows of a client, in turns."""
+        """Learn rows of a client, a piece at a time."""
         try:
             for part in parts:
                 for start in range(0, len(part), TURN_ROWS):
                     piece = part.slice(start, start + TURN_ROWS)
-                    with self.turns.writing():
+                    with self.lock.writing():
                         self._learn(piece, client)
         except HalfmaskError:
             # It refuses the same rows in the same way when the log is replayed.
@@ -186,7 +187,7 @@ class StoredState:
 
         defended = _defended(self.learner)
         try:
-            with self.turns.writing():
+            with self.lock.writing():
                 if defended is not None:
                     defended.judge_by(HashedRows.concat(parts))
         except HalfmaskError:
@@ -211,27 +212,27 @@ class StoredState:
         if np.isfinite(found).all():
             return found
         # Learning has diverged and is being taken back at this moment.
-        with self.turns.reading():
+        with self.lock.reading():
             return self.learner.predict(rows)
 
     def digest(self) -> str:
         """Return the SHA-256 of what the learner has learned."""
-        with self.turns.reading():
+        with self.lock.reading():
             return str(self.learner.digest())
 
     def summary(self) -> dict[str, Any]:
         """Return how it did, all of it of the same moment, and the last record that is in it."""
-        learned = self.seq  # before the rest: a record that is told of has its rows told of
-        with self.turns.reading():
-            told = {"learned": learned, "skipped": self.skipped, "defences": self.defended()}
-            return self.curve.summary() | told
+        learned = self.seq  # before the rest, so that the rows of this record are in the summary
+        with self.lock.reading():
+            counts = {"learned": learned, "skipped": self.skipped, "defences": self.defended()}
+            return self.curve.summary() | counts
 
-    def told(self) -> dict[str, Any]:
-        """Return what a snapshot keeps beside the learner."""
+    def metadata(self) -> dict[str, Any]:
+        """Return what a snapshot stores with the learner's bytes."""
         return {"curve": self.curve.to_dict(), "skipped": self.skipped}
 
-    def set_back(self, learner: bytes, told: dict[str, Any]) -> None:
-        """Become what a snapshot kept; the number of the record stays the caller's to say.
+    def restore(self, learner: bytes, metadata: dict[str, Any]) -> None:
+        """Restore what a snapshot kept; the caller sets the number of the record.
 
         A guard goes on judging by the canaries that it has: newer ones are there for a reason.
         """
@@ -239,7 +240,7 @@ class StoredState:
         back = _defended(before)
         if now is not None and back is not None and now.canaries is not None:
             back.judge_by(now.canaries)
-        with self.turns.writing():
+        with self.lock.writing():
             self.learner = before
-            self.curve = Curve.from_dict(told["curve"])
-            self.skipped = int(told["skipped"])
+            self.curve = Curve.from_dict(metadata["curve"])
+            self.skipped = int(metadata["skipped"])

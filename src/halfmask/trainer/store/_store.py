@@ -34,7 +34,7 @@ _FORMAT = b"halfmask trainer 1\n"
 
 
 def open_lists(folder: str | Path, *, create: bool) -> tuple[Database, Tokens]:
-    """Open what a trainer's folder lists, without its models; a service may run beside.
+    """Open the lists of a trainer's folder, without its models; a service may use the same folder.
 
     Parameters
     ----------
@@ -97,13 +97,13 @@ class Store:
         self.limits = Limits() if limits is None else limits
         self.folder = Path(folder)
         self._flushed = flushed
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
         self._models: dict[tuple[str, str], Model | None] = {}
         self.broken: set[tuple[str, str]] = set()
         self.ready, self._closing = False, threading.Event()
         self.database, self.tokens = open_lists(folder, create=True)
         try:
-            self._lock = _locked(self.folder / LOCK)
+            self._folder_lock = _locked(self.folder / LOCK)
         except TrainerError:
             self.database.close()
             raise
@@ -128,7 +128,7 @@ class Store:
             for mark in model.unindexed:
                 if mark.kind == EXAMPLES:
                     self.count(mark.client, mark.rows)
-            with self._turn:
+            with self._lock:
                 self._models[facts.tenant, facts.name] = model
         self.ready = True
 
@@ -152,18 +152,18 @@ class Store:
         """
         # Whole, so that they stay what they are when defaults of a later version are others.
         settings = whole(settings)
-        with self._turn:
+        with self._lock:
             self._check_free(tenant, name)
             self._models[tenant, name] = None  # the name is taken while it is being made
         try:
             model = self._made(tenant, name, settings)
         except BaseException as error:
-            with self._turn:
+            with self._lock:
                 del self._models[tenant, name]
             if isinstance(error, OSError):
                 raise disk_full() if error.errno in FULL else disk_failed() from None
             raise
-        with self._turn:
+        with self._lock:
             self._models[tenant, name] = model
         return model
 
@@ -173,9 +173,9 @@ class Store:
         Raises
         ------
         RefusedError
-            404 if the tenant has none of that name, whoever else has; 503 if it can't be opened.
+            404 if the tenant has no model of that name; 503 if it can't be opened.
         """
-        with self._turn:
+        with self._lock:
             found = self._models.get((tenant, name))
         if found is not None:
             return found
@@ -184,7 +184,7 @@ class Store:
                 "What is on the disk of this model was altered; it can't be used.",
                 status=503,
                 word="broken",
-                hint="Whoever runs the service has to restore it from a backup, or delete it.",
+                hint="The operator of the service has to restore it from a backup, or delete it.",
             )
         if not self.ready:
             raise _starting()
@@ -192,7 +192,7 @@ class Store:
 
     def models(self, tenant: str | None = None) -> list[Model]:
         """Return the models of a tenant, or of all, by name."""
-        with self._turn:
+        with self._lock:
             found = [each for each in self._models.values() if each is not None]
         return sorted(
             (each for each in found if tenant in {None, each.facts.tenant}),
@@ -203,9 +203,9 @@ class Store:
         """Delete a model, with all that it has on the disk."""
         if not self.ready:
             raise _starting()
-        with self._turn:
+        with self._lock:
             model = self._models.get((tenant, name))
-            # A name whose model is None is being made or deleted by somebody else.
+            # A name whose model is None is being made or deleted by another thread.
             taken = model is None and (tenant, name) in self._models
             known = model is not None or ((tenant, name) in self.broken and not taken)
             if known:
@@ -215,7 +215,7 @@ class Store:
         try:
             identity = self._marked_deleted(tenant, name)
         except BaseException:
-            with self._turn:
+            with self._lock:
                 del self._models[tenant, name]
                 if model is not None:
                     self._models[tenant, name] = model
@@ -226,7 +226,7 @@ class Store:
         # Not before it is closed: until then it lists what it learns.
         with suppress(RefusedError):  # the next start does it
             self._unlist(identity)
-        with self._turn:
+        with self._lock:
             self._models.pop((tenant, name), None)
             self.broken.discard((tenant, name))
 
@@ -238,14 +238,14 @@ class Store:
         RefusedError
             403 if it had more than its quota then; nothing is counted.
         """
-        with self._turn:
+        with self._lock:
             sent = self.rows_sent.get(client, 0) + rows
             if quota is not None and sent > quota:
                 raise RefusedError(
                     "This token's quota of rows is used up, or this batch has more than is left.",
                     status=403,
                     word="quota",
-                    hint="Whoever runs the service makes tokens with larger quotas.",
+                    hint="The operator of the service makes tokens with larger quotas.",
                 )
             self.rows_sent[client] = sent
 
@@ -254,7 +254,7 @@ class Store:
         for model in self.models():
             model.close()
         self.database.close()
-        os.close(self._lock)
+        os.close(self._folder_lock)
 
     def _check_free(self, tenant: str, name: str) -> None:
         if not self.ready:
@@ -360,6 +360,6 @@ def _starting() -> RefusedError:
         "The trainer is bringing its models back from the disk.",
         status=503,
         word="starting",
-        hint="GET /ready says when it has.",
+        hint="GET /ready shows when it is ready.",
         retry_after=1.0,
     )

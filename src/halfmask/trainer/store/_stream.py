@@ -32,7 +32,7 @@ class Unpacked:
     rows
         How many rows they have.
     inflated
-        How many bytes they take beside the body; 0 where it isn't compressed.
+        How many bytes they take in addition to the body; 0 if it isn't compressed.
     """
 
     parts: tuple[HashedRows, ...]

@@ -75,8 +75,8 @@ class Tokens:
     """The tokens of a service.
 
     A token is 32 random bytes behind an id. Kept is its HMAC-SHA-256 under a key that lies beside
-    the database in a file of its own, so that whoever reads the database, or a backup of it alone,
-    can't tell a token from another. A slow hash would add nothing: nobody guesses 256 random bits.
+    the database in a file of its own, so that a reader of the database, or of a backup of it alone,
+    can't test a token. A slow hash would add nothing: 256 random bits can't be guessed.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ class Tokens:
             run("UPDATE tokens SET revoked = 1 WHERE id = ?", (named,))
 
     def is_of(self, token: Token, secret: str) -> bool:
-        """Return whether a secret is a token's, in a time that doesn't tell."""
+        """Return whether a secret is a token's, in constant time."""
         return hmac.compare_digest(self._digest(token.id, secret), token.digest)
 
     def _digest(self, identity: bytes, secret: str) -> bytes:

@@ -1,4 +1,4 @@
-"""How the service answers: JSON of one shape, and errors of one shape, whatever went wrong."""
+"""Responses of the service: JSON and errors, each of one shape."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ ARROW_STREAM = "application/vnd.apache.arrow.stream"
 _WORDS = {400: "bad-request", 404: "not-found", 405: "method", 413: "too-large", 422: "body"}
 
 
-def json_of(told: dict[str, Any], *, status: int = 200) -> Response:
-    """Return an answer that says what was asked for, or what was done."""
-    body = orjson.dumps({"ok": True, **told}, option=orjson.OPT_SERIALIZE_NUMPY)
+def json_of(content: dict[str, Any], *, status: int = 200) -> Response:
+    """Return a successful response."""
+    body = orjson.dumps({"ok": True, **content}, option=orjson.OPT_SERIALIZE_NUMPY)
     return Response(body, status_code=status, media_type=JSON)
 
 
@@ -39,8 +39,8 @@ def error_of(
     errors: Sequence[str] = (),
     headers: dict[str, str] | None = None,
 ) -> Response:
-    """Return an answer that says why not. None of it is what the client sent."""
-    told = {
+    """Return an error response. It holds no value of the request."""
+    content = {
         "ok": False,
         "error": what,
         "errors": list(errors) or [what],
@@ -48,11 +48,11 @@ def error_of(
         "code": word or _WORDS.get(status, "http"),
         "status": status,
     }
-    return Response(orjson.dumps(told), status_code=status, media_type=JSON, headers=headers)
+    return Response(orjson.dumps(content), status_code=status, media_type=JSON, headers=headers)
 
 
 def refusal_of(error: HalfmaskError) -> Response:
-    """Return the answer that an error of ours is."""
+    """Return the response of one of our errors."""
     if isinstance(error, RefusedError):
         headers = {}
         if error.retry_after is not None:
@@ -75,8 +75,8 @@ def arrow_of(found: NDArray[np.float32], learned: int) -> bytes:
     if found.ndim > 1:
         item = pa.field("item", pa.float32(), nullable=False)
         column = pa.FixedSizeListArray.from_arrays(column, type=pa.list_(item, found.shape[1]))
-    said = {"halfmask.format": "predictions/1", "halfmask.learned": str(learned)}
-    schema = pa.schema([pa.field("p", column.type, nullable=False)], metadata=said)
+    metadata = {"halfmask.format": "predictions/1", "halfmask.learned": str(learned)}
+    schema = pa.schema([pa.field("p", column.type, nullable=False)], metadata=metadata)
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, schema) as stream:
         stream.write_batch(pa.RecordBatch.from_arrays([column], schema=schema))

@@ -1,4 +1,4 @@
-"""How long a client waits for an answer, when it asks again, and when it gives up."""
+"""RetryPolicy: how long a client waits, when it sends again, and when it gives up."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from secrets import SystemRandom
 
 from halfmask._validation import number_between
 
-__all__ = ["Patience", "seconds_of"]
+__all__ = ["RetryPolicy", "seconds_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
-    """How long a client waits, and when a request is sent again that failed or was put off.
+class RetryPolicy:
+    """How long a client waits for a response, and when it sends a failed request again.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ class Patience:
         than 10 s. More than 0. A model that is being made is waited for 300 s at least.
     first_seconds
         The longest wait before the second try; each later one may be twice as long. More than 0.
-    most_seconds
+    max_seconds
         No wait is longer, unless the service asks for more by ``Retry-After``.
     give_up_seconds
         How long after a request's first failure it is tried again; 0 for never. A wait that would
@@ -41,16 +41,16 @@ class Patience:
 
     Examples
     --------
-    >>> waits = [Patience().wait(tries) for tries in range(4)]
+    >>> waits = [RetryPolicy().wait(tries) for tries in range(4)]
     >>> [round(each, 1) <= 0.1 * 2**tries for tries, each in enumerate(waits)]
     [True, True, True, True]
-    >>> Patience().wait(0, asked=7.0)
+    >>> RetryPolicy().wait(0, asked=7.0)
     7.0
     """
 
     answer_seconds: float = 60.0
     first_seconds: float = 0.1
-    most_seconds: float = 30.0
+    max_seconds: float = 30.0
     give_up_seconds: float = 300.0
 
     def __post_init__(self) -> None:
@@ -61,7 +61,7 @@ class Patience:
             low_open=True,
             answer_seconds=self.answer_seconds,
             first_seconds=self.first_seconds,
-            most_seconds=self.most_seconds,
+            max_seconds=self.max_seconds,
         )
         number_between(0, math.inf, owner="Patience", give_up_seconds=self.give_up_seconds)
 
@@ -75,7 +75,7 @@ class Patience:
         asked
             What the service asked for, in seconds.
         """
-        longest = min(self.most_seconds, self.first_seconds * 2.0 ** min(tries, 60))
+        longest = min(self.max_seconds, self.first_seconds * 2.0 ** min(tries, 60))
         drawn = SystemRandom().uniform(longest / 2, longest)
         return drawn if asked is None else max(asked, 0.0 if tries == 0 else drawn)
 

@@ -1,4 +1,4 @@
-"""What every route asks of its request, and what each may answer when it refuses."""
+"""What every route needs of its request, and the errors it may answer with."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from starlette.requests import ClientDisconnect
 
+from halfmask.trainer.service._auth_middleware import TOKEN
 from halfmask.trainer.service._bodies import Pace, read_body
-from halfmask.trainer.service._door import TOKEN
-from halfmask.trainer.service._told import Failed
+from halfmask.trainer.service._schemas import Failed
 from halfmask.trainer.store import RefusedError
 
 if TYPE_CHECKING:
@@ -20,25 +20,25 @@ if TYPE_CHECKING:
 __all__ = ["BODY_FAILURES", "FAILURES", "body_of", "service_of", "token_of"]
 
 
-def _said(**why: str) -> dict[int | str, dict[str, Any]]:
+def _described(**why: str) -> dict[int | str, dict[str, Any]]:
     return {int(status[1:]): {"model": Failed, "description": it} for status, it in why.items()}
 
 
 #: What every route with a token may answer.
-FAILURES = _said(
+FAILURES = _described(
     s400="The request can't be read.",
     s401="No token, or none that is of use.",
     s403="The token hasn't the scope, or has used up its quota.",
     s404="The tenant has no such model or snapshot.",
     s405="The method isn't one of this path.",
     s409="The name is taken, or there are as many as may be.",
-    s422="The body says something that can't be.",
+    s422="The body has a value that isn't allowed.",
     s429="Too fast, or the trainer has too much to do: wait for Retry-After.",
     s503="The trainer is starting or stopping, or the model has stopped.",
     s507="The disk is full.",
 )
 #: What those may answer that read rows.
-BODY_FAILURES = _said(
+BODY_FAILURES = _described(
     s408="The body took too long.",
     s413="The body is too long, packed or unpacked.",
     s415="The body is of a kind that isn't taken.",
@@ -51,7 +51,7 @@ def service_of(request: Request) -> Service:
 
 
 def token_of(request: Request) -> Token:
-    """Return the token of a request; the door has checked it."""
+    """Return the token of a request; `AuthMiddleware` has checked it."""
     return cast("Token", request.scope[TOKEN])
 
 

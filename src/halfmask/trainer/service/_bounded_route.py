@@ -1,4 +1,4 @@
-"""Routes whose bodies are wishes: short JSON, read within bounds before anything looks at it."""
+"""Routes with a short JSON body, which is read within bounds before it is parsed."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
 
-from halfmask.trainer.service._asking import body_of, service_of, token_of
+from halfmask.trainer.service._requests import body_of, service_of, token_of
 
 if TYPE_CHECKING:
     from starlette.types import Message
 
-__all__ = ["WishRoute"]
+__all__ = ["BoundedBodyRoute"]
 
-#: A wish with a thousand trusted clients has a third of this.
+#: A body with a thousand trusted clients has a third of this.
 MOST_BYTES = 1 << 16
 
 
-class WishRoute(APIRoute):
+class BoundedBodyRoute(APIRoute):
     """A route that reads its body within bounds of length and time.
 
     FastAPI reads a body that it is to check to its end, however long it is and takes.

@@ -1,43 +1,43 @@
-"""What goes in and out in JSON, as OpenAPI describes it."""
+"""Schemas of requests and responses in JSON, as OpenAPI describes them."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 __all__ = [
     "Acknowledged",
     "Done",
     "Failed",
     "Metrics",
-    "ModelTold",
+    "ModelResponse",
     "Models",
     "NewModel",
     "Predictions",
-    "RollbackWish",
+    "RollbackRequest",
     "RowsOfJson",
     "SnapshotList",
-    "SnapshotTold",
+    "SnapshotResponse",
 ]
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 
 
 class _Strict(BaseModel):
-    """What a client sends: no other field, and no type but the one that is asked for."""
+    """A request: no other fields, and no other types."""
 
     model_config = ConfigDict(extra="forbid", strict=True, hide_input_in_errors=True)
 
 
-class ClipWish(_Strict):
+class ClipRequest(_Strict):
     """Bounds of each row; the fields are those of `NormClip`."""
 
     weight: Annotated[Finite, Field(gt=0, le=1e15)] = 1.0
     norm: Annotated[Finite, Field(gt=0, le=1e15)] | None = None
 
 
-class CapsWish(_Strict):
+class CapsRequest(_Strict):
     """Bounds of each client, which is a token; the fields are those of `ClientCaps`."""
 
     share: Annotated[Finite, Field(gt=0, le=1)]
@@ -47,20 +47,23 @@ class CapsWish(_Strict):
     ] = []
 
 
-class GuardWish(_Strict):
-    """What judges by canaries; the fields are those of `Guard`."""
+class GuardRequest(_Strict):
+    """The guard, which judges by canaries; the fields are those of `Guard`."""
 
     tolerance: Annotated[Finite, Field(gt=0, le=1)]
     drift: Annotated[Finite, Field(gt=0, le=1)]
-    least_rows: Annotated[int, Field(ge=1, le=1_000_000)] = 500
+    # Clients of 0.1 send `least_rows`.
+    min_rows: Annotated[
+        int, Field(ge=1, le=1_000_000, validation_alias=AliasChoices("min_rows", "least_rows"))
+    ] = 500
 
 
-class DefencesWish(_Strict):
+class DefencesRequest(_Strict):
     """What defends a model; the fields are those of `Defences`."""
 
-    clip: ClipWish | None = None
-    caps: CapsWish | None = None
-    guard: GuardWish | None = None
+    clip: ClipRequest | None = None
+    caps: CapsRequest | None = None
+    guard: GuardRequest | None = None
     every: Annotated[int, Field(ge=1, le=1_000_000)] = 10_000
     pause: Annotated[int, Field(ge=0, le=1_000_000_000)] = 100_000
 
@@ -82,11 +85,14 @@ class NewModel(_Strict):
     normalized: bool = True
     invariant: bool = True
     intercept: bool = True
-    seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0
-    defences: DefencesWish | None = None
+    # Clients of 0.1 send `seed`.
+    random_state: Annotated[
+        int, Field(ge=0, lt=1 << 63, validation_alias=AliasChoices("random_state", "seed"))
+    ] = 0
+    defences: DefencesRequest | None = None
 
 
-class RollbackWish(_Strict):
+class RollbackRequest(_Strict):
     """The snapshot to go back to."""
 
     snapshot: Annotated[int, Field(ge=0, lt=1 << 63)]
@@ -104,7 +110,7 @@ class RowsOfJson(BaseModel):
 
 
 class Failed(BaseModel):
-    """Why something wasn't done. No value that was sent is in it."""
+    """An error. It holds no value of the request."""
 
     ok: Literal[False]
     error: str
@@ -135,7 +141,7 @@ class Predictions(Done):
     learned: int
 
 
-class ModelTold(Done):
+class ModelResponse(Done):
     """A model. `logged` batches are on the disk, and of them `learned` are in the weights."""
 
     name: str
@@ -156,7 +162,7 @@ class ModelTold(Done):
 class Models(Done):
     """The models of the token's tenant."""
 
-    models: list[ModelTold]
+    models: list[ModelResponse]
 
 
 class CurvePoint(BaseModel):
@@ -167,15 +173,15 @@ class CurvePoint(BaseModel):
     accuracy: float | None
 
 
-class TakenBack(BaseModel):
-    """A stretch of `rows` that harmed: how many rows of which clients were taken back, and why."""
+class Rollback(BaseModel):
+    """A harmful stretch of `rows`: how many rows of which clients were taken back, and why."""
 
     why: str
     rows: int
     clients: dict[str, int]
 
 
-class DefencesTold(BaseModel):
+class DefencesResponse(BaseModel):
     """How many rows the defences changed or left out; `latest` are the last rollbacks."""
 
     clipped: int
@@ -183,7 +189,7 @@ class DefencesTold(BaseModel):
     refused: int
     taken_back: int
     rollbacks: int
-    latest: list[TakenBack]
+    latest: list[Rollback]
     canaries: int
 
 
@@ -197,10 +203,10 @@ class Metrics(Done):
     logged: int
     learned: int
     skipped: int
-    defences: DefencesTold | None
+    defences: DefencesResponse | None
 
 
-class SnapshotTold(Done):
+class SnapshotResponse(Done):
     """A snapshot: what the model was after the batch of that number."""
 
     snapshot: int
@@ -215,4 +221,4 @@ class SnapshotTold(Done):
 class SnapshotList(Done):
     """The snapshots of a model, the oldest first."""
 
-    snapshots: list[SnapshotTold]
+    snapshots: list[SnapshotResponse]

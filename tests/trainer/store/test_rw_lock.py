@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from halfmask.trainer.store._turns import Turns
+from halfmask.trainer.store._rw_lock import RWLock
 
 
 def started(function):
@@ -24,10 +24,10 @@ def until(told):
 
 
 def test_readers_read_at_the_same_time():
-    turns, both = Turns(), threading.Barrier(2, timeout=10)
+    lock, both = RWLock(), threading.Barrier(2, timeout=10)
 
     def read():
-        with turns.reading():
+        with lock.reading():
             both.wait()
 
     threads = [started(read) for _ in range(2)]
@@ -39,11 +39,11 @@ def test_readers_read_at_the_same_time():
 
 def test_a_writer_is_alone():
     """Two numbers that are written one after the other are never read apart."""
-    turns, pair, torn = Turns(), [0, 0], []
+    lock, pair, torn = RWLock(), [0, 0], []
 
     def read():
         for _ in range(300):
-            with turns.reading():
+            with lock.reading():
                 first = pair[0]
                 time.sleep(0)
                 if pair[1] != first:
@@ -51,7 +51,7 @@ def test_a_writer_is_alone():
 
     threads = [started(read) for _ in range(3)]
     for number in range(1, 300):
-        with turns.writing():
+        with lock.writing():
             pair[0] = number
             time.sleep(0)
             pair[1] = number
@@ -63,16 +63,16 @@ def test_a_writer_is_alone():
 
 @pytest.mark.parametrize("turn", range(3))
 def test_whoever_waits_to_read_goes_before_the_next_write(turn):
-    turns, order = Turns(), []
+    lock, order = RWLock(), []
 
     def read():
-        with turns.reading():
+        with lock.reading():
             order.append("read")
 
-    with turns.writing():
+    with lock.writing():
         reader = started(read)
-        until(lambda: turns._waiting == 1)
-    with turns.writing():
+        until(lambda: lock._waiting == 1)
+    with lock.writing():
         order.append("write")
     reader.join(10)
 
@@ -80,27 +80,27 @@ def test_whoever_waits_to_read_goes_before_the_next_write(turn):
 
 
 def test_a_writer_that_waits_goes_before_whoever_comes_to_read():
-    turns, order, inside, out = Turns(), [], threading.Event(), threading.Event()
+    lock, order, inside, out = RWLock(), [], threading.Event(), threading.Event()
 
     def first():
-        with turns.reading():
+        with lock.reading():
             inside.set()
             out.wait(10)
 
     def write():
-        with turns.writing():
+        with lock.writing():
             order.append("write")
 
     def second():
-        with turns.reading():
+        with lock.reading():
             order.append("read")
 
     threads = [started(first)]
     inside.wait(10)
     threads.append(started(write))
-    until(lambda: turns._writer)
+    until(lambda: lock._writer)
     threads.append(started(second))
-    until(lambda: turns._waiting == 1)
+    until(lambda: lock._waiting == 1)
     assert order == []
     out.set()
     for thread in threads:
@@ -110,10 +110,10 @@ def test_a_writer_that_waits_goes_before_whoever_comes_to_read():
 
 
 def test_an_error_in_a_turn_ends_it():
-    turns = Turns()
+    lock = RWLock()
 
-    for turn in (turns.reading, turns.writing):
+    for turn in (lock.reading, lock.writing):
         with pytest.raises(KeyError), turn():
             raise KeyError
-    with turns.writing():
+    with lock.writing():
         pass

@@ -1,4 +1,4 @@
-"""The door: who comes in, how an answer goes out, and what is counted of both."""
+"""AuthMiddleware: checks tokens, shapes errors, and counts requests."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from halfmask._errors import HalfmaskError
-from halfmask.trainer.service._answers import error_of, refusal_of
+from halfmask.trainer.service._responses import error_of, refusal_of
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from halfmask.trainer.service._service import Service
 
-__all__ = ["OPEN", "TOKEN", "Door"]
+__all__ = ["OPEN", "TOKEN", "AuthMiddleware"]
 
-#: What may be asked without a token. None of it tells of a tenant, a client or a model.
+#: Paths that need no token. None of them reveals a tenant, a client or a model.
 OPEN = frozenset({"/health", "/ready", "/docs", "/openapi.json"})
 #: Where the token of a request is, for the routes.
 TOKEN = "halfmask.token"  # noqa: S105 # a name, no token
@@ -28,13 +28,13 @@ _HEADERS = [
 log = logging.getLogger("halfmask.trainer")
 
 
-class Door:
-    """Lets nobody in without a token, before a byte of a body is read.
+class AuthMiddleware:
+    """Refuses requests without a valid token, before a byte of a body is read.
 
     Guarantees
     ----------
-    Whatever fails behind it, the client gets an answer of one shape, which holds nothing of what
-    was sent; the log gets the type of the error alone.
+    Each error becomes a response of one shape, which holds nothing of the request; the log gets
+    the type of the error alone.
     """
 
     def __init__(self, app: ASGIApp, service: Service) -> None:
@@ -53,7 +53,7 @@ class Door:
             if message["type"] == "http.response.start":
                 began, status = True, message["status"]
                 message["headers"] = [*message["headers"], *_HEADERS]
-            # Whoever doesn't read is sent away: what waits for them takes memory.
+            # A client that doesn't read is cut off: its pending response takes memory.
             async with asyncio.timeout(self._service.options.answer_seconds):
                 await send(message)
 
@@ -68,9 +68,9 @@ class Door:
                 raise
             # Its words and its traceback may hold what was sent.
             kind = type(error).__name__
-            log.error("A request failed unexpectedly: %s", kind)  # noqa: TRY400 # as said
-            said = error_of("The service failed.", status=500, word="unexpected")
-            await said(scope, receive, sending)
+            log.error("A request failed unexpectedly: %s", kind)  # noqa: TRY400 # the same
+            response = error_of("The service failed.", status=500, word="unexpected")
+            await response(scope, receive, sending)
         finally:
             route = _route(scope)
             self._service.meters.requests.labels(route, _method(scope), str(status)).inc()
@@ -89,5 +89,5 @@ def _route(scope: Scope) -> str:
 
 
 def _method(scope: Scope) -> str:
-    # A client may send any word as a method, and each would be a series of its own.
+    # A client may send any word as a method, and each would become a metric series.
     return scope["method"] if scope["method"] in {"GET", "POST", "DELETE"} else "other"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from halfmask._errors import HalfmaskError
 from halfmask.trainer.store._committing import disk_full
-from halfmask.trainer.store._job import ExamplesJob, Receipt, Rollback, SnapshotRequest
+from halfmask.trainer.store._job import ExamplesJob, Receipt, RollbackJob, SnapshotJob
 from halfmask.trainer.store._recovery import target_of
 from halfmask.trainer.store._refusal import RefusedError
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from halfmask.trainer.store._snapshots import Snapshot, Snapshots
     from halfmask.trainer.store._state import StoredState
 
-__all__ = ["Apprentice"]
+__all__ = ["LearnerThread"]
 
 #: After how many records, or seconds, keys go from memory to the index.
 INDEX_RECORDS, INDEX_SECONDS = 2_048, 2.0
 
 
-class Apprentice:
+class LearnerThread:
     """Learns what is logged, makes snapshots, and keeps the index of keys.
 
     Parameters
@@ -45,8 +45,8 @@ class Apprentice:
         Called with records that are in the index now.
     limits
         When snapshots are made, and what is kept.
-    gone_back_to
-        Snapshots that are held, as a restart has to go back to them until there is a newer one.
+    rollback_targets
+        Snapshots that are held: a restart rolls back to them until there is a newer one.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Apprentice:
         index: KeyIndex,
         indexed: Callable[[list[Mark]], None],
         limits: Limits,
-        gone_back_to: list[int],
+        rollback_targets: list[int],
     ) -> None:
         self.state = state
         self.failed = False
@@ -73,7 +73,7 @@ class Apprentice:
         self._waiting: list[Mark] = []
         self._since = 0
         self._last_index = time.monotonic()
-        self._gone_back_to = gone_back_to
+        self._rollback_targets = rollback_targets
         self._thread = threading.Thread(target=self._run, name="learn", daemon=True)
 
     def start(self, waiting: list[Mark]) -> None:
@@ -99,13 +99,13 @@ class Apprentice:
             self._snapshot(automatic=True)
 
     def _do(self, job: object, record: Record | None) -> None:
-        """Do a job. Whatever fails, the log has it: a restart learns it from there."""
+        """Do a job. If it fails, a restart learns it from the log."""
         try:
             if isinstance(job, ExamplesJob) and record is not None:
                 self._learn(job, record)
-            elif isinstance(job, Rollback) and record is not None:
+            elif isinstance(job, RollbackJob) and record is not None:
                 self._roll_back(job, record)
-            elif isinstance(job, SnapshotRequest):
+            elif isinstance(job, SnapshotJob):
                 self._answer(job)
         except RefusedError as error:
             _refuse(job, error)  # nothing was touched
@@ -125,19 +125,19 @@ class Apprentice:
         if self._since >= self._limits.snapshot_bytes and not self.failed:
             self._snapshot(automatic=True)
 
-    def _roll_back(self, job: Rollback, record: Record) -> None:
+    def _roll_back(self, job: RollbackJob, record: Record) -> None:
         if self.failed:
             raise _stopped()
-        told, learner = self._snapshots.read(target_of(record))
-        self.state.set_back(learner, told.told)
+        snapshot, learner = self._snapshots.read(target_of(record))
+        self.state.restore(learner, snapshot.metadata)
         self.state.seq = record.seq
         self._count(record)
         # So that a restart doesn't need the snapshot that was rolled back to.
-        self._gone_back_to.append(told.seq)
+        self._rollback_targets.append(snapshot.seq)
         self._snapshot(automatic=True)
         job.done.set_result(Receipt(seq=record.seq, rows=0))
 
-    def _answer(self, job: SnapshotRequest) -> None:
+    def _answer(self, job: SnapshotJob) -> None:
         if self.failed:
             raise _stopped()
         # Others may have come since this one was asked for.
@@ -156,7 +156,7 @@ class Apprentice:
         seq = self.state.seq
         known = {each.seq: each for each in self._snapshots.listed()}
         if seq in known and (automatic or not known[seq].automatic):
-            self._let_go()
+            self._release_targets()
             return known[seq]
         try:
             learner = self.state.learner.to_bytes()
@@ -167,13 +167,13 @@ class Apprentice:
                 learner,
                 automatic=automatic,
                 made=time.time(),
-                told=self.state.told(),
+                metadata=self.state.metadata(),
             )
         except HalfmaskError:
             self.snapshots_failed += 1
             self._since = 0  # the next one comes after as much again, not after each batch
             return None
-        self._let_go()
+        self._release_targets()
         self._write_index()
         with suppress(OSError):
             self._snapshots.prune(keep=self._limits.snapshots_kept)
@@ -184,14 +184,14 @@ class Apprentice:
             return next((each for each in kept if each.seq == seq), None)
         return None
 
-    def _let_go(self) -> None:
-        """Hold no snapshots: a restart begins from one of now, and needs none before it."""
+    def _release_targets(self) -> None:
+        """Release all held snapshots: a restart begins from a newer one."""
         self._since = 0
-        while self._gone_back_to:
-            self._snapshots.let_go(self._gone_back_to.pop())
+        while self._rollback_targets:
+            self._snapshots.release(self._rollback_targets.pop())
 
     def _check_disk(self, size: int) -> None:
-        """Leave room for what others send: whoever asks for snapshots could fill the disk."""
+        """Leave room for examples: requests for snapshots could fill the disk."""
         if self._snapshots.free_bytes() < self._limits.free_bytes + size:
             raise disk_full()
 
@@ -207,7 +207,7 @@ class Apprentice:
 
 
 def _refuse(job: object, error: BaseException) -> None:
-    if isinstance(job, Rollback | SnapshotRequest) and not job.done.done():
+    if isinstance(job, RollbackJob | SnapshotJob) and not job.done.done():
         job.done.set_exception(error if isinstance(error, HalfmaskError) else _stopped())
 
 

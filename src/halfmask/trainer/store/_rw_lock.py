@@ -1,4 +1,4 @@
-"""Turns of one writer and many readers, in which neither waits for more than the other's next."""
+"""A reader-writer lock: neither side waits for more than the other's next turn."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["Turns"]
+__all__ = ["RWLock"]
 
 
-class Turns:
+class RWLock:
     """A lock that readers share, and that its one writer has alone.
 
-    Phase-fair: whoever reads while the writer waits goes before the writer's next turn, and the
-    writer goes before whoever comes to read after it (Brandenburg and Anderson, "Spin-based
+    Phase-fair: a reader that waits for the writer goes before the writer's next turn, and the
+    writer goes before readers that come after it (Brandenburg and Anderson, "Spin-based
     reader-writer synchronization for multiprocessor real-time systems", 2010, section 3).
 
     Examples
     --------
-    >>> turns = Turns()
-    >>> with turns.reading(), turns.reading():
+    >>> lock = RWLock()
+    >>> with lock.reading(), lock.reading():
     ...     pass
-    >>> with turns.writing():
+    >>> with lock.writing():
     ...     pass
     """
 

@@ -8,15 +8,15 @@ import httpx
 import pytest
 from starlette.responses import Response
 
-from halfmask.trainer.service._row_routes import short_ways
-from halfmask.trainer.service._short_way import ShortWay
+from halfmask.trainer.service._fast_path import FastPath
+from halfmask.trainer.service._row_routes import fast_paths
 from trainer.service.stage import ARROW, body  # type: ignore[import-not-found] # beside, no package
 
 RECEIPT = {"ok": True, "seq": 1, "rows": 20, "replayed": False}
 
 
 def test_it_knows_both_routes_of_rows():
-    assert set(short_ways()) == {"/v1/models/{name}/examples", "/v1/models/{name}/predict"}
+    assert set(fast_paths()) == {"/v1/models/{name}/examples", "/v1/models/{name}/predict"}
 
 
 @pytest.mark.parametrize(
@@ -44,9 +44,9 @@ def test_only_what_is_as_it_should_be_goes_the_short_way(method, path, keys, sho
         seen.append((name, key, request.scope["route"].path))
         return Response(b"short")
 
-    routes = {path: (route, answer) for path, (route, _) in short_ways().items()}
+    routes = {path: (route, answer) for path, (route, _) in fast_paths().items()}
     headers = [("idempotency-key", each) for each in keys]
-    answered = asyncio.run(asked(ShortWay(Response(b"long"), routes=routes), method, path, headers))
+    answered = asyncio.run(asked(FastPath(Response(b"long"), routes=routes), method, path, headers))
 
     assert answered == (b"short" if short else b"long")
     kind = path.rpartition("/")[2]
@@ -63,7 +63,7 @@ async def asked(app, method, path, headers):
 @pytest.mark.parametrize("way", ["short", "long"])
 def test_both_ways_answer_alike(trainer, way, monkeypatch):
     if way == "long":
-        monkeypatch.setattr(ShortWay, "__call__", long_only)
+        monkeypatch.setattr(FastPath, "__call__", long_only)
     trainer.create()
     rows, asked = body(), body(labels=False)
 
@@ -96,17 +96,17 @@ async def long_only(self, scope, receive, send):
 
 def test_the_service_goes_the_short_way(trainer, monkeypatch):
     gone = []
-    took = ShortWay.__call__
+    took = FastPath.__call__
 
     async def telling(self, scope, receive, send):
         async def noting(*what):
             gone.append(scope["path"])
             await self._app(*what)
 
-        await took(ShortWay(noting, routes=self._routes), scope, receive, send)
+        await took(FastPath(noting, routes=self._routes), scope, receive, send)
 
     trainer.create()
-    monkeypatch.setattr(ShortWay, "__call__", telling)
+    monkeypatch.setattr(FastPath, "__call__", telling)
 
     assert trainer.learn(body()).status_code == 200
     assert gone == []

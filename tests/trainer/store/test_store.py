@@ -9,6 +9,7 @@ import weakref
 
 import pytest
 
+from halfmask.trainer.defences import DefendedLearner, Guard
 from halfmask.trainer.learner import OnlineLearner
 from halfmask.trainer.store import Limits, Store
 
@@ -57,7 +58,8 @@ def test_models_of_0_1_are_read(tmp_path):
         store.open_models()
         learner = store.model("acme", "m").state.learner
 
-        assert learner.defences.guard.min_rows == 40
+        assert isinstance(learner, DefendedLearner)
+        assert learner.defences.guard == Guard(tolerance=0.1, drift=0.1, min_rows=40)
         assert OnlineLearner.from_settings({"bits": 10, "seed": 7}).settings["random_state"] == 7
     finally:
         store.close()

@@ -11,11 +11,12 @@ from halfmask.anonymize import Anonymizer, Guided, Mondrian
 from halfmask.training._representatives import CENTROID, QUANTILE_SPREAD, REPRESENTATIVES, ClassRows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import polars as pl
     from numpy.typing import NDArray
 
+    from halfmask.data import Hierarchy, HierarchyRule
     from halfmask.guarantees import Guarantee
     from halfmask.training._encoding import Encoding
 
@@ -47,6 +48,8 @@ class TrainingData:
         What each class must keep.
     seed
         What is drawn from.
+    hierarchies
+        Those of quasi-identifiers, by column, if any.
     """
 
     estimator: Any
@@ -58,6 +61,7 @@ class TrainingData:
     targets: NDArray[np.float64] | None = field(repr=False)
     guarantees: Sequence[Guarantee]
     seed: int
+    hierarchies: Mapping[str, Hierarchy | HierarchyRule] | None = None
 
     def subset(self, places: NDArray[np.int64]) -> TrainingData:
         """Return some of the rows."""
@@ -120,6 +124,7 @@ def partitioned(data: TrainingData) -> Partitioned:
         guarantees=data.guarantees,
         method=Mondrian() if data.targets is None else Guided(),
         quasi_identifiers=[*data.quasi_identifiers],
+        hierarchies=data.hierarchies,
     )
     return Partitioned(data=data, anonymizer=anonymizer.fit(data.table, data.targets))
 

@@ -17,7 +17,7 @@ from halfmask._errors import ParameterError
 from halfmask._foreign import foreign
 from halfmask._validation import integer_at_least, number_between, one_of
 from halfmask.anonymize._given_rows import as_array
-from halfmask.anonymize._settings import guarantees_given, several_names
+from halfmask.anonymize._settings import guarantees_given, hierarchies_given, several_names
 from halfmask.training._encoding import as_table
 from halfmask.training._recount import labels_known
 from halfmask.training._representatives import representative_named
@@ -57,6 +57,7 @@ def checked(
     one_of(PREDICT_ON, owner=owner, predict_on=model.predict_on)
     representative_named(model.representative)
     guarantees_given(model.guarantees, owner=owner)
+    hierarchies_given(model.hierarchies, owner=owner)
     several_names(owner=owner, quasi_identifiers=model.quasi_identifiers)
     learns(model.estimator)
     table = as_table(X)

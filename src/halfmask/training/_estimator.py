@@ -24,10 +24,11 @@ from halfmask.training._representatives import CENTROID, CHOSEN
 from halfmask.training._selection import best_of, scored
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
+    from halfmask.data import Hierarchy, HierarchyRule
     from halfmask.guarantees import Guarantee
     from halfmask.training._candidates import TrainingData
 
@@ -71,6 +72,9 @@ class AnonymizedEstimator(
     encoder
         A transformer that makes numbers of rows; ``None``: standard scores, and one column for each
         category. It is fitted to raw rows, unless it is a ``FrozenEstimator``.
+    hierarchies
+        For a column's name its hierarchy, or a rule that builds one. A class then holds values of
+        one branch of it, or whole branches.
     cv
         The number of folds for cross-fitting and for choosing. A fit trains 3 cv + 1 models with
         the defaults, 10 for 3 folds.
@@ -146,6 +150,7 @@ class AnonymizedEstimator(
         representative: str = CHOSEN,
         predict_on: str = "raw",
         encoder: Any = None,  # noqa: ANN401 # scikit-learn ships no types
+        hierarchies: Mapping[str, Hierarchy | HierarchyRule] | None = None,
         cv: int = 3,
         membership_penalty: float = 0.5,
         random_state: int | np.random.RandomState | None = 0,
@@ -158,6 +163,7 @@ class AnonymizedEstimator(
         self.representative = representative
         self.predict_on = predict_on
         self.encoder = encoder
+        self.hierarchies = hierarchies
         self.cv = cv
         self.membership_penalty = membership_penalty
         self.random_state = random_state

@@ -63,6 +63,7 @@ def prepared(
         targets=targets,
         guarantees=model.guarantees,
         seed=seed,
+        hierarchies=model.hierarchies,
     )
 
 

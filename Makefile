@@ -54,8 +54,8 @@ bench: $(VENV)/.runtime ## Measure every bar against the peers, side by side: ab
 bench-quick: $(VENV)/.runtime ## Measure what needs no peers, in under a minute
 	$(BIN)/python benchmarks/speed/anonymize.py --quick
 
-docs: $(VENV)/.development ## Build the documentation into site/
-	$(BIN)/zensical build --clean
+docs: $(VENV)/.development ## Build the documentation into site/; a warning is an error
+	$(BIN)/python tools/build_docs.py
 
 sizes: $(VENV)/.runtime ## Print lines, long functions and circles of imports of each room
 	$(BIN)/python tools/sizes.py

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -15,6 +17,7 @@ from halfmask.verifier.tables import _promises
 ROOT = Path(__file__).resolve().parents[2]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+DIRECTIVE = re.compile(r"^::: ([\w.]+)$", re.MULTILINE)
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
 
@@ -48,7 +51,21 @@ class Page:
     def anchors(self) -> set[str]:
         """The names that its headings are linked by."""
         plain = (re.sub(r"[^\w\s-]", "", it.lower()).strip() for it in HEADING.findall(self.prose))
-        return {re.sub(r"\s+", "-", it) for it in plain}
+        return {re.sub(r"\s+", "-", it) for it in plain} | self.documented
+
+    @property
+    def documented(self) -> set[str]:
+        """The public names whose docstrings the site shows here: each is an anchor."""
+        found = set()
+        for name in DIRECTIVE.findall(self.prose):
+            parent, _, last = name.rpartition(".")
+            shown = getattr(importlib.import_module(parent), last, None) if parent else None
+            if shown is None or inspect.ismodule(shown):
+                listed = importlib.import_module(name).__all__
+                found |= {name, *(f"{name}.{each}" for each in listed)}
+            else:
+                found.add(name)
+        return found
 
     def blocks(self, language: str) -> list[str]:
         """Its code blocks of one language."""
@@ -80,6 +97,12 @@ def page_at() -> Callable[[str], Page]:
 def reference() -> dict[str, Page]:
     """The pages of the reference, by their name without ending."""
     return {path.stem: Page(path) for path in (ROOT / "docs" / "reference").glob("*.md")}
+
+
+@pytest.fixture(scope="session")
+def generated() -> list[Page]:
+    """The pages of the reference that are made from docstrings."""
+    return [Page(path) for path in sorted((ROOT / "docs/reference/python").glob("*.md"))]
 
 
 @pytest.fixture

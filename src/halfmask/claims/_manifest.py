@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MANIFEST_NAME", "REPORT_NAME", "DataFile", "HasJson", "Manifest", "write_manifest"]
 
+#: The name of the report in the folder of a release.
 REPORT_NAME: Final = "report.html"
 FORMAT: Final = "halfmask-release"
 VERSION: Final = 2

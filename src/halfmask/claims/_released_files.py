@@ -12,6 +12,7 @@ from halfmask._errors import VerificationError
 
 __all__ = ["beside", "check_name", "entries_of", "folder_of", "manifest_path", "released_file"]
 
+#: The name of the manifest in the folder of a release.
 MANIFEST_NAME: Final = "manifest.json"
 #: What follows the name of an output whose manifest lies beside it.
 BESIDE: Final = ".manifest.json"

@@ -11,6 +11,7 @@ from halfmask._validation import one_of
 
 __all__ = ["FORMATS", "Compression", "FileForm", "Format", "compression_of_bytes", "form_of_name"]
 
+#: The formats of tables in files.
 Format: TypeAlias = Literal["csv", "tsv", "parquet", "arrow", "arrows", "jsonl"]
 Compression: TypeAlias = Literal["gzip", "zstd"]
 

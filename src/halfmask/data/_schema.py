@@ -16,8 +16,11 @@ if TYPE_CHECKING:
 
 __all__ = ["KINDS", "MISSING", "ROLES", "Column", "Kind", "Missing", "Role", "Schema"]
 
+#: What a column says about a person.
 Role: TypeAlias = Literal["identifier", "quasi_identifier", "sensitive", "insensitive"]
+#: What the values of a column are.
 Kind: TypeAlias = Literal["numeric", "ordinal", "categorical", "datetime", "geo", "text"]
+#: What becomes of missing cells: a value of their own, their row suppressed, or an error.
 Missing: TypeAlias = Literal["value", "suppress", "reject"]
 
 ROLES: tuple[Role, ...] = get_args(Role)

@@ -24,6 +24,7 @@ __all__ = [
     "steps_needed",
 ]
 
+#: A step that unifies spellings: outer spaces, Unicode form C, case.
 Normalization: TypeAlias = Literal["trim", "nfc", "casefold"]
 STEPS: tuple[Normalization, ...] = get_args(Normalization)
 

@@ -344,7 +344,7 @@ class Codec:
         Returns
         -------
         Of a NumPy array, an array: classes, probabilities with a column for each of
-        :attr:`classes_`, or numbers. Of a polars Series, a Series; of a frame, a frame of its
+        ``classes_``, or numbers. Of a polars Series, a Series; of a frame, a frame of its
         library. Probabilities of the codes of one split class are added up. Predictions with
         ``row_id`` come in the order at home, behind a column ``row``: the place of each row there,
         from 0.

@@ -34,6 +34,7 @@ __all__ = [
     "stream",
 ]
 
+#: The formats that encoded rows are written in.
 EncodedFormat: TypeAlias = Literal["parquet", "csv", "arrow"]
 #: What is kept of a batch whose rows are written.
 Note = TypeVar("Note")

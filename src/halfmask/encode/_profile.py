@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LEARNERS", "PROFILES", "Learner", "LearnerClaim", "Profile", "Weakness"]
 
+#: The kinds of learner whose predictions an encoding preserves.
 Learner: TypeAlias = Literal["trees", "distances", "linear", "networks"]
 Scope: TypeAlias = Literal["exact", "training rows", "paired start", "measured", "not invariant"]
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Roles", "Task"]
 
+#: What the target is: classes or numbers.
 Task: TypeAlias = Literal["classification", "regression"]
 
 

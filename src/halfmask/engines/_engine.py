@@ -23,7 +23,7 @@ class Engine(Protocol):
     read one by one in the caller's thread, and a bounded number of them is held at once. The first
     error, in the order of the batches, is raised once; no later batch is read then.
 
-    Functions must be defined in a module (or be a :class:`functools.partial` of one that is), hold
+    Functions must be defined in a module (or be a ``functools.partial`` of one that is), hold
     no open file, and may run more than once for the same batch.
     """
 

@@ -9,19 +9,17 @@ guarantee is a value, such as ``KAnonymity(k=10)``, and ``guarantee.judge(classe
 the classes that miss. It looks at nothing but :class:`Classes`: the size of each class, and the
 :class:`Histogram` of each sensitive column in it.
 
-==========================  ==========================================  ==================
-guarantee                   a class of n rows meets it when             level
-==========================  ==========================================  ==================
-``KAnonymity``              n >= k                                      n
-``DistinctLDiversity``      m >= l                                      m
-``EntropyLDiversity``       H >= log l                                  exp(H)
-``RecursiveCLDiversity``    r1 < c (r_l + ... + r_m)                    r1/(r_l+...+r_m)
-``TCloseness``              EMD(P, Q) <= t                              EMD(P, Q)
-==========================  ==========================================  ==================
+| guarantee | a class of n rows meets it when | level |
+|---|---|---|
+| ``KAnonymity`` | n >= k | n |
+| ``DistinctLDiversity`` | m >= l | m |
+| ``EntropyLDiversity`` | H >= log l | exp(H) |
+| ``RecursiveCLDiversity`` | r1 < c (r_l + ... + r_m) | r1/(r_l+...+r_m) |
+| ``TCloseness`` | EMD(P, Q) <= t | EMD(P, Q) |
 
 ``m`` is the number of different sensitive values in the class, ``r1 >= ... >= r_m`` their counts,
 ``P`` their distribution and ``H`` its entropy; ``Q`` is the distribution in the whole table that is
-judged; ``EMD`` the earth mover's distance (see :mod:`halfmask.guarantees._distance`).
+judged; ``EMD`` the earth mover's distance.
 
 All of these are *monotone*: when classes that meet one are merged, the result meets it, which is
 what lets a method cut classes until a guarantee would break. All comparisons with a parameter are

@@ -18,7 +18,7 @@ class Criterion:
     Parameters
     ----------
     rule
-        The name of the rule; see ``RULES`` in :mod:`halfmask.kernels.partition.criteria`.
+        The name of the rule; see ``RULES`` in ``halfmask.kernels.partition.criteria``.
     column
         The sensitive column that it counts.
     thresholds

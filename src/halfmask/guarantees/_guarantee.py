@@ -46,7 +46,7 @@ class Guarantee(ABC):
     relative: ClassVar[bool] = False
     """Whether a class is held against the whole table, so that suppression anywhere moves it."""
     needs_population: ClassVar[bool] = False
-    """Whether classes are held against a population: :attr:`Classes.population`."""
+    """Whether classes are held against a population: see ``Classes.population``."""
 
     column: str | None = field(default=None, init=False)
 

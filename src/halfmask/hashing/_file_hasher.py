@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FileHasher", "LabelTask"]
 
+#: What the label is: classes or numbers.
 LabelTask: TypeAlias = Literal["classification", "regression"]
 _TASKS = ("classification", "regression")
 

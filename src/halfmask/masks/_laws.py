@@ -11,7 +11,9 @@ if TYPE_CHECKING:
 
 __all__ = ["LAWS", "Law", "noise"]
 
+#: The name of a distribution of noise.
 Law: TypeAlias = Literal["laplace", "gaussian", "uniform"]
+#: All distributions of noise.
 LAWS: Final[tuple[Law, ...]] = ("laplace", "gaussian", "uniform")
 #: Scales away from the middle beyond which 53 random bits tell nothing apart.
 _ROOM: Final = {"laplace": 40.0, "gaussian": 8.0}

@@ -179,7 +179,7 @@ class Encoding:
     ----------
     encoder
         Anything with ``fit`` and ``transform`` that makes numbers of the rows as they were given;
-        ``None``: :class:`Standard`.
+        ``None``: standard scores of numbers, and one column for each category.
     quasi_identifiers
         Their names in the table.
 

@@ -46,7 +46,7 @@ class PredictMixin:
 
     @_has("predict_proba")  # type: ignore[untyped-decorator] # the same
     def predict_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: ANN401 # any table
-        """Return the probabilities of :attr:`classes_`."""
+        """Return the probabilities of ``classes_``."""
         return self._predicted("predict_proba", X)
 
     @_has("predict_log_proba")  # type: ignore[untyped-decorator] # the same

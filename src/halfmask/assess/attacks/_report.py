@@ -38,7 +38,7 @@ class AttackReport:
         One for each attack, measure and group, in the order in which they were run.
     skipped
         Attacks that weren't run, with what they would have needed.
-    tolerance, min_control_effect, confidence, seed
+    tolerance, min_control_effect, confidence, random_state
         As the battery was called.
     measures
         Words of the names of the measures that were wanted; ``None``: all with people enough.

@@ -58,6 +58,7 @@ ACTIONS: tuple[type[Action], ...] = (
     Mask, Generalize, FreeText,
 )  # fmt: skip
 
+#: Any action, as pydantic reads it from the key ``do`` of a rule.
 AnyAction: TypeAlias = Annotated[
     Erase
     | Keep

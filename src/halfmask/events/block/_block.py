@@ -63,10 +63,12 @@ class Block:
         What became of places already, by rules that look at the block alone, with what each of
         these rules couldn't do; filled by whoever scanned it.
 
-    **Guarantees** - Only what the tree of paths names can be asked for. Two blocks of the same
+    Notes
+    -----
+    **Guarantees.** Only what the tree of paths names can be asked for. Two blocks of the same
     lines and tree are the same.
 
-    **Edge cases** - A field that is an array in one event and something else in another: its own
+    **Edge cases.** A field that is an array in one event and something else in another: its own
     values have both kinds; its elements have slots where it is an array, and what is beneath it
     where it is an object. Beneath what isn't there, or is of another kind, values are MISSING.
     """
@@ -165,10 +167,12 @@ def scan_block(
     DataError
         The block is too large.
 
-    **Guarantees** - Each byte is read once, however long and whatever it is, but for what finds
+    Notes
+    -----
+    **Guarantees.** Each byte is read once, however long and whatever it is, but for what finds
     line ends.
 
-    **Edge cases** - A field that occurs twice in an object is refused where a path goes through
+    **Edge cases.** A field that occurs twice in an object is refused where a path goes through
     that field. What no path goes through is dropped, so it may occur twice.
 
     Examples

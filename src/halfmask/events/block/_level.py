@@ -32,7 +32,9 @@ class Level:
     above
         The level that encloses it; None for the level of events.
 
-    **Guarantees** - Slots are in the order of the input.
+    Notes
+    -----
+    **Guarantees.** Slots are in the order of the input.
 
     Examples
     --------

@@ -29,7 +29,9 @@ class PathTree:
     paths
         Places and patterns, as texts or as `Path`; a type is of no account here.
 
-    **Guarantees** - Never changes: places that stars are found to mean in a block are that
+    Notes
+    -----
+    **Guarantees.** Never changes: places that stars are found to mean in a block are that
     block's own, so blocks give the same in any order and in any number of threads.
 
     Examples

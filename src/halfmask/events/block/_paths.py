@@ -56,10 +56,12 @@ class Path:
     type
         The word behind the colon; None for values of every type.
 
-    **Guarantees** - Two paths are equal exactly if they mean the same places in the same words,
+    Notes
+    -----
+    **Guarantees.** Two paths are equal exactly if they mean the same places in the same words,
     however the names were quoted. `str` gives a text that `parse` reads as the same path.
 
-    **Edge cases** - ``""`` is the event itself. A type isn't part of a place: `places` is the path
+    **Edge cases.** ``""`` is the event itself. A type isn't part of a place: `places` is the path
     without it.
 
     Examples

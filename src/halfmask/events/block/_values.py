@@ -68,7 +68,9 @@ class Values:
         Where each slot's token is: a STRING's content without its quotes, in canonical form; a
         number as it was written; anything else has a token that nobody looks at.
 
-    **Guarantees** - Two strings are equal exactly if their tokens are: the canonical form is UTF-8
+    Notes
+    -----
+    **Guarantees.** Two strings are equal exactly if their tokens are: the canonical form is UTF-8
     with the shortest escapes of JSON, those of `json.dumps(..., ensure_ascii=False)`. Numbers
     aren't changed at all: ``1.0`` and ``1`` are two tokens.
 

@@ -58,9 +58,11 @@ def write_block(
         A column isn't in the shape, stands at another level than its path, or columns of one array
         don't agree on its elements.
 
-    **Guarantees** - Every byte comes from the shape or from a column.
+    Notes
+    -----
+    **Guarantees.** Every byte comes from the shape or from a column.
 
-    **Edge cases** - A value that is MISSING isn't written, nor is a container's own: OBJECT and
+    **Edge cases.** A value that is MISSING isn't written, nor is a container's own: OBJECT and
     ARRAY have no content. An object is written where something is in it; an array where the level
     has one, with all of its elements: one that may have fields, or whose own value is an OBJECT,
     is ``{}`` where it has none,

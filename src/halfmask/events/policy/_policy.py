@@ -39,7 +39,7 @@ class EventPolicy(Section):
     It holds paths, options and, in conditions and hierarchies, categories that the owner wrote
     there; no event and no secret.
 
-    Parameters
+    Attributes
     ----------
     version
         ``halfmask-events`` in the file: 1.

@@ -27,7 +27,9 @@ class Reporting:
     policy, sink, stage
         Those of the run.
 
-    **Edge cases** - Dropped fields are only listed of lines of JSON in a file or pipe: of Parquet
+    Notes
+    -----
+    **Edge cases.** Dropped fields are only listed of lines of JSON in a file or pipe: of Parquet
     and Arrow only the columns that rules name are read. An output that is a pipe has no reports.
     """
 

@@ -33,9 +33,11 @@ class Notices:
     policy
         Whose.
 
-    **Guarantees** - What is noticed depends on the events, not on where blocks end.
+    Notes
+    -----
+    **Guarantees.** What is noticed depends on the events, not on where blocks end.
 
-    **Edge cases** - The clock is watched where ``[stream]`` names the time and a rule or a window
+    **Edge cases.** The clock is watched where ``[stream]`` names the time and a rule or a window
     reads it. An event without a time that can be read is left out of that.
     """
 

@@ -43,9 +43,11 @@ class ColumnarFile:
         When a column that is read holds bytes or maps, which JSON has no word for, or has an
         extension type, such as a UUID.
 
-    **Guarantees** - The line of a row depends on the row and the schema alone.
+    Notes
+    -----
+    **Guarantees.** The line of a row depends on the row and the schema alone.
 
-    **Edge cases** - Dates and times become text of ISO 8601, with their zone if they have one;
+    **Edge cases.** Dates and times become text of ISO 8601, with their zone if they have one;
     decimals become text; NaN and infinities become null. Row 1 is line 1.
     """
 

@@ -51,7 +51,9 @@ class FileSink:
     overwrite
         Whether what is there may be replaced.
 
-    **Guarantees** - The bytes depend on the lines alone, not on breaks between.
+    Notes
+    -----
+    **Guarantees.** The bytes depend on the lines alone, not on breaks between.
     """
 
     lasting = True

@@ -56,10 +56,12 @@ class FileSource:
     block_bytes
         About how many bytes a chunk has.
 
-    **Guarantees** - A run that is begun again with the file goes on at the line where it was, and
+    Notes
+    -----
+    **Guarantees.** A run that is begun again with the file goes on at the line where it was, and
     only if the lines before are the same.
 
-    **Edge cases** - Compressed input is unpacked from its beginning to get there. Members of gzip
+    **Edge cases.** Compressed input is unpacked from its beginning to get there. Members of gzip
     and frames of zstd may follow each other. A torn archive is an error once all whole lines before
     have been yielded.
     """
@@ -233,7 +235,9 @@ class PipeSource:
     limits, block_bytes
         As of `FileSource`.
 
-    **Edge cases** - A pipe can't be wound back: to go on after a break, give the same stream from
+    Notes
+    -----
+    **Edge cases.** A pipe can't be wound back: to go on after a break, give the same stream from
     its beginning. What was worked on already is read again, checked to be the same, and skipped.
     """
 

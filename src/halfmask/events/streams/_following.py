@@ -38,13 +38,15 @@ class FollowedFile:
     poll_seconds
         How long to wait before looking for more.
 
-    **Guarantees** - A line is worked on once it has its end; until then it waits. Where another
+    Notes
+    -----
+    **Guarantees.** A line is worked on once it has its end; until then it waits. Where another
     file takes the name (rotation), the old one is read to its end first; its last line counts even
     without an end. Where the bytes that were read aren't in the file any more (truncation), it is
     read from its beginning, whatever its length is now. If the folder has a copy of what was there
     (copytruncate), the rest of the copy is read first.
 
-    **Edge cases** - If it was rotated or truncated while nobody followed, the old file or its copy
+    **Edge cases.** If it was rotated or truncated while nobody followed, the old file or its copy
     is looked for in the same folder; if it is gone, or was compressed, or there were several
     rotations, going on is refused, since lines may be lost. What is written between the last look
     and a truncation is lost if no copy was made. So is what a program appends to the file before it

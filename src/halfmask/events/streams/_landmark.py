@@ -31,7 +31,9 @@ class Landmark:
     head, tail
         The first bytes of the file, and the last ones before the place: 4,096 at most.
 
-    **Edge cases** - A file whose first and last 4,096 bytes are the same again is taken for the
+    Notes
+    -----
+    **Edge cases.** A file whose first and last 4,096 bytes are the same again is taken for the
     same file, whatever is between.
     """
 

@@ -40,10 +40,12 @@ class TableSink:
     overwrite
         Whether what is there may be replaced.
 
-    **Guarantees** - Texts stay texts, whatever they look like. A field that some lines lack is null
+    Notes
+    -----
+    **Guarantees.** Texts stay texts, whatever they look like. A field that some lines lack is null
     there; whole numbers become fractions where others of the field are.
 
-    **Edge cases** - A field that is text in one line and a number or an object in another can't be
+    **Edge cases.** A field that is text in one line and a number or an object in another can't be
     a column: then it is an error, and the lines stay in the ``.partial`` file. So it is with whole
     numbers beyond 64 bits, and beyond 53 bits where others of the field are fractions: floats would
     merge them. Fractions have 53 bits there. Without any line there are no columns.

@@ -88,11 +88,13 @@ class TopicSource:
     partition_of
         Makes a partition at an offset; by default `confluent_kafka.TopicPartition`.
 
-    **Guarantees** - Where to go on is known by offset for each partition, and kept in the run's
+    Notes
+    -----
+    **Guarantees.** Where to go on is known by offset for each partition, and kept in the run's
     checkpoint, so that no message is worked on twice or left out. Offsets are committed to the
     brokers after a checkpoint, for others to watch; nothing is read from there.
 
-    **Edge cases** - Messages of one partition keep their order; between partitions there is none,
+    **Edge cases.** Messages of one partition keep their order; between partitions there is none,
     so that after a break the same bytes are promised for a topic of one partition only. Line
     feeds within a message become tabs, so that each is one line. A message without a value is an
     empty line, which is skipped. If the brokers deleted messages before they were read, it is an

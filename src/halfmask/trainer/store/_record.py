@@ -24,7 +24,12 @@ __all__ = [
 #: and the id of the token that sent it.
 HEAD = struct.Struct("<4sIIQQIIHH8s")
 MAGIC = b"HMR1"
-EXAMPLES, ROLLBACK, CANARIES = 1, 2, 3
+#: The kind of a record that holds rows which a client sent.
+EXAMPLES = 1
+#: The kind of a record that says how far a model was rolled back.
+ROLLBACK = 2
+#: The kind of a record that holds the rows which a guard judges by.
+CANARIES = 3
 #: Longer ones are none of ours: a torn length doesn't make a reader take all memory.
 MOST_BODY = 1 << 28
 

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["SCOPES", "Scope", "Token", "Tokens", "parts_of"]
 
+#: What a token allows.
 Scope: TypeAlias = Literal["read", "predict", "learn", "admin", "metrics"]
+#: All scopes of tokens.
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 _TOKEN = re.compile(r"hmt_([0-9a-f]{16})_([0-9a-f]{64})")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")

@@ -42,10 +42,12 @@ def verify_events(lines: Iterable[bytes], claims: EventClaims) -> EventsVerdict:
         If a line is no JSON object, the claims promise nothing (k below 2, no field, no claim), or
         there are more or fewer lines than they say.
 
-    **Guarantees** - It shares no code that counts with what made the lines. A claim that is
+    Notes
+    -----
+    **Guarantees.** It shares no code that counts with what made the lines. A claim that is
     recounted in ``entities`` or ``cells`` holds of these lines, whatever made them.
 
-    **Edge cases** - The lines alone don't say which entity an event is of, unless the policy
+    **Edge cases.** The lines alone don't say which entity an event is of, unless the policy
     released that. See `Check.counted`. Nothing is said of what windows together tell.
 
     Examples

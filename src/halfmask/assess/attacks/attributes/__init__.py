@@ -29,4 +29,5 @@ __all__ = [
     "WhiteBoxTreeInference",
 ]
 
+#: The attacks that infer a secret attribute.
 ATTACKS: tuple[type[Attack], ...] = (BlackBoxInference, QueryInference, WhiteBoxTreeInference)

@@ -34,6 +34,7 @@ __all__ = [
     "Skewness",
 ]
 
+#: The attacks on equivalence classes.
 ATTACKS: tuple[type[Attack], ...] = (
     Homogeneity,
     BackgroundKnowledge,

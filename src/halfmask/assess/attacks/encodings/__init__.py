@@ -54,6 +54,7 @@ __all__ = [
     "frontier",
 ]
 
+#: The attacks on encodings.
 ATTACKS: tuple[type[Attack], ...] = (
     KnownPlaintext,
     PopulationSample,

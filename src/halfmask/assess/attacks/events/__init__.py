@@ -31,6 +31,7 @@ __all__ = [
     "TrajectoryUniqueness",
 ]
 
+#: The attacks on released events.
 ATTACKS: tuple[type[Attack], ...] = (
     KnownEvents,
     TrajectoryUniqueness,

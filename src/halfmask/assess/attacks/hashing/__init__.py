@@ -40,6 +40,7 @@ __all__ = [
     "WorstCasePoisoning",
 ]
 
+#: The attacks on hashed rows and trainers.
 ATTACKS: tuple[type[Attack], ...] = (
     Dictionary,
     BruteForce,

@@ -30,4 +30,5 @@ if TYPE_CHECKING:
 
 __all__ = ["ATTACKS", "BlackBox", "Gap", "Lira", "Rmia", "ShadowModels", "Yeom"]
 
+#: The attacks that infer membership in the training rows.
 ATTACKS: tuple[type[Attack], ...] = (Gap, Yeom, BlackBox, ShadowModels, Lira, Rmia)

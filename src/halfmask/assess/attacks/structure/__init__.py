@@ -14,4 +14,5 @@ if TYPE_CHECKING:
 
 __all__ = ["ATTACKS", "TreeStructure"]
 
+#: The attacks that read a model's structure.
 ATTACKS: tuple[type[Attack], ...] = (TreeStructure,)

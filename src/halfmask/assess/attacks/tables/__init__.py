@@ -40,6 +40,7 @@ __all__ = [
     "SinglingOutUnivariate",
 ]
 
+#: The attacks on released tables.
 ATTACKS: tuple[type[Attack], ...] = (
     SinglingOutUnivariate,
     SinglingOutMultivariate,

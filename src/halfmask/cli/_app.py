@@ -21,6 +21,7 @@ from halfmask.cli._encode import encode
 from halfmask.cli._events import events
 from halfmask.cli._failures import INTERRUPTED, failure_of
 from halfmask.cli._hash import hash_
+from halfmask.cli._options import show_help
 from halfmask.cli._predict import predict
 from halfmask.cli._protect import protect
 from halfmask.cli._push import push
@@ -73,9 +74,7 @@ def _root(
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help(), nl=False)
-        raise typer.Exit(2)
+    show_help(context)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from halfmask.cli._codecs import open_vault, unseal_codec
+from halfmask.cli._codec_settings import TaskName  # noqa: TC001 # typer reads it
+from halfmask.cli._codecs import unseal_codec
 from halfmask.cli._console import console, listing, printable, say_json
 from halfmask.cli._failures import UsageError
 from halfmask.cli._option_groups import spreads_groups
-from halfmask.cli._options import (  # noqa: TC001 # typer reads annotations
-    DebugOption,
-    JsonOption,
-    TableArgument,
-    VerboseOption,
-)
-from halfmask.cli._progress import Stages, compilation_announced
-from halfmask.cli._tables import Reading  # as above
-from halfmask.cli._vault_lock import (  # noqa: TC001 # as above
-    KeyFileOption,
-    KeyringOption,
-    PassphraseFileOption,
-)
+from halfmask.cli._options import SayingOptions, TableArgument, command_group
+from halfmask.cli._tables import Reading
+from halfmask.cli._vault_lock import LockOptions  # noqa: TC001 # as above
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,6 +24,7 @@ if TYPE_CHECKING:
 
     from halfmask.assess.attacks import AttackReport, EncodingTarget, Finding
     from halfmask.assess.attacks.encodings import Frontier
+    from halfmask.cli._progress import Stages
     from halfmask.encode import CodecPlan
 
 __all__ = ["assess"]
@@ -40,19 +32,87 @@ __all__ = ["assess"]
 #: The fewest rows of which half can be attacked.
 FEWEST = 200
 
-assess = typer.Typer(
-    name="assess",
-    help="Attack what is to leave, before others do.",
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-)
+assess = command_group("assess", "Attack what is to leave, before others do.")
 
 
-@assess.callback(invoke_without_command=True)
-def _root(context: typer.Context) -> None:
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help(), nl=False)
-        raise typer.Exit(2)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodecOrFrontier:
+    """What is attacked in place of a file: what a codec would send, or all kinds of codecs."""
+
+    vault: Annotated[
+        str | None,
+        typer.Option("--vault", metavar="VAULT", help="The vault that holds the codec."),
+    ] = None
+    codec: Annotated[
+        str | None, typer.Option("--codec", metavar="NAME", help="The codec's name there.")
+    ] = None
+    frontier: Annotated[
+        str | None,
+        typer.Option(
+            "--frontier",
+            metavar="TARGET",
+            help="Instead of one encoding, measure all kinds of codecs with a learner of this "
+            "column: accuracy kept, and what attacks recover.",
+        ),
+    ] = None
+    task: Annotated[
+        TaskName | None,
+        typer.Option("--task", help="What a target of integers is, for --frontier."),
+    ] = None
+    lock: LockOptions
+
+    def check(self, encoded: str | None) -> None:
+        """Refuse all but one way to say what is to be attacked."""
+        ways = sum(each is not None for each in (encoded, self.codec, self.frontier))
+        if ways != 1 or (self.codec is None) != (self.vault is None):
+            raise UsageError(
+                "Say what is to be attacked, in one way.",
+                hint="Give ENCODED, or --vault and --codec, or --frontier TARGET.",
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttackOptions:
+    """How it is attacked, and judged."""
+
+    known: Annotated[
+        int, typer.Option("--known", min=1, metavar="ROWS", help="How many rows attackers know.")
+    ] = 50
+    period: Annotated[
+        list[int] | None,
+        typer.Option(
+            "--period",
+            min=2,
+            metavar="ROWS",
+            help="After how many rows a calendar comes round, where rows are in the order of time; "
+            "may be given more than once.",
+        ),
+    ] = None
+    measure: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--measure",
+            metavar="WORDS",
+            help="Judge by measures only that have these words, side by side, in their names, such "
+            "as variance; may be given more than once.",
+        ),
+    ] = None
+    seed: Annotated[int, typer.Option("--seed", min=0, metavar="N", help="What is drawn by.")] = 0
+
+    def check(self, encoded: str | None, frontier: str | None) -> None:
+        """Refuse options that would do nothing."""
+        if self.period and encoded is None:
+            raise UsageError(
+                "--period is for rows that left in the order of time.",
+                hint="Give TABLE and ENCODED, both in that order.",
+            )
+        if any(not each.strip() for each in self.measure or ()):
+            raise UsageError("--measure has no words.", hint="Give some of a measure's name.")
+        if self.measure and frontier is not None:
+            raise UsageError(
+                "--measure is for one encoding, and a frontier always has the same.",
+                hint="Leave out --measure, or --frontier.",
+            )
 
 
 @assess.command()
@@ -68,49 +128,8 @@ def encoding(
         ),
     ] = None,
     *,
-    vault: Annotated[
-        str | None,
-        typer.Option("--vault", metavar="VAULT", help="The vault that holds the codec."),
-    ] = None,
-    codec: Annotated[
-        str | None, typer.Option("--codec", metavar="NAME", help="The codec's name there.")
-    ] = None,
-    frontier: Annotated[
-        str | None,
-        typer.Option(
-            "--frontier",
-            metavar="TARGET",
-            help="Instead of one encoding, measure all kinds of codecs with a learner of this "
-            "column: accuracy kept, and what attacks recover.",
-        ),
-    ] = None,
-    task: Annotated[
-        Literal["classification", "regression"] | None,
-        typer.Option("--task", help="What a target of integers is, for --frontier."),
-    ] = None,
-    known: Annotated[
-        int, typer.Option("--known", min=1, metavar="ROWS", help="How many rows attackers know.")
-    ] = 50,
-    period: Annotated[
-        list[int] | None,
-        typer.Option(
-            "--period",
-            min=2,
-            metavar="ROWS",
-            help="After how many rows a calendar comes round, where rows are in the order of time; "
-            "may be given more than once.",
-        ),
-    ] = None,
-    measure: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--measure",
-            metavar="WORDS",
-            help="Judge by measures only that have these words, side by side, in their names, such "
-            "as variance; may be given more than once.",
-        ),
-    ] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, metavar="N", help="What is drawn by.")] = 0,
+    instead: CodecOrFrontier,
+    how: AttackOptions,
     out: Annotated[
         str | None, typer.Option("--out", "-o", metavar="FILE", help="Write the numbers as JSON.")
     ] = None,
@@ -118,12 +137,7 @@ def encoding(
         str | None, typer.Option("--picture", metavar="FILE", help="Draw them as SVG.")
     ] = None,
     reading: Reading,
-    key_file: KeyFileOption = None,
-    passphrase_file: PassphraseFileOption = None,
-    keyring: KeyringOption = False,
-    as_json: JsonOption = False,
-    verbose: VerboseOption = False,
-    debug: DebugOption = False,  # noqa: ARG001 # main looks for it
+    saying: SayingOptions,
 ) -> int:
     """Attack an encoding of TABLE with and without known rows.
 
@@ -131,51 +145,37 @@ def encoding(
     people. Each attack is run on the rows as they are, too: one that doesn't break those proves
     nothing. Nothing is written but what is asked for. Exit code 0 whatever the attacks find.
     """
-    ways = sum((encoded is not None, codec is not None, frontier is not None))
-    if ways != 1 or (codec is None) != (vault is None):
-        raise UsageError(
-            "Say what is to be attacked, in one way.",
-            hint="Give ENCODED, or --vault and --codec, or --frontier TARGET.",
-        )
-    _refuse_the_unheard(period, encoded, measure, frontier)
-    err = console(stderr=True)
-    with compilation_announced(err), Stages(err, verbose=verbose) as stages:
-        if frontier is not None:
-            from halfmask.assess.attacks.encodings import (  # noqa: PLC0415 # half a second
-                frontier as measured,
-            )
-
-            rows = _read(reading, table, None)
-            stages("measuring")
-            edge = measured(
-                rows, target=frontier, task=task, known=known, random_state=seed, progress=stages
-            )
-            return _answer(edge, out, picture, as_json=as_json)
-        if codec is not None and vault is not None:
-            opened = open_vault(vault, key_file, passphrase_file, keyring=keyring)
-            target = _of_codec(reading, table, unseal_codec(opened, codec), seed)
+    instead.check(encoded)
+    how.check(encoded, instead.frontier)
+    with saying.stages() as stages:
+        found: AttackReport | Frontier
+        if instead.frontier is not None:
+            found = _frontier_of(reading, table, instead, how, stages)
+        elif instead.codec is not None and instead.vault is not None:
+            vault = instead.lock.open(instead.vault)
+            codec = unseal_codec(vault, instead.codec)
+            found = _attacked(_of_codec(reading, table, codec, how.seed), how, stages)
         else:
-            target = _of_files(reading, table, str(encoded), seed, tuple(period or ()))
-        report = _attacked(target, known, measure or None, seed, stages)
-    return _answer(report, out, picture, as_json=as_json)
+            target = _of_files(reading, table, str(encoded), how.seed, tuple(how.period or ()))
+            found = _attacked(target, how, stages)
+    return _answer(found, out, picture, as_json=saying.as_json)
 
 
-def _refuse_the_unheard(
-    period: list[int] | None, encoded: str | None, measure: list[str] | None, frontier: str | None
-) -> None:
-    """Refuse options that would do nothing."""
-    if period and encoded is None:
-        raise UsageError(
-            "--period is for rows that left in the order of time.",
-            hint="Give TABLE and ENCODED, both in that order.",
-        )
-    if any(not each.strip() for each in measure or ()):
-        raise UsageError("--measure has no words.", hint="Give some of a measure's name.")
-    if measure and frontier is not None:
-        raise UsageError(
-            "--measure is for one encoding, and a frontier always has the same.",
-            hint="Leave out --measure, or --frontier.",
-        )
+def _frontier_of(
+    reading: Reading, table: str, of: CodecOrFrontier, how: AttackOptions, stages: Stages
+) -> Frontier:
+    from halfmask.assess.attacks.encodings import frontier  # noqa: PLC0415 # half a second
+
+    rows = _read(reading, table, None)
+    stages("measuring")
+    return frontier(
+        rows,
+        target=str(of.frontier),
+        task=of.task,
+        known=how.known,
+        random_state=how.seed,
+        progress=stages,
+    )
 
 
 def _read(reading: Reading, table: str, plan: CodecPlan | None) -> pl.DataFrame:
@@ -239,16 +239,14 @@ def _of_files(
     )
 
 
-def _attacked(
-    target: EncodingTarget, known: int, measures: list[str] | None, seed: int, stages: Stages
-) -> AttackReport:
+def _attacked(target: EncodingTarget, how: AttackOptions, stages: Stages) -> AttackReport:
     from halfmask.assess.attacks import ATTACKS, attack  # noqa: PLC0415 # half a second
     from halfmask.assess.attacks.encodings import KnownPlaintext  # noqa: PLC0415 # the same
 
     chosen, skipped = [], []
     for name, make in ATTACKS.items():
         if name.startswith("encodings/"):
-            each = KnownPlaintext(known=known) if make is KnownPlaintext else make()
+            each = KnownPlaintext(known=how.known) if make is KnownPlaintext else make()
             why = each.missing_inputs(target)
             if why:
                 skipped.append((name, why))
@@ -258,8 +256,8 @@ def _attacked(
         target,
         unprotected=target.unprotected(),
         attacks=chosen,
-        measures=measures,
-        random_state=seed,
+        measures=how.measure or None,
+        random_state=how.seed,
         progress=stages,
     )
     return replace(report, skipped=tuple(skipped))

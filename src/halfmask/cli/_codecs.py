@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from halfmask._errors import VaultError
 from halfmask.cli._failures import UsageError
-from halfmask.cli._vault_lock import chosen_lock
+from halfmask.cli._vault_lock import LockOptions  # noqa: TC001 # typer reads it
 
 if TYPE_CHECKING:
     from halfmask.encode import Codec, EncodingReceipt
     from halfmask.vault import Vault
 
 __all__ = [
-    "CodecOption",
-    "NumberOption",
-    "OverwriteOption",
-    "VaultOption",
+    "StoredCodec",
     "check_free",
     "check_streams",
-    "open_vault",
     "seal_codec",
     "seal_receipt",
     "unseal_codec",
@@ -31,36 +28,26 @@ __all__ = [
 _RECEIPT = "receipt/"
 _ID = 24
 
-VaultOption = Annotated[
-    str,
-    typer.Option(
-        "--vault", metavar="VAULT", show_default=False, help="The vault that holds the codec."
-    ),
-]
-CodecOption = Annotated[
-    str,
-    typer.Option("--codec", metavar="NAME", show_default=False, help="The codec's name there."),
-]
-NumberOption = Annotated[
-    int,
-    typer.Option(
-        "--number",
-        min=0,
-        metavar="N",
-        help="The file's number. Rows of files with different numbers get different orders.",
-    ),
-]
-OverwriteOption = Annotated[bool, typer.Option("--overwrite", help="Replace OUT if it exists.")]
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredCodec:
+    """Where a codec is: the vault, its lock, and a name."""
 
-def open_vault(
-    where: str, key_file: str | None, passphrase_file: str | None, *, keyring: bool
-) -> Vault:
-    """Open a vault by the one lock that was said."""
-    lock = chosen_lock(key_file, passphrase_file, keyring=keyring)
-    from halfmask.vault import Vault  # noqa: PLC0415 # --help needs none
+    vault: Annotated[
+        str,
+        typer.Option(
+            "--vault", metavar="VAULT", show_default=False, help="The vault that holds the codec."
+        ),
+    ]
+    codec: Annotated[
+        str,
+        typer.Option("--codec", metavar="NAME", show_default=False, help="The codec's name there."),
+    ]
+    lock: LockOptions
 
-    return Vault.open(where, lock=lock)
+    def open(self) -> Vault:
+        """Open the vault."""
+        return self.lock.open(self.vault)
 
 
 def check_free(vault: Vault, name: str) -> None:
@@ -101,9 +88,9 @@ def unseal_codec(vault: Vault, name: str) -> Codec:
     return codec
 
 
-def check_streams(table: str, out: str, passphrase_file: str | None, *, as_json: bool) -> None:
+def check_streams(table: str, out: str, lock: LockOptions, *, as_json: bool) -> None:
     """Refuse two readers of standard input and two writers of standard output."""
-    if table == passphrase_file == "-":  # where it is, not what
+    if table == lock.passphrase_file == "-":
         raise UsageError(
             "The table and the passphrase both want standard input.", hint="Give one as a file."
         )

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from halfmask._errors import ReleaseError
 from halfmask.cli._console import console, listing, printable, say_json
-from halfmask.cli._failures import UsageError
-from halfmask.cli._header_options import HeaderOptions  # noqa: TC001 # typer reads it
+from halfmask.cli._header_options import HeaderOptions  # typer reads it
 from halfmask.cli._option_groups import spreads_groups
 from halfmask.cli._options import (
-    DebugOption,
     FileFormat,
-    JsonOption,
+    SayingOptions,
     TableArgument,
-    VerboseOption,
 )
+from halfmask.cli._policy_file import PolicyFile  # as above
 from halfmask.cli._tables import Reading
 
 if TYPE_CHECKING:
@@ -42,15 +36,6 @@ FEW_SETS = 5
 # From this share of unique rows on, the line about unchanged columns is a warning.
 MANY_UNIQUE = 0.05
 
-PolicyOption = Annotated[
-    str | None,
-    typer.Option(
-        "--out",
-        "-o",
-        metavar="POLICY",
-        help="Write the proposed policy here, with comments, for you to edit; - shows it.",
-    ),
-]
 FormatOption = Annotated[
     FileFormat | None,
     typer.Option(
@@ -66,10 +51,7 @@ FormatOption = Annotated[
 def describe(
     table: TableArgument,
     *,
-    out: PolicyOption = None,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace POLICY if it exists.")
-    ] = False,
+    policy: PolicyFile,
     format: FormatOption = None,  # noqa: A002 - it is the option's name
     delimiter: Annotated[
         str | None,
@@ -91,9 +73,7 @@ def describe(
         int | None,
         typer.Option("--sample", min=1, metavar="ROWS", help="Look at so many rows, at random."),
     ] = None,
-    as_json: JsonOption = False,
-    verbose: VerboseOption = False,
-    debug: DebugOption = False,  # noqa: ARG001 - main looks for it
+    saying: SayingOptions,
 ) -> int:
     """Propose what to say of each column, with the reason.
 
@@ -101,7 +81,7 @@ def describe(
     single people out. It shows no cell of the table. With --out the proposal becomes a policy file:
     edit it, then give it to halfmask protect.
     """
-    _check_out(out, as_json=as_json, overwrite=overwrite)
+    policy.check(as_json=saying.as_json)
     options = Reading(
         format=format,
         delimiter=delimiter,
@@ -113,26 +93,15 @@ def describe(
     from halfmask.data import open_table  # noqa: PLC0415 - the same
 
     found = look_at(open_table(table, format=format, options=options), sample=sample)
-    if out is not None:
-        _write_policy(_policy_text(found, options), out, overwrite=overwrite)
-    if as_json:
-        say_json({"ok": True, "policy": out, **_as_dict(found)})
-    elif out != "-":
+    if policy.out is not None:
+        policy.write(_policy_text(found, options))
+    if saying.as_json:
+        say_json({"ok": True, "policy": policy.out, **_as_dict(found)})
+    elif policy.out != "-":
         screen = console()
-        _show(found, screen, verbose=verbose)
-        _show_next(out, screen)
+        _show(found, screen, verbose=saying.verbose)
+        _show_next(policy.out, screen)
     return 0
-
-
-def _check_out(out: str | None, *, as_json: bool, overwrite: bool) -> None:
-    if out == "-" and as_json:
-        raise UsageError("--json and --out - both want standard output.", hint="Choose one.")
-    if out not in {None, "-"} and os.path.lexists(str(out)) and not overwrite:
-        # Whoever has edited a policy must not lose it to a second look at the table.
-        raise ReleaseError(
-            "The file for the policy exists already.",
-            hint="Give another name, or --overwrite if what is in it may go.",
-        )
 
 
 def _policy_text(found: Description, options: ReadOptions) -> str:
@@ -162,17 +131,6 @@ def _policy_text(found: Description, options: ReadOptions) -> str:
         return text.replace("\n[input]\n", f"\n{written}", 1)
     head, version, rest = text.partition("\nhalfmask = 1\n")
     return f"{head}{version}\n{written}{rest}"
-
-
-def _write_policy(text: str, out: str, *, overwrite: bool) -> None:
-    if out == "-":
-        sys.stdout.write(text)
-        sys.stdout.flush()
-        return
-    from halfmask.data import atomic_file  # noqa: PLC0415 - polars takes half a second
-
-    with atomic_file(Path(out), overwrite=overwrite) as file:
-        file.write(text.encode("utf-8"))
 
 
 def _as_dict(found: Description) -> dict[str, object]:

@@ -7,29 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
 
-from halfmask.cli._codec_settings import (  # noqa: TC001 # typer reads annotations
-    ByOption,
+from halfmask.cli._codec_settings import (  # typer reads annotations
     CategoricalOption,
-    LearnerOption,
-    MinSiblingRowsOption,
-    MissingOption,
-    OutOfRangeOption,
-    PrecisionOption,
-    RowsOption,
-    SplitOption,
-    StrengthOption,
-    TargetOption,
+    CodecOptions,
     TaskOption,
-    UnseenOption,
 )
-from halfmask.cli._codecs import (  # typer reads annotations
-    CodecOption,
-    NumberOption,
-    OverwriteOption,
-    VaultOption,
+from halfmask.cli._codecs import (  # as above
+    StoredCodec,
     check_free,
     check_streams,
-    open_vault,
     seal_codec,
     seal_receipt,
     unseal_codec,
@@ -37,19 +23,13 @@ from halfmask.cli._codecs import (  # typer reads annotations
 from halfmask.cli._console import console, printable, say_json
 from halfmask.cli._failures import UsageError
 from halfmask.cli._option_groups import spreads_groups
-from halfmask.cli._options import (  # noqa: TC001 # as above
-    DebugOption,
-    JsonOption,
+from halfmask.cli._options import (  # as above
+    OverwriteOption,
+    SayingOptions,
     TableArgument,
-    VerboseOption,
+    command_group,
 )
-from halfmask.cli._progress import Stages, compilation_announced
-from halfmask.cli._tables import Reading, schema_of  # typer reads it
-from halfmask.cli._vault_lock import (  # noqa: TC001 # as above
-    KeyFileOption,
-    KeyringOption,
-    PassphraseFileOption,
-)
+from halfmask.cli._tables import Reading, schema_of  # as above
 
 if TYPE_CHECKING:
     from halfmask.encode import Codec, EncodedFormat
@@ -60,19 +40,9 @@ __all__ = ["encode"]
 OutFormat: TypeAlias = Literal["parquet", "csv", "arrow"]
 ENDS: dict[str, EncodedFormat] = {".parquet": "parquet", ".csv": "csv", ".arrow": "arrow"}
 
-encode = typer.Typer(
-    name="encode",
-    help="Encode tables for a machine that must not know what it learns from.",
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+encode = command_group(
+    "encode", "Encode tables for a machine that must not know what it learns from."
 )
-
-
-@encode.callback(invoke_without_command=True)
-def _root(context: typer.Context) -> None:
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help(), nl=False)
-        raise typer.Exit(2)
 
 
 @encode.command()
@@ -80,53 +50,29 @@ def _root(context: typer.Context) -> None:
 def fit(
     table: TableArgument,
     *,
-    vault: VaultOption,
-    codec: CodecOption,
-    learner: LearnerOption,
-    target: TargetOption = None,
+    target: Annotated[
+        str | None,
+        typer.Option("--target", metavar="COLUMN", help="The column that is to be predicted."),
+    ] = None,
     task: TaskOption = None,
     categorical: CategoricalOption = None,
-    missing: MissingOption = "visible",
-    unseen: UnseenOption = "error",
-    out_of_range: OutOfRangeOption = "extrapolate",
-    precision: PrecisionOption = "cell",
-    rows: RowsOption = "keyed",
-    strength: StrengthOption = 0.0,
-    by: ByOption = None,
-    split: SplitOption = False,
-    min_sibling_rows: MinSiblingRowsOption = 30,
+    settings: CodecOptions,
     reading: Reading,
-    key_file: KeyFileOption = None,
-    passphrase_file: PassphraseFileOption = None,
-    keyring: KeyringOption = False,
-    as_json: JsonOption = False,
-    verbose: VerboseOption = False,
-    debug: DebugOption = False,  # noqa: ARG001 # main looks for it
+    place: StoredCodec,
+    saying: SayingOptions,
 ) -> int:
     """Fit a codec to TABLE and seal it in a vault.
 
     Keys are drawn afresh: two fits share none. What the codec claims, and what it doesn't hide, is
     shown. The codec is in the vault and nowhere else.
     """
-    check_streams(table, "", passphrase_file, as_json=as_json)
-    opened = open_vault(vault, key_file, passphrase_file, keyring=keyring)
-    check_free(opened, codec)
-    from halfmask.encode import Codec, fit_file  # noqa: PLC0415 # polars takes half a second
+    check_streams(table, "", place.lock, as_json=saying.as_json)
+    vault = place.open()
+    check_free(vault, place.codec)
+    from halfmask.encode import fit_file  # noqa: PLC0415 # polars takes half a second
 
-    made = Codec(
-        learner=learner,
-        missing=missing,
-        unseen=unseen,
-        out_of_range=out_of_range,
-        precision=precision,
-        rows=rows,
-        strength=strength,
-        by=by,
-        split=split,
-        min_sibling_rows=min_sibling_rows,
-    )
-    err = console(stderr=True)
-    with compilation_announced(err), Stages(err, verbose=verbose) as stages:
+    made = settings.codec()
+    with saying.stages() as stages:
         source = reading.open(table)
         schema = schema_of(source, categorical or ())
         known = {*(categorical or ()), *reading.options().typed()}
@@ -134,11 +80,11 @@ def fit(
             made, source, target=target, task=task, schema=schema, known=known, progress=stages
         )
         stages("sealing the codec")
-        seal_codec(opened, codec, made)
-    if as_json:
-        say_json({"ok": True, "vault": opened.id, "codec": codec, **_as_dict(made)})
+        seal_codec(vault, place.codec, made)
+    if saying.as_json:
+        say_json({"ok": True, "vault": vault.id, "codec": place.codec, **_as_dict(made)})
     else:
-        _show(made, verbose=verbose)
+        _show(made, verbose=saying.verbose)
     return 0
 
 
@@ -155,9 +101,15 @@ def apply(
         ),
     ],
     *,
-    vault: VaultOption,
-    codec: CodecOption,
-    number: NumberOption = 0,
+    number: Annotated[
+        int,
+        typer.Option(
+            "--number",
+            min=0,
+            metavar="N",
+            help="The file's number. Rows of files with different numbers get different orders.",
+        ),
+    ] = 0,
     ids: Annotated[
         bool,
         typer.Option(
@@ -172,12 +124,8 @@ def apply(
         typer.Option("--out-format", help="OUT's format where its name doesn't say it."),
     ] = None,
     reading: Reading,
-    key_file: KeyFileOption = None,
-    passphrase_file: PassphraseFileOption = None,
-    keyring: KeyringOption = False,
-    as_json: JsonOption = False,
-    verbose: VerboseOption = False,
-    debug: DebugOption = False,  # noqa: ARG001 # main looks for it
+    place: StoredCodec,
+    saying: SayingOptions,
 ) -> int:
     """Encode TABLE by a codec of the vault.
 
@@ -186,14 +134,13 @@ def apply(
     categories that the codec doesn't know, or cells that would not come back, are an error, and
     then nothing is written. A receipt in the vault finds the order of OUT's rows again.
     """
-    check_streams(table, out, passphrase_file, as_json=as_json)
+    check_streams(table, out, place.lock, as_json=saying.as_json)
     wanted = _out_format(out, out_format)
-    opened = open_vault(vault, key_file, passphrase_file, keyring=keyring)
-    fitted = unseal_codec(opened, codec)
+    vault = place.open()
+    fitted = unseal_codec(vault, place.codec)
     from halfmask.encode import encode_file  # noqa: PLC0415 # polars takes half a second
 
-    err = console(stderr=True)
-    with compilation_announced(err), Stages(err, verbose=verbose) as stages:
+    with saying.stages() as stages:
         source = reading.open(table, plan=fitted.plan_)
         done = encode_file(
             fitted,
@@ -206,20 +153,25 @@ def apply(
             progress=stages,
         )
         if done.receipt is not None:
-            seal_receipt(opened, codec, fitted, done.receipt)
-    if as_json:
+            seal_receipt(vault, place.codec, fitted, done.receipt)
+    if saying.as_json:
         told = {"rows": done.rows, "features": len(fitted.plan_.tokens), "number": number}
         say_json({"ok": True, **told, "codes": _codes(fitted)})
     else:
-        err.print(
-            f"Encoded {done.rows:,} rows with number {number}. Codec {printable(codec)} and a "
-            "receipt in the vault decode what comes back.",
-            soft_wrap=True,
-        )
-        if _codes(fitted):
-            said = ", ".join(_codes(fitted))
-            err.print(f"Codes of categories, not numbers: {said}", soft_wrap=True)
+        _show_encoded(fitted, place.codec, done.rows, number)
     return 0
+
+
+def _show_encoded(codec: Codec, name: str, rows: int, number: int) -> None:
+    err = console(stderr=True)
+    err.print(
+        f"Encoded {rows:,} rows with number {number}. Codec {printable(name)} and a "
+        "receipt in the vault decode what comes back.",
+        soft_wrap=True,
+    )
+    if _codes(codec):
+        said = ", ".join(_codes(codec))
+        err.print(f"Codes of categories, not numbers: {said}", soft_wrap=True)
 
 
 def _out_format(out: str, said: EncodedFormat | None) -> EncodedFormat:

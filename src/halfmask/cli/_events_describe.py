@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import threading
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from halfmask._errors import ReleaseError
 from halfmask.cli._console import console, listing, printable, say_json
 from halfmask.cli._events_options import check_apart
 from halfmask.cli._failures import UsageError
-from halfmask.cli._options import (  # noqa: TC001 # typer reads annotations
-    DebugOption,
-    JsonOption,
-    VerboseOption,
-)
+from halfmask.cli._option_groups import spreads_groups
+from halfmask.cli._options import SayingOptions  # typer reads annotations
+from halfmask.cli._policy_file import PolicyFile  # as above
 from halfmask.cli._progress import compilation_announced
 
 if TYPE_CHECKING:
@@ -45,6 +39,7 @@ MOST_EVENTS = 100_000
 FEW_SETS = 5
 
 
+@spreads_groups
 def describe(
     where: Annotated[
         str,
@@ -56,18 +51,7 @@ def describe(
         ),
     ],
     *,
-    out: Annotated[
-        str | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="POLICY",
-            help="Write the proposed policy here, with comments, for you to edit; - shows it.",
-        ),
-    ] = None,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace POLICY if it exists.")
-    ] = False,
+    policy: PolicyFile,
     release: Annotated[
         str | None,
         typer.Option(
@@ -81,9 +65,7 @@ def describe(
         int,
         typer.Option("--rows", min=1, metavar="N", help="Look at so many events: the first ones."),
     ] = MOST_EVENTS,
-    as_json: JsonOption = False,
-    verbose: VerboseOption = False,
-    debug: DebugOption = False,  # noqa: ARG001 # main looks for it
+    saying: SayingOptions,
 ) -> int:
     """Propose what may leave of each field, with the reason.
 
@@ -91,33 +73,22 @@ def describe(
     is, and what singles events out. It shows no value. With --out the proposal becomes a policy:
     edit it, then give it to halfmask events run. What no rule of it names doesn't leave.
     """
-    _check_out(out, as_json=as_json, overwrite=overwrite)
+    policy.check(as_json=saying.as_json)
     _check_release(release)
-    check_apart(out or "-", where)
+    check_apart(policy.out or "-", where)
     from halfmask.events.description import describe_events  # noqa: PLC0415 # numba is slow
 
     with compilation_announced(console(stderr=True)):
         found = describe_events(_lines(where), most=rows)
-    if out is not None:
-        _write_policy(found.policy_toml(release=release), out, overwrite=overwrite)
-    if as_json:
-        say_json({"ok": True, "policy": out, **found.to_dict()})
-    elif out != "-":
+    if policy.out is not None:
+        policy.write(found.policy_toml(release=release))
+    if saying.as_json:
+        say_json({"ok": True, "policy": policy.out, **found.to_dict()})
+    elif policy.out != "-":
         screen = console()
-        _show(found, screen, verbose=verbose)
-        _show_next(out, screen, named=release is not None)
+        _show(found, screen, verbose=saying.verbose)
+        _show_next(policy.out, screen, named=release is not None)
     return 0
-
-
-def _check_out(out: str | None, *, as_json: bool, overwrite: bool) -> None:
-    if out == "-" and as_json:
-        raise UsageError("--json and --out - both want standard output.", hint="Choose one.")
-    if out not in {None, "-"} and os.path.lexists(str(out)) and not overwrite:
-        # Whoever has edited a policy must not lose it to a second look at the events.
-        raise ReleaseError(
-            "The file for the policy exists already.",
-            hint="Give another name, or --overwrite if what is in it may go.",
-        )
 
 
 def _check_release(release: str | None) -> None:
@@ -133,17 +104,6 @@ def _lines(where: str) -> Iterator[bytes]:
     for chunk in open_source(where).chunks(None, threading.Event()):
         if not chunk.oversized:
             yield chunk.data
-
-
-def _write_policy(text: str, out: str, *, overwrite: bool) -> None:
-    if out == "-":
-        sys.stdout.write(text)
-        sys.stdout.flush()
-        return
-    from halfmask.data import atomic_file  # noqa: PLC0415 # polars takes half a second
-
-    with atomic_file(Path(out), overwrite=overwrite) as file:
-        file.write(text.encode("utf-8"))
 
 
 def _show(found: EventsDescription, out: Console, *, verbose: bool) -> None:

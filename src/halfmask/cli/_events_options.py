@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from halfmask.cli._failures import UsageError
+from halfmask.cli._vault_lock import LockOptions  # noqa: TC001 # typer reads it
 
-__all__ = ["PolicyArgument", "StreamOption", "VaultOption", "check_apart"]
+__all__ = ["PolicyArgument", "StreamVault", "check_apart"]
 
 PolicyArgument = Annotated[
     str,
@@ -17,23 +19,30 @@ PolicyArgument = Annotated[
         metavar="POLICY", show_default=False, help="The policy: a TOML file that may be published."
     ),
 ]
-VaultOption = Annotated[
-    str,
-    typer.Option(
-        "--vault",
-        metavar="VAULT",
-        show_default=False,
-        help="The vault that holds the secret, the tables and what is known of the stream.",
-    ),
-]
-StreamOption = Annotated[
-    str | None,
-    typer.Option(
-        "--stream",
-        metavar="NAME",
-        help="What the stream is called in the vault; by default as the policy's release.",
-    ),
-]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamVault:
+    """What is secret, and what is known of a stream: a vault, its lock, and a name."""
+
+    vault: Annotated[
+        str,
+        typer.Option(
+            "--vault",
+            metavar="VAULT",
+            show_default=False,
+            help="The vault that holds the secret, the tables and what is known of the stream.",
+        ),
+    ]
+    stream: Annotated[
+        str | None,
+        typer.Option(
+            "--stream",
+            metavar="NAME",
+            help="What the stream is called in the vault; by default as the policy's release.",
+        ),
+    ] = None
+    lock: LockOptions
 
 
 def check_apart(out: str, *inputs: str) -> None:

@@ -7,25 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from halfmask.cli._codecs import OverwriteOption, check_streams, open_vault
+from halfmask.cli._codecs import check_streams
 from halfmask.cli._console import console, say_json
-from halfmask.cli._events_options import (  # typer reads annotations
-    PolicyArgument,
-    StreamOption,
-    VaultOption,
-    check_apart,
-)
-from halfmask.cli._options import (  # noqa: TC001 # as above
-    DebugOption,
-    JsonOption,
-    VerboseOption,
-)
-from halfmask.cli._progress import Stages, compilation_announced
-from halfmask.cli._vault_lock import (  # noqa: TC001 # as above
-    KeyFileOption,
-    KeyringOption,
-    PassphraseFileOption,
-)
+from halfmask.cli._events_options import PolicyArgument, StreamVault, check_apart
+from halfmask.cli._option_groups import spreads_groups
+from halfmask.cli._options import OverwriteOption, SayingOptions
 
 if TYPE_CHECKING:
     from halfmask.events import Reversed
@@ -33,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["reverse"]
 
 
+@spreads_groups
 def reverse(
     policy: PolicyArgument,
     released: Annotated[
@@ -52,46 +39,39 @@ def reverse(
         ),
     ],
     *,
-    vault: VaultOption,
-    stream: StreamOption = None,
     overwrite: OverwriteOption = False,
-    key_file: KeyFileOption = None,
-    passphrase_file: PassphraseFileOption = None,
-    keyring: KeyringOption = False,
-    as_json: JsonOption = False,
-    verbose: VerboseOption = False,
-    debug: DebugOption = False,  # noqa: ARG001 # main looks for it
+    place: StreamVault,
+    saying: SayingOptions,
 ) -> int:
     """Turn pseudonyms of RELEASED back into what they stand for.
 
     Tokens, numbers of sequences over the stream, and values of one-to-one secret tables; what can't
     be turned back stays as it was released. OUT has the mode 0600.
     """
-    check_streams(released, out, passphrase_file, as_json=as_json)
+    check_streams(released, out, place.lock, as_json=saying.as_json)
     check_apart(out, policy, released)
-    opened = open_vault(vault, key_file, passphrase_file, keyring=keyring)
+    vault = place.lock.open(place.vault)
     from halfmask.events import EventPolicy, reverse_events  # noqa: PLC0415 # half a second
     from halfmask.events.streams import open_sink, open_source  # noqa: PLC0415 # the same
 
-    err = console(stderr=True)
     before = os.umask(0o077)
     try:
-        with compilation_announced(err), Stages(err, verbose=verbose) as stages:
+        with saying.stages() as stages:
             done = reverse_events(
                 EventPolicy.load(policy),
                 open_source(released),
                 open_sink(out, overwrite=overwrite),
-                vault=opened,
-                stream=stream,
+                vault=vault,
+                stream=place.stream,
                 progress=stages,
             )
     finally:
         os.umask(before)
-    if as_json:
+    if saying.as_json:
         say_json({"ok": True, **_reversed(done)})
     else:
         turned, unknown = sum(done.values.values()), sum(done.unknown.values())
-        err.print(
+        console(stderr=True).print(
             f"Turned back {turned:,} values of {done.events:,} events; "
             f"{unknown:,} aren't known to the vault.",
             soft_wrap=True,

@@ -6,44 +6,123 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
 
-from halfmask.cli._codecs import OverwriteOption, check_streams, open_vault
+from halfmask.cli._codecs import check_streams
 from halfmask.cli._console import console, say_json
 from halfmask.cli._events_dry_run import show_dry_run
-from halfmask.cli._events_options import (  # typer reads annotations
-    PolicyArgument,
-    StreamOption,
-    VaultOption,
-    check_apart,
-)
+from halfmask.cli._events_options import PolicyArgument, StreamVault, check_apart
 from halfmask.cli._events_summary import as_dict, show_run, show_written
 from halfmask.cli._failures import UsageError
-from halfmask.cli._options import (  # noqa: TC001 # as above
-    DebugOption,
-    JsonOption,
-    VerboseOption,
-)
-from halfmask.cli._progress import Stages, compilation_announced
-from halfmask.cli._vault_lock import (  # noqa: TC001 # as above
-    KeyFileOption,
-    KeyringOption,
-    PassphraseFileOption,
-)
+from halfmask.cli._option_groups import spreads_groups
+from halfmask.cli._options import OverwriteOption, SayingOptions
 
 if TYPE_CHECKING:
     from types import FrameType
 
-    from halfmask.events import EventPolicy
+    from halfmask.events import DeadLetters, EventPolicy
     from halfmask.events.streams import Source
+    from halfmask.vault import Vault
 
 __all__ = ["run"]
 
 OnBadWord: TypeAlias = Literal["stop", "go-on"]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventInput:
+    """Where events come from, and whether they end."""
+
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Wait for what is appended to INPUT, until stopped.")
+    ] = False
+    topic: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--topic",
+            metavar="KEY=VALUE",
+            help="INPUT is a topic of Kafka; a setting of its client, such as "
+            "bootstrap.servers=HOST:PORT; may be given more than once. Until stopped.",
+        ),
+    ] = None
+
+    def check(self) -> None:
+        """Refuse what doesn't go together."""
+        if self.follow and self.topic:
+            raise UsageError("--follow is for a file: a topic is followed anyway.")
+        if any("=" not in setting for setting in self.topic or ()):
+            raise UsageError("--topic wants KEY=VALUE, such as bootstrap.servers=HOST:PORT.")
+
+    def open(self, source: str, policy: EventPolicy) -> Source:
+        """Open a topic, or files of which only what the policy names is looked at."""
+        from halfmask.events.streams import TopicSource, open_source  # noqa: PLC0415 # half a second
+
+        if self.topic:
+            settings = dict(setting.split("=", 1) for setting in self.topic)
+            return TopicSource.connect(source, settings)
+        firsts = [path.steps[0] for path in policy.paths()]
+        named = frozenset(step for step in firsts if isinstance(step, str))
+        return open_source(
+            source, follow=self.follow, roots=named if len(named) == len(set(firsts)) else None
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BadLines:
+    """What becomes of lines that are no events."""
+
+    on_bad: Annotated[
+        OnBadWord,
+        typer.Option(
+            "--on-bad", help="What a line that is no event does; with go-on it is counted."
+        ),
+    ] = "stop"
+    dead_letters: Annotated[
+        str | None,
+        typer.Option(
+            "--dead-letters",
+            metavar="FILE",
+            help="Note number and reason of such lines here, in a file of mode 0600.",
+        ),
+    ] = None
+    dead_letter_content: Annotated[
+        bool,
+        typer.Option("--dead-letter-content", help="Note the lines there, too; it must not leave."),
+    ] = False
+
+    def letters(self, *, overwrite: bool) -> DeadLetters | None:
+        """Return where they are noted, if anywhere."""
+        from halfmask.events import DeadLetters  # noqa: PLC0415 # half a second
+
+        if self.dead_letters is None:
+            return None
+        return DeadLetters(
+            self.dead_letters, with_content=self.dead_letter_content, overwrite=overwrite
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DryRunOptions:
+    """Whether nothing is written, and how much is read for that."""
+
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="Show what the policy does to the first lines of INPUT: counts, dropped fields "
+            "and events that single out. OUT and the vault stay unchanged.",
+        ),
+    ] = False
+    sample: Annotated[
+        int,
+        typer.Option("--sample", metavar="LINES", min=1, help="How many lines a dry run reads."),
+    ] = 10_000
+
+
+@spreads_groups
 def run(
     policy: PolicyArgument,
     source: Annotated[
@@ -65,38 +144,9 @@ def run(
         ),
     ],
     *,
-    vault: VaultOption,
-    stream: StreamOption = None,
-    follow: Annotated[
-        bool, typer.Option("--follow", help="Wait for what is appended to INPUT, until stopped.")
-    ] = False,
-    topic: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--topic",
-            metavar="KEY=VALUE",
-            help="INPUT is a topic of Kafka; a setting of its client, such as "
-            "bootstrap.servers=HOST:PORT; may be given more than once. Until stopped.",
-        ),
-    ] = None,
-    on_bad: Annotated[
-        OnBadWord,
-        typer.Option(
-            "--on-bad", help="What a line that is no event does; with go-on it is counted."
-        ),
-    ] = "stop",
-    dead_letters: Annotated[
-        str | None,
-        typer.Option(
-            "--dead-letters",
-            metavar="FILE",
-            help="Note number and reason of such lines here, in a file of mode 0600.",
-        ),
-    ] = None,
-    dead_letter_content: Annotated[
-        bool,
-        typer.Option("--dead-letter-content", help="Note the lines there, too; it must not leave."),
-    ] = False,
+    place: StreamVault,
+    coming: EventInput,
+    bad: BadLines,
     afresh: Annotated[
         bool,
         typer.Option(
@@ -119,18 +169,7 @@ def run(
             "what was dropped and stays.",
         ),
     ] = True,
-    dry_run: Annotated[
-        bool,
-        typer.Option(
-            "--dry-run",
-            help="Show what the policy does to the first lines of INPUT: counts, dropped fields "
-            "and events that single out. OUT and the vault stay unchanged.",
-        ),
-    ] = False,
-    sample: Annotated[
-        int,
-        typer.Option("--sample", metavar="LINES", min=1, help="How many lines a dry run reads."),
-    ] = 10_000,
+    trying: DryRunOptions,
     strict: Annotated[
         bool,
         typer.Option(
@@ -140,12 +179,7 @@ def run(
         ),
     ] = False,
     overwrite: OverwriteOption = False,
-    key_file: KeyFileOption = None,
-    passphrase_file: PassphraseFileOption = None,
-    keyring: KeyringOption = False,
-    as_json: JsonOption = False,
-    verbose: VerboseOption = False,
-    debug: DebugOption = False,  # noqa: ARG001 # main looks for it
+    saying: SayingOptions,
 ) -> int:
     """Run the events of INPUT through POLICY, into OUT.
 
@@ -153,50 +187,39 @@ def run(
     was, and OUT is what it would be without the break: until it is whole, it is OUT.partial. Secret
     tables come from the vault. Numbers of sequences go on in the stream's next run.
     """
-    _check(source, out, passphrase_file, follow=follow, topic=topic, as_json=as_json)
-    if dry_run and topic:
+    check_streams(source, out, place.lock, as_json=saying.as_json)
+    coming.check()
+    if trying.dry_run and coming.topic:
         raise UsageError("--dry-run is for files and pipes, not for a topic.")
-    if strict and not dry_run and (out == "-" or follow or topic):
+    if strict and not trying.dry_run and (out == "-" or coming.follow or coming.topic):
         raise UsageError("--strict needs an input that ends and an output file.")
-    read = (policy,) if topic else (policy, source)
-    for target in (out, dead_letters or "-"):
+    read = (policy,) if coming.topic else (policy, source)
+    for target in (out, bad.dead_letters or "-"):
         check_apart(target, *read)
-    if dead_letter_content and dead_letters is None:
+    if bad.dead_letter_content and bad.dead_letters is None:
         raise UsageError("--dead-letter-content goes with --dead-letters.")
-    opened = open_vault(vault, key_file, passphrase_file, keyring=keyring)
-    from halfmask.events import DeadLetters, EventPolicy, run_events, stage_of  # noqa: PLC0415 # half a second
-    from halfmask.events.report import Reporting, dry_run_events, strict_gate  # noqa: PLC0415 # the same
+    vault = place.lock.open(place.vault)
+    from halfmask.events import EventPolicy, run_events, stage_of  # noqa: PLC0415 # half a second
+    from halfmask.events.report import Reporting, strict_gate  # noqa: PLC0415 # the same
     from halfmask.events.streams import open_sink  # noqa: PLC0415 # the same
 
     said = EventPolicy.load(policy)
-    err = console(stderr=True)
-    if dry_run:
-        with compilation_announced(err), Stages(err, verbose=verbose) as stages:
-            first = _source_of(said, source, None, follow=False)
-            tried = dry_run_events(said, first, vault=opened, sample_lines=sample, progress=stages)
-        show_dry_run(tried, said, err, as_json=as_json, strict=strict, verbose=verbose)
+    if trying.dry_run:
+        _try(said, source, vault, trying.sample, saying, strict=strict)
         return 0
-    letters = (
-        None
-        if dead_letters is None
-        else DeadLetters(dead_letters, with_content=dead_letter_content, overwrite=overwrite)
-    )
-    came = _source_of(said, source, topic, follow=follow)
+    letters = bad.letters(overwrite=overwrite)
+    came = coming.open(source, said)
     sink, stage = open_sink(out, appending=came.endless, overwrite=overwrite), stage_of(said)
     reporting = Reporting(said, sink, stage) if report else None
-    with (
-        compilation_announced(err),
-        Stages(err, verbose=verbose) as stages,
-        _stopped_by_signals() as stop,
-    ):
+    with saying.stages() as stages, _stopped_by_signals() as stop:
         summary = run_events(
             said,
             came if reporting is None else reporting.watching(came),
             sink,
-            vault=opened,
-            stream=stream,
+            vault=vault,
+            stream=place.stream,
             stage=stage,
-            on_bad=on_bad,
+            on_bad=bad.on_bad,
             dead_letters=letters,
             afresh=afresh,
             checkpoint_seconds=checkpoint_seconds,
@@ -207,43 +230,38 @@ def run(
         written = None if reporting is None else reporting.write(summary)
     if not summary.complete and not came.endless:
         raise KeyboardInterrupt  # said as of every command; the checkpoint is made
-    if as_json:
+    if saying.as_json:
         say_json({"ok": True, **as_dict(summary, written)})
-    else:
-        show_run(summary, said, err)
-        if out != "-" and summary.complete:
-            show_written(out, written, err)
+        return 0
+    err = console(stderr=True)
+    show_run(summary, said, err)
+    if out != "-" and summary.complete:
+        show_written(out, written, err)
     return 0
 
 
-def _check(
+def _try(
+    policy: EventPolicy,
     source: str,
-    out: str,
-    passphrase_file: str | None,
+    vault: Vault,
+    lines: int,
+    saying: SayingOptions,
     *,
-    follow: bool,
-    topic: list[str] | None,
-    as_json: bool,
+    strict: bool,
 ) -> None:
-    check_streams(source, out, passphrase_file, as_json=as_json)
-    if follow and topic:
-        raise UsageError("--follow is for a file: a topic is followed anyway.")
-    if any("=" not in setting for setting in topic or ()):
-        raise UsageError("--topic wants KEY=VALUE, such as bootstrap.servers=HOST:PORT.")
+    """Say what a run would do to the first lines."""
+    from halfmask.events.report import dry_run_events  # noqa: PLC0415 # half a second
 
-
-def _source_of(
-    policy: EventPolicy, source: str, topic: list[str] | None, *, follow: bool
-) -> Source:
-    from halfmask.events.streams import TopicSource, open_source  # noqa: PLC0415 # half a second
-
-    if topic:
-        settings = dict(setting.split("=", 1) for setting in topic)
-        return TopicSource.connect(source, settings)
-    firsts = [path.steps[0] for path in policy.paths()]
-    named = frozenset(step for step in firsts if isinstance(step, str))
-    return open_source(
-        source, follow=follow, roots=named if len(named) == len(set(firsts)) else None
+    with saying.stages() as stages:
+        first = EventInput().open(source, policy)
+        found = dry_run_events(policy, first, vault=vault, sample_lines=lines, progress=stages)
+    show_dry_run(
+        found,
+        policy,
+        console(stderr=True),
+        as_json=saying.as_json,
+        strict=strict,
+        verbose=saying.verbose,
     )
 
 

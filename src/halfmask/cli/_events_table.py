@@ -2,49 +2,46 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
 
-from halfmask.cli._codecs import open_vault
 from halfmask.cli._console import console, listing, printable, say_json
-from halfmask.cli._options import (  # noqa: TC001 # typer reads annotations
-    DebugOption,
-    JsonOption,
-    VerboseOption,
-)
-from halfmask.cli._vault_lock import (  # noqa: TC001 # as above
-    KeyFileOption,
-    KeyringOption,
-    PassphraseFileOption,
-)
+from halfmask.cli._option_groups import spreads_groups
+from halfmask.cli._options import SayingOptions, command_group
+from halfmask.cli._vault_lock import LockOptions  # noqa: TC001 # typer reads it
+
+if TYPE_CHECKING:
+    from halfmask.vault import Vault
 
 __all__ = ["table"]
 
 #: `halfmask.events.TableKind`, here again: importing that room costs half a second.
 KindWord: TypeAlias = Literal["recode", "recode-many", "shift", "scale", "names"]
 
-table = typer.Typer(
-    name="table",
-    help="Keep the secret tables that policies of events name in a vault.",
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-)
-
-VaultOption = Annotated[
-    str,
-    typer.Option("--vault", metavar="VAULT", show_default=False, help="The vault that holds them."),
-]
+table = command_group("table", "Keep the secret tables that policies of events name in a vault.")
 
 
-@table.callback(invoke_without_command=True)
-def _root(context: typer.Context) -> None:
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help(), nl=False)
-        raise typer.Exit(2)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TablesVault:
+    """The vault of secret tables, and its lock."""
+
+    vault: Annotated[
+        str,
+        typer.Option(
+            "--vault", metavar="VAULT", show_default=False, help="The vault that holds them."
+        ),
+    ]
+    lock: LockOptions
+
+    def open(self) -> Vault:
+        """Open the vault."""
+        return self.lock.open(self.vault)
 
 
 @table.command("set")
+@spreads_groups
 def set_(
     name: Annotated[
         str,
@@ -59,30 +56,25 @@ def set_(
         ),
     ],
     *,
-    vault: VaultOption,
+    place: TablesVault,
     kind: Annotated[
         KindWord | None, typer.Option("--kind", help="What a CSV file is for; TOML says it.")
     ] = None,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace a table of that name.")
     ] = False,
-    key_file: KeyFileOption = None,
-    passphrase_file: PassphraseFileOption = None,
-    keyring: KeyringOption = False,
-    as_json: JsonOption = False,
-    verbose: VerboseOption = False,  # noqa: ARG001 # there is no more to say
-    debug: DebugOption = False,  # noqa: ARG001 # main looks for it
+    saying: SayingOptions,
 ) -> int:
     """Seal the secret table in FILE under NAME.
 
     FILE itself stays where it is, and is as secret as the vault: remove it, or guard it as well.
     """
-    opened = open_vault(vault, key_file, passphrase_file, keyring=keyring)
+    vault = place.open()
     from halfmask.events import SecretTable, table_entry  # noqa: PLC0415 # half a second
 
     found = SecretTable.load(file, kind=kind)
-    found.seal(opened, table_entry(name), overwrite=overwrite)
-    if as_json:
+    found.seal(vault, table_entry(name), overwrite=overwrite)
+    if saying.as_json:
         say_json({"ok": True, "table": name, "kind": found.kind, "entries": len(found)})
     else:
         console(stderr=True).print(
@@ -93,24 +85,20 @@ def set_(
 
 
 @table.command("list")
+@spreads_groups
 def list_(
     *,
-    vault: VaultOption,
-    key_file: KeyFileOption = None,
-    passphrase_file: PassphraseFileOption = None,
-    keyring: KeyringOption = False,
-    as_json: JsonOption = False,
-    verbose: VerboseOption = False,  # noqa: ARG001 # there is no more to say
-    debug: DebugOption = False,  # noqa: ARG001 # main looks for it
+    place: TablesVault,
+    saying: SayingOptions,
 ) -> int:
     """List the secret tables of a vault: names, kinds and how many entries; never an entry."""
-    opened = open_vault(vault, key_file, passphrase_file, keyring=keyring)
+    vault = place.open()
     from halfmask.events import SecretTable, table_entry  # noqa: PLC0415 # half a second
 
     before = table_entry("")
-    names = [name.removeprefix(before) for name in opened.names() if name.startswith(before)]
-    found = {name: SecretTable.unseal(opened, table_entry(name)) for name in names}
-    if as_json:
+    names = [name.removeprefix(before) for name in vault.names() if name.startswith(before)]
+    found = {name: SecretTable.unseal(vault, table_entry(name)) for name in names}
+    if saying.as_json:
         told = [
             {"table": name, "kind": each.kind, "entries": len(each)} for name, each in found.items()
         ]

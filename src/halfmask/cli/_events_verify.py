@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from halfmask.cli._console import console, mark, printable, say_json
-from halfmask.cli._options import (  # noqa: TC001 # typer reads annotations
-    DebugOption,
-    JsonOption,
-)
+from halfmask.cli._option_groups import spreads_groups
+from halfmask.cli._options import AnswerOptions
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,6 +26,7 @@ COUNTED = {
 }
 
 
+@spreads_groups
 def verify(
     where: Annotated[
         str,
@@ -48,8 +47,7 @@ def verify(
             "its fields and promises. Without it, the manifest is taken at its word.",
         ),
     ] = None,
-    as_json: JsonOption = False,
-    debug: DebugOption = False,  # noqa: ARG001 # main looks for it
+    answer: AnswerOptions,
 ) -> int:
     """Count again, from the files on disk, what the manifest of an output says.
 
@@ -61,7 +59,7 @@ def verify(
     from halfmask.verifier.events import verify_release  # noqa: PLC0415 # the same
 
     promised = None if policy is None else promises_of(EventPolicy.load(policy))
-    return answer_of_events(verify_release(where, promised=promised), as_json=as_json)
+    return answer_of_events(verify_release(where, promised=promised), as_json=answer.as_json)
 
 
 def answer_of_events(found: ReleaseVerdict, *, as_json: bool) -> int:

@@ -2,102 +2,120 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from halfmask._errors import ParameterError
+from halfmask.cli._codec_settings import CategoricalOption  # noqa: TC001 # typer reads it
 from halfmask.cli._failures import UsageError
 
-__all__ = [
-    "BinsOption",
-    "BitsOption",
-    "CharactersOption",
-    "InteractionOption",
-    "LabelOption",
-    "NumbersOption",
-    "PerDoublingOption",
-    "SetOption",
-    "SignedOption",
-    "TextOption",
-    "WordsOption",
-    "lengths_of",
-]
+if TYPE_CHECKING:
+    from halfmask.hashing import HasherSettings
 
-LabelOption = Annotated[
-    str | None,
-    typer.Option(
-        "--label",
-        metavar="COLUMN",
-        help="The column that is to be predicted; its classes are sent as codes.",
-    ),
-]
-BitsOption = Annotated[
-    int | None,
-    typer.Option(
-        "--bits", min=1, max=31, help="Indices are below two to the power of it.  [default: 22]"
-    ),
-]
-SignedOption = Annotated[
-    bool, typer.Option("--signed", help="Send a keyed sign with each index, too.")
-]
-NumbersOption = Annotated[
-    Literal["quantiles", "log", "kept"] | None,
-    typer.Option(
-        "--numbers",
-        help="Numbers become bins of about equal rows, or of equal ratio, or stay what they are.  "
-        "[default: quantiles]",
-    ),
-]
-BinsOption = Annotated[
-    int | None, typer.Option("--bins", min=2, help="How many bins of quantiles.  [default: 32]")
-]
-PerDoublingOption = Annotated[
-    int | None,
-    typer.Option(
-        "--per-doubling",
-        metavar="N",
-        help="How many bins a power of two has: 1, 2, 4, 8 or 16.  [default: 4]",
-    ),
-]
-InteractionOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--interaction",
-        metavar="COLUMN,COLUMN",
-        help="Columns that are hashed together, too; may be given more than once.",
-    ),
-]
-TextOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--text",
-        metavar="COLUMN",
-        help="A column whose words are hashed; may be given more than once.",
-    ),
-]
-WordsOption = Annotated[
-    str | None,
-    typer.Option(
-        "--words",
-        metavar="FROM,TO",
-        help="The lengths of runs of words; 0 for none.  [default: 1,1]",
-    ),
-]
-CharactersOption = Annotated[
-    str | None,
-    typer.Option("--characters", metavar="FROM,TO", help="The lengths of runs of characters."),
-]
-SetOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="COLUMN",
-        help="A column of lists whose members are hashed; may be given more than once.",
-    ),
-]
+__all__ = ["HashOptions"]
 
 
-def lengths_of(said: str | None, option: str) -> tuple[int, int] | None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HashOptions:
+    """The settings of a hasher; what isn't said is `halfmask.KeyedHasher`'s default."""
+
+    bits: Annotated[
+        int | None,
+        typer.Option(
+            "--bits", min=1, max=31, help="Indices are below two to the power of it.  [default: 22]"
+        ),
+    ] = None
+    signed: Annotated[
+        bool, typer.Option("--signed", help="Send a keyed sign with each index, too.")
+    ] = False
+    numbers: Annotated[
+        Literal["quantiles", "log", "kept"] | None,
+        typer.Option(
+            "--numbers",
+            help="Numbers become bins of about equal rows, or of equal ratio, or stay what they "
+            "are.  [default: quantiles]",
+        ),
+    ] = None
+    bins: Annotated[
+        int | None, typer.Option("--bins", min=2, help="How many bins of quantiles.  [default: 32]")
+    ] = None
+    per_doubling: Annotated[
+        int | None,
+        typer.Option(
+            "--per-doubling",
+            metavar="N",
+            help="How many bins a power of two has: 1, 2, 4, 8 or 16.  [default: 4]",
+        ),
+    ] = None
+    categorical: CategoricalOption = None
+    interaction: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--interaction",
+            metavar="COLUMN,COLUMN",
+            help="Columns that are hashed together, too; may be given more than once.",
+        ),
+    ] = None
+    text: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--text",
+            metavar="COLUMN",
+            help="A column whose words are hashed; may be given more than once.",
+        ),
+    ] = None
+    words: Annotated[
+        str | None,
+        typer.Option(
+            "--words",
+            metavar="FROM,TO",
+            help="The lengths of runs of words; 0 for none.  [default: 1,1]",
+        ),
+    ] = None
+    characters: Annotated[
+        str | None,
+        typer.Option("--characters", metavar="FROM,TO", help="The lengths of runs of characters."),
+    ] = None
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="COLUMN",
+            help="A column of lists whose members are hashed; may be given more than once.",
+        ),
+    ] = None
+
+    def given(self) -> dict[str, object]:
+        """Return what was said, as `halfmask.hashing.HasherSettings` takes it."""
+        together = self.interaction
+        found: dict[str, object] = {
+            "bits": self.bits,
+            "signed": self.signed or None,
+            "numbers": self.numbers,
+            "bins": self.bins,
+            "per_doubling": self.per_doubling,
+            "categorical": self.categorical,
+            "text": self.text,
+            "sets": self.set_,
+            "interactions": None if together is None else [it.split(",") for it in together],
+            "characters": _lengths(self.characters, "--characters"),
+        }
+        said = {name: value for name, value in found.items() if value is not None}
+        return said if self.words is None else said | {"ngrams": _lengths(self.words, "--words")}
+
+    def settings(self) -> HasherSettings:
+        """Return the settings of a hasher that is to be fitted."""
+        from halfmask.hashing import HasherSettings  # noqa: PLC0415 # --help needs none
+
+        try:
+            return HasherSettings(**self.given())  # type: ignore[arg-type] # it says what doesn't fit
+        except ParameterError as error:
+            raise UsageError(error.what, hint=error.hint) from None
+
+
+def _lengths(said: str | None, option: str) -> tuple[int, int] | None:
     """Return the shortest and the longest run, said as ``2,3``, ``2``, or ``0`` for none."""
     if said is None or said.strip() == "0":
         return None

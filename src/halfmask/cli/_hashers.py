@@ -2,22 +2,38 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from halfmask._errors import VaultError
+from halfmask.cli._vault_lock import LockOptions  # noqa: TC001 # typer reads it
 
 if TYPE_CHECKING:
     from halfmask.hashing import FileHasher
     from halfmask.vault import Secret, Vault
 
-__all__ = ["HasherOption", "check_hasher_free", "hasher_secret", "seal_hasher", "unseal_hasher"]
+__all__ = ["StoredHasher", "check_hasher_free", "hasher_secret", "seal_hasher", "unseal_hasher"]
 
-HasherOption = Annotated[
-    str,
-    typer.Option("--hasher", metavar="NAME", show_default=False, help="The hasher's name there."),
-]
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredHasher:
+    """Where a hasher is: the vault, its lock, and a name."""
+
+    vault: Annotated[
+        str,
+        typer.Option(
+            "--vault", metavar="VAULT", show_default=False, help="The vault that holds the hasher."
+        ),
+    ]
+    hasher: Annotated[
+        str,
+        typer.Option(
+            "--hasher", metavar="NAME", show_default=False, help="The hasher's name there."
+        ),
+    ]
+    lock: LockOptions
 
 
 def check_hasher_free(vault: Vault, name: str) -> None:

@@ -61,6 +61,7 @@ def _made(group: type, said: dict[str, object]) -> object:
         **{
             name: _made(hint, said) if _is_group(hint) else said.pop(name)
             for name, (hint, _) in _options(group).items()
+            if _is_group(hint) or name in said  # typer keeps what is not exposed
         }
     )
 

@@ -1,12 +1,30 @@
-"""What several commands may be asked."""
+"""What several commands may be asked, and how they answer."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
 
-__all__ = ["DebugOption", "FileFormat", "JsonOption", "TableArgument", "VerboseOption"]
+from halfmask.cli._console import console
+from halfmask.cli._progress import Stages, compilation_announced
+
+if TYPE_CHECKING:
+    from typer.core import TyperGroup
+
+__all__ = [
+    "AnswerOptions",
+    "DebugOption",
+    "FileFormat",
+    "OverwriteOption",
+    "SayingOptions",
+    "TableArgument",
+    "command_group",
+    "show_help",
+]
 
 #: The formats of `halfmask.data.Format`, here again: importing that room costs half a second.
 FileFormat: TypeAlias = Literal["csv", "tsv", "parquet", "arrow", "arrows", "jsonl"]
@@ -20,10 +38,7 @@ TableArgument = Annotated[
         "or - for standard input.",
     ),
 ]
-JsonOption = Annotated[
-    bool, typer.Option("--json", help="Answer programs: one JSON object on standard output.")
-]
-VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Say more.")]
+OverwriteOption = Annotated[bool, typer.Option("--overwrite", help="Replace OUT if it exists.")]
 DebugOption = Annotated[
     bool,
     typer.Option(
@@ -33,3 +48,47 @@ DebugOption = Annotated[
         help="Show the traceback of a failure. It may hold values of the table.",
     ),
 ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerOptions:
+    """Whom a command answers."""
+
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Answer programs: one JSON object on standard output.")
+    ] = False
+    debug: DebugOption = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SayingOptions(AnswerOptions):
+    """Whom a command answers, and how much it says."""
+
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say more.")] = False
+
+    @contextmanager
+    def stages(self) -> Iterator[Stages]:
+        """Say what goes on while long work runs, compilation included."""
+        err = console(stderr=True)
+        with compilation_announced(err), Stages(err, verbose=self.verbose) as stages:
+            yield stages
+
+
+def command_group(name: str, about: str, *, kind: type[TyperGroup] | None = None) -> typer.Typer:
+    """Return a command of commands, which shows its help if none of them is named."""
+    group = typer.Typer(
+        name=name,
+        help=about,
+        cls=kind,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    )
+    group.callback(invoke_without_command=True)(show_help)
+    return group
+
+
+def show_help(context: typer.Context) -> None:
+    """Show the help of a command of commands, if none of them was named."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help(), nl=False)
+        raise typer.Exit(2)

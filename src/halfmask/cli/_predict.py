@@ -2,54 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from halfmask.cli._codecs import OverwriteOption  # noqa: TC001 # typer reads annotations
 from halfmask.cli._console import console, say_json
 from halfmask.cli._failures import UsageError
 from halfmask.cli._option_groups import spreads_groups
-from halfmask.cli._options import (  # noqa: TC001 # as above
-    DebugOption,
-    JsonOption,
-    VerboseOption,
-)
+from halfmask.cli._options import OverwriteOption, SayingOptions  # typer reads annotations
 from halfmask.cli._progress import Stages
-from halfmask.cli._push import check_inputs
-from halfmask.cli._remote import (  # as above
-    AuthorityOption,
-    BatchRowsOption,
-    CertificateKeyOption,
-    CertificateOption,
-    CompressionOption,
-    GiveUpOption,
-    InFlightOption,
-    JournalOption,
-    ModelOption,
-    PlainHttpOption,
-    ProxyOption,
-    TokenFileOption,
-    UrlOption,
-    connect,
-    journal_of,
-)
-from halfmask.cli._rows import (  # as above
-    SourceArgument,
-    WithHasherOption,
-    WithVaultOption,
-    rows_of,
-    unlocked,
-)
-from halfmask.cli._tables import Reading  # noqa: TC001 # as above
-from halfmask.cli._vault_lock import (  # noqa: TC001 # as above
-    KeyFileOption,
-    KeyringOption,
-    PassphraseFileOption,
-)
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from halfmask.cli._remote import InFlightOption, TrainerOptions  # as above
+from halfmask.cli._rows import SourceArgument, WithHasher, rows_of  # as above
+from halfmask.cli._tables import Reading  # as above
 
 __all__ = ["predict"]
 
@@ -67,11 +31,7 @@ def predict(
         ),
     ],
     *,
-    url: UrlOption,
-    model: ModelOption,
-    token_file: TokenFileOption,
-    vault: WithVaultOption = None,
-    hasher: WithHasherOption = None,
+    trainer: TrainerOptions,
     hashed: Annotated[
         bool,
         typer.Option(
@@ -86,24 +46,11 @@ def predict(
         bool,
         typer.Option("--probabilities", help="Write a column of probabilities for each class."),
     ] = False,
-    batch_rows: BatchRowsOption = 4096,
     in_flight: InFlightOption = 2,
-    journal: JournalOption = None,
     overwrite: OverwriteOption = False,
-    compression: CompressionOption = "none",
-    authority: AuthorityOption = None,
-    certificate: CertificateOption = None,
-    certificate_key: CertificateKeyOption = None,
-    plain_http: PlainHttpOption = False,
-    proxy: ProxyOption = None,
-    give_up: GiveUpOption = 300.0,
+    hashing: WithHasher,
     reading: Reading,
-    key_file: KeyFileOption = None,
-    passphrase_file: PassphraseFileOption = None,
-    keyring: KeyringOption = False,
-    as_json: JsonOption = False,
-    verbose: VerboseOption = False,
-    debug: DebugOption = False,  # noqa: ARG001 # main looks for it
+    saying: SayingOptions,
 ) -> int:
     """Ask a trainer's model about ROWS, and write its answers to OUT in their order.
 
@@ -111,33 +58,23 @@ def predict(
     model answered. Labels of ROWS are not sent. After a break the same command goes on where it
     was; OUT appears when it is whole.
     """
-    check_inputs(source, token_file, passphrase_file)
-    if out == "-" and as_json:
+    trainer.check_inputs(source, hashing.lock)
+    if out == "-" and saying.as_json:
         raise UsageError("--json and OUT - both want standard output.", hint="Choose one.")
-    opened = unlocked(vault, hasher, key_file, passphrase_file, keyring=keyring)
-    if hashed and opened is None:
+    hasher = hashing.unlocked()
+    if hashed and hasher is None:
         raise UsageError("--hashed is for --hasher.", hint="Without one, rows are hashed rows.")
     from halfmask.cli._answers import frames_of  # noqa: PLC0415 # --help needs none
     from halfmask.data import TableWriter  # noqa: PLC0415 # polars takes half a second
 
-    where = journal_of(journal, out, "predict", url, model)
+    journal = trainer.journal_of("predict", beside=out)
     err = console(stderr=True)
     with (
-        connect(
-            url,
-            token_file,
-            authority=authority,
-            certificate=certificate,
-            certificate_key=certificate_key,
-            plain_http=plain_http,
-            proxy=proxy,
-            compression=compression,
-            give_up=give_up,
-        ) as client,
-        Stages(err, verbose=verbose) as stages,
+        trainer.connect() as client,
+        Stages(err, verbose=saying.verbose) as stages,
         rows_of(
             source,
-            None if hashed else opened,
+            None if hashed else hasher,
             reading,
             labelled=False,
             err=err,
@@ -151,26 +88,22 @@ def predict(
         ) as writer,
     ):
         answers = client.predict(
-            model,
+            trainer.model,
             rows.batches,
-            batch_rows=batch_rows,
+            batch_rows=trainer.batch_rows,
             in_flight=in_flight,
-            journal=where,
+            journal=journal,
             rows=rows.count,
             progress=stages if rows.count else None,
         )
-        codes = None if opened is None else opened.codes
+        codes = None if hasher is None else hasher.codes
         for frame in frames_of(answers, codes, margin=margin, probabilities=probabilities):
             writer.write(frame)
-    _done_with(where, said=journal)
-    if as_json:
-        say_json({"ok": True, "model": model, "rows": writer.rows})
+    if journal is not None and trainer.journal is None:
+        # Nobody asked for it, and the file that it was kept for is there.
+        journal.unlink(missing_ok=True)
+    if saying.as_json:
+        say_json({"ok": True, "model": trainer.model, "rows": writer.rows})
     else:
         err.print(f"{writer.rows:,} rows were predicted. What they say must not leave.")
     return 0
-
-
-def _done_with(journal: Path | None, *, said: str | None) -> None:
-    """Remove a journal that nobody asked for: the file that it was kept for is there."""
-    if journal is not None and said is None:
-        journal.unlink(missing_ok=True)

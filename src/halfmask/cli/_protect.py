@@ -13,15 +13,9 @@ import typer
 from halfmask._errors import ParameterError, ReleaseError
 from halfmask.cli._console import console, say_json
 from halfmask.cli._failures import UsageError
-from halfmask.cli._header_options import HeaderOptions  # noqa: TC001 # typer reads it
+from halfmask.cli._header_options import HeaderOptions  # typer reads it
 from halfmask.cli._option_groups import spreads_groups
-from halfmask.cli._options import (  # noqa: TC001 - typer reads annotations
-    DebugOption,
-    JsonOption,
-    TableArgument,
-    VerboseOption,
-)
-from halfmask.cli._progress import Stages, compilation_announced
+from halfmask.cli._options import SayingOptions, TableArgument
 from halfmask.cli._summary import as_dict, show_summary
 
 if TYPE_CHECKING:
@@ -82,9 +76,7 @@ def protect(
         ),
     ] = False,
     head: HeaderOptions,
-    as_json: JsonOption = False,
-    verbose: VerboseOption = False,
-    debug: DebugOption = False,  # noqa: ARG001 - main looks for it
+    saying: SayingOptions,
 ) -> int:
     """Make a verified release of TABLE, as POLICY wants it.
 
@@ -98,8 +90,7 @@ def protect(
 
     wanted = Policy.from_toml(_read_text()) if policy == "-" else Policy.load(policy)
     said = head.options()
-    err = console(stderr=True)
-    with compilation_announced(err), Stages(err, verbose=verbose) as stages:
+    with saying.stages() as stages:
         release = protect_to(
             _opened(table, wanted, said) if said else table,
             wanted,
@@ -110,10 +101,10 @@ def protect(
             strict=strict,
             progress=stages,
         )
-    if as_json:
+    if saying.as_json:
         say_json({"ok": True, **as_dict(release, out)})
     else:
-        show_summary(release, out, console(), verbose=verbose)
+        show_summary(release, out, console(), verbose=saying.verbose)
     return 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
@@ -12,165 +13,152 @@ from halfmask._errors import ParameterError
 from halfmask.cli._failures import UsageError
 
 if TYPE_CHECKING:
+    from halfmask.cli._vault_lock import LockOptions
     from halfmask.trainer.client import TrainerClient
 
-__all__ = [
-    "AuthorityOption",
-    "BatchRowsOption",
-    "CertificateKeyOption",
-    "CertificateOption",
-    "CompressionOption",
-    "GiveUpOption",
-    "InFlightOption",
-    "JournalOption",
-    "ModelOption",
-    "PlainHttpOption",
-    "ProxyOption",
-    "TokenFileOption",
-    "UrlOption",
-    "connect",
-    "journal_of",
-]
+__all__ = ["InFlightOption", "TrainerOptions"]
 
 CompressionName: TypeAlias = Literal["none", "lz4", "zstd"]
 _MOST_BYTES = 4096
 
-UrlOption = Annotated[
-    str,
-    typer.Option(
-        "--url",
-        metavar="URL",
-        show_default=False,
-        help="Where the trainer is, such as https://trainer.example:8765.",
-    ),
-]
-ModelOption = Annotated[
-    str, typer.Option("--model", metavar="NAME", show_default=False, help="The model's name there.")
-]
-TokenFileOption = Annotated[
-    str,
-    typer.Option(
-        "--token-file",
-        metavar="FILE",
-        show_default=False,
-        help="The file of the token, of mode 0600; - reads standard input.",
-    ),
-]
-AuthorityOption = Annotated[
-    str | None,
-    typer.Option(
-        "--authority",
-        metavar="FILE",
-        help="Who vouches for the trainer, in PEM; by default those that the system trusts.",
-    ),
-]
-CertificateOption = Annotated[
-    str | None,
-    typer.Option("--certificate", metavar="FILE", help="The client's own certificate, in PEM."),
-]
-CertificateKeyOption = Annotated[
-    str | None,
-    typer.Option(
-        "--certificate-key", metavar="FILE", help="Its key, where another file has it, in PEM."
-    ),
-]
-PlainHttpOption = Annotated[
-    bool,
-    typer.Option(
-        "--plain-http",
-        help="Allow a trainer on another machine without TLS: everybody on the way reads the token "
-        "and the rows.",
-    ),
-]
-ProxyOption = Annotated[
-    str | None,
-    typer.Option("--proxy", metavar="URL", help="A proxy on the way; by default none."),
-]
-CompressionOption = Annotated[
-    CompressionName, typer.Option("--compression", help="Of the rows on their way.")
-]
-BatchRowsOption = Annotated[
-    int,
-    typer.Option(
-        "--batch-rows",
-        min=1,
-        metavar="ROWS",
-        help="How many rows one request has. Going on after a break takes the same number.",
-    ),
-]
 InFlightOption = Annotated[
     int,
     typer.Option("--in-flight", min=1, max=32, metavar="N", help="How many requests at once."),
 ]
-JournalOption = Annotated[
-    str | None,
-    typer.Option(
-        "--journal",
-        metavar="FILE",
-        show_default=False,
-        help="What remembers what was acknowledged; by default a file beside.",
-    ),
-]
-GiveUpOption = Annotated[
-    float,
-    typer.Option(
-        "--give-up",
-        min=0,
-        metavar="SECONDS",
-        help="How long a trainer may be away or too busy; 0 gives up at once.",
-    ),
-]
 
 
-def connect(
-    url: str,
-    token_file: str,
-    *,
-    authority: str | None,
-    certificate: str | None,
-    certificate_key: str | None,
-    plain_http: bool,
-    proxy: str | None,
-    compression: CompressionName,
-    give_up: float,
-) -> TrainerClient:
-    """Return a client of the trainer that was said."""
-    if certificate is None and certificate_key is not None:
-        raise UsageError(
-            "--certificate-key is the key of a --certificate.", hint="Give both of them."
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainerOptions:
+    """A trainer and its model, and how rows get there."""
+
+    url: Annotated[
+        str,
+        typer.Option(
+            "--url",
+            metavar="URL",
+            show_default=False,
+            help="Where the trainer is, such as https://trainer.example:8765.",
+        ),
+    ]
+    model: Annotated[
+        str,
+        typer.Option("--model", metavar="NAME", show_default=False, help="The model's name there."),
+    ]
+    token_file: Annotated[
+        str,
+        typer.Option(
+            "--token-file",
+            metavar="FILE",
+            show_default=False,
+            help="The file of the token, of mode 0600; - reads standard input.",
+        ),
+    ]
+    batch_rows: Annotated[
+        int,
+        typer.Option(
+            "--batch-rows",
+            min=1,
+            metavar="ROWS",
+            help="How many rows one request has. Going on after a break takes the same number.",
+        ),
+    ] = 4096
+    journal: Annotated[
+        str | None,
+        typer.Option(
+            "--journal",
+            metavar="FILE",
+            show_default=False,
+            help="What remembers what was acknowledged; by default a file beside.",
+        ),
+    ] = None
+    compression: Annotated[
+        CompressionName, typer.Option("--compression", help="Of the rows on their way.")
+    ] = "none"
+    authority: Annotated[
+        str | None,
+        typer.Option(
+            "--authority",
+            metavar="FILE",
+            help="Who vouches for the trainer, in PEM; by default those that the system trusts.",
+        ),
+    ] = None
+    certificate: Annotated[
+        str | None,
+        typer.Option("--certificate", metavar="FILE", help="The client's own certificate, in PEM."),
+    ] = None
+    certificate_key: Annotated[
+        str | None,
+        typer.Option(
+            "--certificate-key", metavar="FILE", help="Its key, where another file has it, in PEM."
+        ),
+    ] = None
+    plain_http: Annotated[
+        bool,
+        typer.Option(
+            "--plain-http",
+            help="Allow a trainer on another machine without TLS: everybody on the way reads the "
+            "token and the rows.",
+        ),
+    ] = False
+    proxy: Annotated[
+        str | None,
+        typer.Option("--proxy", metavar="URL", help="A proxy on the way; by default none."),
+    ] = None
+    give_up: Annotated[
+        float,
+        typer.Option(
+            "--give-up",
+            min=0,
+            metavar="SECONDS",
+            help="How long a trainer may be away or too busy; 0 gives up at once.",
+        ),
+    ] = 300.0
+
+    def connect(self) -> TrainerClient:
+        """Return a client of the trainer."""
+        own = (self.certificate, self.certificate_key)
+        if self.certificate is None and self.certificate_key is not None:
+            raise UsageError(
+                "--certificate-key is the key of a --certificate.", hint="Give both of them."
+            )
+        token = _token(self.token_file)
+        from halfmask.trainer.client import RetryPolicy, TrainerClient  # noqa: PLC0415 # --help needs none
+
+        try:
+            return TrainerClient(
+                self.url,
+                token=token,
+                verify=True if self.authority is None else self.authority,
+                certificate=None if self.certificate is None else tuple(filter(None, own)),
+                retry_policy=RetryPolicy(give_up_seconds=self.give_up),
+                compression=self.compression,
+                plain_http=self.plain_http,
+                proxy=self.proxy,
+            )
+        except ParameterError as error:
+            raise UsageError(error.what, hint=error.hint) from None
+
+    def check_inputs(self, source: str, lock: LockOptions) -> None:
+        """Refuse two readers of standard input."""
+        if [source, self.token_file, lock.passphrase_file].count("-") > 1:
+            raise UsageError(
+                "Two of the rows, the token and the passphrase want standard input.",
+                hint="Give all but one as files.",
+            )
+
+    def journal_of(self, work: str, *more: str, beside: str) -> Path | None:
+        """Return the journal that was said, or the one beside a file; None of standard streams.
+
+        Its name tells apart what is done with the file: with which trainer, model and stream.
+        """
+        if self.journal is not None or beside == "-":
+            return None if self.journal is None else Path(self.journal)
+        from halfmask.trainer.client._content_key import (  # noqa: PLC0415 # --help needs none
+            work_name,
         )
-    files = None if certificate is None else tuple(filter(None, (certificate, certificate_key)))
-    token = _token(token_file)
-    from halfmask.trainer.client import RetryPolicy, TrainerClient  # noqa: PLC0415 # --help needs none
 
-    try:
-        return TrainerClient(
-            url,
-            token=token,
-            verify=True if authority is None else authority,
-            certificate=files,
-            retry_policy=RetryPolicy(give_up_seconds=give_up),
-            compression=compression,
-            plain_http=plain_http,
-            proxy=proxy,
-        )
-    except ParameterError as error:
-        raise UsageError(error.what, hint=error.hint) from None
-
-
-def journal_of(said: str | None, beside: str, *work: str) -> Path | None:
-    """Return the journal that was said, or the one beside a file; None of standard streams.
-
-    Its name tells apart what is done with the file: with which trainer, model and stream.
-    """
-    if said is not None or beside == "-":
-        return None if said is None else Path(said)
-    from halfmask.trainer.client._content_key import (  # noqa: PLC0415 # --help needs none
-        work_name,
-    )
-
-    path = Path(beside)
-    return path.parent / f".{path.name}.{work[0]}-{work_name(*work)[:12]}"
+        path, name = Path(beside), work_name(work, self.url, self.model, *more)
+        return path.parent / f".{path.name}.{work}-{name[:12]}"
 
 
 def _token(file: str) -> str:

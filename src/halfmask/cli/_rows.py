@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from halfmask.cli._codecs import open_vault
 from halfmask.cli._failures import UsageError
 from halfmask.cli._hashers import unseal_hasher
 from halfmask.cli._progress import compilation_announced
+from halfmask.cli._vault_lock import LockOptions  # noqa: TC001 # typer reads it
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from halfmask.cli._tables import Reading
     from halfmask.hashing import FileHasher, HashedRows
 
-__all__ = ["Rows", "SourceArgument", "WithHasherOption", "WithVaultOption", "rows_of", "unlocked"]
+__all__ = ["Rows", "SourceArgument", "WithHasher", "rows_of"]
 
 #: What a stream of Arrow begins with: no table of texts does.
 _STREAM = b"\xff\xff\xff\xff"
@@ -36,14 +36,33 @@ SourceArgument = Annotated[
         "on the way. - is standard input.",
     ),
 ]
-WithVaultOption = Annotated[
-    str | None,
-    typer.Option("--vault", metavar="VAULT", help="The vault that holds the hasher."),
-]
-WithHasherOption = Annotated[
-    str | None,
-    typer.Option("--hasher", metavar="NAME", help="The hasher's name there."),
-]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WithHasher:
+    """The hasher of a vault, where one was said."""
+
+    vault: Annotated[
+        str | None,
+        typer.Option("--vault", metavar="VAULT", help="The vault that holds the hasher."),
+    ] = None
+    hasher: Annotated[
+        str | None,
+        typer.Option("--hasher", metavar="NAME", help="The hasher's name there."),
+    ] = None
+    lock: LockOptions
+
+    def unlocked(self) -> FileHasher | None:
+        """Return the hasher that was said, out of its vault; None if none was."""
+        if (self.vault is None) != (self.hasher is None):
+            raise UsageError("--vault and --hasher go together.", hint="Give both, or none.")
+        if self.vault is None or self.hasher is None:
+            if self.lock:
+                raise UsageError(
+                    "There is a lock, and no --vault.", hint="Give --vault and --hasher."
+                )
+            return None
+        return unseal_hasher(self.lock.open(self.vault), self.hasher)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,24 +71,6 @@ class Rows:
 
     batches: Iterable[HashedRows]
     count: int | None
-
-
-def unlocked(
-    vault: str | None,
-    hasher: str | None,
-    key_file: str | None,
-    passphrase_file: str | None,
-    *,
-    keyring: bool,
-) -> FileHasher | None:
-    """Return the hasher that was said, out of its vault; None if none was."""
-    if (vault is None) != (hasher is None):
-        raise UsageError("--vault and --hasher go together.", hint="Give both, or none.")
-    if vault is None or hasher is None:
-        if key_file or passphrase_file or keyring:
-            raise UsageError("There is a lock, and no --vault.", hint="Give --vault and --hasher.")
-        return None
-    return unseal_hasher(open_vault(vault, key_file, passphrase_file, keyring=keyring), hasher)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,21 +15,15 @@ import typer
 from typer.core import TyperGroup
 
 from halfmask.cli._console import console, listing, say_json
-from halfmask.cli._options import (  # noqa: TC001 # typer reads annotations
-    DebugOption,
-    JsonOption,
-)
+from halfmask.cli._option_groups import spreads_groups
+from halfmask.cli._options import AnswerOptions, command_group
 
 if TYPE_CHECKING:
-    from halfmask.trainer.store import Token, Tokens
+    from halfmask.trainer.store import Limits, Token, Tokens
 
 __all__ = ["serve"]
 
 MEBI, DAY = 1 << 20, 86_400.0
-SETTINGS: dict[str, Any] = {
-    "rich_markup_mode": None,
-    "context_settings": {"help_option_names": ["-h", "--help"], "max_content_width": 100},
-}
 
 
 class _ServeGroup(TyperGroup):
@@ -40,13 +35,10 @@ class _ServeGroup(TyperGroup):
         return list(super().parse_args(ctx, args))
 
 
-serve = typer.Typer(
-    name="serve",
-    cls=_ServeGroup,
-    help="Run a trainer that learns from hashed rows: halfmask serve FOLDER.",
-    **SETTINGS,
+serve = command_group(
+    "serve", "Run a trainer that learns from hashed rows: halfmask serve FOLDER.", kind=_ServeGroup
 )
-token = typer.Typer(name="token", help="Make, list and revoke the tokens of clients.", **SETTINGS)
+token = command_group("token", "Make, list and revoke the tokens of clients.")
 serve.add_typer(token)
 
 FolderArgument = Annotated[
@@ -54,31 +46,23 @@ FolderArgument = Annotated[
 ]
 
 
-@serve.callback(invoke_without_command=True)
-@token.callback(invoke_without_command=True)
-def _root(context: typer.Context) -> None:
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help(), nl=False)
-        raise typer.Exit(2)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServingAddress:
+    """Where a service listens, and who may speak to it."""
 
-
-@serve.command()
-def run(
-    folder: FolderArgument,
-    *,
-    host: Annotated[
-        str, typer.Option("--host", metavar="ADDRESS", help="Where to listen.")
-    ] = "127.0.0.1",
+    host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Where to listen.")] = (
+        "127.0.0.1"
+    )
     port: Annotated[
         int, typer.Option("--port", min=0, max=65_535, metavar="N", help="0: one that is free.")
-    ] = 8765,
+    ] = 8765
     tls_cert: Annotated[
         str | None,
         typer.Option("--tls-cert", metavar="FILE", help="The service's certificate, in PEM."),
-    ] = None,
+    ] = None
     tls_key: Annotated[
         str | None, typer.Option("--tls-key", metavar="FILE", help="Its key, in PEM.")
-    ] = None,
+    ] = None
     client_ca: Annotated[
         str | None,
         typer.Option(
@@ -86,20 +70,31 @@ def run(
             metavar="FILE",
             help="Clients need a certificate of this authority, beside their token.",
         ),
-    ] = None,
+    ] = None
+
+    def address(self, port: int) -> str:
+        """Return where it is, once it has a port."""
+        scheme = "http" if self.tls_cert is None else "https"
+        return f"{scheme}://{f'[{self.host}]' if ':' in self.host else self.host}:{port}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServingLimits:
+    """How much a service takes, and keeps."""
+
     keep_log: Annotated[
         bool,
         typer.Option("--keep-log", help="Keep all examples on the disk, not only the last ones."),
-    ] = False,
+    ] = False
     body_mib: Annotated[
         int, typer.Option("--body-mib", min=1, max=256, metavar="N", help="The longest body.")
-    ] = 16,
+    ] = 16
     backlog_mib: Annotated[
         int,
         typer.Option(
             "--backlog-mib", min=1, metavar="N", help="The most memory of bodies; 429 behind it."
         ),
-    ] = 256,
+    ] = 256
     snapshot_mib: Annotated[
         int,
         typer.Option(
@@ -109,12 +104,54 @@ def run(
             help="After how much of its log a model is kept as it is: a restart learns at most "
             "as much again.",
         ),
-    ] = 1024,
+    ] = 1024
     most_bits: Annotated[
         int, typer.Option("--most-bits", min=1, max=31, metavar="N", help="The largest model.")
-    ] = 24,
-    as_json: JsonOption = False,
-    debug: DebugOption = False,  # noqa: ARG001 # main looks for it
+    ] = 24
+
+    def limits(self) -> Limits:
+        """Return them in bytes."""
+        from halfmask.trainer.store import Limits  # noqa: PLC0415 # --help needs none
+
+        return Limits(
+            keep_log=self.keep_log,
+            body_bytes=self.body_mib * MEBI,
+            backlog_bytes=self.backlog_mib * MEBI,
+            max_bits=self.most_bits,
+            snapshot_bytes=self.snapshot_mib * MEBI,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenLimits:
+    """How much the holder of a token may ask for."""
+
+    requests: Annotated[
+        float | None,
+        typer.Option("--requests-per-second", metavar="N", help="How often it may ask."),
+    ] = None
+    rows: Annotated[
+        float | None,
+        typer.Option("--rows-per-second", metavar="N", help="How many rows it may send."),
+    ] = None
+    quota: Annotated[
+        int | None,
+        typer.Option("--rows-quota", metavar="N", help="How many rows may be learned in all."),
+    ] = None
+    max_weight: Annotated[
+        float | None,
+        typer.Option("--max-weight", metavar="X", help="The largest weight of an example."),
+    ] = None
+
+
+@serve.command()
+@spreads_groups
+def run(
+    folder: FolderArgument,
+    *,
+    at: ServingAddress,
+    limits: ServingLimits,
+    answer: AnswerOptions,
 ) -> int:
     """Serve FOLDER until the process is asked to end. `run` may be left out.
 
@@ -122,39 +159,30 @@ def run(
     tokens would be read on the way.
     """
     from halfmask.trainer import service  # noqa: PLC0415 # --help needs none
-    from halfmask.trainer.store import Limits  # noqa: PLC0415 # the same
 
-    limits = Limits(
-        keep_log=keep_log,
-        body_bytes=body_mib * MEBI,
-        backlog_bytes=backlog_mib * MEBI,
-        max_bits=most_bits,
-        snapshot_bytes=snapshot_mib * MEBI,
-    )
-    scheme = "http" if tls_cert is None else "https"
-
-    def started(at: int) -> None:
-        address = f"{scheme}://{f'[{host}]' if ':' in host else host}:{at}"
-        if as_json:
-            say_json({"ok": True, "address": address, "port": at})
+    def started(port: int) -> None:
+        address = at.address(port)
+        if answer.as_json:
+            say_json({"ok": True, "address": address, "port": port})
         else:
             console().print(f"Listening at {address}. {address}/docs tells what it takes.")
 
     with _logging():
         service.serve(
             folder,
-            host=host,
-            port=port,
-            certificate=tls_cert,
-            key=tls_key,
-            client_authority=client_ca,
-            options=service.ServiceOptions(limits=limits),
+            host=at.host,
+            port=at.port,
+            certificate=at.tls_cert,
+            key=at.tls_key,
+            client_authority=at.client_ca,
+            options=service.ServiceOptions(limits=limits.limits()),
             started=started,
         )
     return 0
 
 
 @token.command()
+@spreads_groups
 def create(
     folder: FolderArgument,
     *,
@@ -171,22 +199,7 @@ def create(
             "once.",
         ),
     ],
-    requests: Annotated[
-        float | None,
-        typer.Option("--requests-per-second", metavar="N", help="How often it may ask."),
-    ] = None,
-    rows: Annotated[
-        float | None,
-        typer.Option("--rows-per-second", metavar="N", help="How many rows it may send."),
-    ] = None,
-    quota: Annotated[
-        int | None,
-        typer.Option("--rows-quota", metavar="N", help="How many rows may be learned in all."),
-    ] = None,
-    max_weight: Annotated[
-        float | None,
-        typer.Option("--max-weight", metavar="X", help="The largest weight of an example."),
-    ] = None,
+    limits: TokenLimits,
     days: Annotated[
         float | None, typer.Option("--days", metavar="N", help="After how long it expires.")
     ] = None,
@@ -194,8 +207,7 @@ def create(
         str | None,
         typer.Option("--out", "-o", metavar="FILE", help="Write it there, for its owner alone."),
     ] = None,
-    as_json: JsonOption = False,
-    debug: DebugOption = False,  # noqa: ARG001 # main looks for it
+    answer: AnswerOptions,
 ) -> int:
     """Make a token and show it, this once. A service that runs knows it at once.
 
@@ -206,10 +218,10 @@ def create(
             client=client,
             tenant=tenant,
             scopes=frozenset(scope),
-            requests_per_second=requests,
-            rows_per_second=rows,
-            rows_quota=quota,
-            max_weight=max_weight,
+            requests_per_second=limits.requests,
+            rows_per_second=limits.rows,
+            rows_quota=limits.quota,
+            max_weight=limits.max_weight,
             valid_seconds=None if days is None else days * DAY,
         )
     if out is not None:
@@ -221,7 +233,7 @@ def create(
 
         with keeping("The file of the token"):
             write_private(absolute(out), text.encode() + b"\n")
-    if as_json:
+    if answer.as_json:
         say_json({"ok": True, **_told(made), **({} if out else {"token": text})})
     else:
         sys.stdout.write(f"{made.id.hex() if out else text}\n")
@@ -229,16 +241,16 @@ def create(
 
 
 @token.command(name="list")
+@spreads_groups
 def list_(
     folder: FolderArgument,
     *,
-    as_json: JsonOption = False,
-    debug: DebugOption = False,  # noqa: ARG001 # main looks for it
+    answer: AnswerOptions,
 ) -> int:
     """List the tokens by their ids, with what they may do. No token is shown."""
     with _tokens(folder, create=False) as tokens:
         found = tokens.listed()
-    if as_json:
+    if answer.as_json:
         say_json({"ok": True, "tokens": [_told(each) for each in found]})
         return 0
     table = listing("id", "client", "tenant", "scopes", "state")
@@ -252,19 +264,19 @@ def list_(
 
 
 @token.command()
+@spreads_groups
 def revoke(
     folder: FolderArgument,
     identity: Annotated[
         str, typer.Argument(metavar="ID", show_default=False, help="As the list shows it.")
     ],
     *,
-    as_json: JsonOption = False,
-    debug: DebugOption = False,  # noqa: ARG001 # main looks for it
+    answer: AnswerOptions,
 ) -> int:
     """Make a token of no use. A service that runs knows within a second or two."""
     with _tokens(folder, create=False) as tokens:
         tokens.revoke(identity)
-    if as_json:
+    if answer.as_json:
         say_json({"ok": True, "id": identity})
     else:
         console().print("The token is of no use any more.")

@@ -10,23 +10,10 @@ import typer
 
 from halfmask.cli._console import console, listing, printable, say_json
 from halfmask.cli._failures import UsageError
-from halfmask.cli._options import (  # noqa: TC001 # typer reads annotations
-    DebugOption,
-    JsonOption,
-    VerboseOption,
-)
+from halfmask.cli._option_groups import spreads_groups
+from halfmask.cli._options import SayingOptions, command_group  # typer reads annotations
 from halfmask.cli._progress import Stages
-from halfmask.cli._vault_lock import (
-    KeyFileOption,
-    KeyringOption,
-    NewKeyFileOption,
-    NewKeyringOption,
-    NewPassphraseFileOption,
-    NewPassphraseOption,
-    PassphraseFileOption,
-    chosen_lock,
-    new_lock,
-)
+from halfmask.cli._vault_lock import LockOptions, NewLockOptions  # as above
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,35 +26,20 @@ KINDS = {"passphrase": "a passphrase", "key-file": "a key file", "keyring": "the
 #: More than any part has.
 PART_BYTES = 4096
 
-vault = typer.Typer(
-    name="vault",
-    help="Keep the keys of encodings in a folder that must not leave.",
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-)
+vault = command_group("vault", "Keep the keys of encodings in a folder that must not leave.")
 
 VaultArgument = Annotated[
     str, typer.Argument(metavar="VAULT", show_default=False, help="The folder of the vault.")
 ]
 
 
-@vault.callback(invoke_without_command=True)
-def _root(context: typer.Context) -> None:
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help(), nl=False)
-        raise typer.Exit(2)
-
-
 @vault.command()
+@spreads_groups
 def create(
     where: VaultArgument,
     *,
-    key_file: KeyFileOption = None,
-    passphrase_file: PassphraseFileOption = None,
-    keyring: KeyringOption = False,
-    as_json: JsonOption = False,
-    verbose: VerboseOption = False,
-    debug: DebugOption = False,  # noqa: ARG001 # main looks for it
+    lock: LockOptions,
+    saying: SayingOptions,
 ) -> int:
     """Make a vault behind one lock.
 
@@ -76,29 +48,26 @@ def create(
     """
     from halfmask.vault import Vault  # noqa: PLC0415 # --help needs none
 
-    lock = new_lock(key_file, passphrase_file, keyring=keyring)
-    with Stages(console(stderr=True), verbose=verbose) as stages:
+    made_by = lock.new()
+    with Stages(console(stderr=True), verbose=saying.verbose) as stages:
         stages("making the vault")
-        made = Vault.create(where, lock=lock)
-    return _answer(made, "was made", as_json=as_json)
+        made = Vault.create(where, lock=made_by)
+    return _answer(made, "was made", as_json=saying.as_json)
 
 
 @vault.command(name="list")
+@spreads_groups
 def list_(
     where: VaultArgument,
     *,
-    key_file: KeyFileOption = None,
-    passphrase_file: PassphraseFileOption = None,
-    keyring: KeyringOption = False,
-    as_json: JsonOption = False,
-    verbose: VerboseOption = False,
-    debug: DebugOption = False,  # noqa: ARG001 # main looks for it
+    lock: LockOptions,
+    saying: SayingOptions,
 ) -> int:
     """Show what a vault holds, by name.
 
     Secrets have an id, by which they are told apart; no byte of them is shown.
     """
-    opened = _opened(where, key_file, passphrase_file, keyring=keyring, verbose=verbose)
+    opened = _opened(where, lock, verbose=saying.verbose)
     entries = [
         {
             "name": entry.name,
@@ -108,7 +77,7 @@ def list_(
         }
         for entry in opened.entries()
     ]
-    if as_json:
+    if saying.as_json:
         return _answer(opened, "", as_json=True, entries=entries)
     out, held = console(), "1 entry" if len(entries) == 1 else f"{len(entries)} entries"
     out.print(f"Vault {opened.id}, locked by {KINDS[opened.lock_kind]}: {held}")
@@ -122,41 +91,33 @@ def list_(
 
 
 @vault.command()
+@spreads_groups
 def rotate(
     where: VaultArgument,
     *,
-    key_file: KeyFileOption = None,
-    passphrase_file: PassphraseFileOption = None,
-    keyring: KeyringOption = False,
-    new_key_file: NewKeyFileOption = None,
-    new_passphrase_file: NewPassphraseFileOption = None,
-    new_passphrase: NewPassphraseOption = False,
-    new_keyring: NewKeyringOption = False,
-    as_json: JsonOption = False,
-    verbose: VerboseOption = False,
-    debug: DebugOption = False,  # noqa: ARG001 # main looks for it
+    lock: LockOptions,
+    changed: NewLockOptions,
+    saying: SayingOptions,
 ) -> int:
     """Make a new root key, under the same lock or another.
 
     Everything is sealed again under it. Secrets stay what they are, so that what they encoded is
     decoded as before. Parts that were split before no longer open the vault.
     """
-    changes = (new_key_file, new_passphrase_file, new_passphrase or None, new_keyring or None)
-    if sum(each is not None for each in changes) > 1:
-        raise UsageError("A vault has one lock, and more than one new one was given.")
-    opened = _opened(where, key_file, passphrase_file, keyring=keyring, verbose=verbose)
-    changed = any(each is not None for each in changes)
-    lock = new_lock(new_key_file, new_passphrase_file, keyring=new_keyring) if changed else None
-    with Stages(console(stderr=True), verbose=verbose) as stages:
+    is_other = changed.check()
+    opened = _opened(where, lock, verbose=saying.verbose)
+    other = changed.new() if is_other else None
+    with Stages(console(stderr=True), verbose=saying.verbose) as stages:
         stages("sealing everything again")
-        if lock is None:
+        if other is None:
             opened.rotate()
         else:
-            opened.rewrap(lock)
-    return _answer(opened, "has a new root key", as_json=as_json)
+            opened.rewrap(other)
+    return _answer(opened, "has a new root key", as_json=saying.as_json)
 
 
 @vault.command()
+@spreads_groups
 def split(
     where: VaultArgument,
     *,
@@ -168,12 +129,8 @@ def split(
         str,
         typer.Option("--out", "-o", metavar="FOLDER", help="The folder to make for the parts."),
     ],
-    key_file: KeyFileOption = None,
-    passphrase_file: PassphraseFileOption = None,
-    keyring: KeyringOption = False,
-    as_json: JsonOption = False,
-    verbose: VerboseOption = False,
-    debug: DebugOption = False,  # noqa: ARG001 # main looks for it
+    lock: LockOptions,
+    saying: SayingOptions,
 ) -> int:
     """Split the root key into parts.
 
@@ -185,7 +142,7 @@ def split(
 
     if Path(out).resolve().is_relative_to(Path(where).resolve()):
         raise UsageError("Parts in the vault that they open are of no use.")
-    opened = _opened(where, key_file, passphrase_file, keyring=keyring, verbose=verbose)
+    opened = _opened(where, lock, verbose=saying.verbose)
     lines = opened.split(parts=parts, needed=needed)
     names = [f"part-{number}-of-{len(lines)}.txt" for number in range(1, len(lines) + 1)]
     with atomic_folder(out) as folder:
@@ -193,22 +150,19 @@ def split(
         for name, line in zip(names, lines, strict=True):
             write_private(folder / name, line)
     said = f"was split: any {needed} of {parts} parts open it. Carry them to different places"
-    return _answer(opened, said, as_json=as_json, parts=parts, needed=needed, files=names)
+    return _answer(opened, said, as_json=saying.as_json, parts=parts, needed=needed, files=names)
 
 
 @vault.command()
+@spreads_groups
 def join(
     where: VaultArgument,
     parts: Annotated[
         list[str], typer.Argument(metavar="PART...", show_default=False, help="Files of parts.")
     ],
     *,
-    key_file: KeyFileOption = None,
-    passphrase_file: PassphraseFileOption = None,
-    keyring: KeyringOption = False,
-    as_json: JsonOption = False,
-    verbose: VerboseOption = False,
-    debug: DebugOption = False,  # noqa: ARG001 # main looks for it
+    lock: LockOptions,
+    saying: SayingOptions,
 ) -> int:
     """Open a vault by its parts, for a new lock.
 
@@ -218,14 +172,15 @@ def join(
     from halfmask.vault import Vault  # noqa: PLC0415 # --help needs none
 
     joined = Vault.join(where, _read_parts(parts))
-    lock = new_lock(key_file, passphrase_file, keyring=keyring)
-    with Stages(console(stderr=True), verbose=verbose) as stages:
+    made_by = lock.new()
+    with Stages(console(stderr=True), verbose=saying.verbose) as stages:
         stages("sealing everything again")
-        joined.rewrap(lock)
-    return _answer(joined, "has a new lock and a new root key", as_json=as_json)
+        joined.rewrap(made_by)
+    return _answer(joined, "has a new lock and a new root key", as_json=saying.as_json)
 
 
 @vault.command()
+@spreads_groups
 def destroy(
     where: VaultArgument,
     name: Annotated[
@@ -236,12 +191,8 @@ def destroy(
     ] = None,
     *,
     yes: Annotated[bool, typer.Option("--yes", help="Don't ask whether it is meant.")] = False,
-    key_file: KeyFileOption = None,
-    passphrase_file: PassphraseFileOption = None,
-    keyring: KeyringOption = False,
-    as_json: JsonOption = False,
-    verbose: VerboseOption = False,
-    debug: DebugOption = False,  # noqa: ARG001 # main looks for it
+    lock: LockOptions,
+    saying: SayingOptions,
 ) -> int:
     """Destroy what has a name, or the whole vault.
 
@@ -249,28 +200,21 @@ def destroy(
     Copies and backups of the vault are not reached; destroy their lock, too: the key file, the
     parts.
     """
-    opened = _opened(where, key_file, passphrase_file, keyring=keyring, verbose=verbose)
+    opened = _opened(where, lock, verbose=saying.verbose)
     if not yes:
         _ask("Destroy the whole vault?" if name is None else "Destroy what has that name?")
     opened.destroy(name)
     said = "was destroyed" if name is None else "no longer holds what had that name"
-    return _answer(opened, said, as_json=as_json)
+    return _answer(opened, said, as_json=saying.as_json)
 
 
-def _opened(
-    where: str,
-    key_file: str | None,
-    passphrase_file: str | None,
-    *,
-    keyring: bool,
-    verbose: bool,
-) -> Vault:
+def _opened(where: str, lock: LockOptions, *, verbose: bool) -> Vault:
     from halfmask.vault import Vault  # noqa: PLC0415 # --help needs none
 
-    lock = chosen_lock(key_file, passphrase_file, keyring=keyring)
+    chosen = lock.chosen()
     with Stages(console(stderr=True), verbose=verbose) as stages:
         stages("opening the vault")
-        return Vault.open(where, lock=lock)
+        return Vault.open(where, lock=chosen)
 
 
 def _read_parts(paths: Sequence[str]) -> list[bytes]:

@@ -7,6 +7,7 @@ it is asked for at the terminal without showing it, or read from a private file.
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,96 +16,115 @@ import typer
 from halfmask.cli._failures import UsageError
 
 if TYPE_CHECKING:
-    from halfmask.vault import KeyFile, Keyring, Passphrase
+    from halfmask.vault import KeyFile, Keyring, Passphrase, Vault
 
-__all__ = [
-    "KeyFileOption",
-    "KeyringOption",
-    "NewKeyFileOption",
-    "NewKeyringOption",
-    "NewPassphraseFileOption",
-    "NewPassphraseOption",
-    "PassphraseFileOption",
-    "chosen_lock",
-    "new_lock",
-]
+__all__ = ["LockOptions", "NewLockOptions"]
 
 _MOST_BYTES = 8192
 
-KeyFileOption = Annotated[
-    str | None,
-    typer.Option("--key-file", metavar="FILE", help="The lock is this key file, of mode 0600."),
-]
-PassphraseFileOption = Annotated[
-    str | None,
-    typer.Option(
-        "--passphrase-file",
-        metavar="FILE",
-        help="The lock is the passphrase in this file, of mode 0600; - reads standard input. "
-        "Without a lock's option, the passphrase is asked for at the terminal.",
-    ),
-]
-KeyringOption = Annotated[
-    bool, typer.Option("--keyring", help="The lock is an entry in the system's keyring.")
-]
-NewKeyFileOption = Annotated[
-    str | None,
-    typer.Option(
-        "--new-key-file",
-        metavar="FILE",
-        help="Change the lock to this key file, which is made if it isn't there.",
-    ),
-]
-NewPassphraseFileOption = Annotated[
-    str | None,
-    typer.Option(
-        "--new-passphrase-file", metavar="FILE", help="Change the lock to the passphrase there."
-    ),
-]
-NewPassphraseOption = Annotated[
-    bool,
-    typer.Option("--new-passphrase", help="Change the lock to a passphrase, which is asked for."),
-]
-NewKeyringOption = Annotated[
-    bool, typer.Option("--new-keyring", help="Change the lock to an entry in the keyring.")
-]
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LockOptions:
+    """The lock of a vault."""
+
+    key_file: Annotated[
+        str | None,
+        typer.Option("--key-file", metavar="FILE", help="The lock is this key file, of mode 0600."),
+    ] = None
+    passphrase_file: Annotated[
+        str | None,
+        typer.Option(
+            "--passphrase-file",
+            metavar="FILE",
+            help="The lock is the passphrase in this file, of mode 0600; - reads standard input. "
+            "Without a lock's option, the passphrase is asked for at the terminal.",
+        ),
+    ] = None
+    keyring: Annotated[
+        bool, typer.Option("--keyring", help="The lock is an entry in the system's keyring.")
+    ] = False
+
+    def __bool__(self) -> bool:
+        return bool(self.key_file or self.passphrase_file or self.keyring)
+
+    def chosen(self) -> KeyFile | Passphrase | Keyring:
+        """Return the lock that is there; a passphrase is asked for if nothing else is said."""
+        return self._lock(new=False)
+
+    def new(self) -> KeyFile | Passphrase | Keyring:
+        """Return a lock for what is made: a key file is made, a passphrase is asked for twice."""
+        return self._lock(new=True)
+
+    def open(self, vault: str) -> Vault:
+        """Open a vault by the one lock that was said."""
+        lock = self.chosen()
+        from halfmask.vault import Vault  # noqa: PLC0415 # --help needs none
+
+        return Vault.open(vault, lock=lock)
+
+    def _lock(self, *, new: bool) -> KeyFile | Passphrase | Keyring:
+        if sum((self.key_file is not None, self.passphrase_file is not None, self.keyring)) > 1:
+            raise UsageError(
+                "A vault has one lock, and more than one was given.",
+                hint="Give one of --key-file, --passphrase-file and --keyring.",
+            )
+        from halfmask.vault import KeyFile, Keyring  # noqa: PLC0415 # --help needs none
+
+        if self.key_file is not None:
+            there = Path(self.key_file).is_symlink() or Path(self.key_file).exists()
+            return KeyFile(self.key_file) if there or not new else KeyFile.create(self.key_file)
+        if self.keyring:
+            return Keyring()
+        return _passphrase(self.passphrase_file, confirm=new)
 
 
-def chosen_lock(
-    key_file: str | None, passphrase_file: str | None, *, keyring: bool
-) -> KeyFile | Passphrase | Keyring:
-    """Return the lock that is there; a passphrase is asked for if nothing else is said."""
-    _check_one(key_file is not None, passphrase_file is not None, keyring)
-    from halfmask.vault import KeyFile, Keyring  # noqa: PLC0415 # --help needs none
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewLockOptions:
+    """The lock that a vault is to get in place of its own."""
 
-    if key_file is not None:
-        return KeyFile(key_file)
-    if keyring:
-        return Keyring()
-    return _passphrase(passphrase_file, confirm=False)
+    new_key_file: Annotated[
+        str | None,
+        typer.Option(
+            "--new-key-file",
+            metavar="FILE",
+            help="Change the lock to this key file, which is made if it isn't there.",
+        ),
+    ] = None
+    new_passphrase_file: Annotated[
+        str | None,
+        typer.Option(
+            "--new-passphrase-file", metavar="FILE", help="Change the lock to the passphrase there."
+        ),
+    ] = None
+    new_passphrase: Annotated[
+        bool,
+        typer.Option(
+            "--new-passphrase", help="Change the lock to a passphrase, which is asked for."
+        ),
+    ] = False
+    new_keyring: Annotated[
+        bool, typer.Option("--new-keyring", help="Change the lock to an entry in the keyring.")
+    ] = False
 
-
-def new_lock(
-    key_file: str | None, passphrase_file: str | None, *, keyring: bool
-) -> KeyFile | Passphrase | Keyring:
-    """Return a lock for what is made: a key file is made, a passphrase is asked for twice."""
-    _check_one(key_file is not None, passphrase_file is not None, keyring)
-    from halfmask.vault import KeyFile, Keyring  # noqa: PLC0415 # --help needs none
-
-    if key_file is not None:
-        there = Path(key_file).is_symlink() or Path(key_file).exists()
-        return KeyFile(key_file) if there else KeyFile.create(key_file)
-    if keyring:
-        return Keyring()
-    return _passphrase(passphrase_file, confirm=True)
-
-
-def _check_one(*said: bool) -> None:
-    if sum(said) > 1:
-        raise UsageError(
-            "A vault has one lock, and more than one was given.",
-            hint="Give one of --key-file, --passphrase-file and --keyring.",
+    def check(self) -> bool:
+        """Return whether there is a new lock; more than one is refused."""
+        said = (
+            self.new_key_file is not None,
+            self.new_passphrase_file is not None,
+            self.new_passphrase,
+            self.new_keyring,
         )
+        if sum(said) > 1:
+            raise UsageError("A vault has one lock, and more than one new one was given.")
+        return any(said)
+
+    def new(self) -> KeyFile | Passphrase | Keyring:
+        """Return the new lock, which is made where it isn't there."""
+        return LockOptions(
+            key_file=self.new_key_file,
+            passphrase_file=self.new_passphrase_file,
+            keyring=self.new_keyring,
+        ).new()
 
 
 def _passphrase(file: str | None, *, confirm: bool) -> Passphrase:

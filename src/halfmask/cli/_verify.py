@@ -9,11 +9,8 @@ import typer
 from halfmask.cli._claims import show_claims
 from halfmask.cli._console import console, listing, mark, printable, say_json
 from halfmask.cli._events_verify import answer_of_events
-from halfmask.cli._options import (  # noqa: TC001 - typer reads annotations
-    DebugOption,
-    JsonOption,
-    VerboseOption,
-)
+from halfmask.cli._option_groups import spreads_groups
+from halfmask.cli._options import SayingOptions
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,6 +22,7 @@ __all__ = ["verify"]
 BROKEN = "The release doesn't bear out what it claims."
 
 
+@spreads_groups
 def verify(
     release: Annotated[
         str,
@@ -35,9 +33,7 @@ def verify(
         ),
     ],
     *,
-    as_json: JsonOption = False,
-    verbose: VerboseOption = False,
-    debug: DebugOption = False,  # noqa: ARG001 - main looks for it
+    saying: SayingOptions,
 ) -> int:
     """Count again, from the files on disk, what a release claims.
 
@@ -50,13 +46,13 @@ def verify(
 
     found = count_again(release)
     if isinstance(found, ReleaseVerdict):
-        return answer_of_events(found, as_json=as_json)
-    if as_json:
+        return answer_of_events(found, as_json=saying.as_json)
+    if saying.as_json:
         say_json(_as_dict(found))
     elif isinstance(found, CheckedRelease):
         _show_other(found, console())
     else:
-        _show(found, console(), verbose=verbose)
+        _show(found, console(), verbose=saying.verbose)
     return 0 if found.holds else 1
 
 

@@ -1,0 +1,56 @@
+"""The policy that a look at data proposes: where it goes, and what must not be lost by it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from halfmask._errors import ReleaseError
+from halfmask.cli._failures import UsageError
+
+__all__ = ["PolicyFile"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyFile:
+    """Where a proposed policy goes."""
+
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="POLICY",
+            help="Write the proposed policy here, with comments, for you to edit; - shows it.",
+        ),
+    ] = None
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace POLICY if it exists.")] = (
+        False
+    )
+
+    def check(self, *, as_json: bool) -> None:
+        """Refuse what can't end well, before a long look."""
+        if self.out == "-" and as_json:
+            raise UsageError("--json and --out - both want standard output.", hint="Choose one.")
+        if self.out not in {None, "-"} and os.path.lexists(str(self.out)) and not self.overwrite:
+            # Whoever has edited a policy must not lose it to a second look at the data.
+            raise ReleaseError(
+                "The file for the policy exists already.",
+                hint="Give another name, or --overwrite if what is in it may go.",
+            )
+
+    def write(self, text: str) -> None:
+        """Write a policy, or show it."""
+        if self.out == "-":
+            sys.stdout.write(text)
+            sys.stdout.flush()
+            return
+        from halfmask.data import atomic_file  # noqa: PLC0415 # polars takes half a second
+
+        with atomic_file(Path(str(self.out)), overwrite=self.overwrite) as file:
+            file.write(text.encode("utf-8"))

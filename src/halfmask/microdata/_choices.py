@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Union, get_
 
 from pydantic import Field, StrictBool, StrictStr, create_model
 
+from halfmask._policy_files import Names, Number, Section, Whole
 from halfmask.anonymize import METHODS, RECODINGS
 from halfmask.guarantees import GUARANTEES
-from halfmask.microdata._section import Names, Number, Section, Whole
 
 if TYPE_CHECKING:
     from dataclasses import Field as DataclassField

@@ -8,10 +8,10 @@ from typing import Literal, Self
 from pydantic import ConfigDict, Field, JsonValue, StrictStr, model_validator
 
 from halfmask._errors import PolicyError
+from halfmask._policy_files import Character, Number, Section, Whole
 from halfmask.data import Dates, Groups, HierarchyRule, Intervals, Order, Prefix
-from halfmask.microdata._section import Character, Number, Section, Whole
 
-__all__ = ["HierarchySection"]
+__all__ = ["ColumnHierarchySection"]
 
 _RULES = ("file", "intervals", "prefix", "dates", "order", "groups")
 # Which further key goes with which rule.
@@ -25,7 +25,7 @@ _OPTIONS = {
 }
 
 
-class HierarchySection(Section):
+class ColumnHierarchySection(Section):
     """``hierarchy`` of a column: exactly one of a file and five rules, with its options."""
 
     model_config = ConfigDict(

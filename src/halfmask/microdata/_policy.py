@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
@@ -14,7 +13,7 @@ import tomlkit
 from pydantic import ConfigDict, Field, PrivateAttr, ValidationError, model_validator
 
 from halfmask._errors import ColumnNotFoundError, PolicyError
-from halfmask._file_kinds import check_kind
+from halfmask._policy_files import Section, policy_text, sections_of
 from halfmask.data import (
     Column,
     Groups,
@@ -28,19 +27,18 @@ from halfmask.data import (
 )
 from halfmask.guarantees import GUARANTEES, Guarantee
 from halfmask.microdata._choices import CHOICES, Choice
-from halfmask.microdata._policy_errors import policy_error, toml_error
+from halfmask.microdata._policy_errors import policy_error
 from halfmask.microdata._policy_sections import (
     ColumnSection,
     InputSection,
     OutputSection,
     SuppressionSection,
 )
-from halfmask.microdata._section import Section
 
 if TYPE_CHECKING:
     from halfmask.anonymize import Recoding
     from halfmask.masks import Mask
-    from halfmask.microdata._hierarchy_section import HierarchySection
+    from halfmask.microdata._hierarchy_section import ColumnHierarchySection
 
 __all__ = ["Policy"]
 
@@ -135,15 +133,7 @@ class Policy(Section):
             If the file can't be read, isn't TOML, or says something that can't be.
         """
         where = Path(path)
-        try:
-            text = where.read_bytes().decode("utf-8-sig")
-        except OSError as error:
-            raise PolicyError(
-                f"The policy file can't be read: {error.strerror or 'the system refused'}."
-            ) from None
-        except UnicodeDecodeError:
-            raise PolicyError("The policy file isn't in UTF-8.") from None
-        policy = cls.from_toml(text)
+        policy = cls.from_toml(policy_text(where))
         policy._folder = where.parent  # noqa: SLF001 # its own
         return policy
 
@@ -156,14 +146,7 @@ class Policy(Section):
         PolicyError
             If it isn't TOML, or says something that can't be.
         """
-        try:
-            sections = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            raise toml_error(error) from None
-        except RecursionError:
-            raise PolicyError("The policy nests its values too deeply.") from None
-        check_kind(sections, "halfmask", PolicyError)
-        return cls(**sections)
+        return cls(**sections_of(text, "halfmask"))
 
     def to_toml(self) -> str:
         """Return the policy as TOML, without what is the default; `from_toml` reads it back."""
@@ -408,7 +391,7 @@ def _with_all_models() -> None:
 
 
 def _hierarchy(
-    said: HierarchySection, column: str, folder: Path | None
+    said: ColumnHierarchySection, column: str, folder: Path | None
 ) -> Hierarchy | HierarchyRule:
     if said.file is None:
         return said.rule()

@@ -1,74 +1,30 @@
-"""What is wrong with a policy file, said by place and in our words.
-
-Pydantic's and tomllib's own messages quote what was given. A policy can hold category levels (in
-hierarchies and markers of missing values), and levels must not reach a log.
-"""
+"""What is wrong with a policy file, said by place and in our words."""
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
+from halfmask import _policy_files
 from halfmask._errors import HalfmaskError, PolicyError
+from halfmask._policy_files import BOUNDS, got, quoted, wanted, word
 from halfmask.microdata._policy_sections import kinds_having, section_at
 
 if TYPE_CHECKING:
-    import tomllib
-
     from pydantic import BaseModel, ValidationError
     from pydantic_core import ErrorDetails
 
-__all__ = ["policy_error", "toml_error"]
+__all__ = ["policy_error"]
 
-#: How many faults one error names; the others are counted.
-NAMED: Final = 5
-#: Words longer than this aren't misspelt words of ours.
-LONGEST_WORD: Final = 40
-
+_MOST_LISTED: Final = 12
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
-_TYPES = {
-    "int_type": "a whole number",
-    "int_from_float": "a whole number",
-    "float_type": "a number",
-    "finite_number": "a finite number",
-    "string_type": "text",
-    "bool_type": "true or false",
-    "tuple_type": "a list",
-    "list_type": "a list",
-    "dict_type": "a table",
-    "model_type": "a table",
-    "model_attributes_type": "a table",
-    "too_short": "a list that isn't empty",
-    "string_too_short": "one character",
-    "string_too_long": "one character",
-}
-_BOUNDS = {
-    "greater_than_equal": ("ge", "at least"),
-    "greater_than": ("gt", "above"),
-    "less_than_equal": ("le", "at most"),
-    "less_than": ("lt", "below"),
-}
-
-
-def toml_error(error: tomllib.TOMLDecodeError) -> PolicyError:
-    """Return what may be said of a file that isn't TOML: the place, not the text there."""
-    at = re.search(r"\(at (line \d+, column \d+|end of document)\)", str(error))
-    return PolicyError(
-        f"The policy isn't valid TOML{f' at {at.group(1)}' if at else ''}.",
-        hint="Look for a missing quote or bracket, or for a key or section that stands twice.",
-    )
+_TEXTS = {"string_too_short": "one character", "string_too_long": "one character"}
 
 
 def policy_error(error: ValidationError, model: type[BaseModel]) -> PolicyError:
     """Return the faults of a policy, by place, each in one sentence, with the likeliest repair."""
-    faults = error.errors(include_url=False)
-    said = [_sentence(fault, model) for fault in faults[:NAMED]]
-    more = len(faults) - len(said)
-    sentences = [sentence for sentence, _ in said] + ([f"There are {more} more."] if more else [])
-    hints = [hint for _, hint in said if hint is not None]
-    return PolicyError(" ".join(sentences), hint=hints[0] if hints else None)
+    return _policy_files.policy_error(error, lambda fault: _sentence(fault, model))
 
 
 def _sentence(fault: ErrorDetails, model: type[BaseModel]) -> tuple[str, str | None]:
@@ -83,28 +39,20 @@ def _sentence(fault: ErrorDetails, model: type[BaseModel]) -> tuple[str, str | N
         others = kinds_having(str(key)) if chosen else []
         if others:
             return f"{where} has no key {key!r}.", f"It goes with {' or '.join(others)}: remove it."
-        shown = "such key" if _holds_levels(raw) else f"key {_word(key)}"
-        return f"{where} has no {shown}.", _near([key], _known_keys(raw[:-1], model))
+        shown = "such key" if _holds_levels(raw) else f"key {word(key)}"
+        return f"{where} has no {shown}.", _near(key, _known_keys(raw[:-1], model))
     where = _place(loc)
     context = fault.get("ctx", {})
     if kind == "value_error":
         return _own(where, context.get("error"))
     if kind.startswith("union_tag"):
         return _tag_sentence(where, context)
-    hint = _near([fault["input"]], _quoted(context["expected"])) if "expected" in context else None
-    sentence = f"{where} must be {_wanted(kind, context)}. Got {_got(fault)}."
-    if kind in _BOUNDS and loc[0] == "guarantees":
+    hint = _near(fault["input"], quoted(context["expected"])) if "expected" in context else None
+    shown = got(fault, may_show=not _holds_levels(raw))
+    sentence = f"{where} must be {wanted(kind, context, _TEXTS)}. Got {shown}."
+    if kind in BOUNDS and loc[0] == "guarantees":
         sentence += " It would promise nothing."
     return sentence, hint
-
-
-def _wanted(kind: str, context: Mapping[str, object]) -> str:
-    if kind == "literal_error":
-        return str(context["expected"])
-    if kind in _BOUNDS:
-        key, relation = _BOUNDS[kind]
-        return f"{relation} {context[key]}"
-    return _TYPES.get(kind, "text, a number, a list or a table")
 
 
 def _tag_sentence(where: str, context: Mapping[str, object]) -> tuple[str, str | None]:
@@ -113,13 +61,11 @@ def _tag_sentence(where: str, context: Mapping[str, object]) -> tuple[str, str |
     if "tag" not in context:
         return f"{where} lacks the key {key!r}.", None
     wrong = context["tag"]
-    return f"{where} has no {key} {_word(wrong)}.", _near(
-        [wrong], _quoted(context["expected_tags"])
-    )
+    return f"{where} has no {key} {word(wrong)}.", _near(wrong, quoted(context["expected_tags"]))
 
 
-def _quoted(said: object) -> list[str]:
-    return re.findall(r"'([^']*)'", str(said))
+def _near(wrong: object, known: Sequence[str]) -> str | None:
+    return _policy_files.near(wrong, known, most=_MOST_LISTED)
 
 
 def _own(where: str, error: object) -> tuple[str, str | None]:
@@ -130,43 +76,9 @@ def _own(where: str, error: object) -> tuple[str, str | None]:
     return f"{where} isn't what it may be.", None
 
 
-def _got(fault: ErrorDetails) -> str:
-    """Return what may be said of a value: a number, or a word where only few are possible."""
-    value = fault["input"]
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int | float):
-        return repr(value) if len(repr(value)) < LONGEST_WORD else "a very long number"
-    if isinstance(value, str):
-        is_word = fault["type"] == "literal_error" and not _holds_levels(fault["loc"])
-        return _word(value) if is_word else "text"
-    if isinstance(value, Mapping):
-        return "a table"
-    if isinstance(value, list | tuple):
-        return f"a list of {len(value)}"
-    return f"a {type(value).__name__}"
-
-
 def _holds_levels(loc: Sequence[int | str]) -> bool:
     """Return whether a place lies in a hierarchy, where keys and words may be category levels."""
     return loc[0] == "columns" and "hierarchy" in loc[2:]
-
-
-def _word(value: object) -> str:
-    text = str(value)
-    return repr(text) if len(text) < LONGEST_WORD else f"of {len(text)} characters"
-
-
-def _near(wrong: Sequence[object], known: Sequence[str]) -> str | None:
-    near = [
-        close
-        for word in wrong
-        if isinstance(word, str)
-        for close in difflib.get_close_matches(word, known, n=1)
-    ]
-    if near:
-        return f"Did you mean {near[0]!r}?"
-    return f"There are {', '.join(map(repr, known))}." if 0 < len(known) <= 12 else None
 
 
 def _place(loc: Sequence[int | str]) -> str:

@@ -8,11 +8,11 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, StrictBool, StrictStr, field_validator, model_validator
 
 from halfmask._errors import PolicyError
+from halfmask._policy_files import Character, Names, Number, Section, Whole
 from halfmask.data import Kind, Missing, Role
 from halfmask.microdata._choices import CHOICES, Choice
-from halfmask.microdata._hierarchy_section import HierarchySection
+from halfmask.microdata._hierarchy_section import ColumnHierarchySection
 from halfmask.microdata._mask_section import MaskSection
-from halfmask.microdata._section import Character, Names, Number, Section, Whole
 
 __all__ = [
     "ColumnSection",
@@ -74,7 +74,7 @@ class ColumnSection(Section):
     kind: Kind | None = Field(
         default=None, description="What its values are; identifiers need none."
     )
-    hierarchy: HierarchySection | None = Field(
+    hierarchy: ColumnHierarchySection | None = Field(
         default=None, description="Levels of generalization."
     )
     missing: Missing = Field(default="value", description="What a missing cell is.")
@@ -152,13 +152,13 @@ def section_at(loc: Sequence[int | str]) -> type[Section] | None:
     Examples
     --------
     >>> section_at(["columns", "age", "hierarchy"]).__name__
-    'HierarchySection'
+    'ColumnHierarchySection'
     >>> section_at(["guarantees", 0, "k-anonymity"]).__name__
     'KAnonymitySection'
     """
     match list(loc):
         case ["columns", _, "hierarchy"]:
-            return HierarchySection
+            return ColumnHierarchySection
         case ["columns", _, "recoding", str(tag)]:
             return CHOICES["recoding"].section(tag)
         case ["columns", _]:

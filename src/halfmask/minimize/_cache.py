@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Remembered", "RowKeys"]
+__all__ = ["CachedKeys", "Remembered"]
 
 
-class RowKeys:
+class CachedKeys:
     """A 64-bit number for each row's values, by which the model is asked of each row once.
 
     Sums of random numbers, one for each value of each column (Zobrist, "A new hashing method with
@@ -52,7 +52,7 @@ class Remembered:
     """
 
     def __init__(
-        self, ask: Callable[[NDArray[np.int64]], NDArray[np.float64]], keys: RowKeys
+        self, ask: Callable[[NDArray[np.int64]], NDArray[np.float64]], keys: CachedKeys
     ) -> None:
         self._ask, self.keys, self._cache = ask, keys, _Cache()
 

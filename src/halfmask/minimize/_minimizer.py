@@ -22,7 +22,7 @@ from halfmask.anonymize._rewritten import rewritten
 from halfmask.anonymize._settings import hierarchies_given, several_names
 from halfmask.data import Column
 from halfmask.minimize._answers import explain, sentence
-from halfmask.minimize._cache import Remembered, RowKeys
+from halfmask.minimize._cache import CachedKeys, Remembered
 from halfmask.minimize._feature import Feature
 from halfmask.minimize._generalizations import Generalizations
 from halfmask.minimize._model import LabelCache, Palette
@@ -200,7 +200,7 @@ class Minimizer(
         validation, searched = order[:judging], order[judging:][:SEARCH_ROWS]
         features = [Feature.of(j, codings[j], codes[j, searched]) for j in chosen]
         score = score_of(self.scoring, truth, asked, int(rng.integers(2**32)))
-        keys = RowKeys([coding.n_codes for coding in codings], int(rng.integers(2**32)))
+        keys = CachedKeys([coding.n_codes for coding in codings], int(rng.integers(2**32)))
         remembered = Remembered(asked, keys)
         search = Search(
             remembered,

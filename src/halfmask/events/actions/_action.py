@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from halfmask._errors import ParameterError, PolicyError
-from halfmask.events.policy._sections import Section
+from halfmask.events.policy._sections import EventSection
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -86,7 +86,7 @@ class Supplies:
         return found
 
 
-class Action(Section):
+class Action(EventSection):
     """An action of a rule: what is done to the values of a path.
 
     Its options hold no secret and no data. `weaknesses` says, in words that `WEAKNESSES` explains,

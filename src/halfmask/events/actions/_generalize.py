@@ -9,12 +9,13 @@ import polars as pl
 from pydantic import Field
 
 from halfmask._errors import HierarchyError, PolicyError
+from halfmask._policy_files import Number, Whole
 from halfmask.data import Groups, Hierarchy, Intervals, Prefix, read_hierarchy
 from halfmask.events.actions._action import Action
 from halfmask.events.actions._memo import Memo
 from halfmask.events.block._values import Kind, written_text
 from halfmask.events.block._words import exact_float, lookup_word
-from halfmask.events.policy._sections import Number, Section, Text, Whole
+from halfmask.events.policy._sections import EventSection, Text
 
 if TYPE_CHECKING:
     from halfmask.data import HierarchyRule
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Generalize", "HierarchySection"]
 
 
-class HierarchySection(Section):
+class HierarchySection(EventSection):
     """``hierarchy`` of `Generalize`: one of a file and three rules.
 
     Parameters

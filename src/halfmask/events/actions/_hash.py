@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import Field
 
 from halfmask._errors import PolicyError
+from halfmask._policy_files import Whole
 from halfmask.events.actions._action import Action
 from halfmask.events.actions._memo import Memo
 from halfmask.events.block._values import Kind
 from halfmask.events.block._words import identity
-from halfmask.events.policy._sections import Text, Whole
+from halfmask.events.policy._sections import Text
 
 if TYPE_CHECKING:
     from halfmask.events.actions._action import Supplies

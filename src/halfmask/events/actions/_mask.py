@@ -8,12 +8,12 @@ import numpy as np
 from pydantic import Field
 
 from halfmask._errors import PolicyError
+from halfmask._policy_files import Whole
 from halfmask.events.actions._action import Action
 from halfmask.events.actions._memo import Memo
 from halfmask.events.block._levels import merged, only
 from halfmask.events.block._quantities import with_nulls
 from halfmask.events.block._values import Kind, Values, read_text, written_text
-from halfmask.events.policy._sections import Whole
 
 if TYPE_CHECKING:
     from halfmask.events.actions._action import Supplies

@@ -8,9 +8,10 @@ import numpy as np
 from pydantic import Field
 
 from halfmask._errors import PolicyError
+from halfmask._policy_files import Number, Whole
 from halfmask.events.actions._action import Action
 from halfmask.events.block._quantities import Quantities
-from halfmask.events.policy._sections import Number, Text, Whole
+from halfmask.events.policy._sections import Text
 from halfmask.events.secrets._draws import EntityDraws, event_draws
 from halfmask.masks import fractions
 from halfmask.masks import noise as law_noise

@@ -9,12 +9,13 @@ import numpy as np
 from pydantic import Field
 
 from halfmask._errors import PolicyError
+from halfmask._policy_files import Number, Whole
 from halfmask.events.actions._action import Action
 from halfmask.events.actions._once_each import OnceEach
 from halfmask.events.block._levels import merged, only
 from halfmask.events.block._quantities import MOST, Quantities, rounded_to, ten_to
 from halfmask.events.block._values import Values
-from halfmask.events.policy._sections import Number, Text, Whole
+from halfmask.events.policy._sections import Text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

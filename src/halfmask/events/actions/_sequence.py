@@ -8,12 +8,12 @@ import numpy as np
 from pydantic import Field
 
 from halfmask._errors import DataError
+from halfmask._policy_files import Whole
 from halfmask.events.actions._action import Action
 from halfmask.events.block._known_tokens import KnownTokens
 from halfmask.events.block._quantities import with_nulls
 from halfmask.events.block._values import SEED, Kind, Level, Values
 from halfmask.events.block._words import SeenKinds, as_words
-from halfmask.events.policy._sections import Whole
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

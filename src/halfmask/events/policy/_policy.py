@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import tomllib
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
@@ -12,14 +11,13 @@ import tomlkit
 from pydantic import ConfigDict, Field, PrivateAttr
 
 from halfmask._errors import PolicyError
-from halfmask._file_kinds import check_kind
+from halfmask._policy_files import policy_text, sections_of
 from halfmask.data import atomic_file
 from halfmask.events.actions import Erase, Generalize, RecodeMany
 from halfmask.events.block._paths import Path, Step
 from halfmask.events.block._shape import OutputShape
-from halfmask.events.policy._faults import toml_error
 from halfmask.events.policy._policy_sections import RuleSection, StreamSection
-from halfmask.events.policy._sections import Section, Text, said_of
+from halfmask.events.policy._sections import EventSection, Text, said_of
 from halfmask.events.policy._stage_sections import AggregateSection, GuaranteeSection, WindowSection
 from halfmask.events.policy._together import check_together, original_paths
 
@@ -33,7 +31,7 @@ __all__ = ["UNNAMED", "EventPolicy"]
 UNNAMED: Final = "name-this-release"
 
 
-class EventPolicy(Section):
+class EventPolicy(EventSection):
     """What may leave of each event: rules by path. What no rule names doesn't leave.
 
     It holds paths, options and, in conditions and hierarchies, categories that the owner wrote
@@ -107,15 +105,7 @@ class EventPolicy(Section):
             If the file can't be read, isn't TOML in UTF-8, or says something that can't be.
         """
         where = FilePath(path)
-        try:
-            text = where.read_bytes().decode("utf-8-sig")
-        except OSError as error:
-            raise PolicyError(
-                f"The policy file can't be read: {error.strerror or 'the system refused'}."
-            ) from None
-        except UnicodeDecodeError:
-            raise PolicyError("The policy file isn't in UTF-8.") from None
-        policy = cls.from_toml(text)
+        policy = cls.from_toml(policy_text(where))
         policy._folder = where.parent  # noqa: SLF001 # its own
         return policy
 
@@ -128,14 +118,7 @@ class EventPolicy(Section):
         PolicyError
             If it isn't TOML, or says something that can't be.
         """
-        try:
-            sections = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            raise toml_error(error, "The policy") from None
-        except RecursionError:
-            raise PolicyError("The policy nests its values too deeply.") from None
-        check_kind(sections, "halfmask-events", PolicyError)
-        return cls(**sections)
+        return cls(**sections_of(text, "halfmask-events"))
 
     def to_toml(self) -> str:
         """Return the policy as TOML, without what is the default; `from_toml` reads it back."""

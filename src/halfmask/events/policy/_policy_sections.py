@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from halfmask._errors import PolicyError
+from halfmask._policy_files import near, word
 from halfmask.events.actions import (
     ACTIONS,
     Action,
@@ -18,8 +19,7 @@ from halfmask.events.actions import (
 )
 from halfmask.events.block._paths import Path, Step
 from halfmask.events.block._zones import ZoneText
-from halfmask.events.policy._faults import near, word
-from halfmask.events.policy._sections import Section, Text
+from halfmask.events.policy._sections import EventSection, Text
 from halfmask.events.running._conditions import Condition
 
 __all__ = ["RuleSection", "StreamSection"]
@@ -27,7 +27,7 @@ __all__ = ["RuleSection", "StreamSection"]
 _OWN = ("path", "name", "names", "when", "otherwise")
 
 
-class StreamSection(Section):
+class StreamSection(EventSection):
     """``[stream]``: where what rules refer to stands in an event.
 
     Parameters
@@ -58,7 +58,7 @@ class StreamSection(Section):
         return {name: text for name, text in named.items() if text is not None}
 
 
-class RuleSection(Section):
+class RuleSection(EventSection):
     """``[[rule]]``: what becomes of the values of a path.
 
     Parameters

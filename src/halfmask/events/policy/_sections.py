@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated, Any, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
+from halfmask._policy_files import Section
 from halfmask.events.policy._faults import policy_error
 
-__all__ = ["Number", "Section", "Text", "Whole", "said_of"]
+__all__ = ["EventSection", "Text", "said_of"]
 
-Number: TypeAlias = Annotated[float, Field(strict=True, allow_inf_nan=False)]
-Whole: TypeAlias = Annotated[int, Field(strict=True)]
 Text: TypeAlias = Annotated[str, Field(strict=True, min_length=1, max_length=1_000)]
 
 
-class Section(BaseModel):
-    """A table of the policy file: no key that isn't named, no value that its type doesn't have.
+class EventSection(Section):
+    """A section that says itself what is wrong with it.
 
     Raises
     ------
@@ -25,9 +24,6 @@ class Section(BaseModel):
         what was probably meant; it never quotes a text, which may be a category.
     """
 
-    # Pydantic's own messages quote what was given; a policy can hold categories in conditions.
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
-
     def __init__(self, **said: object) -> None:
         try:
             super().__init__(**said)
@@ -35,6 +31,6 @@ class Section(BaseModel):
             raise policy_error(error, type(self)) from None
 
 
-def said_of(section: Section) -> dict[str, Any]:
+def said_of(section: EventSection) -> dict[str, Any]:
     """Return a section as TOML has it, without what is the default."""
     return section.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude_none=True)

@@ -7,13 +7,14 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from halfmask._errors import PolicyError
+from halfmask._policy_files import Whole
 from halfmask.events.actions import HierarchySection
 from halfmask.events.block._paths import Path
 from halfmask.events.block._times import Unit
 from halfmask.events.block._zones import ZoneText
 from halfmask.events.policy._durations import Duration, DurationText
 from halfmask.events.policy._policy_sections import place
-from halfmask.events.policy._sections import Section, Text, Whole
+from halfmask.events.policy._sections import EventSection, Text
 
 __all__ = ["AggregateSection", "GuaranteeSection", "MeasureSection", "WindowSection"]
 
@@ -21,7 +22,7 @@ _Least = Annotated[Whole, Field(ge=1, le=1_000_000_000)]
 _SUMMABLE = ("sum", "min", "max", "mean")
 
 
-class WindowSection(Section):
+class WindowSection(EventSection):
     """``[window]``: how events are put together by their original time.
 
     Parameters
@@ -67,7 +68,7 @@ class WindowSection(Section):
             raise PolicyError("'median' must be an odd number.")
 
 
-class MeasureSection(Section):
+class MeasureSection(EventSection):
     """``[[aggregate.measure]]``: one number of each cell.
 
     Parameters
@@ -108,7 +109,7 @@ class MeasureSection(Section):
         return self.do in _SUMMABLE
 
 
-class AggregateSection(Section):
+class AggregateSection(EventSection):
     """``[[aggregate]]``: many events become one line for each window and key.
 
     Parameters
@@ -180,7 +181,7 @@ class AggregateSection(Section):
         return deepest
 
 
-class GuaranteeSection(Section):
+class GuaranteeSection(EventSection):
     """``[[guarantee]]``: what must hold of the events that leave together.
 
     Parameters

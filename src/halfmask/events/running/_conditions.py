@@ -9,9 +9,10 @@ import numpy as np
 from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr
 
 from halfmask._errors import PolicyError
+from halfmask._policy_files import Number
 from halfmask.events.block._values import Kind
 from halfmask.events.block._words import lookup_word, scalar_token
-from halfmask.events.policy._sections import Number, Section, Text
+from halfmask.events.policy._sections import EventSection, Text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,7 +28,7 @@ Scalar: TypeAlias = Annotated[
 _LONGEST_NUMBER = 400
 
 
-class Condition(Section):
+class Condition(EventSection):
     """``when`` of a rule: what a field must be for the rule to do its work.
 
     Parameters

@@ -13,16 +13,10 @@ KNOWN = [
     {"assess.attacks._notebook", "assess.attacks._picture", "assess.attacks._report"},
     {"assess.attacks.encodings._frontier", "assess.attacks.encodings._frontier_picture"},
     {"data._describe", "data._policy_text"},
-    {"encode._plan", "encode._row_ids"},
     {"events.description._field_proposal", "events.description._policy_text"},
     {"events.policy._policy", "events.policy._together"},
-    {"guarantees._guarantee", "guarantees._judgement"},
-    {"hashing._joining", "hashing._rows", "hashing._wire"},
     {"microdata._product", "microdata._release", "microdata._reporting"},
-    {
-        *("trainer.defences._defences", "trainer.defences._defended", "trainer.defences._memory"),
-        *("trainer.defences._saving", "trainer.defences._tally"),
-    },
+    {"trainer.defences._defences", "trainer.defences._defended", "trainer.defences._saving"},
     {
         *("training._checked", "training._estimator"),
         *("training._predicting", "training._preparing"),

@@ -106,7 +106,7 @@ class CodecPlan:
         """
         encoded = self.encoded(batch, threads=threads)
         if ids:
-            encoded = encoded.insert_column(0, row_ids(self, batch.height, number))
+            encoded = encoded.insert_column(0, row_ids(self.row_key, batch.height, number))
         order = self.order(batch.height, number)
         return encoded if order is None else encoded[order]
 

@@ -118,7 +118,7 @@ def by_row(
     columns: Sequence[str] | None = None,
 ) -> pl.DataFrame:
     """Return predictions with row ids, decoded, behind the place of their row at home, in order."""
-    _, rows = home_rows(plan, predictions[ROW_ID], receipts)
+    _, rows = home_rows(plan.row_key, predictions[ROW_ID], receipts)
     answers = predictions.select(columns or pl.exclude(ROW_ID))
     home: pl.DataFrame = come_home(plan, answers, number_of=lambda _: None)
     name = ROW

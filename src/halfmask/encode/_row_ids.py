@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from halfmask.encode._plan import CodecPlan
     from halfmask.encode._receipts import EncodingReceipt
 
 __all__ = ["ROW", "ROW_ID", "home_rows", "row_ids"]
@@ -28,12 +27,12 @@ ROW_ID = "row_id"
 ROW = "row"
 
 
-def row_ids(plan: CodecPlan, n_rows: int, number: int) -> pl.Series:
+def row_ids(row_key: bytes, n_rows: int, number: int) -> pl.Series:
     """Return an id for each row of a batch, in the order at home: a text of 16 digits.
 
     A text, so that no learner takes it for a feature and no spreadsheet rounds it.
     """
-    numbers = pl.Series(_integers(plan, n_rows, number))
+    numbers = pl.Series(_integers(row_key, n_rows, number))
     high, low = numbers // (1 << 32), numbers % (1 << 32)
     hexadecimal = [
         _HEX.gather(half // (1 << 16)) + _HEX.gather(half % (1 << 16)) for half in (high, low)
@@ -45,7 +44,7 @@ _HEX = pl.Series([f"{number:04x}" for number in range(1 << 16)])
 
 
 def home_rows(
-    plan: CodecPlan, ids: pl.Series, receipts: Iterable[EncodingReceipt]
+    row_key: bytes, ids: pl.Series, receipts: Iterable[EncodingReceipt]
 ) -> tuple[EncodingReceipt, NDArray[np.int64]]:
     """Return the table that ids are of, and which of its rows each of them is.
 
@@ -72,7 +71,7 @@ def home_rows(
         if not receipt.ids:
             continue
         known = np.concatenate(
-            [_integers(plan, n, receipt.first + place) for place, n in enumerate(receipt.rows)]
+            [_integers(row_key, n, receipt.first + place) for place, n in enumerate(receipt.rows)]
         )
         order = np.argsort(known, kind="stable")
         places = np.minimum(np.searchsorted(known, wanted, sorter=order), len(known) - 1)
@@ -88,11 +87,11 @@ def home_rows(
     )
 
 
-def _integers(plan: CodecPlan, n_rows: int, number: int) -> NDArray[np.uint64]:
-    if not plan.row_key:
+def _integers(row_key: bytes, n_rows: int, number: int) -> NDArray[np.uint64]:
+    if not row_key:
         raise ParameterError(
             "A codec with rows='kept' has no row ids.",
             hint='Make the codec with rows="keyed", or add a column of your own elsewhere.',
         )
-    key = hmac.new(plan.row_key, b"row ids", hashlib.sha256).digest()
+    key = hmac.new(row_key, b"row ids", hashlib.sha256).digest()
     return keyed_integers(n_rows, key=key, stream=number)

@@ -34,9 +34,8 @@ from halfmask.guarantees._criterion import Criterion
 from halfmask.guarantees._distinct_l_diversity import DistinctLDiversity
 from halfmask.guarantees._entropy_l_diversity import EntropyLDiversity
 from halfmask.guarantees._grouping import class_of_row, value_codes
-from halfmask.guarantees._guarantee import Guarantee, size_asked
+from halfmask.guarantees._guarantee import Guarantee, Judgement, size_asked
 from halfmask.guarantees._histogram import Histogram
-from halfmask.guarantees._judgement import Judgement
 from halfmask.guarantees._k_anonymity import KAnonymity
 from halfmask.guarantees._measure import measure
 from halfmask.guarantees._recursive_cl_diversity import RecursiveCLDiversity

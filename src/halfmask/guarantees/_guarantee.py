@@ -1,4 +1,4 @@
-"""What all guarantees are: values that judge the classes of a table."""
+"""What all guarantees are: values that judge the classes of a table; and what they say of it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from halfmask._errors import ParameterError
-from halfmask.guarantees._judgement import Judgement
 
 if TYPE_CHECKING:
     import polars as pl
@@ -20,10 +19,52 @@ if TYPE_CHECKING:
     from halfmask.guarantees._classes import Classes
     from halfmask.guarantees._criterion import Criterion
 
-__all__ = ["Guarantee", "size_asked"]
+__all__ = ["Guarantee", "Judgement", "size_asked"]
 
 Levels = npt.NDArray[np.float64]
 Met = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Judgement:
+    """The level that every class achieves, and which classes miss the guarantee.
+
+    Parameters
+    ----------
+    guarantee
+        What was judged.
+    achieved
+        The level of the worst class: the smallest k or l, the largest c or t.
+    levels
+        The level of each class (float64).
+    failing
+        The indices of the classes that miss the guarantee, ascending (int64).
+    classes
+        The number of classes that were judged.
+    rows
+        The number of rows in them.
+    rows_failing
+        The number of rows in the classes that miss.
+    """
+
+    guarantee: Guarantee
+    achieved: float
+    levels: Levels
+    failing: npt.NDArray[np.int64]
+    classes: int
+    rows: int
+    rows_failing: int
+
+    def __repr__(self) -> str:
+        return (
+            f"Judgement({self.guarantee!r}: achieved {self.achieved:g}, "
+            f"{len(self.failing)} of {self.classes} classes miss it)"
+        )
+
+    @property
+    def holds(self) -> bool:
+        """Whether no class misses the guarantee."""
+        return self.failing.size == 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

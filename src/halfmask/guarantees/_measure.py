@@ -15,8 +15,7 @@ from halfmask.guarantees._histogram import Histogram
 from halfmask.guarantees._t_closeness import order_of_texts
 
 if TYPE_CHECKING:
-    from halfmask.guarantees._guarantee import Guarantee
-    from halfmask.guarantees._judgement import Judgement
+    from halfmask.guarantees._guarantee import Guarantee, Judgement
 
 __all__ = ["measure"]
 

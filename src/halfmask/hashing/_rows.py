@@ -11,7 +11,7 @@ from halfmask._errors import DataError, ParameterError
 from halfmask._validation import integer_at_least
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -184,7 +184,7 @@ class HashedRows:
         )
 
     @classmethod
-    def concat(cls, parts: Iterable[HashedRows]) -> HashedRows:
+    def concat(cls, parts: Iterable[HashedRows]) -> Self:
         """Return the rows of several parts as one, in order.
 
         Raises
@@ -197,9 +197,21 @@ class HashedRows:
         ----------
         Parts of different widths or layouts become one of the flat layout.
         """
-        from halfmask.hashing._joining import joined  # noqa: PLC0415 # it makes what is here
-
-        return joined(list(parts))
+        rows = list(parts)
+        if not rows:
+            raise ParameterError("HashedRows.concat needs at least one part.")
+        first = rows[0]
+        if any(part.form() != first.form() for part in rows):
+            raise ParameterError(
+                "Hashed rows of different bits, labels, values or weights can't be joined."
+            )
+        if first.width is not None and all(part.width == first.width for part in rows):
+            found = _stacked(rows, "indices", "values")
+        else:
+            found = _chained(rows)
+        return cls(
+            bits=first.bits, classes=first.classes, **found, **_stacked(rows, "labels", "weights")
+        )
 
     def form(self) -> tuple[object, ...]:
         """Return what rows have to have in common to be joined."""
@@ -239,7 +251,8 @@ class HashedRows:
         """Return a ``pyarrow.RecordBatch`` of the wire format, without a copy."""
         from halfmask.hashing._wire import batch_of  # noqa: PLC0415 # pyarrow takes 0.2 s
 
-        return batch_of(self)
+        arrays = {"i": self.indices, "v": self.values, "y": self.labels, "w": self.weights}
+        return batch_of(arrays, self.indptr, bits=self.bits, labels=self.label_kind)
 
     @classmethod
     def from_batch(cls, batch: object) -> Self:
@@ -263,6 +276,29 @@ class HashedRows:
             return cls(**found)
         except ParameterError as error:
             raise DataError(error.what) from None
+
+
+def _stacked(parts: Sequence[HashedRows], *names: str) -> dict[str, Any]:
+    return {
+        name: np.concatenate([getattr(part, name) for part in parts])
+        for name in names
+        if getattr(parts[0], name) is not None
+    }
+
+
+def _chained(parts: Sequence[HashedRows]) -> dict[str, Any]:
+    """Return the features in the flat layout: each part's offsets go on where the last ended."""
+    bounds, indices, values = zip(*(part.flat() for part in parts), strict=True)
+    ends = np.cumsum([len(each) for each in indices])
+    found: dict[str, Any] = {
+        "indptr": np.concatenate(
+            [bounds[0], *(b[1:] + end for b, end in zip(bounds[1:], ends[:-1], strict=True))]
+        ),
+        "indices": np.concatenate(indices),
+    }
+    if values[0] is not None:
+        found["values"] = np.concatenate(values)
+    return found
 
 
 def _frozen(array: NDArray[Any], name: str) -> NDArray[Any]:

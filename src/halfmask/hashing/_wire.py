@@ -11,9 +11,9 @@ import pyarrow as pa
 from halfmask._errors import DataError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Mapping
 
-    from halfmask.hashing._rows import HashedRows
+    from numpy.typing import NDArray
 
 __all__ = ["FORMAT", "arrays_of", "batch_of"]
 
@@ -23,19 +23,33 @@ _FORMAT_KEY, _BITS_KEY, _LABELS_KEY = b"halfmask.format", b"halfmask.bits", b"ha
 _NUMBER = re.compile(rb"[1-9][0-9]{0,6}")
 
 
-def batch_of(rows: HashedRows) -> Any:  # noqa: ANN401 - pyarrow ships no types
-    """Return rows as a record batch, whose buffers are the rows' own."""
-    columns = [("i", _lists(rows, rows.indices))]
-    if rows.values is not None:
-        columns.append(("v", _lists(rows, rows.values)))
-    if rows.labels is not None:
-        columns.append(("y", pa.array(rows.labels)))
-    if rows.weights is not None:
-        columns.append(("w", pa.array(rows.weights)))
+def batch_of(
+    arrays: Mapping[str, NDArray[Any] | None],
+    indptr: NDArray[np.int64] | None,
+    *,
+    bits: int,
+    labels: str,
+) -> Any:  # noqa: ANN401 - pyarrow ships no types
+    """Return rows as a record batch, whose buffers are the rows' own.
+
+    Parameters
+    ----------
+    arrays
+        Indices as i, values as v, labels as y and weights as w, in that order.
+    indptr
+        Where each row's indices begin in the flat layout, and the last one's end.
+    bits, labels
+        As `HashedRows` says them.
+    """
+    columns = [
+        (name, _lists(array, indptr) if name in "iv" else pa.array(array))
+        for name, array in arrays.items()
+        if array is not None
+    ]
     said = {
         _FORMAT_KEY: FORMAT.encode(),
-        _BITS_KEY: str(rows.bits).encode(),
-        _LABELS_KEY: rows.label_kind.encode(),
+        _BITS_KEY: str(bits).encode(),
+        _LABELS_KEY: labels.encode(),
     }
     fields = [pa.field(name, column.type, nullable=False) for name, column in columns]
     return pa.RecordBatch.from_arrays(
@@ -43,17 +57,16 @@ def batch_of(rows: HashedRows) -> Any:  # noqa: ANN401 - pyarrow ships no types
     )
 
 
-def _lists(rows: HashedRows, array: NDArray[Any]) -> Any:  # noqa: ANN401 - pyarrow ships no types
+def _lists(array: NDArray[Any], indptr: NDArray[np.int64] | None) -> Any:  # noqa: ANN401 - pyarrow ships no types
     flat = pa.array(array.reshape(-1))
     item = pa.field("item", flat.type, nullable=False)
-    if rows.indptr is None:
+    if indptr is None:
         return pa.FixedSizeListArray.from_arrays(flat, type=pa.list_(item, array.shape[1]))
     if len(flat) >= 1 << 31:
         raise DataError(
             "A record batch has at most 2 ** 31 - 1 indices.", hint="Send it in smaller batches."
         )
-    bounds = pa.array(rows.indptr.astype(np.int32))
-    return pa.ListArray.from_arrays(bounds, flat, type=pa.list_(item))
+    return pa.ListArray.from_arrays(pa.array(indptr.astype(np.int32)), flat, type=pa.list_(item))
 
 
 def arrays_of(batch: object) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from halfmask._errors import HalfmaskError, ParameterError
 from halfmask._validation import integer_at_least
 from halfmask.trainer.defences._defences import Defences
 from halfmask.trainer.defences._memory import Memory
+from halfmask.trainer.defences._tally import RollbackNotice
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from halfmask.trainer.defences._norm_clip import NormClip
     from halfmask.trainer.defences._tally import DefenceTally
 
-__all__ = ["DefendedLearner", "Learned", "Learner", "RollbackNotice"]
+__all__ = ["DefendedLearner", "Learned", "Learner"]
 
 #: A stretch of rows is judged when it takes as much memory, however few rows it has.
 STRETCH_BYTES = 64 << 20
@@ -45,25 +46,6 @@ class Learner(Protocol):
 
     def digest(self) -> str:
         """Return the SHA-256 of what was learned."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RollbackNotice:
-    """What was taken back, and of whom.
-
-    Parameters
-    ----------
-    verdict
-        The guard's, on the whole stretch.
-    clients
-        Whose rows were taken back, each with how many.
-    rows
-        How many rows the stretch had.
-    """
-
-    verdict: Verdict
-    clients: tuple[tuple[str, int], ...]
-    rows: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

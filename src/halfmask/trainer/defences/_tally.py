@@ -8,12 +8,31 @@ from typing import TYPE_CHECKING, Any, Self
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from halfmask.trainer.defences._defended import RollbackNotice
+    from halfmask.trainer.defences._guard import Verdict
 
-__all__ = ["DefenceTally"]
+__all__ = ["DefenceTally", "RollbackNotice"]
 
 #: So many rollbacks are listed one by one.
 _LATEST = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RollbackNotice:
+    """What was taken back, and of whom.
+
+    Parameters
+    ----------
+    verdict
+        The guard's, on the whole stretch.
+    clients
+        Whose rows were taken back, each with how many.
+    rows
+        How many rows the stretch had.
+    """
+
+    verdict: Verdict
+    clients: tuple[tuple[str, int], ...]
+    rows: int
 
 
 @dataclass(slots=True, kw_only=True)

@@ -115,18 +115,21 @@ class AttackOptions:
             )
 
 
+EncodedArgument = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[ENCODED]",
+        show_default=False,
+        help="TABLE as it is to leave, its rows in TABLE's order; or give --vault and --codec.",
+    ),
+]
+
+
 @assess.command()
 @spreads_groups
 def encoding(
     table: TableArgument,
-    encoded: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[ENCODED]",
-            show_default=False,
-            help="TABLE as it is to leave, its rows in TABLE's order; or give --vault and --codec.",
-        ),
-    ] = None,
+    encoded: EncodedArgument = None,
     *,
     instead: CodecOrFrontier,
     how: AttackOptions,

@@ -103,25 +103,29 @@ class DecodingOptions:
         return source
 
 
+EncodedArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="ENCODED",
+        show_default=False,
+        help="Encoded rows, or with --predictions what a model answered for them: a file, or "
+        "- for standard input.",
+    ),
+]
+OutArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="OUT",
+        show_default=False,
+        help="The file to write, which stays at home; - for standard output, as Parquet.",
+    ),
+]
+
+
 @spreads_groups
 def decode(
-    encoded: Annotated[
-        str,
-        typer.Argument(
-            metavar="ENCODED",
-            show_default=False,
-            help="Encoded rows, or with --predictions what a model answered for them: a file, or "
-            "- for standard input.",
-        ),
-    ],
-    out: Annotated[
-        str,
-        typer.Argument(
-            metavar="OUT",
-            show_default=False,
-            help="The file to write, which stays at home; - for standard output, as Parquet.",
-        ),
-    ],
+    encoded: EncodedArgument,
+    out: OutArgument,
     *,
     decoding: DecodingOptions,
     overwrite: OverwriteOption = False,

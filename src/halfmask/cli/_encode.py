@@ -88,41 +88,47 @@ def fit(
     return 0
 
 
+OutArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="OUT",
+        show_default=False,
+        help="The file to write, which may leave; - for standard output, as Parquet.",
+    ),
+]
+NumberOption = Annotated[
+    int,
+    typer.Option(
+        "--number",
+        min=0,
+        metavar="N",
+        help="The file's number. Rows of files with different numbers get different orders.",
+    ),
+]
+IdsOption = Annotated[
+    bool,
+    typer.Option(
+        "--ids",
+        help="Put a column row_id first. It is no feature: leave it out of training, and send "
+        "it back with predictions of some rows, or in another order.",
+    ),
+]
+OutFormatOption = Annotated[
+    OutFormat | None,
+    typer.Option("--out-format", help="OUT's format where its name doesn't say it."),
+]
+
+
 @encode.command()
 @spreads_groups
 def apply(
     table: TableArgument,
-    out: Annotated[
-        str,
-        typer.Argument(
-            metavar="OUT",
-            show_default=False,
-            help="The file to write, which may leave; - for standard output, as Parquet.",
-        ),
-    ],
+    out: OutArgument,
     *,
-    number: Annotated[
-        int,
-        typer.Option(
-            "--number",
-            min=0,
-            metavar="N",
-            help="The file's number. Rows of files with different numbers get different orders.",
-        ),
-    ] = 0,
-    ids: Annotated[
-        bool,
-        typer.Option(
-            "--ids",
-            help="Put a column row_id first. It is no feature: leave it out of training, and send "
-            "it back with predictions of some rows, or in another order.",
-        ),
-    ] = False,
+    number: NumberOption = 0,
+    ids: IdsOption = False,
     overwrite: OverwriteOption = False,
-    out_format: Annotated[
-        OutFormat | None,
-        typer.Option("--out-format", help="OUT's format where its name doesn't say it."),
-    ] = None,
+    out_format: OutFormatOption = None,
     reading: Reading,
     place: StoredCodec,
     saying: SayingOptions,

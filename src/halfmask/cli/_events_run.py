@@ -122,31 +122,10 @@ class DryRunOptions:
     ] = 10_000
 
 
-@spreads_groups
-def run(
-    policy: PolicyArgument,
-    source: Annotated[
-        str,
-        typer.Argument(
-            metavar="INPUT",
-            show_default=False,
-            help="A file of JSON lines (plain, gzip, zstd), Parquet or Arrow, a folder of them, or "
-            "- for standard input; with --topic, the name of a topic.",
-        ),
-    ],
-    out: Annotated[
-        str,
-        typer.Argument(
-            metavar="OUT",
-            show_default=False,
-            help="What is written and may leave: JSON lines; packed if it ends in .gz or .zst; a "
-            "table if in .parquet or .arrow; a folder of parts if in /; - for standard output.",
-        ),
-    ],
-    *,
-    place: StreamVault,
-    coming: EventInput,
-    bad: BadLines,
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """How a run goes on, what it tells of itself, and what it fails at."""
+
     afresh: Annotated[
         bool,
         typer.Option(
@@ -154,13 +133,13 @@ def run(
             help="Forget what is known of the stream: numbers begin anew, and what was broken off "
             "isn't gone on with.",
         ),
-    ] = False,
+    ] = False
     checkpoint_seconds: Annotated[
         float,
         typer.Option(
             "--checkpoint-seconds", min=0, metavar="SECONDS", help="Between two checkpoints."
         ),
-    ] = 10.0,
+    ] = 10.0
     report: Annotated[
         bool,
         typer.Option(
@@ -168,8 +147,7 @@ def run(
             help="Write OUT.manifest.json, which leaves with OUT, and OUT.report.html, which names "
             "what was dropped and stays.",
         ),
-    ] = True,
-    trying: DryRunOptions,
+    ] = True
     strict: Annotated[
         bool,
         typer.Option(
@@ -177,7 +155,40 @@ def run(
             help="Make a warning an error: released events that single out, lost events, or no "
             "output. OUT then keeps the name OUT.partial.",
         ),
-    ] = False,
+    ] = False
+
+
+InputArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="INPUT",
+        show_default=False,
+        help="A file of JSON lines (plain, gzip, zstd), Parquet or Arrow, a folder of them, or "
+        "- for standard input; with --topic, the name of a topic.",
+    ),
+]
+OutArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="OUT",
+        show_default=False,
+        help="What is written and may leave: JSON lines; packed if it ends in .gz or .zst; a "
+        "table if in .parquet or .arrow; a folder of parts if in /; - for standard output.",
+    ),
+]
+
+
+@spreads_groups
+def run(
+    policy: PolicyArgument,
+    source: InputArgument,
+    out: OutArgument,
+    *,
+    place: StreamVault,
+    coming: EventInput,
+    bad: BadLines,
+    how: RunOptions,
+    trying: DryRunOptions,
     overwrite: OverwriteOption = False,
     saying: SayingOptions,
 ) -> int:
@@ -191,7 +202,7 @@ def run(
     coming.check()
     if trying.dry_run and coming.topic:
         raise UsageError("--dry-run is for files and pipes, not for a topic.")
-    if strict and not trying.dry_run and (out == "-" or coming.follow or coming.topic):
+    if how.strict and not trying.dry_run and (out == "-" or coming.follow or coming.topic):
         raise UsageError("--strict needs an input that ends and an output file.")
     read = (policy,) if coming.topic else (policy, source)
     for target in (out, bad.dead_letters or "-"):
@@ -205,12 +216,12 @@ def run(
 
     said = EventPolicy.load(policy)
     if trying.dry_run:
-        _try(said, source, vault, trying.sample, saying, strict=strict)
+        _try(said, source, vault, trying.sample, saying, strict=how.strict)
         return 0
     letters = bad.letters(overwrite=overwrite)
     came = coming.open(source, said)
     sink, stage = open_sink(out, appending=came.endless, overwrite=overwrite), stage_of(said)
-    reporting = Reporting(said, sink, stage) if report else None
+    reporting = Reporting(said, sink, stage) if how.report else None
     with saying.stages() as stages, _stopped_by_signals() as stop:
         summary = run_events(
             said,
@@ -221,11 +232,11 @@ def run(
             stage=stage,
             on_bad=bad.on_bad,
             dead_letters=letters,
-            afresh=afresh,
-            checkpoint_seconds=checkpoint_seconds,
+            afresh=how.afresh,
+            checkpoint_seconds=how.checkpoint_seconds,
             stop=stop,
             progress=stages,
-            gate=strict_gate(said) if strict else None,
+            gate=strict_gate(said) if how.strict else None,
         )
         written = None if reporting is None else reporting.write(summary)
     if not summary.complete and not came.endless:

@@ -32,29 +32,33 @@ if TYPE_CHECKING:
 __all__ = ["hash_"]
 
 
+OutArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="OUT",
+        show_default=False,
+        help="The file of hashed rows to write, which may leave; - for standard output.",
+    ),
+]
+LabelOption = Annotated[
+    str | None,
+    typer.Option(
+        "--label",
+        metavar="COLUMN",
+        help="The column that is to be predicted; its classes are sent as codes.",
+    ),
+]
+
+
 @spreads_groups
 def hash_(
     table: TableArgument,
-    out: Annotated[
-        str,
-        typer.Argument(
-            metavar="OUT",
-            show_default=False,
-            help="The file of hashed rows to write, which may leave; - for standard output.",
-        ),
-    ],
+    out: OutArgument,
     *,
     fit: Annotated[
         bool, typer.Option("--fit", help="Fit a new hasher to TABLE first, and seal it there.")
     ] = False,
-    label: Annotated[
-        str | None,
-        typer.Option(
-            "--label",
-            metavar="COLUMN",
-            help="The column that is to be predicted; its classes are sent as codes.",
-        ),
-    ] = None,
+    label: LabelOption = None,
     task: TaskOption = None,
     without_labels: Annotated[
         bool, typer.Option("--without-labels", help="Send no labels, though TABLE has them.")

@@ -18,26 +18,30 @@ from halfmask.cli._tables import Reading  # as above
 __all__ = ["predict"]
 
 
+OutArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="OUT",
+        show_default=False,
+        help="The file to write, which stays at home: the end of its name says the format; - "
+        "for standard output, as Parquet.",
+    ),
+]
+HashedOption = Annotated[
+    bool,
+    typer.Option(
+        "--hashed", help="ROWS are hashed already; the hasher only says what classes mean."
+    ),
+]
+
+
 @spreads_groups
 def predict(
     source: SourceArgument,
-    out: Annotated[
-        str,
-        typer.Argument(
-            metavar="OUT",
-            show_default=False,
-            help="The file to write, which stays at home: the end of its name says the format; - "
-            "for standard output, as Parquet.",
-        ),
-    ],
+    out: OutArgument,
     *,
     trainer: TrainerOptions,
-    hashed: Annotated[
-        bool,
-        typer.Option(
-            "--hashed", help="ROWS are hashed already; the hasher only says what classes mean."
-        ),
-    ] = False,
+    hashed: HashedOption = False,
     margin: Annotated[
         bool,
         typer.Option("--margin", help="The model answers margins (hinge), and not probabilities."),

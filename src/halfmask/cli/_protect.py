@@ -41,6 +41,33 @@ OutArgument = Annotated[
 ]
 
 
+PopulationOption = Annotated[
+    str | None,
+    typer.Option(
+        "--population",
+        metavar="PEOPLE",
+        help="A table of the people that TABLE was drawn from: the risk is then judged "
+        "among them, too.",
+    ),
+]
+KeyFileOption = Annotated[
+    str | None,
+    typer.Option(
+        "--key-file",
+        metavar="FILE",
+        help="32 secret bytes that fix the random order in which rows leave; by default they "
+        "are drawn and forgotten.",
+    ),
+]
+StrictOption = Annotated[
+    bool,
+    typer.Option(
+        "--strict",
+        help="Fail if columns that are released unchanged put rows into classes under k.",
+    ),
+]
+
+
 @spreads_groups
 def protect(
     table: TableArgument,
@@ -50,31 +77,9 @@ def protect(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace an earlier release in OUT.")
     ] = False,
-    population: Annotated[
-        str | None,
-        typer.Option(
-            "--population",
-            metavar="PEOPLE",
-            help="A table of the people that TABLE was drawn from: the risk is then judged "
-            "among them, too.",
-        ),
-    ] = None,
-    key_file: Annotated[
-        str | None,
-        typer.Option(
-            "--key-file",
-            metavar="FILE",
-            help="32 secret bytes that fix the random order in which rows leave; by default they "
-            "are drawn and forgotten.",
-        ),
-    ] = None,
-    strict: Annotated[
-        bool,
-        typer.Option(
-            "--strict",
-            help="Fail if columns that are released unchanged put rows into classes under k.",
-        ),
-    ] = False,
+    population: PopulationOption = None,
+    key_file: KeyFileOption = None,
+    strict: StrictOption = False,
     head: HeaderOptions,
     saying: SayingOptions,
 ) -> int:

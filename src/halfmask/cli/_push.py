@@ -17,20 +17,23 @@ from halfmask.cli._tables import Reading  # as above
 __all__ = ["push"]
 
 
+StreamOption = Annotated[
+    str,
+    typer.Option(
+        "--stream",
+        metavar="WORD",
+        help="What these rows are called: the same rows of the same stream are learned from "
+        "once. Another word learns from them again. Don't let it tell a secret.",
+    ),
+]
+
+
 @spreads_groups
 def push(
     source: SourceArgument,
     *,
     trainer: TrainerOptions,
-    stream: Annotated[
-        str,
-        typer.Option(
-            "--stream",
-            metavar="WORD",
-            help="What these rows are called: the same rows of the same stream are learned from "
-            "once. Another word learns from them again. Don't let it tell a secret.",
-        ),
-    ] = "",
+    stream: StreamOption = "",
     in_flight: InFlightOption = 1,
     hashing: WithHasher,
     reading: Reading,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from halfmask.assess.attacks._finding import VERDICTS
-from halfmask.assess.attacks._svg import safe
+from halfmask.assess.attacks._svg import AFTER, BAD, BEFORE, SOFT, safe
 
 if TYPE_CHECKING:
     from halfmask.assess.attacks._finding import Finding, Verdict
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 __all__ = ["as_html"]
 
 COLOURS: dict[Verdict, str] = {
-    "broken": "#a92318",
-    "not shown": "#a64b06",
-    "INVALID": "#55606e",
-    "resisted": "#0f6f68",
+    "broken": BAD,
+    "not shown": BEFORE,
+    "INVALID": SOFT,
+    "resisted": AFTER,
 }
 HEADS = ("verdict", "attack", "measure", "group", "success", "reference", "excess", "why")
 

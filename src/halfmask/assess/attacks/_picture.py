@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
+from halfmask.assess.attacks import _svg as svg
 from halfmask.assess.attacks._finding import VERDICTS
 from halfmask.assess.attacks._outcome import EVERYONE
-from halfmask.assess.attacks._svg import circle, diamond, line, rect, safe, text, wrapped
+from halfmask.assess.attacks._svg import circle, line, rect, safe, text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,18 +24,12 @@ if TYPE_CHECKING:
 
 __all__ = ["picture"]
 
-WIDTH, MARGIN, INSET = 900, 24, 18
 LEFT, RIGHT = 286.0, 566.0
 COLUMNS = (634.0, 694.0, 754.0)
 CHIP = 776.0
 HEADER, LINE = 128, 15
 #: Where all of a line's numbers are below it, its track ends here and says so.
 NEAR = 0.1
-
-PAPER, CARD, INK, SOFT, RULE = "#f5f2ec", "#fffefb", "#1b2430", "#55606e", "#ddd6c9"
-BEFORE, AFTER, BAD, GREY = "#a64b06", "#0f6f68", "#a92318", "#8a929c"
-TRACK, WASH, BAD_WASH, ALLOWED = "#ebe6dc", "#e3efec", "#fbe6e2", "#bcdcd6"
-OPEN_WASH = "#fbeeda"
 
 FAMILIES = {
     "membership": "Membership: was this person in the training data?",
@@ -48,17 +43,6 @@ FAMILIES = {
 
 #: Attacks that are known by their initials.
 NAMES = {"lira": "LiRA", "rmia": "RMIA"}
-
-STYLE = f"""<style>
-text{{font:13px "Inter","Segoe UI","Helvetica Neue",Arial,"Liberation Sans",sans-serif;fill:{INK};
-font-variant-numeric:tabular-nums}}
-.title{{font:600 25px "Iowan Old Style","Palatino Linotype",Georgia,"Liberation Serif",serif}}
-.soft{{fill:{SOFT};font-size:12px}} .small{{fill:{SOFT};font-size:11px}} .name{{font-weight:600}}
-.family{{font-size:12px;font-weight:700;fill:{SOFT};letter-spacing:.04em}}
-.after{{fill:{AFTER};font-weight:700}} .before{{fill:{BEFORE}}} .dim{{fill:#69727d}}
-.resisted{{fill:{AFTER};font-weight:700}} .broken{{fill:{BAD};font-weight:700}}
-.INVALID{{fill:{SOFT};font-weight:700}} .not-shown{{fill:{BEFORE};font-weight:700}}
-</style>"""
 
 MASK = (
     "M2 5C12-1 25 2 34 7C43 2 56-1 66 5C68 17 62 32 48 33C41 33 38 25 34 21C30 25 27 33 20 33"
@@ -84,8 +68,8 @@ class Row:
         follows = "nothing follows" if finding.why_invalid else "not shown"
         return cls(
             finding=finding,
-            what=tuple(wrapped(outcome.measure + group, 38)),
-            why=tuple(wrapped(f"{follows}: it {why}", 128)) if why else (),
+            what=tuple(svg.wrapped(outcome.measure + group, 38)),
+            why=tuple(svg.wrapped(f"{follows}: it {why}", 128)) if why else (),
         )
 
     @property
@@ -127,26 +111,15 @@ def picture(report: AttackReport) -> str:
     if not families:
         y += 84
     told = [_of_measures(report)] + [_skipped(name, why) for name, why in report.skipped]
-    told += [wrapped(f"Left out: {name}: {why}.", 140) for name, why in report.too_few]
+    told += [svg.wrapped(f"Left out: {name}: {why}.", 140) for name, why in report.too_few]
     foot = _foot([words for lines in told for words in lines], y)
     height = y + foot.count("<text") * LINE + 22
-    opened = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:.0f}" '
-        f'width="{WIDTH}" height="{height:.0f}" role="img" '
-        'aria-labelledby="attacks-title attacks-desc">'
-    )
-    return "".join(
-        (
-            opened,
-            f'<title id="attacks-title">{safe(_headline(report))}</title>',
-            f'<desc id="attacks-desc">{safe(_described(report))}</desc>',
-            STYLE,
-            rect(0, 0, WIDTH, height, PAPER),
-            _header(report),
-            *parts,
-            foot,
-            "</svg>\n",
-        )
+    return svg.drawing(
+        "attacks",
+        _headline(report),
+        (_header(report), *parts, foot),
+        height=height,
+        described=_described(report),
     )
 
 
@@ -178,35 +151,40 @@ def _header(report: AttackReport) -> str:
     )
     legend = 110.0
     mask = (
-        f'<path transform="translate({MARGIN} 18) scale(.44)" fill="{AFTER}" '
+        f'<path transform="translate({svg.MARGIN} 18) scale(.44)" fill="{svg.AFTER}" '
         f'fill-rule="evenodd" d="{MASK}"/>'
     )
     parts = [
         mask,
-        text(MARGIN + 38, 29, "halfmask attack report", "soft"),
-        text(MARGIN, 62, _headline(report), "title"),
-        text(MARGIN, 84, settings, "soft"),
-        line(MARGIN + 2, legend, MARGIN + 30, legend, AFTER, 3),
-        circle(MARGIN + 16, legend, 5.5, AFTER),
-        text(MARGIN + 38, legend + 4, "protected, with its interval", "soft"),
-        diamond(MARGIN + 218, legend, 5.5, BEFORE),
-        text(MARGIN + 230, legend + 4, "unprotected", "soft"),
-        rect(MARGIN + 318, legend - 6, 14, 12, ALLOWED),
-        line(MARGIN + 318, legend - 8, MARGIN + 318, legend + 8, INK, 2),
-        text(MARGIN + 338, legend + 4, "without knowledge, and what is tolerated above", "soft"),
+        text(svg.MARGIN + 38, 29, "halfmask attack report", "soft"),
+        text(svg.MARGIN, 62, _headline(report), "title"),
+        text(svg.MARGIN, 84, settings, "soft"),
+        line(svg.MARGIN + 2, legend, svg.MARGIN + 30, legend, svg.AFTER, 3),
+        circle(svg.MARGIN + 16, legend, 5.5, svg.AFTER),
+        text(svg.MARGIN + 38, legend + 4, "protected, with its interval", "soft"),
+        svg.diamond(svg.MARGIN + 218, legend, 5.5, svg.BEFORE),
+        text(svg.MARGIN + 230, legend + 4, "unprotected", "soft"),
+        rect(svg.MARGIN + 318, legend - 6, 14, 12, svg.ALLOWED),
+        line(svg.MARGIN + 318, legend - 8, svg.MARGIN + 318, legend + 8, svg.INK, 2),
+        text(
+            svg.MARGIN + 338, legend + 4, "without knowledge, and what is tolerated above", "soft"
+        ),
     ]
     return "".join(parts)
 
 
 def _family(family: str, rows: Sequence[Row], y: float) -> str:
     height = 58 + sum(row.height for row in rows)
-    parts = [_card(y, height), text(MARGIN + INSET, y + 24, FAMILIES.get(family, family), "family")]
+    parts = [
+        svg.card(y, height),
+        text(svg.MARGIN + svg.INSET, y + 24, FAMILIES.get(family, family), "family"),
+    ]
     for x, words in zip(COLUMNS, ("unprot.", "protected", "without"), strict=True):
         parts.append(text(x, y + 46, words, "small", end=True))
     parts += [
         text(LEFT, y + 46, "0", "small"),
         text(RIGHT, y + 46, "1", "small", end=True),
-        line((LEFT + RIGHT) / 2, y + 38, (LEFT + RIGHT) / 2, y + 46, RULE),
+        line((LEFT + RIGHT) / 2, y + 38, (LEFT + RIGHT) / 2, y + 46, svg.RULE),
     ]
     starts = accumulate((row.height for row in rows), initial=y + 58)
     parts += [_row(row, start) for row, start in zip(rows, starts, strict=False)]
@@ -216,13 +194,13 @@ def _family(family: str, rows: Sequence[Row], y: float) -> str:
 def _row(row: Row, y: float) -> str:
     finding = row.finding
     verdict, outcome = finding.verdict, finding.outcome
-    left = MARGIN + INSET
+    left = svg.MARGIN + svg.INSET
     dim = verdict == "INVALID"
     short = outcome.attack.rpartition("/")[2]
     name = NAMES.get(short, short.replace("_", " ").replace("-", " "))
     parts = [
         f"<g><title>{safe(finding.sentence)}</title>",
-        line(left, y - 6, WIDTH - left, y - 6, RULE),
+        line(left, y - 6, svg.WIDTH - left, y - 6, svg.RULE),
         text(left, y + 12, name, "name dim" if dim else "name"),
     ]
     parts += [
@@ -254,17 +232,17 @@ def _track(finding: Finding, y: float) -> str:
         return LEFT + (RIGHT - LEFT) * min(share / most, 1.0)
 
     dim = finding.verdict == "INVALID"
-    after, before, ink = (GREY, GREY, GREY) if dim else (AFTER, BEFORE, INK)
+    after, before, ink = (svg.GREY, svg.GREY, svg.GREY) if dim else (svg.AFTER, svg.BEFORE, svg.INK)
     protected = at(finding.risk.value)
     allowed = at(reference + finding.allowed) - at(reference)
     if not _measured(finding):
-        return rect(LEFT, y - 3, RIGHT - LEFT, 6, TRACK, round_=3)
+        return rect(LEFT, y - 3, RIGHT - LEFT, 6, svg.TRACK, round_=3)
     parts = [
-        rect(LEFT, y - 3, RIGHT - LEFT, 6, TRACK, round_=3),
-        rect(at(reference), y - 6, allowed, 12, TRACK if dim else ALLOWED),
+        rect(LEFT, y - 3, RIGHT - LEFT, 6, svg.TRACK, round_=3),
+        rect(at(reference), y - 6, allowed, 12, svg.TRACK if dim else svg.ALLOWED),
         line(at(reference), y - 9, at(reference), y + 9, ink, 2),
         line(at(low), y, at(high), y, after, 3),
-        "" if unprotected is None else diamond(at(unprotected), y, 5.5, before),
+        "" if unprotected is None else svg.diamond(at(unprotected), y, 5.5, before),
         circle(protected, y, 5.5, after),
     ]
     if most == NEAR:
@@ -285,12 +263,17 @@ def _numbers(finding: Finding, y: float) -> str:
 
 
 def _chip(verdict: Verdict, y: float) -> str:
-    fills = {"resisted": WASH, "broken": BAD_WASH, "not shown": OPEN_WASH, "INVALID": TRACK}
+    fills = {
+        "resisted": svg.WASH,
+        "broken": svg.BAD_WASH,
+        "not shown": svg.OPEN_WASH,
+        "INVALID": svg.TRACK,
+    }
     marks = {
-        "resisted": ("M-4 0l3 3.5l6 -7", AFTER),
-        "broken": ("M-4 -4l8 8M4 -4l-8 8", BAD),
-        "not shown": ("M-5 0h.5M-.2 0h.5M4.5 0h.5", BEFORE),
-        "INVALID": ("M-4 0h8", SOFT),
+        "resisted": ("M-4 0l3 3.5l6 -7", svg.AFTER),
+        "broken": ("M-4 -4l8 8M4 -4l-8 8", svg.BAD),
+        "not shown": ("M-5 0h.5M-.2 0h.5M4.5 0h.5", svg.BEFORE),
+        "INVALID": ("M-4 0h8", svg.SOFT),
     }
     path, colour = marks[verdict]
     return (
@@ -301,16 +284,9 @@ def _chip(verdict: Verdict, y: float) -> str:
     )
 
 
-def _card(y: float, height: float) -> str:
-    return (
-        f'<rect x="{MARGIN}" y="{y:.1f}" width="{WIDTH - 2 * MARGIN}" height="{height:.1f}" '
-        f'rx="12" fill="{CARD}" stroke="{RULE}"/>'
-    )
-
-
 def _empty() -> str:
     words = "There are no findings, and so nothing was resisted."
-    return _card(HEADER, 66) + text(MARGIN + INSET, HEADER + 38, words)
+    return svg.card(HEADER, 66) + text(svg.MARGIN + svg.INSET, HEADER + 38, words)
 
 
 def _of_measures(report: AttackReport) -> list[str]:
@@ -320,16 +296,17 @@ def _of_measures(report: AttackReport) -> list[str]:
     said = f"Measures asked for: {', '.join(report.measures)}."
     if report.left_out:
         said += f" Left out, for they have none of these: {', '.join(report.left_out)}."
-    return wrapped(said, 140)
+    return svg.wrapped(said, 140)
 
 
 def _skipped(name: str, why: str) -> list[str]:
-    return wrapped(f"Not run: {name}, the target lacks {why}.", 140)
+    return svg.wrapped(f"Not run: {name}, the target lacks {why}.", 140)
 
 
 def _foot(lines: Sequence[str], y: float) -> str:
     return "".join(
-        text(MARGIN, y + 12 + LINE * number, words, "small") for number, words in enumerate(lines)
+        text(svg.MARGIN, y + 12 + LINE * number, words, "small")
+        for number, words in enumerate(lines)
     )
 
 

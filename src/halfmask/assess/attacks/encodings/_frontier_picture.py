@@ -4,21 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from halfmask.assess.attacks._picture import (
-    AFTER,
-    BAD,
-    BEFORE,
-    CARD,
-    INK,
-    INSET,
-    MARGIN,
-    PAPER,
-    RULE,
-    STYLE,
-    TRACK,
-    WIDTH,
-)
-from halfmask.assess.attacks._svg import circle, line, rect, safe, text, wrapped
+from halfmask.assess.attacks import _svg as svg
+from halfmask.assess.attacks._svg import circle, line, rect, safe, text
 
 if TYPE_CHECKING:
     from halfmask.assess.attacks.encodings._frontier import Frontier, FrontierPoint
@@ -63,25 +50,16 @@ def frontier_picture(found: Frontier) -> str:
     height = _TABLE + 60 + _LINE * len(points) + 24
     refused = f"; refused: {', '.join(found.refused)}" if found.refused else ""
     title = f"Accuracy kept and what {found.known} known rows give back"
-    opened = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:.0f}" '
-        f'width="{WIDTH}" height="{height:.0f}" role="img" aria-labelledby="frontier-title">'
-    )
     parts = [
-        opened,
-        f'<title id="frontier-title">{safe(title)}</title>',
-        STYLE,
-        rect(0, 0, WIDTH, height, PAPER),
-        text(MARGIN, 34, "halfmask encoding frontier", "soft"),
-        text(MARGIN, 64, title, "title"),
-        text(MARGIN, 86, f"{found.rows:,} encoded rows; shares in [0, 1]{refused}", "soft"),
-        _card(_TOP - 26, _BOTTOM - _TOP + 76),
+        text(svg.MARGIN, 34, "halfmask encoding frontier", "soft"),
+        text(svg.MARGIN, 64, title, "title"),
+        text(svg.MARGIN, 86, f"{found.rows:,} encoded rows; shares in [0, 1]{refused}", "soft"),
+        svg.card(_TOP - 26, _BOTTOM - _TOP + 76),
         *_scatter(points),
-        _card(_TABLE - 26, 70 + _LINE * len(points)),
+        svg.card(_TABLE - 26, 70 + _LINE * len(points)),
         *_table(points),
-        "</svg>\n",
     ]
-    return "".join(parts)
+    return svg.drawing("frontier", title, parts, height=height)
 
 
 def _scatter(points: tuple[FrontierPoint, ...]) -> list[str]:
@@ -100,14 +78,14 @@ def _scatter(points: tuple[FrontierPoint, ...]) -> list[str]:
     for step in range(5):
         share, kept = step / 4, low + span * step / 4
         parts += [
-            line(across(share), _TOP, across(share), _BOTTOM, RULE),
+            line(across(share), _TOP, across(share), _BOTTOM, svg.RULE),
             text(across(share) - 8, _BOTTOM + 18, f"{share:g}", "small"),
-            line(_LEFT, up(kept), _RIGHT, up(kept), RULE),
+            line(_LEFT, up(kept), _RIGHT, up(kept), svg.RULE),
             text(_LEFT - 8, up(kept) + 4, f"{kept:.3g}", "small", end=True),
         ]
     parts += [
         text(_LEFT, _BOTTOM + 38, "variance of numbers that known rows give back", "soft"),
-        text(MARGIN + INSET, _TOP - 8, "accuracy of the learner", "soft"),
+        text(svg.MARGIN + svg.INSET, _TOP - 8, "accuracy of the learner", "soft"),
     ]
     labels = sorted(
         ((up(point.encoded), place, point) for place, point in enumerate(points)),
@@ -119,10 +97,10 @@ def _scatter(points: tuple[FrontierPoint, ...]) -> list[str]:
         lowest = max(y, lowest + 17)
         parts += [
             f"<g><title>{safe(point.name)}</title>",
-            _ring(x, up(point.plain)),
-            line(x, up(point.plain), x, y, BEFORE),
-            line(x + 7, y, _RIGHT + 12, lowest, TRACK),
-            circle(x, y, 5.5, AFTER),
+            svg.ring(x, up(point.plain)),
+            line(x, up(point.plain), x, y, svg.BEFORE),
+            line(x + 7, y, _RIGHT + 12, lowest, svg.TRACK),
+            circle(x, y, 5.5, svg.AFTER),
             text(_RIGHT + 16, lowest + 4, f"{place + 1}  {point.name}", "small"),
             "</g>",
         ]
@@ -130,19 +108,20 @@ def _scatter(points: tuple[FrontierPoint, ...]) -> list[str]:
 
 
 def _table(points: tuple[FrontierPoint, ...]) -> list[str]:
-    left = MARGIN + INSET
+    left = svg.MARGIN + svg.INSET
     parts = [text(left, _TABLE, "encoding", "family")]
     heads = [("plain", 206.0), ("encoded", 262.0), ("k50", 306.0)]
     parts += [text(x, _TABLE + 14, word, "small", end=True) for word, x in heads]
     for place, (words, _) in enumerate(_COLUMNS):
         x = _FIRST + _WIDE * place
         parts += [
-            text(x, _TABLE + 14 * row, each, "small") for row, each in enumerate(wrapped(words, 14))
+            text(x, _TABLE + 14 * row, each, "small")
+            for row, each in enumerate(svg.wrapped(words, 14))
         ]
     for place, point in enumerate(points):
         y = _TABLE + 44 + _LINE * place
         parts += [
-            line(left, y - 16, WIDTH - left, y - 16, RULE),
+            line(left, y - 16, svg.WIDTH - left, y - 16, svg.RULE),
             text(left, y, f"{place + 1}  {point.name}", "small"),
             text(206, y, f"{point.plain:.3f}", "before", end=True),
             text(262, y, f"{point.encoded:.3f}", "after", end=True),
@@ -160,26 +139,12 @@ def _measured(point: FrontierPoint, key: str, x: float, y: float) -> list[str]:
     without = next((v for name, v in point.without.items() if name.startswith(key)), 0.0)
     track = _NARROW - 34
     return [
-        rect(x, y - 8, track, 6, TRACK, round_=3),
-        rect(x, y - 8, track * min(share, 1.0), 6, BAD, round_=3),
-        line(x + track * without, y - 11, x + track * without, y + 1, INK, 1.5),
+        rect(x, y - 8, track, 6, svg.TRACK, round_=3),
+        rect(x, y - 8, track * min(share, 1.0), 6, svg.BAD, round_=3),
+        line(x + track * without, y - 11, x + track * without, y + 1, svg.INK, 1.5),
         text(x + track + 6, y, f"{share:.2f}", "small"),
     ]
 
 
 def _cell(point: FrontierPoint, key: str) -> float | None:
     return next((v for name, v in point.recovered.items() if name.startswith(key)), None)
-
-
-def _ring(x: float, y: float) -> str:
-    return (
-        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="8" fill="none" stroke="{BEFORE}" '
-        'stroke-width="1.5"/>'
-    )
-
-
-def _card(y: float, height: float) -> str:
-    return (
-        f'<rect x="{MARGIN}" y="{y:.1f}" width="{WIDTH - 2 * MARGIN}" height="{height:.1f}" '
-        f'rx="12" fill="{CARD}" stroke="{RULE}"/>'
-    )

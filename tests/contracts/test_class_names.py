@@ -7,7 +7,6 @@ from collections import defaultdict
 
 #: Names that two public rooms have for good, or that their rooms' policies write.
 SHARED = {
-    "Chunk",
     "Classes",
     "Coarser",
     "Dictionary",

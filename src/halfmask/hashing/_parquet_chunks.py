@@ -16,7 +16,7 @@ import pyarrow as pa
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Chunk", "chunk_of", "room_for"]
+__all__ = ["CodedColumn", "chunk_of", "room_for"]
 
 #: How pages may be packed; under other names writers mean different things.
 _PACKINGS = {"UNCOMPRESSED", "SNAPPY", "ZSTD", "GZIP"}
@@ -26,7 +26,7 @@ _MOST_PAGES = 1 << 16
 _LENGTH = 4
 
 
-class Chunk(NamedTuple):
+class CodedColumn(NamedTuple):
     """A column: its distinct values, and what `place_coded` of `coded_rows` takes.
 
     Parameters
@@ -62,7 +62,7 @@ def chunk_of(
     start: int,
     *,
     optional: bool,
-) -> Chunk | None:
+) -> CodedColumn | None:
     """Return a column, or None if it isn't codes of a dictionary alone.
 
     Parameters
@@ -212,7 +212,7 @@ def _runs(
     *,
     rows: int,
     optional: bool,
-) -> Chunk | None:
+) -> CodedColumn | None:
     """Find the runs of all pages."""
     from halfmask.kernels.hashing.coded_rows import find_runs, spread_levels  # noqa: PLC0415 # numba
 
@@ -243,7 +243,7 @@ def _runs(
                 return None
         row += page.cells
         before += present
-    return Chunk(
+    return CodedColumn(
         values=values,
         firsts=firsts[:done].copy(),
         places=places[:done].copy(),

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from halfmask.data._reading import reading
 from halfmask.engines import map_in_order
 from halfmask.hashing._csv_rows import NotPlainError
-from halfmask.hashing._parquet_chunks import Chunk, chunk_of, room_for
+from halfmask.hashing._parquet_chunks import CodedColumn, chunk_of, room_for
 from halfmask.hashing._placing import placer
 from halfmask.hashing._rows import HashedRows
 from halfmask.hashing._tables import columns_of
@@ -156,7 +156,9 @@ class ParquetRows:
             for start in range(0, rows, PIECE)
         ]
 
-    def _coded(self, data: NDArray[np.uint8], chunks: Sequence[Chunk | None], rows: int) -> _Coded:
+    def _coded(
+        self, data: NDArray[np.uint8], chunks: Sequence[CodedColumn | None], rows: int
+    ) -> _Coded:
         """Put columns of codes one behind the other."""
         found = [(slot, it) for slot, it in enumerate(chunks) if it is not None]
         tables = [self._table(self.slots[slot], it.values) for slot, it in found]
@@ -214,7 +216,7 @@ def _chunk(
     column: int,
     data: NDArray[np.uint8],
     start: int,
-) -> Chunk | None:
+) -> CodedColumn | None:
     """Unpack a column of a row group, if it is codes of a dictionary."""
     group, schema = file.metadata.row_group(number), file.schema.column(column)
     about = group.column(column)

@@ -7,15 +7,11 @@ from collections import defaultdict
 
 #: Names that two public rooms have for good, or that their rooms' policies write.
 SHARED = {
-    "Classes",
-    "Coarser",
     "Dictionary",
     "Finding",
     "Level",
     "Limits",
     "Mask",
-    "Prepared",
-    "Score",
     "Source",
     "TableSink",
     "Token",

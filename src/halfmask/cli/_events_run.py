@@ -71,7 +71,7 @@ class EventInput:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BadLines:
+class BadLineOptions:
     """What becomes of lines that are no events."""
 
     on_bad: Annotated[
@@ -186,7 +186,7 @@ def run(
     *,
     place: StreamVault,
     coming: EventInput,
-    bad: BadLines,
+    bad: BadLineOptions,
     how: RunOptions,
     trying: DryRunOptions,
     overwrite: OverwriteOption = False,

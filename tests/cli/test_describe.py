@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import tomllib
 
 import pytest
@@ -140,3 +141,30 @@ def test_adult(run, adult_csv):
     assert answer.status == 0
     for value in ("Bachelors", "Private", "Husband", "<=50K", "Holand"):
         assert value not in answer.out
+
+
+def test_alike_columns_are_one_line_of_at_most_80_letters(run, desk, monkeypatch):
+    """Twenty guesses for one reason are folded; with -v each column has all its reasons."""
+    rng = random.Random(3)
+    names = ["qqqqqqqq_wwwwwwww_eeeeeeee_rrrrrrrr", *(f"measure_{i}" for i in range(19)), "age"]
+    rows = [",".join(f"{rng.gauss(5, 2):.2f}" for _ in names) for _ in range(200)]
+    desk.table.write_text("\n".join([",".join(names), *rows]))
+    monkeypatch.setenv("COLUMNS", "80")
+
+    shown = run("describe", desk.table).out.splitlines()
+
+    table = shown[2 : shown.index("", 2)]
+    assert len(table) == 2 + 2, "the head, the folded and the age"
+    assert table[2].startswith("qqqqqqq... and 19 more ")
+    assert max(map(len, shown)) <= 80
+    assert any("19 columns are folded" in line for line in shown)
+    whole = run("describe", desk.table, "-v").out
+    assert all(f"\n{name}: " in whole for name in names)
+
+
+def test_the_brief_reason_holds_no_value(run, desk):
+    """What the short column says comes from names and forms, not from cells."""
+    answer = run("describe", desk.table)
+
+    assert "name: age" in answer.out
+    assert "CANARY" not in answer.out

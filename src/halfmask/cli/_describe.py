@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from halfmask.cli._console import console, listing, printable, say_json
+from halfmask.cli._console import console, printable, say_json
+from halfmask.cli._described import show_description
 from halfmask.cli._header_options import HeaderOptions  # typer reads it
 from halfmask.cli._option_groups import spreads_groups
 from halfmask.cli._options import (
@@ -19,22 +20,10 @@ from halfmask.cli._tables import Reading
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.text import Text
 
-    from halfmask.data import Description, Proposal, ReadOptions
+    from halfmask.data import Description, ReadOptions
 
 __all__ = ["describe"]
-
-ROLE_STYLES = {
-    "identifier": "red",
-    "quasi_identifier": "yellow",
-    "sensitive": "magenta",
-    "insensitive": "green",
-}
-# Sets of columns that are shown unless more is asked for.
-FEW_SETS = 5
-# From this share of unique rows on, the line about unchanged columns is a warning.
-MANY_UNIQUE = 0.05
 
 FormatOption = Annotated[
     FileFormat | None,
@@ -99,7 +88,7 @@ def describe(
         say_json({"ok": True, "policy": policy.out, **_as_dict(found)})
     elif policy.out != "-":
         screen = console()
-        _show(found, screen, verbose=saying.verbose)
+        show_description(found, screen, verbose=saying.verbose)
         _show_next(policy.out, screen)
     return 0
 
@@ -155,59 +144,6 @@ def _as_dict(found: Description) -> dict[str, object]:
             for each in found.singling_out
         ],
     }
-
-
-def _show(found: Description, out: Console, *, verbose: bool) -> None:
-    looked = "" if found.rows == found.rows_looked_at else f", {found.rows_looked_at:,} looked at"
-    out.print(f"{found.rows:,} rows{looked}, {len(found.proposals)} columns\n", style="bold")
-    table = listing("column", "role", "kind", "why")
-    table.columns[0].overflow = table.columns[3].overflow = "fold"
-    for each in found.proposals:
-        table.add_row(printable(each.name), _role(each), each.kind, _why(each, verbose=verbose))
-    out.print(table)
-    out.print(
-        f"\nOn the quasi-identifiers together {found.share_unique:.1%} of the rows are unique.",
-        style="bold",
-    )
-    out.print(
-        "On the sensitive and insensitive columns, which are released unchanged: "
-        f"{found.share_unique_unchanged:.1%}.",
-        style="yellow" if found.share_unique_unchanged >= MANY_UNIQUE else None,
-    )
-    _show_sets(found, out, most=None if verbose else FEW_SETS)
-
-
-def _role(proposal: Proposal) -> Text:
-    from rich.text import Text  # noqa: PLC0415 - --help needs none
-
-    doubt = "" if proposal.certain else " ?"
-    return Text(proposal.role.replace("_", "-") + doubt, style=ROLE_STYLES[proposal.role])
-
-
-def _why(proposal: Proposal, *, verbose: bool) -> str:
-    if not verbose:
-        return printable(proposal.reasons[0])
-    evidence = proposal.evidence
-    counted = (
-        f"{evidence['distinct']:,} different values, {evidence['missing_share']:.1%} missing, "
-        f"{evidence['share_unique']:.1%} of the rows with a value of their own."
-    )
-    return printable(" ".join((*proposal.reasons, counted)))
-
-
-def _show_sets(found: Description, out: Console, *, most: int | None) -> None:
-    if not found.singling_out:
-        return
-    shown = sorted(found.singling_out, key=lambda it: (len(it.columns), -it.share_unique))[:most]
-    out.print("So many are unique on these alone:")
-    table = listing("", "")
-    table.columns[0].justify = "right"
-    for each in shown:
-        table.add_row(f"  {each.share_unique:.1%}", printable(", ".join(each.columns)))
-    out.print(table)
-    left = len(found.singling_out) - len(shown)
-    if left:
-        out.print(f"  and {left} more sets of columns, with --verbose", style="dim")
 
 
 def _show_next(out: str | None, screen: Console) -> None:

@@ -67,8 +67,39 @@ def show_summary(release: Release, out: str, screen: Console, *, verbose: bool) 
         screen.print("\nNo promise protects from this", style="bold")
         for weakness in weaknesses:
             screen.print(f"- {printable(weakness)}", soft_wrap=True)
-    else:
-        screen.print(f"\nThe report names {len(weaknesses)} things that no promise protects from.")
+    screen.print()
+    screen.print(f"Lost      {_lost(release)}", soft_wrap=True)
+    screen.print(f"At risk   {_at_risk(release)}", soft_wrap=True)
+    named = _some(len(weaknesses), "weakness")
+    screen.print(f"See       {REPORT} for {named} that no guarantee covers")
+
+
+def _lost(release: Release) -> str:
+    """Return in a line what the release lost: detail, rows and accuracy."""
+    rows, model = release.rows, release.utility.model
+    said = [
+        f"{percent(1 - release.utility.detail.average)} of the detail",
+        f"{rows['suppressed']:,} of {rows['in']:,} rows",
+    ]
+    if model is not None:
+        released, raw = (getattr(each, model.measure) for each in (model.released, model.raw))
+        if released is not None and raw is not None:
+            said.append(f"{model.measure.replace('r2', 'R2')} {_change(model, released - raw)}")
+    return ", ".join(said)
+
+
+def _change(model: ModelUtility, change: float) -> str:
+    return f"{change:+.3f}" if model.task == "regression" else f"{100 * change:+.1f} points"
+
+
+def _at_risk(release: Release) -> str:
+    """Return in a line what attackers find who know little, and who know all."""
+    worst = percent(release.risk.after.prosecutor.highest.value)
+    every = release.risk.columns.every
+    columns = _some(len(every.columns), "column")
+    return (
+        f"right row found: {worst} at worst; unique on all {columns}: {percent(every.share_unique)}"
+    )
 
 
 def _show_risk(release: Release, screen: Console) -> None:

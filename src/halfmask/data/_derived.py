@@ -51,6 +51,11 @@ class Derivation:
         names = " and ".join(f"`{name}`" for name in self.sources)
         return f"It follows from {names} in {self.share:.0%} of the rows, and would reveal them."
 
+    @property
+    def brief(self) -> str:
+        """The same in a few words."""
+        return f"follows from {' and '.join(self.sources)}"
+
 
 class Derivations:
     """Looks for columns of a table that follow from others.

@@ -51,6 +51,8 @@ class Proposal:
         Its name, role and kind.
     reasons
         Sentences that say why; no value of the column is in them.
+    brief
+        The first reason in a few words, for a line of a table.
     evidence
         The numbers that were counted, by name: shares are fractions in [0, 1].
     certain
@@ -64,6 +66,7 @@ class Proposal:
 
     column: Column
     reasons: tuple[str, ...]
+    brief: str
     evidence: Mapping[str, float] = field(repr=False)
     certain: bool
     form: TextForm | None = None
@@ -114,12 +117,14 @@ def propose_by_gain(profile: ColumnProfile, gain: float) -> Proposal:
             "quasi_identifier",
             f"Its name says nothing, but it helps to single people out: with it, up to "
             f"{gain:.1%} more of the rows are unique.",
+            "adds unique rows",
             certain=False,
         )
     else:
         verdict = RoleVerdict(
             "insensitive",
             "Neither its name nor its values say that it points at a person or is delicate.",
+            "nothing found",
             certain=False,
         )
     return _proposal(profile, verdict, kind, why)
@@ -142,6 +147,7 @@ def propose_by_company(profile: ColumnProfile, share: float, columns: int) -> Pr
         "quasi_identifier",
         f"Its name says nothing, but on it and {columns - 1} more such columns together "
         f"{share:.1%} of the rows are unique.",
+        "unique with others",
         certain=False,
     )
     return _proposal(profile, verdict, kind, why)
@@ -150,7 +156,7 @@ def propose_by_company(profile: ColumnProfile, share: float, columns: int) -> Pr
 def propose_as_source(profile: ColumnProfile, role: Role, derivation: Derivation) -> Proposal:
     """Return the proposal for a column that follows from others of this role."""
     kind, why = _kind(profile, hint_of(profile.name))
-    return _proposal(profile, RoleVerdict(role, derivation.reason), kind, why)
+    return _proposal(profile, RoleVerdict(role, derivation.reason, derivation.brief), kind, why)
 
 
 def _proposal(profile: ColumnProfile, verdict: RoleVerdict, kind: Kind, why: str) -> Proposal:
@@ -193,6 +199,7 @@ def _proposal(profile: ColumnProfile, verdict: RoleVerdict, kind: Kind, why: str
     return Proposal(
         column=Column(name=profile.name, role=verdict.role, kind=kind),
         reasons=tuple(reasons),
+        brief=verdict.brief,
         evidence=MappingProxyType(evidence),
         certain=verdict.certain,
         form=form,

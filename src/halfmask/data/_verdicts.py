@@ -51,10 +51,11 @@ CALENDAR_YEARS = (1850, 2100)
 
 @dataclass(frozen=True, slots=True)
 class RoleVerdict:
-    """A role, the sentence that says why, and whether it is clear."""
+    """A role, the sentence that says why, the same in a few words, and whether it is clear."""
 
     role: Role
     reason: str
+    brief: str
     certain: bool = True
 
 
@@ -88,6 +89,7 @@ def _by_type(profile: ColumnProfile, _: NameHint | None) -> RoleVerdict | None:
         "identifier",
         "It holds spans of time, which no range can hold: as an identifier it is dropped. Turn "
         "them into numbers, such as hours, to keep it.",
+        "spans of time",
         certain=False,
     )
 
@@ -98,6 +100,7 @@ def _by_filling(profile: ColumnProfile, hint: NameHint | None) -> RoleVerdict | 
         return RoleVerdict(
             "identifier",
             "It has no value in any row: as an identifier it is dropped, and nothing is lost.",
+            "no value in any row",
             certain=False,
         )
     return None
@@ -115,7 +118,9 @@ def _by_form(profile: ColumnProfile, hint: NameHint | None) -> RoleVerdict | Non
             continue
         if share >= pattern.least and pattern.identifies:
             return RoleVerdict(
-                "identifier", f"{share:.0%} of its values have the form of {pattern.about}."
+                "identifier",
+                f"{share:.0%} of its values have the form of {pattern.about}.",
+                f"values: {_bare(pattern.about)}",
             )
     return None
 
@@ -126,6 +131,7 @@ def _by_text(profile: ColumnProfile, hint: NameHint | None) -> RoleVerdict | Non
             "identifier",
             f"It is free text ({profile.mean_words:.0f} words on average), which may name people: "
             "as an identifier it is dropped.",
+            "free text, names?",
             certain=False,
         )
     return None
@@ -136,9 +142,10 @@ def _by_name(profile: ColumnProfile, hint: NameHint | None) -> RoleVerdict | Non
     if hint is None or not hint.strong or not can_be(profile, hint):
         return None
     topic = hint.topic
-    said = f"Its name speaks of {topic.about}"
+    said, brief = f"Its name speaks of {topic.about}", f"name: {_bare(topic.about)}"
     if topic.role == "sensitive" and _is_of_dates(profile):
-        return RoleVerdict("quasi_identifier", f"{said}; it is a date, which others may have seen.")
+        why = f"{said}; it is a date, which others may have seen."
+        return RoleVerdict("quasi_identifier", why, brief)
     few = profile.distinct <= max(min(FEW_VALUES, FEW_SHARE * profile.filled), 2)
     yes_or_no = profile.distinct <= 2
     groups = few if topic.few_are_groups else yes_or_no
@@ -146,9 +153,10 @@ def _by_name(profile: ColumnProfile, hint: NameHint | None) -> RoleVerdict | Non
         return RoleVerdict(
             "quasi_identifier",
             f"{said}, but it has only {values_said(profile.distinct)}, which point at groups.",
+            brief,
             certain=False,
         )
-    return RoleVerdict(topic.role, f"{said}.", certain=not hint.inside)
+    return RoleVerdict(topic.role, f"{said}.", brief, certain=not hint.inside)
 
 
 def can_be(profile: ColumnProfile, hint: NameHint) -> bool:
@@ -168,21 +176,23 @@ def _by_weak_name(profile: ColumnProfile, hint: NameHint | None) -> RoleVerdict 
     if hint is None or hint.strong:
         return None
     topic, said = hint.topic, f"Its name speaks of {hint.topic.about}"
+    brief = f"name: {_bare(topic.about)}"
     if topic.role == "quasi_identifier":
         dated = _is_of_dates(profile) or _is_of_calendar(profile, hint)
-        return RoleVerdict("quasi_identifier", f"{said}.") if dated else None
+        return RoleVerdict("quasi_identifier", f"{said}.", brief) if dated else None
     if topic.role == "sensitive":
         is_code = is_nearly_unique(profile) and not profile.is_number
         is_other = is_code or _is_of_dates(profile)
-        return None if is_other else RoleVerdict("sensitive", f"{said}.", certain=False)
+        return None if is_other else RoleVerdict("sensitive", f"{said}.", brief, certain=False)
     if topic.kind == "text" and profile.mean_words >= REMARK_WORDS:
         why = f"{said}, which may name people: as an identifier it is dropped."
-        return RoleVerdict("identifier", why, certain=False)
+        return RoleVerdict("identifier", why, brief, certain=False)
     if hint.measures or not _has_many(profile, hint):
         return None
     return RoleVerdict(
         "identifier",
         f"{said}, and it has {profile.distinct:,} different values in {profile.filled:,} rows.",
+        brief,
         certain=profile.uniqueness >= NEARLY_UNIQUE,
     )
 
@@ -213,6 +223,7 @@ def _by_names(profile: ColumnProfile, hint: NameHint | None) -> RoleVerdict | No
         return RoleVerdict(
             "identifier",
             f"{profile.names:.0%} of its texts are frequent names of people.",
+            "values: names of people",
             certain=False,
         )
     return None
@@ -224,6 +235,7 @@ def _by_date_or_place(profile: ColumnProfile, hint: NameHint | None) -> RoleVerd
         return RoleVerdict(
             "quasi_identifier",
             "It is a date or time, and others may have seen what happened then.",
+            "values: dates or times",
             certain=False,
         )
     for name in ("coordinates", "postcode"):
@@ -232,6 +244,7 @@ def _by_date_or_place(profile: ColumnProfile, hint: NameHint | None) -> RoleVerd
             return RoleVerdict(
                 "quasi_identifier",
                 f"{share:.0%} of its values have the form of {PATTERNS[name].about}.",
+                f"values: {_bare(PATTERNS[name].about)}",
                 certain=False,
             )
     return None
@@ -250,8 +263,20 @@ def _by_uniqueness(profile: ColumnProfile, hint: NameHint | None) -> RoleVerdict
         "identifier",
         f"Nearly every row has a value of its own ({profile.distinct:,} in {profile.filled:,}"
         f"{', and they are consecutive' if runs else ''}).",
+        "a value for each row",
         certain=runs,
     )
+
+
+def _bare(about: str) -> str:
+    """Return what a name or a pattern is about in a few words.
+
+    Examples
+    --------
+    >>> _bare("an e-mail address"), _bare("a place of a person, by its code")
+    ('e-mail address', 'place of a person')
+    """
+    return about.partition(",")[0].removeprefix("a ").removeprefix("an ")
 
 
 def values_said(n: int) -> str:

@@ -2,6 +2,7 @@
 SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
+LOWEST := .venv-lowest
 BIN := $(VENV)/bin
 # The same order and the same random numbers in each run: `make fuzz` is for new ones.
 PYTEST := $(BIN)/pytest -n 2 --dist worksteal --randomly-seed=20261125 $(PYTEST_FLAGS)
@@ -9,7 +10,7 @@ MINUTES ?= 60
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lint types contracts unit slow fuzz format bench bench-quick docs sizes schema lock clean
+.PHONY: help demo test test-all test-lowest lint types contracts unit slow fuzz format bench bench-quick docs sizes schema lock clean
 
 help: ## List what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
@@ -21,6 +22,9 @@ demo: $(VENV)/.runtime ## Protect Adult and say where the release and its report
 test: $(VENV)/.development lint types contracts unit ## Install what tests need, then lint, types, contracts, tests: 5 minutes
 
 test-all: test slow ## The same, then the slow tests, as CI runs it: 20 minutes
+
+test-lowest: $(LOWEST)/.installed ## Run the quick tests with the lowest version of each dependency
+	NUMBA_CACHE_DIR=$(CURDIR)/$(LOWEST)/numba $(LOWEST)/bin/pytest -n 2 --dist worksteal --randomly-seed=20261125 -m "not slow" tests --ignore tests/contracts --ignore tests/docs
 
 lint: $(VENV)/.development ## Check style and format
 	$(BIN)/ruff check
@@ -65,15 +69,18 @@ schema: $(VENV)/.runtime ## Write the policy's JSON schema, which editors read
 
 lock: ## Pin every dependency by hash (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
-	  --group pyproject.toml:build pyproject.toml -o requirements/runtime.txt
+	  --group pyproject.toml:build --extra protect pyproject.toml -o requirements/runtime.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 	  --group pyproject.toml:build --group pyproject.toml:test --group pyproject.toml:lint \
 	  --group pyproject.toml:docs --extra serve --extra client --extra dask -c requirements/runtime.txt pyproject.toml -o requirements/development.txt
+	uv pip compile --quiet --upgrade --resolution lowest-direct --python-version 3.11 --generate-hashes --no-header \
+	  --group pyproject.toml:build --group pyproject.toml:test \
+	  --extra serve --extra client --extra dask pyproject.toml -o requirements/lowest.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 	  --group pyproject.toml:cloud -c requirements/runtime.txt -o examples/rented_cloud/requirements.txt
 
 clean: ## Remove what was built, installed and cached
-	rm -rf $(VENV) build dist site out .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(LOWEST) build dist site out .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -89,4 +96,11 @@ $(VENV)/.runtime: requirements/runtime.txt pyproject.toml | $(BIN)/python
 $(VENV)/.development: requirements/development.txt $(VENV)/.runtime
 	@echo "installing what its tests need, by hash ..."
 	$(INSTALL) --require-hashes -r requirements/development.txt
+	@touch $@
+
+$(LOWEST)/.installed: requirements/lowest.txt pyproject.toml
+	@echo "installing the lowest versions that halfmask takes, by hash ..."
+	$(PYTHON) -m venv $(LOWEST)
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/lowest.txt
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable .
 	@touch $@

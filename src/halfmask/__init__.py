@@ -189,7 +189,12 @@ def __getattr__(name: str) -> object:
     """Import a public name from its room when it is first asked for: `--help` must not pay."""
     if name not in _ROOMS:
         raise AttributeError(f"module 'halfmask' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"halfmask.{_ROOMS[name]}"), name)
+    try:
+        return getattr(importlib.import_module(f"halfmask.{_ROOMS[name]}"), name)
+    except ModuleNotFoundError as error:
+        from halfmask._optional import missing  # noqa: PLC0415 # only where an import fails
+
+        raise missing(error) or error from None
 
 
 def __dir__() -> list[str]:

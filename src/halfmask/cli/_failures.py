@@ -3,6 +3,7 @@
 ::
 
     HalfmaskError        its own words       its own code        1
+    a missing library    the extra for it    missing-dependency  1
     wrong options        what is wrong       usage               2
     KeyboardInterrupt    stopped             interrupted         1
     MemoryError          memory ran out      out-of-memory       1
@@ -22,6 +23,7 @@ from dataclasses import dataclass
 import typer
 
 from halfmask._errors import HalfmaskError
+from halfmask._optional import missing
 
 __all__ = ["CODES", "INTERRUPTED", "Failure", "UsageError", "failure_of"]
 
@@ -87,6 +89,8 @@ INTERRUPTED = Failure(error="Stopped before it was done.", hint=WHOLE, code="int
 
 def failure_of(error: BaseException) -> Failure:
     """Return what may be said of an error."""
+    if isinstance(error, ModuleNotFoundError):
+        error = missing(error) or error
     if isinstance(error, HalfmaskError):
         status = MISUSED if isinstance(error, UsageError) else FAILED
         hint = None if error.hint is None else by_options(error.hint)

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import DataError, ParameterError, SchemaError
+from halfmask._optional import need
 from halfmask.data import like, to_polars
 from halfmask.data._frames import without_empty_types
 from halfmask.data._text_forms import TextWatch
@@ -203,6 +204,7 @@ class Codec:
         known: Collection[str],
     ) -> Self:
         """Fit to batches, and say of columns that aren't known what their texts look like."""
+        need("numba", "scipy", "threadpoolctl")
         frames: Iterator[pl.DataFrame] = map(to_polars, batches)
         first = next(frames, None)
         if first is None:

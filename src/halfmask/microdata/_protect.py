@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, ParameterError, PolicyError
+from halfmask._optional import need
 from halfmask._progress import Progress, silent
 from halfmask._random import check_key, fresh_key
 from halfmask.anonymize import (
@@ -109,6 +110,7 @@ def protect(
     **Edge cases.** One row, fewer rows than k, or a sensitive column with too few values raise
     :class:`~halfmask.GuaranteeNotMetError`.
     """
+    need("numba", "scipy", "sklearn", "threadpoolctl")
     told = progress or silent
     engine = engine or LocalEngine()
     key = key if key is not None else fresh_key()

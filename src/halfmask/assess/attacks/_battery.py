@@ -7,6 +7,7 @@ import platform
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from halfmask._errors import HalfmaskError, ParameterError
+from halfmask._optional import need
 from halfmask._progress import silent
 from halfmask._validation import fraction, integer_at_least, number_between
 from halfmask.assess.attacks._arms import SuccessCount
@@ -128,6 +129,7 @@ def attack(  # noqa: PLR0913 # keyword-only, each with a default
 
     ``examples/anonymized_model`` shows the whole way on people.
     """
+    need("numba", "scipy", "sklearn", "threadpoolctl")
     tolerance, min_control_effect, confidence = map(
         as_number, (tolerance, min_control_effect, confidence)
     )

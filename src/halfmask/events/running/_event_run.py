@@ -7,6 +7,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from halfmask._errors import ParameterError
+from halfmask._optional import need
 from halfmask._progress import silent
 from halfmask._validation import integer_at_least
 from halfmask.events.running._checkpoint import CheckpointStore
@@ -192,6 +193,7 @@ def run_events(  # noqa: PLR0913 # each says one thing, by its name
     ['{"who":1}', '{"who":2}', '{"who":1}']
     >>> folder.cleanup()
     """
+    need("numba")
     policy.check_named()
     integer_at_least(1, owner="run_events", threads=threads)
     if not 0 <= checkpoint_seconds < math.inf:

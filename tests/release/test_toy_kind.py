@@ -141,6 +141,13 @@ def test_no_check_can_be_replaced():
         add_check("toy-counts", "minimum-count", check, basis="counted")
 
 
+@pytest.mark.parametrize("kind", ["microdata", "events"])
+def test_a_check_that_nobody_would_ask_is_refused(kind):
+    """Tables and events are counted in one pass over all claims."""
+    with pytest.raises(ParameterError, match="one pass"):
+        add_check(kind, "minimum-count", check, basis="counted")
+
+
 def test_a_basis_that_is_none_is_refused():
     with pytest.raises(ParameterError, match="basis"):
         add_check("toy-counts", "other", check, basis="proven")  # type: ignore[arg-type] # the fault

@@ -48,7 +48,7 @@ def events_manifest(manifest: Manifest) -> EventsManifest:
     top = At(dict(manifest.details), f"{MANIFEST_NAME}: details")
     at = top.keys("release", "counts", "fields", "failures", "panes", "risk")
     claims = tuple(_claim(n, each) for n, each in enumerate(manifest.claims, start=1))
-    return EventsManifest(
+    found = EventsManifest(
         created=manifest.created,
         software=manifest.software,
         policy_sha256=manifest.policy_sha256,
@@ -60,6 +60,9 @@ def events_manifest(manifest: Manifest) -> EventsManifest:
         claimed=EventClaims(claims=claims, panes=at["panes"].each(At.count)),
         risk=at["risk"].or_none(_risk),
     )
+    if not set(found.weaknesses) <= {each.partition(":")[0] for each in manifest.weaknesses}:
+        raise VerificationError("The manifest doesn't name a weakness that its fields have.")
+    return found
 
 
 def _claim(number: int, claim: Claim) -> EventClaim:

@@ -11,6 +11,8 @@ from halfmask._errors import ParameterError
 from halfmask._validation import one_of
 from halfmask.claims import Claim
 from halfmask.claims._claim import BASES, Basis
+from halfmask.claims._events_manifest import EVENTS
+from halfmask.claims._table_manifest import MICRODATA
 
 __all__ = ["CHECKS", "ClaimCount", "ReleaseCheck", "add_check"]
 
@@ -54,9 +56,15 @@ def add_check(kind: str, model: str, check: ReleaseCheck, *, basis: Basis) -> No
     Raises
     ------
     ParameterError
-        If the model has a check already, because nobody may replace one; or the basis is none.
+        If the model has a check already, because nobody may replace one; the basis is none; or
+        the kind is that of tables or events.
     """
     one_of(tuple(BASES), owner="add_check", basis=basis)
+    if kind in {MICRODATA, EVENTS}:
+        raise ParameterError(
+            f"Claims of the kind {kind!r} are counted in one pass, not one by one.",
+            hint="For a model of tables call halfmask.verifier.tables.register_check.",
+        )
     if (kind, model) in CHECKS:
         raise ParameterError("This model has a check already, and checks can't be replaced.")
     CHECKS[kind, model] = basis, check

@@ -349,8 +349,10 @@ def test_changed_files_are_caught(copy):
         (("details", "counts", "lines"), 9),
         (("details", "fields"), []),
         (("details", "fields", 0, "form"), {"do": "another"}),
+        (("files", 0, "format"), "parquet"),
+        (("files", 0, "format"), "csv"),
     ],
-    ids=["rows", "passed", "sum", "fields", "form"],
+    ids=["rows", "passed", "sum", "fields", "form", "table", "format"],
 )
 def test_a_changed_manifest_is_caught(copy, place, value):
     """Where it doesn't go with the lines."""
@@ -380,6 +382,7 @@ def test_a_changed_manifest_is_caught(copy, place, value):
         (("details", "fields", 0, "form"), {"do": "hash"}),
         (("details", "risk", "known", 0, "singled_out"), "CANARY"),
         (("claims",), [{"model": "CANARY"}]),
+        (("weaknesses",), []),
     ],
 )
 def test_what_is_not_exactly_a_manifest_of_events_is_refused(copy, place, value):

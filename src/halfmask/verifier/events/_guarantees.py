@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from halfmask.verifier.events._promised import promise_of
 from halfmask.verifier.events._reading import Number, same_text
 from halfmask.verifier.events._verdict import Check
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Sequence
+    from collections.abc import Sequence
 
     from halfmask.claims import GuaranteeClaim
 
-__all__ = ["GuaranteeRecount"]
+__all__ = ["SHARED", "GuaranteeRecount"]
 
 _NOTHING = None
 _ABSENT = object()
@@ -67,7 +68,7 @@ class GuaranteeRecount:
                     owner.setdefault(unit, entity)
         owners: dict[Hashable, set[Hashable]] = defaultdict(set)
         for unit, points in shown.items():
-            for key in self._keys(points):
+            for key in SHARED[self._claim.model](points, self._claim.m or 1):
                 # A set of nobody known has an empty set of owners.
                 known = {unit} if self._counted != "entities" else {owner.get(unit)} - {None}
                 owners[key] |= known
@@ -82,18 +83,6 @@ class GuaranteeRecount:
         # An event without a session is one of its own.
         return number if session is None else session
 
-    def _keys(self, points: set[Hashable]) -> Iterable[Hashable]:
-        """Return what there must be k of: all that is shown, or each set of few values."""
-        if self._claim.model == "session-k":
-            return [frozenset(points)]
-        values = sorted(
-            str(point[0])
-            for point in points
-            if isinstance(point, tuple) and point[0] not in {_NOTHING, "null"}
-        )
-        sizes = range(1, (self._claim.m or 1) + 1)
-        return [it for size in sizes for it in combinations(values, size)]
-
     def check(self) -> Check:
         """Return what was found."""
         return Check(
@@ -105,6 +94,28 @@ class GuaranteeRecount:
             promise=promise_of(self._claim),
             windows=self._windows,
         )
+
+
+def _together(points: set[Hashable], m: int) -> Iterable[Hashable]:  # noqa: ARG001 # as every model
+    return [frozenset(points)]
+
+
+def _sets(points: set[Hashable], m: int) -> Iterable[Hashable]:
+    values = sorted(
+        str(point[0])
+        for point in points
+        if isinstance(point, tuple) and point[0] not in {_NOTHING, "null"}
+    )
+    return [it for size in range(1, m + 1) for it in combinations(values, size)]
+
+
+#: What there must be k of, by model: all that is shown, or each set of at most m values. A model
+#: that isn't here fails.
+SHARED: Final[Mapping[str, Callable[[set[Hashable], int], Iterable[Hashable]]]] = {
+    "session-k": _together,
+    "k-m": _sets,
+    "distinct": _sets,
+}
 
 
 def _points(event: dict[str, Any], fields: Sequence[Sequence[str]]) -> set[Hashable]:

@@ -15,12 +15,13 @@ from halfmask.verifier._found_files import unpacked
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Number", "event_of", "is_table", "lines_of", "same_text"]
+__all__ = ["TABLES", "Number", "event_of", "lines_of", "same_text"]
 
 _PARTS: Final = re.compile(r"(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?")
 #: Numbers of more digits before or behind the point aren't written out.
 _FAR: Final = 400
-_TABLES: Final = (".parquet", ".arrow")
+#: Formats that keep rows, not lines.
+TABLES: Final = ("parquet", "arrow")
 
 
 class Number(str):
@@ -57,22 +58,19 @@ def same_text(value: object) -> str | None:
     return f"{sign}{digits[:point].ljust(point, '0')}" + (f".{rest}" if rest else "")
 
 
-def is_table(path: Path) -> bool:
-    """Return whether a file is a table by its name."""
-    return path.suffix in _TABLES
-
-
-def lines_of(path: Path) -> Iterator[bytes]:
+def lines_of(path: Path, form: str) -> Iterator[bytes]:
     """Yield the lines of a file, plain or packed, without their ends; of a table its rows as JSON.
 
     Raises
     ------
     VerificationError
-        If it can't be read to its end.
+        If it can't be read to its end as what it is said to be.
     """
+    if form not in {*TABLES, "jsonl"}:
+        raise VerificationError(f"No output of events is {form}.")
     try:
-        if is_table(path):
-            yield from _rows(path)
+        if form in TABLES:
+            yield from _rows(path, form)
             return
         with unpacked(path) as file:
             for line in file:
@@ -81,11 +79,11 @@ def lines_of(path: Path) -> Iterator[bytes]:
         raise VerificationError("A file of the output can't be read to its end.") from None
 
 
-def _rows(path: Path) -> Iterator[bytes]:
+def _rows(path: Path, form: str) -> Iterator[bytes]:
     import pyarrow as pa  # noqa: PLC0415 # 0.2 s
     import pyarrow.parquet as pq  # noqa: PLC0415 # the same
 
-    if path.suffix == ".parquet":
+    if form == "parquet":
         with pq.ParquetFile(path) as file:
             for batch in file.iter_batches(batch_size=4096):
                 yield from (_row(row) for row in batch.to_pylist())

@@ -15,7 +15,7 @@ from halfmask.claims._released_files import folder_of, manifest_path, released_f
 from halfmask.verifier._found_files import hashed, strangers
 from halfmask.verifier.events._places import Places
 from halfmask.verifier.events._promised import differences
-from halfmask.verifier.events._reading import event_of, is_table, lines_of
+from halfmask.verifier.events._reading import TABLES, event_of, lines_of
 from halfmask.verifier.events._release_verdict import OutputCheck, ReleaseVerdict
 from halfmask.verifier.events._verifying import verify_events
 
@@ -74,6 +74,8 @@ def verify_release(where: str | Path, *, promised: EventPromises | None = None) 
         raise VerificationError("The manifest of a release of events lies beside its output.")
     try:
         found = _Recount(manifest, path).verdict()
+    except VerificationError:
+        raise
     except (KeyError, TypeError, ValueError, ArithmeticError):
         # The form of a field lacks an option, or has one that no action has.
         raise VerificationError("The manifest can't be read, or is damaged.") from None
@@ -113,7 +115,7 @@ class _Recount:
     def __init__(self, manifest: EventsManifest, path: Path) -> None:
         self._manifest = manifest
         self._folder = folder_of(path)
-        self._tables = any(is_table(Path(file.name)) for file in manifest.files)
+        self._tables = any(file.format in TABLES for file in manifest.files)
         names = {file.name for file in manifest.files}
         if not names or len(names) < len(manifest.files):
             raise VerificationError("The manifest has no file, or one twice.")
@@ -151,7 +153,7 @@ class _Recount:
                 continue
             same = hashed(self._folder, told.name) == (told.sha256, told.n_bytes)
             lines = 0
-            for line in lines_of(path):
+            for line in lines_of(path, told.format):
                 lines += 1
                 looked.add(line)
                 event = event_of(line)
@@ -200,9 +202,11 @@ class _Recount:
         ]
         if any(steps not in written for steps in guarded):
             self._problems.append("A claim is of a field that the manifest doesn't have.")
-        there = [released_file(self._folder, file.name) for file in self._manifest.files]
+        there = [
+            (released_file(self._folder, file.name), file.format) for file in self._manifest.files
+        ]
         try:
-            lines = (line for path in there if path is not None for line in lines_of(path))
+            lines = (line for path, form in there if path for line in lines_of(path, form))
             found = verify_events(lines, told)
         except VerificationError as error:
             self._problems.append(f"The claims can't be counted again: {error.what}")

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from halfmask._errors import VerificationError
 from halfmask.claims import CellsClaim, GuaranteeClaim
-from halfmask.claims._events_manifest import GUARANTEES
 from halfmask.verifier.events._cells import recount_cells
-from halfmask.verifier.events._guarantees import GuaranteeRecount
+from halfmask.verifier.events._guarantees import SHARED, GuaranteeRecount
 from halfmask.verifier.events._verdict import Check, EventsVerdict
 
 if TYPE_CHECKING:
@@ -75,7 +74,7 @@ def verify_events(lines: Iterable[bytes], claims: EventClaims) -> EventsVerdict:
 
 def _bounds_something(claim: GuaranteeClaim) -> bool:
     """Return whether a claim is of a model that is counted, and doesn't hold of any lines."""
-    return claim.model in GUARANTEES and claim.k > 1 and bool(claim.fields) and claim.m != 0
+    return claim.model in SHARED and claim.k > 1 and bool(claim.fields) and claim.m != 0
 
 
 def _bounds_cells(claim: CellsClaim) -> bool:

@@ -150,6 +150,16 @@ def test_events_of_version_0_1_are_read_as_version_2(name):
     assert [it["rows"] for it in now["files"]] == [it["lines"] for it in first["files"]]
 
 
+def test_a_manifest_must_be_where_its_kind_has_it(folder):
+    """Of tables in their folder, of events beside their output: else other files are verified."""
+    events = read_any(Path(__file__).parent / "v1" / "plain")
+    table = dataclasses.replace(read_any(folder.path), files=())
+
+    for raw, beside in ((events.to_json(), False), (table.to_json(), True)):
+        with pytest.raises(VerificationError, match=r"isn't where|plain name"):
+            parse_manifest(raw.encode(), beside=beside)
+
+
 @pytest.mark.parametrize(
     ("basis", "words"),
     [("counted", "counted in"), ("accounted", "was not seen"), ("measured", "an attack")],

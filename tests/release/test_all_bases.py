@@ -218,7 +218,7 @@ def test_a_stream_publishes_beside_its_output(tmp_path, is_folder):
     assert not halfmask.verify(out).holds
 
 
-def test_a_page_steers_no_reader(tmp_path):
+def test_a_page_steers_no_reader():
     """No script, nothing from elsewhere, no letter that turns the text around."""
     page = html_page("a\u202eb", [TextBlock(title="\0", sentences=['<script src="x">'])])
 
@@ -226,7 +226,22 @@ def test_a_page_steers_no_reader(tmp_path):
     assert not {"\u202e", "\0"} & set(page)
     for word in ("<script", "http://", "https://", "src="):
         assert word not in page.replace("&lt;script src=", "")
+
+
+def test_what_no_verifier_would_read_is_not_published(tmp_path):
+    """An output that isn't there, and names that aren't those of plain files."""
+    manifest = Manifest(
+        kind=KIND,
+        created="2026-11-21T09:00:00Z",
+        software={},
+        policy_sha256="0" * 64,
+        files=(told(answers(), "../out.csv"),),
+        claims=(COUNTED,),
+    )
     with pytest.raises(ReleaseError, match="isn't there"):
-        publish_beside(Manifest(
-            kind=KIND, created="", software={}, policy_sha256="", files=(), claims=()
-        ), tmp_path / "nowhere", page=page)  # fmt: skip
+        publish_beside(manifest, tmp_path / "nowhere", page="")
+    (tmp_path / "out.csv").write_bytes(answers())
+
+    with pytest.raises(ReleaseError, match="plain name"):
+        publish_beside(manifest, tmp_path / "out.csv", page="")
+    assert [it.name for it in tmp_path.iterdir()] == ["out.csv"]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, cast
 from halfmask._errors import VerificationError
 from halfmask.claims._claim import BASES, Basis, Claim
 from halfmask.claims._common_keys import common_keys
+from halfmask.claims._events_manifest import EVENTS
 from halfmask.claims._events_reader import FIRST_FORMAT, first_events_version
 from halfmask.claims._manifest import FORMAT, MANIFEST_NAME, VERSION, Manifest
 from halfmask.claims._released_files import manifest_path
@@ -103,6 +104,8 @@ def parse_manifest(raw: bytes, *, beside: bool = False) -> Manifest:
         claims=at["claims"].each(_claim),
         details=at["details"].mapping(),
     )
+    if manifest.kind == (MICRODATA if beside else EVENTS):
+        raise VerificationError(f"The manifest of {manifest.kind} isn't where these have theirs.")
     if manifest.kind == MICRODATA:
         check_second_version(manifest)
     return manifest

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from halfmask._errors import ReleaseError
 from halfmask._progress import Progress, silent
 from halfmask.claims import MANIFEST_NAME, REPORT_NAME, Manifest, write_manifest
+from halfmask.claims._manifest_reader import parse_manifest
 from halfmask.claims._released_files import beside
 from halfmask.data import atomic_file, atomic_folder
 from halfmask.release._page import page_of
@@ -117,7 +118,7 @@ def publish_beside(manifest: Manifest, out: str | Path, *, page: str) -> Publish
     Raises
     ------
     ReleaseError
-        If the output isn't there, or they can't be written.
+        If the output isn't there, the manifest is none that can be read, or they can't be written.
 
     Notes
     -----
@@ -133,13 +134,14 @@ def publish_beside(manifest: Manifest, out: str | Path, *, page: str) -> Publish
         manifest_path=beside(where),
         report_path=where.with_name(where.name + REPORT_BESIDE),
     )
-    told = manifest.to_json()
+    told = manifest.to_json().encode()
+    parse_manifest(told, beside=True)  # what no verifier would read isn't written
     with atomic_file(found.report_path, overwrite=True) as file:
         os.fchmod(file.fileno(), 0o600)  # it may name what was left out
         file.write(page.encode())
     # The manifest comes last: where it is, everything is.
     with atomic_file(found.manifest_path, overwrite=True) as file:
-        file.write(told.encode())
+        file.write(told)
     return found
 
 

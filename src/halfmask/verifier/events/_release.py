@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from halfmask._errors import VerificationError
-from halfmask.claims import MANIFEST_NAME, GuaranteeClaim, events_manifest, read_manifest
+from halfmask.claims import GuaranteeClaim, events_manifest, read_manifest
 from halfmask.claims._released_files import folder_of, manifest_path, released_file
 from halfmask.verifier._found_files import hashed, strangers
 from halfmask.verifier.events._places import Places
@@ -70,8 +70,6 @@ def verify_release(where: str | Path, *, promised: EventPromises | None = None) 
     """
     path = manifest_path(Path(where))
     manifest = events_manifest(read_manifest(path))
-    if path.name == MANIFEST_NAME:
-        raise VerificationError("The manifest of a release of events lies beside its output.")
     try:
         found = _Recount(manifest, path).verdict()
     except VerificationError:

@@ -40,7 +40,7 @@ tables = st.lists(st.lists(cells, max_size=6), min_size=3, max_size=3)
 def described(summary):
     return (
         Counter(summary.rows.select(NAMES).rows()),
-        {name: set(values.to_list()) for name, values in summary.values.items()},
+        {name: set(summary.values(name).to_list()) for name in NAMES},
         summary.missing,
         summary.n_rows,
         summary.n_read,
@@ -110,8 +110,8 @@ def test_beyond_the_limit_a_summary_is_a_sample():
 
     assert summary.rows.height == 50
     assert (summary.n_rows, summary.complete) == (200, False)
-    assert set(summary.values["age"].to_list()) == set(range(20))
-    assert set(summary.values["city"].cast(pl.String).to_list()) == set("abc")
+    assert set(summary.values("age").to_list()) == set(range(20))
+    assert set(summary.values("city").cast(pl.String).to_list()) == set("abc")
 
 
 @pytest.mark.usefixtures("few_rows")

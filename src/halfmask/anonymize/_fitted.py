@@ -120,7 +120,7 @@ def fit_cells(
 
     codings, codes = zip(*map_in_order(schema.quasi_identifiers, code), strict=True)
     guarantees = tuple(
-        each.restricted(_plain(summary.values[each.column])) if each.column else each
+        each.restricted(_plain(summary.values(each.column))) if each.column else each
         for each in guarantees
     )
     sensitive = _sensitive_codes(summary, guarantees)
@@ -149,7 +149,7 @@ def _column(series: pl.Series) -> NDArray[np.generic]:
 
 
 def _coded(series: pl.Series, summary: Summary, column: Column) -> tuple[Coding, NDArray[np.int64]]:
-    distinct = summary.values[column.name]
+    distinct = summary.values(column.name)
     coding = code_column(column, _plain(distinct), missing=column.name in summary.missing)
     if series.dtype != pl.Categorical:
         return coding, coding.codes(series)
@@ -188,7 +188,7 @@ def _sensitive_codes(
         if name is None:
             continue
         if guarantee.needs_order:
-            values = summary.values[name]
+            values = summary.values(name)
             order = order_of_texts(_plain(values), column=name) or _natural_order(values)
         known = orders.setdefault(name, order)
         if known is not None and order not in (None, known):
@@ -200,7 +200,7 @@ def _sensitive_codes(
     return tuple(
         SensitiveCodes.of(
             summary.rows[name],
-            order=order or _natural_order(summary.values[name]),
+            order=order or _natural_order(summary.values(name)),
             missing=name in summary.missing,
         )
         for name, order in orders.items()

@@ -33,8 +33,9 @@ class Summary:
         The quasi-identifiers, sensitive columns and guides of the rows that are kept, in order.
         Beyond `MAX_ROWS`, those of the lowest random priority: a fair sample whatever the order of
         merging.
-    values
-        The distinct values of each kept column, of all rows: a plan knows every value.
+    distinct
+        One row: a list of the distinct values of each kept column, of all rows. A plan knows every
+        value.
     missing
         The kept columns that have missing cells in any row.
     n_rows
@@ -44,7 +45,7 @@ class Summary:
     """
 
     rows: pl.DataFrame
-    values: dict[str, pl.Series]
+    distinct: pl.DataFrame
     missing: frozenset[str]
     n_rows: int
     n_read: int
@@ -53,6 +54,10 @@ class Summary:
     def complete(self) -> bool:
         """Whether every summarized row is kept."""
         return self.rows.height == self.n_rows
+
+    def values(self, name: str) -> pl.Series:
+        """Return the distinct values of a kept column, in no order; none is missing."""
+        return self.distinct[name].explode().drop_nulls()  # no value is read as a missing one
 
     def __repr__(self) -> str:
         return f"Summary({self.rows.height} of {self.n_rows} rows)"
@@ -66,12 +71,11 @@ class Summary:
         """Add many summaries at once, in their order."""
         parts = list(summaries)
         rows = _kept(pl.concat([part.rows for part in parts], rechunk=False))
-        names = parts[0].values
+        # One query for all columns: with small batches, queries cost more than values.
+        distinct = _distinct(pl.concat([part.distinct for part in parts]), pl.all().explode())
         return cls(
             rows=rows,
-            values={
-                name: pl.concat([part.values[name] for part in parts]).unique() for name in names
-            },
+            distinct=distinct,
             missing=frozenset().union(*(part.missing for part in parts)),
             n_rows=functools.reduce(operator.add, (part.n_rows for part in parts)),
             n_read=functools.reduce(operator.add, (part.n_read for part in parts)),
@@ -100,14 +104,17 @@ def compact(
     if needed:
         batch = batch.drop_nulls(needed)
     rows = batch.select(_numbered(name, batch.schema[name]) for name in names)
-    found = rows.select(pl.col(name).drop_nulls().unique().implode() for name in names)
-    values = {name: found[name].explode().drop_nulls() for name in names}
+    distinct = _distinct(rows, pl.all())
     missing = frozenset(name for name in names if rows[name].null_count())
     n_rows = rows.height
     if sampled:
         priority = keyed_integers(n_rows, key=fresh_key())
         rows = _kept(rows.with_columns(pl.Series(PRIORITY, priority, dtype=pl.UInt64)))
-    return Summary(rows=rows, values=values, missing=missing, n_rows=n_rows, n_read=n_read)
+    return Summary(rows=rows, distinct=distinct, missing=missing, n_rows=n_rows, n_read=n_read)
+
+
+def _distinct(rows: pl.DataFrame, cells: pl.Expr) -> pl.DataFrame:
+    return rows.select(cells.drop_nulls().unique().implode())
 
 
 def _kept(rows: pl.DataFrame) -> pl.DataFrame:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import ClassVar
 
 import numpy as np
@@ -67,6 +68,18 @@ def _weaknesses(folder):
     found = hm.verify(folder)
     assert isinstance(found, Verification)
     return found.weaknesses
+
+
+def test_decimals_stay_decimals_and_are_verified(people, tmp_path):
+    """Money with cents is rounded digit by digit, and l-diversity is about what is written."""
+    cents = people.with_columns(pl.col("pay").cast(pl.Decimal(12, 2)) + pl.lit(Decimal("0.01")))
+
+    hm.protect(cents, policy(), key=KEY).write(tmp_path / "out")
+    written = pl.read_parquet(tmp_path / "out" / "data" / "*.parquet")
+
+    assert hm.verify(tmp_path / "out").holds
+    assert written["pay"].dtype == pl.Decimal(38, 2)
+    assert set(written["pay"]) <= {Decimal(it) for it in range(1000, 5001, 100)}
 
 
 def test_what_is_written_is_behind_its_masks_and_verified(people, tmp_path):

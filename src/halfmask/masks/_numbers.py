@@ -18,23 +18,30 @@ __all__ = ["EXACT", "as_column", "check_bounds", "check_numeric", "floats"]
 EXACT: Final = 2.0**53
 
 
-def check_numeric(column: str, dtype: pl.DataType, *, mask: str) -> None:
-    """Raise unless a column holds integers or floats.
+def check_numeric(column: str, dtype: pl.DataType, *, mask: str, decimals: bool = False) -> None:
+    """Raise unless a column holds integers or floats, or decimals where the mask is for them.
 
     Raises
     ------
     SchemaError
         If so.
     """
-    if not (dtype.is_integer() or dtype.is_float()):
+    if dtype.is_integer() or dtype.is_float() or (decimals and dtype.is_decimal()):
+        return
+    if dtype.is_decimal():
         raise SchemaError(
-            f"Column {column!r} has the mask {mask!r}, which is for numbers. Got the type {dtype}.",
-            hint="Declare its type under [input], or choose another mask.",
+            f"Column {column!r} has the mask {mask!r}, which is for integers and floats. "
+            f"Got the type {dtype}.",
+            hint="Cast the column to Float64, or choose the mask 'round' or 'tails'.",
         )
+    raise SchemaError(
+        f"Column {column!r} has the mask {mask!r}, which is for numbers. Got the type {dtype}.",
+        hint="Declare its type under [input], or choose another mask.",
+    )
 
 
 def check_bounds(low: float | None, high: float | None, *, mask: str) -> None:
-    """Raise unless the bounds that are given are finite, and in order.
+    """Raise unless the bounds that are given are finite, floats hold them, and low is below high.
 
     Raises
     ------
@@ -43,6 +50,11 @@ def check_bounds(low: float | None, high: float | None, *, mask: str) -> None:
     """
     if any(it is not None and not np.isfinite(it) for it in (low, high)):
         raise ParameterError(f"The bounds of the mask {mask!r} must be finite numbers.")
+    if any(it is not None and float(it) != it for it in (low, high)):
+        raise ParameterError(
+            f"A bound of the mask {mask!r} has more digits than a float64 holds.",
+            hint="Choose a whole number below 2**53.",
+        )
     if low is not None and high is not None and not low < high:
         raise ParameterError(f"The 'low' of the mask {mask!r} must be below its 'high'.")
 

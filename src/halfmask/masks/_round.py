@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import polars as pl
 
 from halfmask._errors import DataError, ParameterError
+from halfmask.masks._exact import exact_type, from_units, places_of, to_units, units_of
 from halfmask.masks._numbers import EXACT, as_column, check_numeric, floats
 
 if TYPE_CHECKING:
@@ -37,8 +37,9 @@ class Rounding:
     **Guarantees.** What is written is at most half of the base away, and equal for equal numbers.
     A number in the middle goes to the even multiple, so that sums don't drift.
 
-    **Edge cases.** A whole base keeps whole numbers whole. Rare large numbers stay rare: code the
-    tails as well (`TailCoding`). Numbers of more than 2**53 bases are refused.
+    **Edge cases.** Whole numbers with a whole base, and decimals with any, are rounded exactly and
+    keep their type. Floats of more than 2**53 bases are refused. Rare large numbers stay rare: code
+    the tails as well (`TailCoding`).
 
     Examples
     --------
@@ -62,10 +63,9 @@ class Rounding:
             )
 
     def written(self, column: str, dtype: pl.DataType) -> pl.DataType:
-        """Return Int64 for whole numbers and a whole base, else Float64; see `Mask`."""
-        check_numeric(column, dtype, mask=self.name)
-        whole = dtype.is_integer() and float(self.base).is_integer()
-        return pl.Int64() if whole else pl.Float64()
+        """Return Int64 for whole numbers and a whole base, a decimal for decimals; see `Mask`."""
+        check_numeric(column, dtype, mask=self.name, decimals=True)
+        return exact_type(column, dtype, [self.base], mask=self.name)
 
     def fit(
         self,
@@ -84,6 +84,19 @@ class _Rounded:
     dtype: pl.DataType
 
     def apply(self, column: pl.Series, first_row: int) -> pl.Series:  # noqa: ARG002 # a MaskPlan's
+        if self.dtype.is_float():
+            return self._of_floats(column)
+        base = units_of(self.mask.base, self.dtype)
+        units = to_units(column, self.dtype, mask=self.mask.name, room=base)
+        cells, one = pl.col(column.name), pl.lit(base, dtype=pl.Int128)
+        below = cells // one
+        twice = (cells - below * one) * pl.lit(2, dtype=pl.Int128)
+        odd = below != below // pl.lit(2, dtype=pl.Int128) * pl.lit(2, dtype=pl.Int128)
+        above = (twice > one) | ((twice == one) & odd)
+        rounded = units.to_frame().select((below + above.cast(pl.Int128)) * one).to_series()
+        return from_units(rounded, self.dtype, mask=self.mask.name)
+
+    def _of_floats(self, column: pl.Series) -> pl.Series:
         multiples = np.rint(floats(column, mask=self.mask.name) / self.mask.base)
         if (np.abs(multiples) >= EXACT).any():
             raise DataError(
@@ -91,8 +104,6 @@ class _Rounded:
                 "'round'.",
                 hint="Choose a larger base.",
             )
-        exponent = Decimal(str(self.mask.base)).as_tuple().exponent
-        digits = max(0, -exponent) if isinstance(exponent, int) else 0
         # 3 * 0.1 is 0.30000000000000004: the digits of the base are those of its multiples.
-        rounded = np.round(multiples * self.mask.base, digits) + 0.0  # -0.0 tells of a sign
-        return as_column(rounded, name=column.name, dtype=self.dtype)
+        rounded = np.round(multiples * self.mask.base, places_of(self.mask.base))
+        return as_column(rounded + 0.0, name=column.name, dtype=self.dtype)  # -0.0 tells of a sign

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import polars as pl
 
 from halfmask._errors import DataError, ParameterError
+from halfmask.masks._exact import exact_type, from_units, to_units, units_of
 from halfmask.masks._numbers import as_column, check_bounds, check_numeric, floats
 
 if TYPE_CHECKING:
@@ -27,7 +30,7 @@ class TailCoding:
         The bounds, as numbers of the column.
     low_share, high_share
         In their place: the share of cells, 0 to 0.5, that are in the tail at most. The bound is
-        then a number of the column.
+        then a number of the column. Both together must be below 1.
 
     Raises
     ------
@@ -39,7 +42,8 @@ class TailCoding:
     **Guarantees.** Nothing beyond a bound is written. Of a share, at most that share of the cells
     is changed by its bound.
 
-    **Edge cases.** A bound by share is a number that somebody has; ties stay together, so that
+    **Edge cases.** Whole numbers with whole bounds, and decimals, are compared exactly, whatever
+    their size. A bound by share is a number that somebody has; ties stay together, so that
     fewer cells may be in the tail. How many lie beyond a bound is seen.
 
     Examples
@@ -74,6 +78,12 @@ class TailCoding:
                 )
             if getattr(self, side) is not None:
                 raise ParameterError(f"The mask 'tails' has both '{side}' and '{side}_share'.")
+        if (self.low_share or 0) + (self.high_share or 0) >= 1:
+            raise ParameterError(
+                "The 'low_share' and 'high_share' of the mask 'tails' must be below 1 together, "
+                "or the lower bound may lie above the upper one.",
+                hint="Choose smaller shares.",
+            )
         check_bounds(self.low, self.high, mask=self.name)
 
     @property
@@ -88,12 +98,10 @@ class TailCoding:
         return self.low_share is not None or self.high_share is not None
 
     def written(self, column: str, dtype: pl.DataType) -> pl.DataType:
-        """Return the type of the column, or Float64 if a bound is no whole number; see `Mask`."""
-        check_numeric(column, dtype, mask=self.name)
+        """Return Int64 for whole numbers and bounds, a decimal for decimals; see `Mask`."""
+        check_numeric(column, dtype, mask=self.name, decimals=True)
         bounds = [it for it in (self.low, self.high) if it is not None]
-        if dtype.is_integer():
-            return pl.Int64() if all(float(it).is_integer() for it in bounds) else pl.Float64()
-        return pl.Float64()
+        return exact_type(column, dtype, bounds, mask=self.name)
 
     def fit(
         self,
@@ -103,16 +111,17 @@ class TailCoding:
         key: bytes,  # noqa: ARG002 # a Mask's
     ) -> _CodedTails:
         """Return the plan: bounds by share become numbers of the column; see `Mask`."""
-        low, high = self.low, self.high
+        low: float | Decimal | None = self.low
+        high: float | Decimal | None = self.high
         if counts is not None and counts.cells:
             numbers, reached = counts.values, counts.counts.cum_sum()
             if self.low_share is not None:
                 # The first number with more than the share at or below it: fewer lie below.
-                low = float(numbers[int((reached > self.low_share * counts.cells).arg_max() or 0)])
+                low = numbers[int((reached > self.low_share * counts.cells).arg_max() or 0)]
             if self.high_share is not None:
                 above = counts.cells - reached
-                high = float(numbers[int((above <= self.high_share * counts.cells).arg_max() or 0)])
-        if low is not None and high is not None and low > high:
+                high = numbers[int((above <= self.high_share * counts.cells).arg_max() or 0)]
+        if low is not None and high is not None and _exactly(low) > _exactly(high):
             raise DataError(
                 f"The bounds of the mask 'tails' cross in column {column!r}.",
                 hint="Choose smaller shares, or bounds further apart.",
@@ -123,9 +132,31 @@ class TailCoding:
 @dataclass(frozen=True, slots=True, repr=False)
 class _CodedTails:
     dtype: pl.DataType
-    low: float | None
-    high: float | None
+    low: float | Decimal | None
+    high: float | Decimal | None
 
     def apply(self, column: pl.Series, first_row: int) -> pl.Series:  # noqa: ARG002 # a MaskPlan's
-        coded = np.clip(floats(column, mask="tails"), self.low, self.high)
-        return as_column(coded, name=column.name, dtype=self.dtype)
+        if self.dtype.is_float():
+            low, high = (None if it is None else float(it) for it in (self.low, self.high))
+            if column.dtype.is_integer():
+                # Beyond a bound whole numbers may have more digits than a float holds.
+                column = _clipped(
+                    to_units(column, pl.Int64(), mask="tails"),
+                    None if low is None else math.floor(low),
+                    None if high is None else math.ceil(high),
+                )
+            coded = np.clip(floats(column, mask="tails"), low, high)
+            return as_column(coded, name=column.name, dtype=self.dtype)
+        bounds = (None if it is None else units_of(it, self.dtype) for it in (self.low, self.high))
+        units = to_units(column, self.dtype, mask="tails")
+        return from_units(_clipped(units, *bounds), self.dtype, mask="tails")
+
+
+def _clipped(units: pl.Series, low: int | None, high: int | None) -> pl.Series:
+    bounds = [None if it is None else pl.Series([it], dtype=pl.Int128) for it in (low, high)]
+    return units.clip(*bounds)
+
+
+def _exactly(bound: float | Decimal) -> Decimal:
+    """Return a bound as its digits say, so that floats and decimals compare."""
+    return Decimal(str(bound))

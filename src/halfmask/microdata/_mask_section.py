@@ -79,6 +79,11 @@ def _parameter(key: str, value: object, kind: Any, mask: str) -> object:  # noqa
         raise PolicyError(f"has a {key!r} that the mask {mask!r} can't have.", hint=hint) from None
     if isinstance(found, float) and not math.isfinite(found):
         raise PolicyError(f"has a {key!r} that is no finite number.")
+    if isinstance(value, int) and isinstance(found, float) and found != value:
+        raise PolicyError(
+            f"has a {key!r} of more digits than a float64 holds.",
+            hint="Choose a whole number below 2**53.",
+        )
     return found
 
 

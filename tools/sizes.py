@@ -20,12 +20,16 @@ LONG = 60
 
 def modules(source: Path = SOURCE) -> dict[str, ast.Module]:
     """Return the syntax tree of each module of the package, by its dotted name."""
-    found = {}
-    for path in sorted((source / "halfmask").rglob("*.py")):
-        parts = path.relative_to(source).with_suffix("").parts
-        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        found[name] = ast.parse(path.read_text(encoding="utf-8"))
-    return found
+    return {
+        dotted(path.relative_to(source)): ast.parse(path.read_text(encoding="utf-8"))
+        for path in sorted((source / "halfmask").rglob("*.py"))
+    }
+
+
+def dotted(path: Path) -> str:
+    """Return the name of the module that a file of the source is."""
+    parts = path.with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
 def circles(trees: dict[str, ast.Module]) -> list[list[str]]:

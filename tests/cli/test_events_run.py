@@ -281,7 +281,7 @@ def test_a_followed_file_is_stopped_by_a_signal_and_gone_on_with(tmp_path, peopl
 
 @pytest.mark.slow
 def test_a_stopped_run_says_so_and_goes_on(tmp_path, people, lock):
-    """A first interrupt ends it at a block, with exit code 1; the same command ends the work."""
+    """A first interrupt ends it at a block, with exit code 130; the same command ends the work."""
     path, out = Path(people[1]), Path(people[2])
     path.write_bytes(path.read_bytes() * 100_000)
     command = [sys.executable, "-c", COMMAND, "events", "run", *people, *lock]
@@ -291,6 +291,7 @@ def test_a_stopped_run_says_so_and_goes_on(tmp_path, people, lock):
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
     if process.returncode:  # else it was faster than we
+        assert process.returncode == 130
         assert b"Interrupted" in said or b"Stopped" in said or b"stopped" in said
         assert not out.exists()
         subprocess.run(command, check=True, capture_output=True)

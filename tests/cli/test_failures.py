@@ -75,7 +75,7 @@ def test_codes_tell_errors_apart():
 @pytest.mark.parametrize(("error", "code"), FOREIGN.values(), ids=FOREIGN)
 @pytest.mark.parametrize("as_json", [False, True])
 def test_commands_fail_safely(run, monkeypatch, error, code, as_json):
-    """Whatever a command raises ends with 1 and words without its own."""
+    """Whatever a command raises ends with 1, or 130 where stopped, and words without its own."""
 
     def broken(*_args, **_named):
         raise error
@@ -83,7 +83,7 @@ def test_commands_fail_safely(run, monkeypatch, error, code, as_json):
     monkeypatch.setattr("halfmask.verifier.verify", broken)
     answer = run("verify", "out", *(["--json"] if as_json else []))
 
-    assert answer.status == 1
+    assert answer.status == (130 if code == "interrupted" else 1)
     assert CANARY not in answer.out + answer.err
     if as_json:
         assert (code, "") == (answer.json["code"], answer.err)

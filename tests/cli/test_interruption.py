@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
+
+import halfmask
+
+COMMAND = "import sys; from halfmask.cli import main; sys.exit(main())"
 
 # Ends the process at the n-th thing that it is about to do to a file beside OUT, or to OUT.
 KILLED = """
@@ -49,6 +58,29 @@ LOST = KILLED.replace(
         sys.stderr.write("waited")
 """,
 )
+# Interrupts where no command runs yet, or no more: while the command's own modules are imported,
+# and while a failure is said.
+EARLY = """
+import os, signal, sys
+
+def watch(event, arguments):
+    if event == "import" and arguments[0] == "halfmask.cli._vault":
+        os.kill(os.getpid(), signal.SIGINT)
+
+sys.addaudithook(watch)
+from halfmask.cli import main
+sys.exit(main())
+"""
+LATE = """
+import os, signal, sys
+from halfmask.cli import _app, main
+
+def failure_of(error):
+    os.kill(os.getpid(), signal.SIGINT)
+
+_app.failure_of = failure_of
+sys.exit(main())
+"""
 # A file may not grow beyond this many bytes: to the program, the disk is full.
 FULL = """
 import resource, sys
@@ -102,10 +134,10 @@ def test_killed_at_any_point(run, start, desk, old):
 @pytest.mark.slow
 @pytest.mark.parametrize("blow", ["SIGTERM", "SIGINT"])
 def test_asked_to_stop(start, desk, blow):
-    """A polite end cleans up after itself, says so in a line, and is exit code 1."""
+    """A polite end cleans up after itself, says so in a line, and is exit code 130."""
     answer = start(3, desk.folder, blow, *desk.protect("--json"), code=KILLED)
 
-    assert (answer.status, answer.json["code"]) == (1, "interrupted")
+    assert (answer.status, answer.json["code"]) == (130, "interrupted")
     assert "CANARY" not in answer.out + answer.err
     assert desk.names() == ["people.csv", "policy.toml"]
 
@@ -117,7 +149,39 @@ def test_asked_to_stop_where_nothing_can_be_raised(start, desk, blow):
     answer = start(1, desk.folder, blow, *desk.protect("--json"), code=LOST)
 
     assert answer.err.startswith("lostseen"), "nothing is said of what was lost"
-    assert (answer.status, answer.json["code"]) == (1, "interrupted")
+    assert (answer.status, answer.json["code"]) == (130, "interrupted")
+    assert desk.names() == ["people.csv", "policy.toml"]
+
+
+@pytest.mark.parametrize("code", [EARLY, LATE], ids=["imports", "failure"])
+def test_an_interrupt_before_and_after_the_command(start, desk, code):
+    """One error and its hint, and no traceback; the table isn't there, which is the failure."""
+    answer = start("describe", desk.folder / "nothing.csv", code=code)
+
+    assert (answer.status, answer.out) == (130, "")
+    assert re.fullmatch(r"Error: Stopped before it was done\.\nHint: [^\n]+\n", answer.err)
+
+
+@pytest.mark.slow
+def test_an_interrupt_while_kernels_are_compiled(desk, tmp_path):
+    """In a process that has no kernels yet, at the line that says so; nothing is left."""
+    source = Path(halfmask.__file__).parents[1]
+    process = subprocess.Popen(
+        [sys.executable, "-c", COMMAND, *map(str, desk.protect())],
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(source), "NUMBA_CACHE_DIR": str(tmp_path)},
+        text=True,
+    )
+    assert process.stderr is not None
+    first = process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=300)
+
+    assert first.startswith("Compiling")
+    assert process.returncode == 130
+    assert "Error: Stopped before it was done." in said
+    assert "Traceback" not in said
+    assert "Exception ignored" not in said
     assert desk.names() == ["people.csv", "policy.toml"]
 
 

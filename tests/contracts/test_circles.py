@@ -36,9 +36,10 @@ def sizes():
     return module
 
 
-def test_no_new_circle(sizes):
+def test_no_new_circle(sizes, modules):
     """A circle that became smaller is fine; a new member is not."""
-    for circle in sizes.circles(sizes.modules()):
+    trees = {sizes.dotted(Path("halfmask", path)): tree for path, tree in modules.items()}
+    for circle in sizes.circles(trees):
         members = {name.removeprefix("halfmask.") for name in circle}
         assert any(members <= known for known in KNOWN), sorted(members)
 

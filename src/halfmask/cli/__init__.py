@@ -6,12 +6,58 @@ common is in ``_options`` (what may be asked), ``_console`` (how it is answered)
 command imports its room when it runs.
 
 A command returns its exit code: 0 done, 1 failed (a promise that isn't met included), 2 wrong
-usage. Results go to standard output, progress and errors to standard error; with ``--json`` one
-object goes to standard output and nothing else.
+usage, 130 stopped by an interrupt. Results go to standard output, progress and errors to standard
+error; with ``--json`` one object goes to standard output and nothing else.
 """
 
 from __future__ import annotations
 
-from halfmask.cli._app import main
+import sys
+from typing import TYPE_CHECKING
+
+from halfmask.cli._stopping import deaf
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command `halfmask` and return its exit code.
+
+    Parameters
+    ----------
+    arguments
+        The words behind `halfmask`; by default those the process was started with.
+
+    Returns
+    -------
+    int
+        0 done, 1 failed (a promise that isn't met included), 2 wrong usage, 130 stopped.
+
+    Notes
+    -----
+    **Guarantees.** Whatever is raised becomes one line and a hint on standard error, or one JSON
+    object on standard output with ``--json``. Neither holds a cell's value, a category or the path
+    of an input. Only ``--debug`` shows a traceback, which may.
+
+    Examples
+    --------
+    >>> main(["--version"])
+    halfmask 0.1.0
+    0
+    """
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    options = words[: words.index("--")] if "--" in words else words
+    as_json, debug = "--json" in options, "--debug" in options
+    try:
+        from halfmask.cli._app import run  # noqa: PLC0415 # may be interrupted, too
+
+        return run(words, as_json=as_json, debug=debug)
+    except KeyboardInterrupt:
+        with deaf(ending=arguments is None):
+            from halfmask.cli._console import say_failure  # noqa: PLC0415 # as above
+            from halfmask.cli._failures import INTERRUPTED  # noqa: PLC0415 # as above
+
+            return say_failure(INTERRUPTED, as_json=as_json)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -14,12 +13,18 @@ import typer
 from halfmask import __version__
 from halfmask._errors import ColumnWarning
 from halfmask.cli._assess import assess
-from halfmask.cli._console import console, printable, say_failure, use_careful_streams
+from halfmask.cli._console import (
+    console,
+    printable,
+    say_failure,
+    show_traceback,
+    use_careful_streams,
+)
 from halfmask.cli._decode import decode
 from halfmask.cli._describe import describe
 from halfmask.cli._encode import encode
 from halfmask.cli._events import events
-from halfmask.cli._failures import INTERRUPTED, failure_of
+from halfmask.cli._failures import failure_of
 from halfmask.cli._hash import hash_
 from halfmask.cli._options import show_help
 from halfmask.cli._predict import predict
@@ -31,7 +36,7 @@ from halfmask.cli._stopping import stopping_cleanly
 from halfmask.cli._vault import vault
 from halfmask.cli._verify import verify
 
-__all__ = ["main"]
+__all__ = ["run"]
 
 # What click makes of the interrupt key, before we see it.
 CLICK_INTERRUPTED = 130
@@ -44,7 +49,7 @@ app = typer.Typer(
         "protect the table by it: a release, verified on disk, with its report. "
         "Whoever gets the release can verify it."
     ),
-    epilog="Exit codes: 0 done, 1 failed (an unmet promise included), 2 wrong usage.",
+    epilog="Exit codes: 0 done, 1 failed (an unmet promise included), 2 wrong usage, 130 stopped.",
     rich_markup_mode=None,
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
@@ -77,47 +82,31 @@ def _root(
     show_help(context)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command `halfmask` and return its exit code.
+def run(words: Sequence[str], *, as_json: bool, debug: bool) -> int:
+    """Run the command and return its exit code; see `halfmask.cli.main`.
 
-    Parameters
-    ----------
-    arguments
-        The words behind `halfmask`; by default those the process was started with.
-
-    Returns
-    -------
-    int
-        0 done, 1 failed (a promise that isn't met included), 2 wrong usage.
-
-    Notes
-    -----
-    **Guarantees.** Whatever is raised becomes one line and a hint on standard error, or one JSON
-    object on standard output with ``--json``. Neither holds a cell's value, a category or the path
-    of an input. Only ``--debug`` shows a traceback, which may.
-
-    Examples
-    --------
-    >>> main(["--version"])
-    halfmask 0.1.0
-    0
+    Raises
+    ------
+    KeyboardInterrupt
+        If it is stopped, whatever libraries made of that.
     """
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    options = words[: words.index("--")] if "--" in words else words
-    as_json, debug = "--json" in options, "--debug" in options
     use_careful_streams()
     with stopping_cleanly(), nullcontext() if debug else _hushed():
         try:
-            run = typer.main.get_command(app)
-            status = run.main(words, prog_name="halfmask", standalone_mode=False)
+            command = typer.main.get_command(app)
+            status = command.main(list(words), prog_name="halfmask", standalone_mode=False)
         except SystemExit:
             raise  # typer's, where whoever read our output has gone
+        except (KeyboardInterrupt, typer.Abort) as error:
+            if debug:
+                show_traceback(error)
+            raise KeyboardInterrupt from None
         except BaseException as error:  # noqa: BLE001 - polars' panics are BaseExceptions
-            return say_failure(
-                failure_of(error), as_json=as_json, traceback_of=error if debug else None
-            )
+            if debug:
+                show_traceback(error)
+            return say_failure(failure_of(error), as_json=as_json)
     if status == CLICK_INTERRUPTED:
-        return say_failure(INTERRUPTED, as_json=as_json)
+        raise KeyboardInterrupt
     return status if isinstance(status, int) else 0
 
 

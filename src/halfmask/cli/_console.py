@@ -22,6 +22,7 @@ __all__ = [
     "printable",
     "say_failure",
     "say_json",
+    "show_traceback",
     "use_careful_streams",
 ]
 
@@ -88,13 +89,14 @@ def say_json(result: Mapping[str, object], out: TextIO | None = None) -> None:
     stream.flush()
 
 
-def say_failure(
-    failure: Failure, *, as_json: bool, traceback_of: BaseException | None = None
-) -> int:
+def show_traceback(error: BaseException) -> None:
+    """Show where an error comes from, which only ``--debug`` may."""
+    traceback.print_exception(error)
+    sys.stderr.write("This traceback may hold values of the table: keep it to yourself.\n")
+
+
+def say_failure(failure: Failure, *, as_json: bool) -> int:
     """Say what failed and return the exit code."""
-    if traceback_of is not None:
-        traceback.print_exception(traceback_of)
-        sys.stderr.write("This traceback may hold values of the table: keep it to yourself.\n")
     if as_json:
         say_json(failure.to_dict())
         return failure.status

@@ -5,7 +5,7 @@
     HalfmaskError        its own words       its own code        1
     a missing library    the extra for it    missing-dependency  1
     wrong options        what is wrong       usage               2
-    KeyboardInterrupt    stopped             interrupted         1
+    KeyboardInterrupt    stopped             interrupted         130
     MemoryError          memory ran out      out-of-memory       1
     OSError              the system's words  disk-full, system   1
     anything else        its type's name     unexpected          1
@@ -27,7 +27,7 @@ from halfmask._optional import missing
 
 __all__ = ["CODES", "INTERRUPTED", "Failure", "UsageError", "failure_of"]
 
-FAILED, MISUSED = 1, 2
+FAILED, MISUSED, STOPPED = 1, 2, 130
 #: The codes that no class of `halfmask._errors` has.
 CODES = ("usage", "interrupted", "out-of-memory", "disk-full", "system", "unexpected")
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -59,7 +59,7 @@ class Failure:
     code
         A word for programs, stable between versions.
     status
-        The exit code: 1 failed, 2 wrong usage.
+        The exit code: 1 failed, 2 wrong usage, 130 stopped.
     """
 
     error: str
@@ -84,7 +84,9 @@ class UsageError(HalfmaskError):
     code = "usage"
 
 
-INTERRUPTED = Failure(error="Stopped before it was done.", hint=WHOLE, code="interrupted")
+INTERRUPTED = Failure(
+    error="Stopped before it was done.", hint=WHOLE, code="interrupted", status=STOPPED
+)
 
 
 def failure_of(error: BaseException) -> Failure:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["stopping_cleanly"]
+__all__ = ["deaf", "stopping_cleanly"]
 
 #: After how many seconds a request that was lost is made again: the callback has ended by then.
 AGAIN = 0.01
@@ -57,3 +57,27 @@ def stopping_cleanly() -> Iterator[None]:
         finally:
             sys.unraisablehook = told
             signal.signal(signal.SIGTERM, terminate)
+
+
+@contextmanager
+def deaf(*, ending: bool) -> Iterator[None]:
+    """Don't be interrupted again while it is said that the command was stopped.
+
+    Parameters
+    ----------
+    ending
+        Whether the process ends then. It may wait for a thread that compiles; from then on a
+        request ends it at once, and without a traceback.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    asked = (signal.SIGINT, signal.SIGTERM)
+    before = {each: signal.signal(each, signal.SIG_IGN) for each in asked}
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            # In the background of a shell the interrupt key stays off.
+            kept = handler is signal.SIG_IGN or not ending
+            signal.signal(each, handler if kept and handler else signal.SIG_DFL)

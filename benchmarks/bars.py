@@ -1,4 +1,7 @@
-"""A bar: what was promised, what was measured, and whether it holds. Printed as one JSON object."""
+"""A bar: what was promised, what was measured, and whether it holds. Printed as one JSON object.
+
+A part of the scripts; not run by itself.
+"""
 
 from __future__ import annotations
 

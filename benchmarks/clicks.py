@@ -1,5 +1,7 @@
 """Clicks to learn from, made in the likeness of Criteo's: 13 numbers and 26 categories a record.
 
+A part of the scripts; not run by itself.
+
 Categories have as many values as Criteo's, and the frequency of the r-th is about 1 / r (Zipf's
 law); they are written as 8 hexadecimal digits, and in a third of the columns some are missing.
 Numbers are counts, many small and some large. Each value has an effect of its own on the chance of

@@ -1,5 +1,7 @@
 """Granularity loss (NCP), counted by one function for us and for every peer.
 
+A part of the scripts; not run by itself.
+
 Peers publish ranges, sets, hierarchy nodes or representatives, which can't be compared as written.
 So the loss is counted from what a class *is*: the original rows that a release makes alike. A
 number loses the extent of its class over the extent of the column; a category loses the share of

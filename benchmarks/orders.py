@@ -1,4 +1,7 @@
-"""Orders as nested events: those of Online Retail, or invented ones where that file isn't there."""
+"""Orders as nested events: those of Online Retail, or invented ones where that file isn't there.
+
+A part of the scripts; not run by itself.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
 """The tables that the benchmarks run on: made from Adult, the same at every call.
 
+A part of the scripts; not run by itself.
+
 Ten quasi-identifiers: the columns of Adult that say something of a person and something of their
 own. `education-num` is left out (it is `education` written as a number) for `hours-per-week`;
 `capital-gain`, `capital-loss` and `fnlwgt` are left out too. A missing cell stays the value `?`

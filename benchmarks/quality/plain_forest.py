@@ -1,5 +1,7 @@
 """A fitted forest as plain arrays, so that two venvs with two scikit-learns ask the same model.
 
+A part of `minimizing.py` and `peer_minimizer.py`; not run by itself.
+
 Needs numpy and pandas of any age only.
 """
 

@@ -1,7 +1,7 @@
 """Kill runs of events again and again, let each go on, then compare the bytes.
 
-    python benchmarks/reliability/events.py              # 100 kills; some ten minutes
-    python benchmarks/reliability/events.py --kills 10   # a minute
+    python benchmarks/reliability/events.py            # 100 kills; some ten minutes
+    python benchmarks/reliability/events.py --quick    # 6 kills of a shorter stream; a minute
 
 The stream is the Wikipedia edits of `../shared/data` (39,244 events), several times over, with a
 line here and there that is no event. `halfmask events run` is a process of its own, under eight
@@ -269,15 +269,18 @@ def one_round(
 def main() -> None:
     """Kill, compare, print the bars."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kills", type=int, default=100)
-    parser.add_argument("--times", type=int, default=10, help="how often the edits are repeated")
+    parser.add_argument("--quick", action="store_true", help="6 kills, the edits once")
+    parser.add_argument("--kills", type=int)
+    parser.add_argument("--times", type=int, help="how often the edits are repeated")
     parser.add_argument("--every", default="0.2", help="seconds between checkpoints")
     parser.add_argument("--seed", type=int, default=0)
     asked = parser.parse_args()
+    kills = asked.kills or (6 if asked.quick else 100)
+    times = asked.times or (1 if asked.quick else 10)
     rng, counted = random.Random(asked.seed), Counted()  # noqa: S311 # not for keys
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        prepared(folder, asked.times)
+        prepared(folder, times)
         spans, wanted = {}, {}
         for arm in ARMS:
             whole = Round(folder, arm, f"{arm.name}-whole", asked.every)
@@ -285,14 +288,14 @@ def main() -> None:
             wanted[arm.name] = whole.result()
             say(f"{arm.name}: {spans[arm.name]:.1f} s without a kill")
         for number, arm in zip(itertools.count(), itertools.cycle(ARMS), strict=False):
-            left = asked.kills - counted.kills
+            left = kills - counted.kills
             if left <= 0:
                 break
             work = Round(folder, arm, f"{arm.name}-{number}", asked.every)
             span = spans[arm.name] / 8  # so that several kills find it at work
             one_round(work, wanted[arm.name], rng, span, counted, min(left, 8))
             say(f"{arm.name}: {counted.kills} kills, {counted.equal} with equal bytes")
-    report(bars_of(counted, asked.kills))
+    report(bars_of(counted, kills))
 
 
 def bars_of(counted: Counted, kills: int) -> Sequence[Bar]:

@@ -1,5 +1,7 @@
 """Our kernel beside a bare Mondrian in C, compiled here and now, on the same codes.
 
+A part of `anonymize.py`; not run by itself.
+
 The stopwatch stands around the kernel as the engine calls it: from the start of the first call to
 the end of the last, so that threads count as what they save. Coding, packing and recoding are
 outside, on both sides.

@@ -1,4 +1,7 @@
-"""Adult, ten quasi-identifiers: we and every peer in turn, at each k."""
+"""Adult, ten quasi-identifiers: we and every peer in turn, at each k.
+
+A part of `anonymize.py`; not run by itself.
+"""
 
 from __future__ import annotations
 

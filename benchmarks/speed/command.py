@@ -1,4 +1,7 @@
-"""Run our command as its users do, in a process of its own, and count its seconds and memory."""
+"""Run our command as its users do, in a process of its own, and count its seconds and memory.
+
+A part of the scripts that run commands; not run by itself.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The first run on a machine compiles; the second doesn't. Both are whole commands."""
+"""The first run on a machine compiles; the second doesn't. Both are whole commands.
+
+A part of `anonymize.py`; not run by itself.
+"""
 
 from __future__ import annotations
 

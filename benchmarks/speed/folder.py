@@ -1,4 +1,7 @@
-"""`halfmask protect` on a folder of Parquet files: from files to verified files, in 2 GB."""
+"""`halfmask protect` on a folder of Parquet files: from files to verified files, in 2 GB.
+
+A part of `anonymize.py`; not run by itself.
+"""
 
 from __future__ import annotations
 

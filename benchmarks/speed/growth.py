@@ -1,4 +1,7 @@
-"""Larger tables in memory: seconds, and whether a row costs more in a larger table."""
+"""Larger tables in memory: seconds, and whether a row costs more in a larger table.
+
+A part of `anonymize.py`; not run by itself.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Measuring k, l and t of a table beside pycanon, and that the two agree."""
+"""Measuring k, l and t of a table beside pycanon, and that the two agree.
+
+A part of `anonymize.py`; not run by itself.
+"""
 
 from __future__ import annotations
 

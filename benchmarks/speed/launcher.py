@@ -3,6 +3,8 @@
 A process that is started by a large one counts the large one's memory as its own peak (Linux hands
 the high-water mark over at exec). This one is small, and stands between the benchmark and what is
 measured. Prints one line of JSON; what the command prints goes nowhere, but its errors to stderr.
+
+    python -S benchmarks/speed/launcher.py COMMAND [ARGUMENT ...]
 """
 
 from __future__ import annotations
@@ -15,6 +17,9 @@ import time
 
 
 def main() -> None:
+    if sys.argv[1:2] in ([], ["-h"], ["--help"]):  # argparse would take time
+        print(__doc__)
+        return
     start = time.perf_counter()
     child = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL)
     # wait4 counts this child alone; getrusage(RUSAGE_CHILDREN) takes the largest of all

@@ -1,4 +1,7 @@
-"""What we do with a frame in memory: the call whose seconds are counted, and what came of it."""
+"""What we do with a frame in memory: the call whose seconds are counted, and what came of it.
+
+A part of `anonymize.py` and `guided.py`; not run by itself.
+"""
 
 from __future__ import annotations
 

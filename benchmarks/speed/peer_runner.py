@@ -1,5 +1,7 @@
 """What every peer's runner shares: the job it reads, the runs, the one line that it prints.
 
+A part of the peers' scripts; not run by itself.
+
 Runs inside the peer's venv (Python 3.8 or later, pandas and numpy of any age), so it uses nothing
 else. A job is a JSON file: `data` (CSV), `out` (CSV of row and class), `k`, `runs`, `seconds` (no
 further run is started once this long was spent), `quasi_identifiers`, `numeric`, `label`,

@@ -1,4 +1,7 @@
-"""Run a peer in its own venv and read what it says."""
+"""Run a peer in its own venv and read what it says.
+
+A part of the scripts that have peers; not run by itself.
+"""
 
 from __future__ import annotations
 

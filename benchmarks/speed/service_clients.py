@@ -6,6 +6,7 @@ answers by one line of JSON. Nothing is compiled, fitted or made while the time 
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 import threading
@@ -93,13 +94,25 @@ def ask(client: TrainerClient, bits: int) -> None:
 
 
 def main() -> None:
-    role, url, token, *others = sys.argv[1:]
-    with TrainerClient(url, token=Path(token).read_text(encoding="ascii").strip()) as client:
+    parser = argparse.ArgumentParser(description=__doc__)
+    roles = parser.add_subparsers(dest="role", required=True)
+    for role, words in (("push", "hash and push a table"), ("ask", "ask for predictions")):
+        one = roles.add_parser(role, help=words)
+        one.add_argument("url")
+        one.add_argument("token", type=Path, help="a file")
         if role == "push":
-            table, bits, in_flight, batch_rows = others
-            push(client, table, int(bits), in_flight=int(in_flight), batch_rows=int(batch_rows))
+            one.add_argument("table")
+        one.add_argument("bits", type=int)
+        if role == "push":
+            one.add_argument("in_flight", type=int)
+            one.add_argument("batch_rows", type=int)
+    asked = parser.parse_args()
+    with TrainerClient(asked.url, token=asked.token.read_text(encoding="ascii").strip()) as client:
+        if asked.role == "push":
+            how = {"in_flight": asked.in_flight, "batch_rows": asked.batch_rows}
+            push(client, asked.table, asked.bits, **how)
         else:
-            ask(client, int(others[0]))
+            ask(client, asked.bits)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from halfmask.cli._console import (
     printable,
     say_failure,
     say_json,
+    show_traceback,
 )
 from halfmask.cli._failures import Failure
 
@@ -91,8 +92,8 @@ class TestAFailure:
         assert "x" * (MOST_LETTERS + 1) not in shown
         assert json.loads(capsys.readouterr().out)["error"] == long.error
 
-    def test_shows_where_it_came_from_only_when_asked(self, capsys):
-        say_failure(self.failure, as_json=False, traceback_of=ValueError("CANARY"))
+    def test_shows_where_it_came_from_with_a_warning(self, capsys):
+        show_traceback(ValueError("CANARY"))
 
         said = capsys.readouterr().err
         assert "CANARY" in said

@@ -12,6 +12,9 @@ from halfmask.assess import utility
 from halfmask.assess.utility import _reference
 from halfmask.microdata import _learning, _protect, protect
 from halfmask.microdata._learning import learn
+from microdata.learned_people import (  # type: ignore[import-not-found] # beside, not in a package
+    compared,
+)
 from microdata.people import (  # type: ignore[import-not-found] # beside, not in a package
     KEY,
     QUASI,
@@ -21,15 +24,6 @@ from microdata.people import (  # type: ignore[import-not-found] # beside, not i
     promise,
     with_gaps,
 )
-
-
-def compared(table, label="buys", **sections) -> Any:
-    """Return the comparison that protecting a table makes."""
-    columns = sections.pop("columns", {})
-    wanted = policy(
-        columns={**columns, label: {**columns.get(label, {}), "label": True}}, **sections
-    )
-    return protect(table, wanted, key=KEY).utility.model
 
 
 @pytest.fixture
@@ -247,45 +241,3 @@ def test_learning_refuses_nothing_but_says_none():
     assert release.utility.label == "buys"
     protection = _protect._protection(wanted, wanted.schema())
     assert learn(people(), protection, features=[*QUASI], label="buys") is None
-
-
-def codes(table: pl.DataFrame) -> pl.Series:
-    """Return what stands for the label in another column."""
-    return table["buys"].replace_strict({"yes": "J", "no": "N"})
-
-
-def test_a_column_that_gives_the_label_away_is_named():
-    table = people()
-    table = table.with_columns(note=codes(table))
-    model: Any = compared(table)
-    assert model.giveaways == (("note", 1.0),)
-    assert model.to_dict()["giveaways"] == [{"column": "note", "score": 1.0}]
-    (warning,) = model.warnings
-    assert "Column 'note' is released unchanged and gives the label away" in warning
-    assert "100.0%" in warning
-    assert compared(people()).giveaways == ()
-
-
-def test_a_column_that_nearly_gives_it_away_is_named_with_its_share():
-    table = people(2_000)
-    rng = np.random.default_rng(0)
-    wrong = pl.Series(rng.random(table.height) < 0.01)
-    flipped = pl.when(wrong).then(pl.lit("J")).otherwise(codes(table))
-    ((name, score),) = compared(table.with_columns(note=flipped)).giveaways
-    assert name == "note"
-    assert 0.98 < score < 1.0
-
-
-def test_numbers_give_numbers_and_classes_away():
-    table = people(1_000)
-    number = table.with_columns(pay=pl.col("spent") * 3 + 1)
-    ((name, score),) = compared(number, "spent").giveaways
-    assert name == "pay"
-    assert score > 0.99
-    split = table.with_columns(pay=(pl.col("buys") == "yes").cast(pl.Int64) * 40)
-    assert compared(split).giveaways == (("pay", 1.0),)
-
-
-def test_a_quasi_identifier_gives_nothing_away_since_it_is_recoded():
-    table = people(1_000).with_columns(spent=pl.col("age") * 2.0)
-    assert "age" not in dict(compared(table, "spent").giveaways)

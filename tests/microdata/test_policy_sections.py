@@ -1,0 +1,82 @@
+"""Each section of a policy becomes the value that it means."""
+
+from __future__ import annotations
+
+from halfmask.anonymize import Mondrian
+from halfmask.data import Intervals, ReadOptions
+from halfmask.guarantees import DistinctLDiversity, KAnonymity, TCloseness
+from halfmask.microdata import Policy
+from microdata.policies import (  # type: ignore[import-not-found] # beside, not in a package
+    TEXT,
+)
+
+
+def test_each_section_becomes_the_value_that_it_means(tmp_path):
+    policy = Policy.from_toml(TEXT)
+
+    schema = policy.schema(tmp_path)
+
+    assert schema.names == ("age", "job", "income", "ssn")
+    assert schema.identifiers == ("ssn",)
+    assert schema.label == ("income",)
+    assert schema["age"].hierarchy == Intervals((5, 10, 20))
+    assert schema["ssn"].kind == "text"
+    assert policy.read_options() == ReadOptions(missing=("?", ""))
+    assert (policy.method.name, policy.towards) == ("guided", ("income",))
+    assert (policy.recoding.name, policy.output.format) == ("ranges", "csv")
+    assert policy.suppression.max_fraction == 0.02
+
+
+def test_guarantees_take_the_order_of_their_column():
+    k, t = Policy.from_toml(TEXT).guarantees()
+
+    assert k == KAnonymity(k=10)
+    assert isinstance(t, TCloseness)
+    assert t.order == ("trainee", "CANARY", "boss")
+
+
+def test_numbers_keep_their_own_order():
+    text = TEXT.replace(
+        'kind = "ordinal"\nhierarchy = { order = [["trainee", "CANARY"], ["boss"]] }',
+        'kind = "numeric"',
+    )
+
+    assert Policy.from_toml(text).guarantees()[1].order is None
+
+
+def test_a_changed_default_keeps_its_name():
+    policy = Policy(
+        halfmask=1,
+        columns={"age": {"role": "quasi_identifier", "kind": "numeric"}},
+        guarantees=[{"model": "k-anonymity", "k": 2}],
+        method={"name": "mondrian", "strict": False},
+    )
+
+    assert Policy.from_toml(policy.to_toml()) == policy
+    assert policy.method.made() == Mondrian(strict=False)
+
+
+def test_defaults_are_those_of_the_documentation():
+    policy = Policy(
+        halfmask=1,
+        columns={
+            "age": {"role": "quasi_identifier", "kind": "numeric"},
+            "ill": {"role": "sensitive", "kind": "categorical"},
+        },
+        guarantees=[{"model": "distinct-l-diversity", "l": 2, "column": "ill"}],
+    )
+
+    assert policy.guarantees() == (DistinctLDiversity(l=2, column="ill"),)
+    assert (policy.method.made(), policy.towards) == (Mondrian(strict=True), ())
+    assert policy.recoding.name == "ranges"
+    assert policy.suppression.max_fraction == 0
+    assert policy.output.format == "parquet"
+    assert policy.read_options() == ReadOptions()
+
+
+def test_roles_may_be_spelt_as_reports_spell_them():
+    """The terminal and the report say quasi-identifier; a policy may, too."""
+    spelt = TEXT.replace('"quasi_identifier"', '"quasi-identifier"')
+
+    assert spelt != TEXT
+    assert Policy.from_toml(spelt).sha256 == Policy.from_toml(TEXT).sha256

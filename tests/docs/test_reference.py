@@ -17,7 +17,7 @@ import halfmask
 from halfmask import _errors
 from halfmask.assess.attacks import ATTACKS
 from halfmask.claims import WEAKNESSES, read_manifest
-from halfmask.cli._failures import CODES, UsageError, failure_of
+from halfmask.cli._failures import CODES, INTERRUPTED, UsageError, failure_of
 from halfmask.data import ReadOptions
 from halfmask.microdata import Policy
 
@@ -176,12 +176,13 @@ def _errors_of(kind: type[_errors.HalfmaskError]) -> set[type[_errors.HalfmaskEr
 def test_every_error_code_is_told_with_its_exit_code(reference):
     """The table of codes is the tree of errors and the codes of the command line."""
     rows = re.findall(
-        r"^\| `([\w-]+)` \| (?:`(\w+)`)? ?\| (\d) \|", reference["errors"].text, re.MULTILINE
+        r"^\| `([\w-]+)` \| (?:`(\w+)`)? ?\| (\d+) \|", reference["errors"].text, re.MULTILINE
     )
     classes = _errors_of(_errors.HalfmaskError)
 
     ours = {(it.code, it.__name__, str(failure_of(it("what")).status)) for it in classes}
-    others = {(code, "", "2" if code == UsageError.code else "1") for code in CODES}
+    other = {UsageError.code: "2", INTERRUPTED.code: "130"}
+    others = {(code, "", other.get(code, "1")) for code in CODES}
     assert set(rows) == ours | others
 
 

@@ -66,6 +66,7 @@ PENALTIES: dict[str, dict[str, float]] = {
     "gb": {"learning_rate": 0.05},
     "nn": {"alpha": 1.0},
 }
+NAMES = ("data", "qi", "model", "k", "arm", "seed")
 QUICK_ROWS = 6_000
 CACHE = Path(__file__).resolve().parents[2] / "build" / "training_beside_toolkit"
 
@@ -80,12 +81,13 @@ class Lines:
     def __post_init__(self) -> None:
         if self.path is not None and self.path.exists():
             text = self.path.read_text(encoding="utf-8")
-            self.cells = [json.loads(line) for line in text.splitlines()]
+            cells = [json.loads(line) for line in text.splitlines()]
+            # an arm of a cell that was cut off is measured twice
+            self.cells = list({tuple(cell[n] for n in NAMES): cell for cell in cells}.values())
 
     def has(self, place: Place, k: int, arm: str, seed: int) -> bool:
         wanted = (*place, k, arm, seed)
-        names = ("data", "qi", "model", "k", "arm", "seed")
-        return any(tuple(cell[name] for name in names) == wanted for cell in self.cells)
+        return any(tuple(cell[name] for name in NAMES) == wanted for cell in self.cells)
 
     def add(self, group: Group, k: int, arm: str, found: dict[str, Any]) -> None:
         where = {"data": group.data, "qi": group.qi, "model": group.model, "k": k, "arm": arm}
@@ -117,9 +119,12 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--summarize", action="store_true", help="measure nothing")
     parser.add_argument("--quick", action="store_true", help="one place, one seed, few rows")
     parser.add_argument("--seeds", type=int, nargs="+", default=list(FROZEN_SEEDS))
+    parser.add_argument("--places", nargs="+", help='such as "adult 12 nn"; all unless given')
+    parser.add_argument("--rows", type=int, help="draw so many rows; another file of cells each")
     parser.add_argument("--minutes", type=float, default=600.0, help="begin no k after so long")
     options = parser.parse_args()
-    options.rows = QUICK_ROWS if options.quick else None
+    if options.quick:
+        options.rows = QUICK_ROWS
     options.peer = toolkit.available() and not options.quick
     if not options.peer:
         say("SKIPPED ai-privacy-toolkit: --quick, or no venv (benchmarks/peers.py)")
@@ -136,7 +141,10 @@ def _groups(options: argparse.Namespace) -> Iterator[Group]:
     others = [place for place in everywhere if place not in ALL_RECODED]
     slow, quick = ALL_RECODED[-1:], ALL_RECODED[:-1]  # a forest takes as long as all the others
     for seeds, places in ((first, everywhere), (rest, quick), (rest, slow), (rest, others)):
-        yield from (_group(place, seed) for seed in seeds for place in places)
+        for seed in seeds:
+            for place in places:
+                if not options.places or " ".join(place) in options.places:
+                    yield _group(place, seed)
 
 
 def _group(place: Place, seed: int) -> Group:

@@ -10,15 +10,12 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.metrics import f1_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import halfmask as hm
 from halfmask._errors import DataError, GuaranteeNotMetError
-from halfmask.anonymize import Anonymizer, Guided
-from halfmask.minimize import Minimizer
 from halfmask.training import AnonymizedEstimator, accuracy_by_k
 from halfmask.training._fitting import asking, fitted
 
@@ -91,30 +88,6 @@ def test_texts_are_no_numbers_of_a_regressor():
     one[7] = CANARY
     told(lambda: of(Ridge()).fit(ROWS, one))
     told(lambda: accuracy_by_k(of(Ridge()), ROWS, one, ks=[5], cv=2))
-
-
-def test_a_score_that_fails_tells_only_how():
-    model = of(Ridge()).fit(ROWS, NUMBERS)
-    assert "Ridge couldn't score 90 rows (ValueError)" in told(lambda: model.score(ROWS, LABELS))
-
-
-def test_a_guide_of_texts_in_columns_is_refused():
-    with pytest.raises(ValueError, match="must be numbers") as caught:
-        Anonymizer(guarantees=[hm.KAnonymity(k=5)], method=Guided()).fit(
-            ROWS, np.array([[CANARY, "a"]] * 90)
-        )
-    assert CANARY not in str(caught.value)
-
-
-def test_scoring_that_fails_tells_only_how():
-    tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(ROWS, LABELS)
-    scorer = Minimizer(
-        tree,
-        target_accuracy=0.3,
-        seed=0,
-        scoring=lambda truth, said: f1_score(truth, said, pos_label="low"),
-    )
-    assert "'scoring' function of Minimizer failed" in told(lambda: scorer.fit(ROWS, LABELS))
 
 
 def test_preprocessing_by_name_belongs_into_the_encoder():

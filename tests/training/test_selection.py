@@ -25,7 +25,9 @@ from halfmask.training._selection import (
 from halfmask.training._split_targets import folds_of
 
 RNG = np.random.default_rng(0)
+K = [hm.KAnonymity(k=10)]
 ROWS = RNG.normal(size=(300, 3))
+ALL = [("centroid", "raw"), ("quantile-spread", "raw"), ("centroid", "transformed")]
 Y = (ROWS[:, 0] + ROWS[:, 1] + 0.5 * RNG.normal(size=300) > 0).astype(int)
 
 
@@ -35,7 +37,7 @@ def data_of(estimator, rows=ROWS, y=Y, *, k=10, **settings):
 
 
 def score_of(name, score, advantage=0.0):
-    return CandidateScore(name=name, score=score, membership_advantage=advantage)
+    return CandidateScore(name=name, predict_on="raw", score=score, membership_advantage=advantage)
 
 
 def test_the_loss_is_the_log_loss_the_square_or_a_miss():
@@ -93,27 +95,67 @@ def test_scores_are_of_models_that_saw_nothing_of_the_fold():
     noise = RNG.integers(0, 2, 300)
     forest = RandomForestClassifier(20, random_state=0)
     for targets in ("labels", "cross-fitted"):
-        found = scored(data_of(forest, y=noise, split_targets=targets), cv=3)
-        assert [each.name for each in found] == ["centroid", "quantile-spread"]
+        data = data_of(forest, y=noise, split_targets=targets)
+        found = scored(data, cv=3, predict_on="chosen")
+        assert [(each.name, each.predict_on) for each in found] == ALL
         assert all(each.score < 0.02 for each in found)
 
 
-def test_the_score_is_as_by_hand():
+@pytest.mark.parametrize("way", [0, 2], ids=["raw", "transformed"])
+def test_the_score_is_as_by_hand(way):
     data = data_of(LogisticRegression())
     by_hand = []
     for train, held in folds_of(data.estimator, data.labels, cv=3, random_state=0):
         part = partitioned(data.subset(train))
-        model = LogisticRegression().fit(*part.written(part.represented("centroid")))
+        points = part.represented("centroid")
+        model = LogisticRegression().fit(*part.written(points))
+        asked = data.encoded[held]
+        if way:
+            asked = points[0][part.anonymizer.plan_.cells(data.table[held])]
         share = np.full(len(held), data.labels[train].mean())
-        lost = log_loss(Y[held], model.predict_proba(data.encoded[held]))
+        lost = log_loss(Y[held], model.predict_proba(asked))
         by_hand.append(1 - lost / log_loss(Y[held], share))
-    assert scored(data, cv=3)[0].score == pytest.approx(np.mean(by_hand))
+    found = scored(data, cv=3, predict_on="chosen")[way]
+    assert found.predict_on == ["raw", "raw", "transformed"][way]
+    assert found.score == pytest.approx(np.mean(by_hand))
+
+
+def checkerboard(n: int = 900):
+    rows = np.random.default_rng(1).normal(size=(n, 4))
+    return rows, ((rows[:, 0] > 0) ^ (rows[:, 1] > 0.3)).astype(int)
+
+
+def test_rows_that_are_written_like_what_was_learned_are_predicted_better_by_a_tree():
+    """The best centroids: by them alone a forest of raw rows cuts where no class ends."""
+    rows, y = checkerboard()
+    model = AnonymizedEstimator(
+        RandomForestClassifier(20, random_state=0),
+        guarantees=[hm.KAnonymity(k=50)],
+        predict_on="chosen",
+    ).fit(rows, y)
+    raw, _, transformed = model.cv_results_
+    assert transformed.score > raw.score + 0.1
+    assert (model.representative_, model.predict_on_) == ("centroid", "transformed")
+    assert np.array_equal(model.predict(rows), model.model_.predict(model.transform(rows)))
+
+
+def test_transformed_rows_that_a_model_recognizes_arent_chosen():
+    """With an unchanged column they are the very rows that it learned."""
+    rows = np.random.default_rng(2).normal(size=(300, 5))
+    model = AnonymizedEstimator(
+        KNeighborsClassifier(1),
+        guarantees=K,
+        quasi_identifiers=[0, 1, 2, 3],
+        split_targets="labels",
+        predict_on="chosen",
+    ).fit(rows, RNG.integers(0, 2, 300))
+    raw, _, transformed = model.cv_results_
+    assert transformed.membership_advantage > raw.membership_advantage + 0.1
+    assert model.predict_on_ == "raw"
 
 
 def test_a_tree_learns_more_from_quantiles_and_that_is_chosen():
-    rng = np.random.default_rng(1)
-    rows = rng.normal(size=(900, 4))
-    y = ((rows[:, 0] > 0) ^ (rows[:, 1] > 0.3)).astype(int)
+    rows, y = checkerboard()
     forest = RandomForestClassifier(20, random_state=0)
     model = AnonymizedEstimator(forest, guarantees=[hm.KAnonymity(k=50)]).fit(rows, y)
     centroid, spread = model.cv_results_
@@ -136,12 +178,14 @@ def test_folds_that_cant_keep_k_leave_the_centroid():
 @pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning")  # scikit-learn squares them
 def test_numbers_are_scored_whatever_their_size():
     for scale in (1e-3, 1.0, 1e200):
-        found = scored(data_of(LinearRegression(), y=(ROWS[:, 0] + 0.1) * scale), cv=3)
+        found = scored(
+            data_of(LinearRegression(), y=(ROWS[:, 0] + 0.1) * scale), cv=3, predict_on="raw"
+        )
         assert found[0].score == pytest.approx(1.0, abs=0.1)
 
 
 def test_nothing_is_compared_where_nothing_is_recoded():
     frame = pl.DataFrame(ROWS, schema=["a", "b", "c"]).with_columns(d=pl.lit(1.0))
     data = data_of(LogisticRegression(), frame, quasi_identifiers=["d"])
-    assert candidates_of(data) == ["centroid"]
-    assert scored(data, cv=3) == []
+    assert candidates_of(data, "chosen") == ALL[:1]
+    assert scored(data, cv=3, predict_on="chosen") == []

@@ -148,6 +148,7 @@ def test_what_is_no_guide_is_refused_and_not_shown(said, error, message):
     with pytest.raises(error, match=message) as caught:
         of(said)
     assert "CANARY" not in str(caught.value)
+    assert caught.value.__cause__ is None
 
 
 def test_a_guide_that_fails_in_one_fold_fails_with_its_name_only():

@@ -39,7 +39,7 @@ def model_named(name: str, seed: int, *, regression: bool, regularized: bool = F
     kind = MLPRegressor if regression else MLPClassifier
     penalty = 1.0 if regularized else 1e-4
     settings = {"alpha": penalty, "max_iter": 25, "learning_rate_init": 0.003}
-    return kind((50,), **settings, random_state=seed)
+    return kind(hidden_layer_sizes=(50,), **settings, random_state=seed)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Candidates: ways to encode training rows, each a representative on a guided partition."""
+"""Candidates: ways to encode training rows and rows to predict, on a guided partition."""
 
 from __future__ import annotations
 
@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from halfmask.anonymize import Anonymizer, Guided, Mondrian
-from halfmask.training._representatives import CENTROID, QUANTILE_SPREAD, REPRESENTATIVES, ClassRows
+from halfmask.training._representatives import (
+    CENTROID,
+    CHOSEN,
+    QUANTILE_SPREAD,
+    REPRESENTATIVES,
+    ClassRows,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,7 +26,20 @@ if TYPE_CHECKING:
     from halfmask.guarantees import Guarantee
     from halfmask.training._encoding import Encoding
 
-__all__ = ["Partitioned", "TrainingData", "candidates_of", "partitioned"]
+__all__ = [
+    "PREDICT_ON",
+    "RAW",
+    "TRANSFORMED",
+    "Partitioned",
+    "TrainingData",
+    "candidates_of",
+    "partitioned",
+    "placed",
+]
+
+#: What the model predicts: raw rows, or rows written by the representative of their class.
+RAW, TRANSFORMED = "raw", "transformed"
+PREDICT_ON = (CHOSEN, RAW, TRANSFORMED)
 
 #: Larger tables (rows times encoded columns) aren't written four times.
 MAX_CELLS = 50_000_000
@@ -129,7 +148,45 @@ def partitioned(data: TrainingData) -> Partitioned:
     return Partitioned(data=data, anonymizer=anonymizer.fit(data.table, data.targets))
 
 
-def candidates_of(data: TrainingData) -> list[str]:
-    """Return the representatives that are compared; the first is what the others must beat."""
-    large = data.encoded.size > MAX_CELLS or not data.encoding.depends_.any()
-    return [CENTROID] if large else [CENTROID, QUANTILE_SPREAD]
+def placed(
+    anonymizer: Anonymizer,
+    table: pl.DataFrame,
+    encoded: NDArray[np.float64],
+    *,
+    columns: NDArray[np.bool_],
+    points: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return rows written by the classes that they fall into, and these.
+
+    Parameters
+    ----------
+    anonymizer
+        The fitted classes.
+    table, encoded
+        The rows, and as the encoder writes them.
+    columns
+        The encoded columns that depend on a quasi-identifier.
+    points
+        What each class is written as there.
+
+    Notes
+    -----
+    **Edge cases.** A row with a category that the fit never saw stays raw; its class is -1.
+    """
+    cells = anonymizer.plan_.cells(table).astype(np.int64)
+    known = np.flatnonzero(cells >= 0)
+    rows = encoded.copy()
+    rows[np.ix_(known, np.flatnonzero(columns))] = points[cells[known]]
+    return rows, cells
+
+
+def candidates_of(data: TrainingData, predict_on: str) -> list[tuple[str, str]]:
+    """Return representatives with what they predict; the first is what the others must beat."""
+    if not data.encoding.depends_.any():
+        return [(CENTROID, RAW)]
+    found = [(CENTROID, RAW)]
+    if data.encoded.size <= MAX_CELLS:
+        found.append((QUANTILE_SPREAD, RAW))
+    if predict_on == CHOSEN:
+        found.append((CENTROID, TRANSFORMED))
+    return found

@@ -18,6 +18,7 @@ from halfmask._foreign import foreign
 from halfmask._validation import integer_at_least, number_between, one_of
 from halfmask.anonymize._given_rows import as_array
 from halfmask.anonymize._settings import guarantees_given, hierarchies_given, several_names
+from halfmask.training._candidates import PREDICT_ON
 from halfmask.training._encoding import as_table
 from halfmask.training._recount import labels_known
 from halfmask.training._representatives import representative_named
@@ -30,10 +31,7 @@ if TYPE_CHECKING:
 
     from halfmask.training._estimator import AnonymizedEstimator
 
-__all__ = ["PREDICT_ON", "checked", "flat", "learns", "seed_of", "unweighted"]
-
-#: What the model predicts: raw rows, or rows written by the representative of their class.
-PREDICT_ON = ("raw", "transformed")
+__all__ = ["checked", "flat", "learns", "seed_of", "unweighted"]
 
 
 def checked(

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from halfmask._errors import SchemaError
 from halfmask.anonymize._given_rows import collected, is_frame
-from halfmask.training._candidates import Partitioned, partitioned
+from halfmask.training._candidates import RAW, TRANSFORMED, Partitioned, partitioned, placed
 from halfmask.training._checked import flat, unweighted
 from halfmask.training._encoding import as_table, columns_match
 from halfmask.training._fitting import fitted, progress_printed, tell
@@ -67,8 +67,9 @@ class AnonymizedEstimator(
         What a class is written as: ``"centroid"`` (the mean), ``"quantile-spread"`` (four values
         at quantiles, so each row is learned four times), or ``"chosen"`` by cross-validation.
     predict_on
-        ``"raw"`` rows, or ``"transformed"`` ones, written by the representative of their class;
-        then ``"chosen"`` is the centroid. Rows with a category that the fit never saw stay raw.
+        ``"raw"`` rows; ``"transformed"`` ones, written by the centroid of their class; or
+        ``"chosen"`` by the same cross-validation. Rows with a category that the fit never saw stay
+        raw.
     encoder
         A transformer that makes numbers of rows; ``None``: standard scores, and one column for each
         category. It is fitted to raw rows, unless it is a ``FrozenEstimator``.
@@ -95,8 +96,8 @@ class AnonymizedEstimator(
         The fitted classes and encoder. They hold values of the rows: keep them at home.
     representatives_ : ndarray of shape (n_representatives, n_classes, n_recoded_columns)
         What each class is written as.
-    representative_ : str
-        The kind of representative.
+    representative_, predict_on_ : str
+        The kind of representative, and whether raw or transformed rows are predicted.
     cv_results_ : list of CandidateScore
         Cross-validated score and membership advantage of each candidate, if any were compared.
     judgements_ : list of Judgement
@@ -237,20 +238,20 @@ class AnonymizedEstimator(
             tell("partitioning")
             found = partitioned(data)
             tell("choosing representatives")
-            self.representative_ = self._chosen(data)
+            self.representative_, self.predict_on_ = self._chosen(data)
             tell("retraining")
             return self._retrained(found)
 
-    def _chosen(self, data: TrainingData) -> str:
-        """Return the name of the representative."""
+    def _chosen(self, data: TrainingData) -> tuple[str, str]:
+        """Return the representative, and what is predicted."""
         self.cv_results_ = []
-        if self.representative != CHOSEN:
-            return self.representative
-        if self.predict_on == "raw":
-            self.cv_results_ = scored(data, cv=self.cv)
-        if not self.cv_results_:
-            return CENTROID
-        return best_of(self.cv_results_, penalty=self.membership_penalty).name
+        if self.representative == CHOSEN and self.predict_on != TRANSFORMED:
+            self.cv_results_ = scored(data, cv=self.cv, predict_on=self.predict_on)
+        if self.cv_results_:
+            best = best_of(self.cv_results_, penalty=self.membership_penalty)
+            return best.name, best.predict_on
+        representative = CENTROID if self.representative == CHOSEN else self.representative
+        return representative, RAW if self.predict_on == CHOSEN else self.predict_on
 
     def _retrained(self, found: Partitioned) -> tuple[NDArray[np.float64], NDArray[Any]]:
         """Train the model on rows that were counted again."""
@@ -284,17 +285,18 @@ class AnonymizedEstimator(
     def rows_for_model(self, X: Any) -> NDArray[np.float64]:  # noqa: ANN401 # any table
         """Return rows as the model predicts them: raw, or transformed as ``predict_on`` says."""
         check_is_fitted(self)
-        return self.encode(X) if self.predict_on == "raw" else self._placed(X)[0]
+        return self.encode(X) if self.predict_on_ == RAW else self._placed(X)[0]
 
     def _placed(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.int64]]:  # noqa: ANN401
         """Return rows written by their classes, and these; -1 for rows that stay raw."""
         X = collected(X)
-        rows = self.encode(X)
-        cells = self.anonymizer_.plan_.cells(as_table(X)).astype(np.int64)
-        known = np.flatnonzero(cells >= 0)
-        columns = np.flatnonzero(self.encoder_.depends_)
-        rows[np.ix_(known, columns)] = self.representatives_[0][cells[known]]
-        return rows, cells
+        return placed(
+            self.anonymizer_,
+            as_table(X),
+            self.encode(X),
+            columns=self.encoder_.depends_,
+            points=self.representatives_[0],
+        )
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[Any]:  # noqa: ARG002 # scikit-learn's
         """Return the names of the encoded columns."""

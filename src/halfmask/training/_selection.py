@@ -11,14 +11,14 @@ from sklearn.base import is_classifier
 
 from halfmask._errors import DataError, GuaranteeNotMetError, ParameterError
 from halfmask.data._arrays import unmasked
-from halfmask.training._candidates import candidates_of, partitioned
+from halfmask.training._candidates import TRANSFORMED, candidates_of, partitioned, placed
 from halfmask.training._fitting import asking, fitted, tell
 from halfmask.training._split_targets import folds_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from halfmask.training._candidates import TrainingData
+    from halfmask.training._candidates import Partitioned, TrainingData
 
 __all__ = ["CandidateScore", "best_of", "losses", "membership_advantage", "scored"]
 
@@ -34,6 +34,8 @@ class CandidateScore:
     ----------
     name
         Its representative.
+    predict_on
+        Whether its model predicts raw or transformed rows.
     score
         One less the loss over that of the training labels' shares, or mean: 1 is perfect.
     membership_advantage
@@ -41,6 +43,7 @@ class CandidateScore:
     """
 
     name: str
+    predict_on: str
     score: float
     membership_advantage: float
 
@@ -49,7 +52,7 @@ class CandidateScore:
         return self.score - penalty * max(self.membership_advantage, 0.0)
 
 
-def scored(data: TrainingData, *, cv: int) -> list[CandidateScore]:
+def scored(data: TrainingData, *, cv: int, predict_on: str) -> list[CandidateScore]:
     """Return the score of each candidate; an empty list if there is nothing to choose.
 
     Parameters
@@ -58,7 +61,9 @@ def scored(data: TrainingData, *, cv: int) -> list[CandidateScore]:
         The rows.
     cv
         The number of folds. Rows of all but one are partitioned and written as each candidate says;
-        a model of them predicts the raw rows of the fold.
+        a model of them predicts the rows of the fold.
+    predict_on
+        ``"raw"`` rows, or ``"chosen"``: the centroid's model predicts transformed rows, too.
 
     Notes
     -----
@@ -68,8 +73,8 @@ def scored(data: TrainingData, *, cv: int) -> list[CandidateScore]:
     **Edge cases.** Nothing is chosen where the rows of a fold can't keep the guarantees, or a label
     has one row only.
     """
-    names = candidates_of(data)
-    if len(names) < 2:
+    candidates = candidates_of(data, predict_on)
+    if len(candidates) < 2:
         return []
     try:
         folds = folds_of(data.estimator, data.labels, cv=cv, random_state=data.seed)
@@ -77,19 +82,43 @@ def scored(data: TrainingData, *, cv: int) -> list[CandidateScore]:
     except (DataError, GuaranteeNotMetError, ParameterError):
         tell("folds are too small to choose: the representative is the centroid")
         return []
-    scale = _scale(data)
-    found = []
-    for name in names:
-        scores, advantages = [], []
-        for part, held in parts:
-            model = fitted(data.estimator, *part.written(part.represented(name)))
-            of_held = losses(model, data.encoded[held], data.labels[held], scale=scale)
-            of_members = losses(model, part.data.encoded, part.data.labels, scale=scale)
-            scores.append(1.0 - of_held.mean() / _of_no_model(part.data, data.labels[held], scale))
-            advantages.append(membership_advantage(of_members, of_held))
-        score, advantage = float(np.mean(scores)), float(np.mean(advantages))
-        found.append(CandidateScore(name=name, score=score, membership_advantage=advantage))
-    return found
+    found: dict[tuple[str, str], list[tuple[float, float]]] = {each: [] for each in candidates}
+    for part, held in parts:
+        fold = data.subset(held)
+        for name in dict.fromkeys(name for name, _ in candidates):
+            points = part.represented(name)
+            model = fitted(data.estimator, *part.written(points))
+            for way in (way for other, way in candidates if other == name):
+                found[name, way].append(_in_fold(model, part, fold, way, points[0], _scale(data)))
+    means = {each: np.mean(of_folds, axis=0) for each, of_folds in found.items()}
+    return [
+        CandidateScore(
+            name=name, predict_on=way, score=float(score), membership_advantage=float(advantage)
+        )
+        for (name, way), (score, advantage) in means.items()
+    ]
+
+
+def _in_fold(  # a model, what it learned, what it is asked
+    model: Any,  # noqa: ANN401 # scikit-learn ships no types
+    part: Partitioned,
+    fold: TrainingData,
+    way: str,
+    points: NDArray[np.float64],
+    scale: float,
+) -> tuple[float, float]:
+    """Return the score on a fold, and the membership advantage against it."""
+
+    def lost(data: TrainingData) -> NDArray[np.float64]:
+        rows = data.encoded
+        if way == TRANSFORMED:
+            columns = data.encoding.depends_
+            rows, _ = placed(part.anonymizer, data.table, rows, columns=columns, points=points)
+        return losses(model, rows, data.labels, scale=scale)
+
+    of_held = lost(fold)
+    score = 1.0 - float(of_held.mean()) / _of_no_model(part.data, fold.labels, scale)
+    return score, membership_advantage(lost(part.data), of_held)
 
 
 def best_of(found: list[CandidateScore], *, penalty: float) -> CandidateScore:

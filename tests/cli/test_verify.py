@@ -116,6 +116,13 @@ def test_one_command_verifies_tables_and_events(run, name):
     assert run("verify", str(old / name), "--json").json["ok"] is True
 
 
+def test_what_it_says_of_events_names_the_command_that_has_the_option(run):
+    answer = run("verify", str(Path(__file__).parents[1] / "claims" / "v1" / "cells.jsonl"))
+
+    assert "halfmask events verify --policy" in answer.out
+    assert run("verify", "x", "--policy", "y").status == 2
+
+
 def test_events_that_were_changed_do_not_verify(run, tmp_path):
     old = Path(__file__).parents[1] / "claims" / "v1"
     lines = (old / "cells.jsonl").read_bytes()

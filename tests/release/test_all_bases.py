@@ -157,7 +157,7 @@ def test_rows_are_counted_in_every_format(tmp_path, monkeypatch, form, rows):
     """Three are in the file; a cell with a line break is no row."""
     table = pa.table({"a": ["x", "y\nz", ""]})
     lines = "".join(json.dumps(row) + "\n" for row in table.to_pylist())
-    texts = {"jsonl": lines, "csv": 'a\nx\n"y\nz"\n""\n'}
+    texts = {"jsonl": lines, "csv": 'a\nx\n"y""\n""z"\n""'}
     monkeypatch.setitem(
         CHECKS, (KIND, "any"), ("counted", lambda *_: ClaimCount(holds=True, found={}))
     )
@@ -180,6 +180,17 @@ def test_rows_are_counted_in_every_format(tmp_path, monkeypatch, form, rows):
     else:
         publish(made, tmp_path / "out")
         assert halfmask.verify(tmp_path / "out").holds
+
+
+def test_a_quote_that_is_never_closed_ends_no_row(tmp_path):
+    raw = b'a\n"x\ny\nz\n'
+
+    def write(folder):
+        (folder / "data" / "table").write_bytes(raw)
+        return [told(raw, "data/table", n_rows=3)]
+
+    with pytest.raises(VerificationError, match="isn't csv with the stated rows"):
+        publish(replace(product(ACCOUNTED), write=write), tmp_path / "out")
 
 
 @pytest.mark.parametrize("is_folder", [False, True])

@@ -1,7 +1,7 @@
 """Recount what is claimed of lines of events, from the lines and the claims alone.
 
-Nothing here is imported from the rest of halfmask but its errors, and nothing is known but what a
-recipient has: the output, and what is claimed of it.
+Nothing here is imported from the rest of halfmask but its errors and what reads manifests, and
+nothing is known but what a recipient has: the output, and what is claimed of it.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ RETIRED = (
     Retired(r"beside", "next to; compared with", "It lies beside the output."),
     Retired(r"anew", "again", "Numbers begin anew."),
     Retired(r"told", "reported; stated", "The worst is told."),
-    Retired(r"\w, of which", "a sentence of its own", "Ten rows, of which two are unique."),
+    Retired(r"\w+, of which", "a sentence of its own", "Ten rows, of which two are unique."),
     Retired(r"but for", "except", "All but for the last."),
     Retired(
         r"(?-i:Who)(?: knows?| has| holds?| gets| sees)|(?:to|by|for|from|than) who(?: \w+s)",

@@ -29,7 +29,7 @@ def main(n_rows: int | None = None, out: str = "out/anonymized_model.svg") -> No
     encoder = make_column_transformer((StandardScaler(), NUMBERS), (words, WORDS))
     forest = RandomForestClassifier(50, random_state=0)
 
-    # A model of the rows as they are.
+    # A model of raw rows.
     raw = make_pipeline(encoder, forest).fit(members, labels)
 
     # Partition, represent, retrain: classes of at least K people are split where out-of-fold
@@ -37,7 +37,7 @@ def main(n_rows: int | None = None, out: str = "out/anonymized_model.svg") -> No
     protected = hm.AnonymizedEstimator(forest, guarantees=[hm.KAnonymity(k=K)], encoder=encoder)
     protected.fit(members, labels)
 
-    # Attack both, by what an intruder may hold of somebody: the row as it was. Then draw.
+    # Attack both with the raw rows, which an attacker knows. Then draw.
     rows = {"members": members, "non_members": others}
     known = {"member_labels": labels, "non_member_labels": other_labels}
     report = hm.attack(

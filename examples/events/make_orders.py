@@ -1,4 +1,4 @@
-"""Invent orders like the one in order.jsonl: nested, a JSON line each, the same for the same seed.
+"""Generate nested orders as JSON lines, the same ones for the same seed.
 
     python examples/events/make_orders.py 10000 > orders.jsonl
     python examples/events/make_orders.py 10000 --seed 7 --out orders.jsonl
@@ -45,7 +45,7 @@ CUSTOMERS_PER_ORDER = 0.2
 
 
 def person(draw: random.Random, number: int) -> dict[str, str]:
-    """Return where somebody wants things sent."""
+    """Return a shipping address."""
     country, zip_code = draw.choice(TOWNS)
     house = f"{draw.choice(STREETS)} {draw.randint(1, 99)}-{draw.randint(1, 60)}"
     name = f"{draw.choice(LAST)} {draw.choice(FIRST)}"
@@ -54,7 +54,7 @@ def person(draw: random.Random, number: int) -> dict[str, str]:
 
 
 def shelf(draw: random.Random) -> list[dict[str, Any]]:
-    """Return what the shops sell."""
+    """Return the products."""
     found = []
     for number in range(600):
         name = f"{draw.choice(GOODS)} {draw.randint(100, 9999)} {draw.choice(COLOURS)}"
@@ -64,11 +64,11 @@ def shelf(draw: random.Random) -> list[dict[str, Any]]:
 
 
 def orders(count: int, *, seed: int) -> Iterator[dict[str, Any]]:
-    """Yield orders in the order of their times, now and then one that comes late."""
+    """Yield orders by time, some of them late."""
     draw = random.Random(seed)  # noqa: S311 # invented data, no key
     people = [person(draw, n) for n in range(max(10, int(count * CUSTOMERS_PER_ORDER)))]
     goods = shelf(draw)
-    now = datetime(2014, 9, 1)  # noqa: DTZ001 # as in the source: its zone isn't said
+    now = datetime(2014, 9, 1)  # noqa: DTZ001 # without a zone, like the order in order.jsonl
     for number in range(count):
         now += timedelta(seconds=draw.expovariate(1 / 240))
         late = timedelta(minutes=draw.randint(1, 50)) if draw.random() < 0.01 else timedelta()
@@ -90,7 +90,7 @@ def orders(count: int, *, seed: int) -> Iterator[dict[str, Any]]:
 
 
 def main() -> None:
-    """Write what was asked for."""
+    """Write the orders."""
     parser = argparse.ArgumentParser(description="Invent orders, a JSON line each.")
     parser.add_argument("count", type=int, help="how many")
     parser.add_argument("--seed", type=int, default=2014)

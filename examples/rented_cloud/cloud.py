@@ -1,4 +1,4 @@
-"""The rented machine: it learns from numbers that it was sent, and answers. Nothing of halfmask.
+"""The cloud: it learns from the numbers that it gets, and predicts, without halfmask.
 
 python cloud.py FOLDER, where FOLDER holds train.parquet, asked.parquet and task.json.
 """
@@ -73,7 +73,7 @@ def softmax(scores: Rows) -> Rows:
 
 
 def main(folder: Path) -> None:
-    """Learn from the encoded rows, answer for others, and write the answers down."""
+    """Learn from encoded rows, predict others, and write the predictions."""
     if importlib.util.find_spec("halfmask") is not None:
         sys.exit("This machine must not have halfmask: it would prove nothing.")
     task = json.loads((folder / "task.json").read_text())

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Make the rented machine's own environment, from locked packages, without halfmask.
+# Make the cloud's own environment from locked packages, without halfmask.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 environment=${1:-out/rented_cloud/environment}

@@ -1,4 +1,4 @@
-"""Home and a rented machine, on Adult: what comes back is what plain training would have said."""
+"""Encode at home, train in an untrusted cloud, decode: on Adult, compared with plain training."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ UNITS = 16
 
 
 def main(n_rows: int | None = None, out: str = "out/rented_cloud") -> None:
-    """Rent a machine for three learners, and compare its answers with those of plain training."""
+    """Train three learners in the cloud, and compare their predictions with plain training."""
     people = pl.read_csv(ADULT, n_rows=n_rows).drop("fnlwgt", "split")
     rent("boosting", "trees", people, Path(out))
     rent("network", "networks", people, Path(out))
@@ -37,21 +37,21 @@ def rent(
     name: str, made_for: Literal["trees", "networks", "distances"], people: pl.DataFrame, out: Path
 ) -> None:
     """Encode, let another process learn, decode. Then learn at home as well, and compare."""
-    # At home: fit to the rows to learn from, encode them and those to ask about.
+    # At home: fit to the training rows, encode them and the rows to predict.
     train, asked = people[: people.height * 2 // 3], people[people.height * 2 // 3 :]
     codec = hm.Codec(learner=made_for, unseen="reserve").fit(train, target="income")
     sent, questions = codec.encode(train, batch=0), codec.encode(asked.drop("income"), batch=1)
     tokens = codec.plan_.tokens
     task = {"learner": name, "codes": [tokens.index(it.token) for it in codec.plan_.codes]}
 
-    # What plain training works on, in the order of rows that is sent.
+    # The input of plain training, in the order of the encoded rows.
     plain = codec.plain(train, batch=0).to_numpy(), codec.plain(asked, batch=1).to_numpy()
     encoded = sent.drop(codec.target_name_).to_numpy(), questions.to_numpy()
     codes = sent[codec.target_name_].to_numpy()
     labels = np.searchsorted(codec.classes_, codec.decode_predictions(codes, batch=None))
     weights, turned = first_weights(plain, encoded, labels, codes, task)
 
-    # Elsewhere: another process, which has no halfmask and is given this folder alone.
+    # In the cloud: another process, without halfmask, which gets only this folder.
     upload = out / name
     upload.mkdir(parents=True, exist_ok=True)
     sent.write_parquet(upload / "train.parquet")
@@ -75,7 +75,7 @@ def first_weights(
     codes: NDArray[Any],
     task: dict[str, Any],
 ) -> tuple[list[Any], list[Any]]:
-    """Draw the first weights of a network; return them, and turned as rows and labels are."""
+    """Draw the first weights of a network; return them, and rotated like rows and labels."""
     if task["learner"] != "network":
         return [], []
     before, after = (np.vstack(AWAY["one_hot"](*rows, task["codes"])) for rows in (plain, encoded))
@@ -91,7 +91,7 @@ def run_elsewhere(upload: Path, out: Path) -> None:
     """Run cloud.py in the environment that make_environment.sh makes, or in ours without us."""
     rented = out / "environment" / "bin" / "python"
     command = [rented, "-I"] if rented.exists() else [sys.executable, "-S", "-P"]
-    others = out / "packages"  # what -S leaves out, but for halfmask: cloud.py makes sure of it
+    others = out / "packages"  # what -S leaves out, except halfmask: cloud.py checks it
     others.mkdir(exist_ok=True)
     for package in Path(np.__file__).parents[1].iterdir():
         if "halfmask" not in package.name and not (others / package.name).exists():
@@ -101,14 +101,14 @@ def run_elsewhere(upload: Path, out: Path) -> None:
 
 
 def most_likely(answer: pl.DataFrame) -> pl.Series:
-    """Return the class that was answered, or the one of the highest score."""
+    """Return the predicted class, or the one with the highest score."""
     if answer.width == 1:
         return answer.to_series()
     return pl.Series(np.array(answer.columns)[answer.to_numpy().argmax(axis=1)])
 
 
 def compared(answer: pl.DataFrame, wanted: NDArray[Any], classes: list[str]) -> str:
-    """Say how near decoded answers are to those of plain training: labels, or scores."""
+    """Compare decoded predictions with plain training: labels, or scores."""
     if answer.width == 1:
         other = int((answer.to_series().to_numpy() != np.array(classes)[wanted]).sum())
         return f"{other} of {len(wanted)} labels are others than those of plain training"

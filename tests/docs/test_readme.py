@@ -66,7 +66,7 @@ def test_the_readme_examples_in_python(page_at, at_the_root):
 
     names, said = _run(page)
 
-    assert halfmask.verify(at_the_root / "adult-release").to_dict()["rows"] == 48_842
+    assert halfmask.verify(at_the_root / "out" / "release").to_dict()["rows"] == 48_842
     assert names["release"].rows["out"] == 48_842  # type: ignore[attr-defined] # a release
     assert names["release"].risk.after.uniqueness.rows == 0  # type: ignore[attr-defined] # as above
     (shown,) = [it for it in page.blocks("") if re.fullmatch(r"0\.\d\d 0\.\d\d\n", it)]
@@ -90,7 +90,7 @@ def test_the_readme_examples_on_the_command_line(page_at, at_the_root):
     )
 
     assert done.returncode == 0, done.stderr
-    made = {path.name for path in at_the_root.iterdir()}
+    made = {path.name for path in (at_the_root / "out").iterdir()}
     assert {
         "encoded.parquet",
         "hashed.arrows",

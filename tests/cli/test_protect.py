@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from halfmask._errors import VerificationError
+from halfmask.cli._summary import percent
 
 
 def _labelled(desk) -> None:
@@ -66,12 +67,30 @@ def test_compares_models_where_there_is_a_label(run, desk):
     assert "trained on raw rows" in answer.out
 
 
+def test_three_last_lines_say_what_was_lost_and_what_is_at_risk(run, desk):
+    """They are the numbers of the tables above, on one line of a terminal each."""
+    _labelled(desk)
+
+    answer = run(*desk.protect())
+
+    lost, risk, weak = answer.out.splitlines()[-3:]
+    said = run(*desk.protect("--overwrite", "--json")).json
+    every = said["risk"]["released_columns"]["every"]
+    assert lost.startswith("Lost      ")
+    assert "of the detail, 0 of 80 rows, accuracy" in lost
+    assert risk.endswith(
+        f"unique on all {len(every['columns'])} columns: {percent(every['share_unique'])}"
+    )
+    assert weak.startswith("See       report.html for ")
+    assert max(map(len, (lost, risk, weak))) <= 80
+
+
 def test_verbose_names_weaknesses_and_stages(run, desk):
     """With -v what no promise protects from is listed, and the stages are timed."""
     quiet = run(*desk.protect())
     loud = run(*desk.protect("--overwrite", "-v"))
 
-    assert "no promise protects from" in quiet.out
+    assert "weaknesses that no guarantee covers" in quiet.out
     assert "No promise protects from this" in loud.out
     assert quiet.err == ""
     for stage in ("reading", "growing classes", "writing", "verifying"):

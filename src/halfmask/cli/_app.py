@@ -51,7 +51,6 @@ app = typer.Typer(
     ),
     epilog="Exit codes: 0 done, 1 failed (an unmet promise included), 2 wrong usage, 130 stopped.",
     rich_markup_mode=None,
-    add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 for command in (describe, protect, verify, schema, decode, push, predict):

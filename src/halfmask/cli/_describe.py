@@ -15,13 +15,13 @@ from halfmask.cli._options import (
     SayingOptions,
     TableArgument,
 )
-from halfmask.cli._policy_file import PolicyFile  # as above
+from halfmask.cli._policy_file import PolicyFile, with_reading
 from halfmask.cli._tables import Reading
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from halfmask.data import Description, ReadOptions
+    from halfmask.data import Description
 
 __all__ = ["describe"]
 
@@ -83,7 +83,7 @@ def describe(
 
     found = look_at(open_table(table, format=format, options=options), sample=sample)
     if policy.out is not None:
-        policy.write(_policy_text(found, options))
+        policy.write(with_reading(found.policy_toml(), options))
     if saying.as_json:
         say_json({"ok": True, "policy": policy.out, **_as_dict(found)})
     elif policy.out != "-":
@@ -91,35 +91,6 @@ def describe(
         show_description(found, screen, verbose=saying.verbose)
         _show_next(policy.out, screen)
     return 0
-
-
-def _policy_text(found: Description, options: ReadOptions) -> str:
-    """Return the policy with how the table was read, so that protect reads it alike."""
-    import tomlkit  # noqa: PLC0415 - only where a policy is written
-
-    said: dict[str, object] = {}
-    if options.missing is not None:
-        said["missing"] = list(options.missing)
-    if options.delimiter is not None:
-        said["delimiter"] = options.delimiter
-    if options.encoding != "utf-8":
-        said["encoding"] = options.encoding
-    if options.header is not None:
-        said["header"] = options.header
-    if options.skip_rows:
-        said["skip_rows"] = options.skip_rows
-    if options.comment is not None:
-        said["comment"] = options.comment
-    if options.column_names is not None:
-        said["column_names"] = list(options.column_names)
-    text = found.policy_toml()
-    if not said:
-        return text
-    written = tomlkit.dumps({"input": said})
-    if "\n[input]\n" in text:
-        return text.replace("\n[input]\n", f"\n{written}", 1)
-    head, version, rest = text.partition("\nhalfmask = 1\n")
-    return f"{head}{version}\n{written}{rest}"
 
 
 def _as_dict(found: Description) -> dict[str, object]:

@@ -6,14 +6,17 @@ import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from halfmask._errors import ReleaseError
 from halfmask.cli._failures import UsageError
 
-__all__ = ["PolicyFile"]
+if TYPE_CHECKING:
+    from halfmask.data import ReadOptions
+
+__all__ = ["PolicyFile", "with_reading"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,3 +57,31 @@ class PolicyFile:
 
         with atomic_file(Path(str(self.out)), overwrite=self.overwrite) as file:
             file.write(text.encode("utf-8"))
+
+
+def with_reading(text: str, options: ReadOptions) -> str:
+    """Return a proposed policy with how the table was read, so that protect reads it alike."""
+    import tomlkit  # noqa: PLC0415 - only where a policy is written
+
+    said: dict[str, object] = {}
+    if options.missing is not None:
+        said["missing"] = list(options.missing)
+    if options.delimiter is not None:
+        said["delimiter"] = options.delimiter
+    if options.encoding != "utf-8":
+        said["encoding"] = options.encoding
+    if options.header is not None:
+        said["header"] = options.header
+    if options.skip_rows:
+        said["skip_rows"] = options.skip_rows
+    if options.comment is not None:
+        said["comment"] = options.comment
+    if options.column_names is not None:
+        said["column_names"] = list(options.column_names)
+    if not said:
+        return text
+    written = tomlkit.dumps({"input": said})
+    if "\n[input]\n" in text:
+        return text.replace("\n[input]\n", f"\n{written}", 1)
+    head, version, rest = text.partition("\nhalfmask = 1\n")
+    return f"{head}{version}\n{written}{rest}"

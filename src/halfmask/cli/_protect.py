@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from halfmask._errors import ParameterError, ReleaseError
+from halfmask.cli._chosen_columns import ChosenColumns, show_decisions
 from halfmask.cli._console import console, say_json
 from halfmask.cli._failures import UsageError
 from halfmask.cli._header_options import HeaderOptions  # typer reads it
+from halfmask.cli._opening import OpenOption, open_report
 from halfmask.cli._option_groups import spreads_groups
 from halfmask.cli._options import SayingOptions, TableArgument
+from halfmask.cli._policy_file import PolicyFile
 from halfmask.cli._summary import as_dict, show_summary
 
 if TYPE_CHECKING:
@@ -29,16 +32,20 @@ __all__ = ["protect"]
 KEY_BYTES = 32
 
 PolicyArgument = Annotated[
-    str,
+    str | None,
     typer.Argument(
         metavar="POLICY",
         show_default=False,
-        help="What you want, a TOML file; halfmask describe proposes one. - for standard input.",
+        help="What you want, a TOML file; halfmask describe proposes one. - for standard input. "
+        "Without it name columns and k.",
     ),
 ]
 OutArgument = Annotated[
-    str, typer.Argument(metavar="OUT", show_default=False, help="The folder to make: the release.")
+    str | None,
+    typer.Argument(metavar="OUT", show_default=False, help="The folder to make: the release."),
 ]
+#: Names that are of files: whoever gives one as OUT expects no folder.
+FILE_ENDINGS = (".csv", ".tsv", ".parquet", ".arrow", ".arrows", ".jsonl", ".gz", ".zst", ".xlsx")
 
 
 PopulationOption = Annotated[
@@ -71,9 +78,14 @@ StrictOption = Annotated[
 @spreads_groups
 def protect(
     table: TableArgument,
-    policy: PolicyArgument,
-    out: OutArgument,
+    policy: PolicyArgument = None,
+    out: OutArgument = None,
     *,
+    folder: Annotated[
+        str | None,
+        typer.Option("--out", "-o", metavar="OUT", help="The same as OUT, as an option."),
+    ] = None,
+    chosen: ChosenColumns,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace an earlier release in OUT.")
     ] = False,
@@ -81,6 +93,7 @@ def protect(
     key_file: KeyFileOption = None,
     strict: StrictOption = False,
     head: HeaderOptions,
+    show: OpenOption = False,
     saying: SayingOptions,
 ) -> int:
     """Make a verified release of TABLE, as POLICY wants it.
@@ -88,13 +101,26 @@ def protect(
     The release is a folder: the data, a manifest and a report. Every promise of the policy is
     counted again on the files that were written. If one isn't met there is no release, and the
     exit code is 1.
+
+    Without POLICY name columns by --quasi-identifiers, --sensitive and --label, k by -k and the
+    folder by --out. Other columns are treated as halfmask describe proposes; where it is unsure
+    they are dropped. The policy that is made lies beside the release: OUT.policy.toml.
     """
-    _check_words(table, policy, out, overwrite=overwrite)
+    out = _out_of(out, folder)
+    _check_words(table, policy, out, chosen, overwrite=overwrite)
     key = None if key_file is None else _read_key(key_file)
     from halfmask.microdata import Policy, protect_to  # noqa: PLC0415 - half a second, or more
 
-    wanted = Policy.from_toml(_read_text()) if policy == "-" else Policy.load(policy)
-    said = head.options()
+    made, where = None, Path()
+    if policy is None:
+        where = chosen.policy_path(out, overwrite=overwrite)
+        made = chosen.make(table, head)
+        wanted = made.policy
+        if not saying.as_json:
+            show_decisions(made, where, console())
+    else:
+        wanted = Policy.from_toml(_read_text()) if policy == "-" else Policy.load(policy)
+    said = {} if made else head.options()
     with saying.stages() as stages:
         release = protect_to(
             _opened(table, wanted, said) if said else table,
@@ -106,19 +132,59 @@ def protect(
             strict=strict,
             progress=stages,
         )
+    if made is not None:
+        PolicyFile(out=str(where), overwrite=overwrite).write(made.text)
     if saying.as_json:
-        say_json({"ok": True, **as_dict(release, out)})
+        more = {"policy": str(where), "decisions": made.decisions} if made else {}
+        say_json({"ok": True, **as_dict(release, out), **more})
     else:
         show_summary(release, out, console(), verbose=saying.verbose)
+    if show:
+        open_report(out)
     return 0
 
 
-def _check_words(table: str, policy: str, out: str, *, overwrite: bool) -> None:
+def _out_of(argument: str | None, option: str | None) -> str:
+    """Return the folder to make, which is named once."""
+    if argument is not None and option is not None:
+        raise UsageError(
+            "OUT is given twice.",
+            hint="Give --out without a POLICY, or POLICY and OUT without it.",
+        )
+    out = option if argument is None else argument
+    if out is None:
+        raise UsageError(
+            "OUT is missing: the folder to make.",
+            hint="Give TABLE, POLICY and OUT; or TABLE, --quasi-identifiers, -k and --out.",
+        )
+    return out
+
+
+def _check_words(
+    table: str, policy: str | None, out: str, chosen: ChosenColumns, *, overwrite: bool
+) -> None:
     """Refuse what can't end well before a long reading of the table."""
+    if policy is None and not chosen.given:
+        raise UsageError(
+            "POLICY is missing.",
+            hint="Make one with halfmask describe TABLE --out POLICY, or name columns: "
+            "--quasi-identifiers age,sex -k 10 --out OUT.",
+        )
+    if policy is not None and chosen.given:
+        raise UsageError(
+            "POLICY and options that name columns or k are given.",
+            hint="Write them into POLICY; or leave it out and give the folder by --out.",
+        )
     if table == policy == "-":
         raise UsageError("TABLE and POLICY both want standard input.", hint="Give one as a file.")
     if out == "-":
         raise UsageError("A release is a folder: OUT can't be standard output.")
+    if out.lower().endswith(FILE_ENDINGS):
+        raise UsageError(
+            "A release is a folder: the name of OUT is that of a file.",
+            hint='Leave its ending out. The data are in the folder; [output] format = "csv" in '
+            "POLICY writes them as CSV.",
+        )
     if os.path.lexists(out) and not overwrite:
         raise ReleaseError(
             "OUT exists already.", hint="Choose another name, or --overwrite an earlier release."

@@ -9,6 +9,7 @@ import typer
 from halfmask.cli._claims import show_claims
 from halfmask.cli._console import console, listing, mark, printable, say_json
 from halfmask.cli._events_verify import answer_of_events
+from halfmask.cli._opening import OpenOption, open_report
 from halfmask.cli._option_groups import spreads_groups
 from halfmask.cli._options import SayingOptions
 
@@ -33,6 +34,7 @@ def verify(
         ),
     ],
     *,
+    show: OpenOption = False,
     saying: SayingOptions,
 ) -> int:
     """Count again, from the files on disk, what a release claims.
@@ -53,6 +55,8 @@ def verify(
         _show_other(found, console())
     else:
         _show(found, console(), verbose=saying.verbose)
+    if show and found.holds:
+        open_report(release)
     return 0 if found.holds else 1
 
 

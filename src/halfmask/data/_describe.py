@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, DataError
-from halfmask._validation import integer_at_least
+from halfmask._validation import integer_at_least, one_of
 from halfmask.data._derived import Derivations
 from halfmask.data._frames import to_polars
 from halfmask.data._policy_text import policy_text
@@ -21,11 +21,12 @@ from halfmask.data._profile import ColumnProfile, profile_of
 from halfmask.data._proposal import (
     Proposal,
     propose_as_source,
+    propose_as_told,
     propose_by_company,
     propose_by_gain,
     propose_by_itself,
 )
-from halfmask.data._schema import ROLES, Schema
+from halfmask.data._schema import ROLES, Role, Schema
 from halfmask.data._singling_out import SinglingOut, share_unique, single_out, single_out_together
 from halfmask.data._source import open_table
 
@@ -105,7 +106,9 @@ class Description:
         return policy_text(self)
 
 
-def describe(table: object, *, sample: int | None = None) -> Description:
+def describe(
+    table: object, *, sample: int | None = None, roles: Mapping[str, Role] | None = None
+) -> Description:
     """Propose a role and a kind for each column of a table, and say why.
 
     Parameters
@@ -115,6 +118,9 @@ def describe(table: object, *, sample: int | None = None) -> Description:
     sample
         How many rows to look at, at least 1, drawn at random where the table has more. ``None``
         is up to a million, fewer for wide tables (20 million cells in all, 2,000 rows at least).
+    roles
+        The roles of columns that you know. They are kept, and columns that follow from those
+        columns are found.
 
     Returns
     -------
@@ -125,8 +131,10 @@ def describe(table: object, *, sample: int | None = None) -> Description:
     ------
     DataError
         If the table has no columns or no rows, or isn't a table.
+    ColumnNotFoundError
+        If `roles` names a column that isn't there.
     ParameterError
-        If sample isn't an integer of 1 or more.
+        If sample isn't an integer of 1 or more, or a role is none.
 
     Notes
     -----
@@ -148,7 +156,10 @@ def describe(table: object, *, sample: int | None = None) -> Description:
     >>> table = pl.DataFrame({"age": [31, 42, 57], "e-mail": ["a@b.org", "c@d.org", "e@f.org"]})
     >>> [(it.name, it.role) for it in describe(table).proposals]
     [('age', 'quasi_identifier'), ('e-mail', 'identifier')]
+    >>> describe(table, roles={"age": "sensitive"})["age"].role
+    'sensitive'
     """
+    known = dict(roles or {})
     if sample is not None:
         integer_at_least(1, owner="describe", sample=sample)
     frame, rows = _rows(table, sample)
@@ -156,10 +167,14 @@ def describe(table: object, *, sample: int | None = None) -> Description:
         raise DataError(
             f"There is nothing to describe: the table has {frame.width} columns and {rows} rows."
         )
+    _check_roles(known, frame.columns)
     profiles = {name: profile_of(frame[name]) for name in frame.columns}
-    clear = {name: propose_by_itself(profile) for name, profile in profiles.items()}
+    clear: dict[str, Proposal | None] = {
+        name: propose_as_told(profile, known[name]) if name in known else propose_by_itself(profile)
+        for name, profile in profiles.items()
+    }
     derivations = Derivations(frame, profiles)
-    clear |= _derived(derivations, clear, certain=True)
+    clear |= _derived(derivations, clear, known, certain=True)
     open_names = [
         name
         for name, proposal in clear.items()
@@ -172,8 +187,8 @@ def describe(table: object, *, sample: int | None = None) -> Description:
         name: clear[name] or propose_by_gain(profile, gains[name])
         for name, profile in profiles.items()
     }
-    judged |= _derived(derivations, judged, certain=False)
-    judged |= _together(frame, profiles, judged)
+    judged |= _derived(derivations, judged, known, certain=False)
+    judged |= _together(frame, profiles, judged, known)
     proposals = tuple(_with_gain(judged[name], gains[name]) for name in profiles)
     at_hand = [it.name for it in proposals if it.role == "quasi_identifier"]
     unchanged = [it.name for it in proposals if it.role in {"sensitive", "insensitive"}]
@@ -189,8 +204,20 @@ def describe(table: object, *, sample: int | None = None) -> Description:
     )
 
 
+def _check_roles(roles: Mapping[str, Role], columns: list[str]) -> None:
+    absent = [name for name in roles if name not in columns]
+    if absent:
+        raise ColumnNotFoundError.of(absent, columns, where="the table")
+    for name, role in roles.items():
+        one_of(ROLES, owner=f"column {name!r}", role=role)
+
+
 def _derived(
-    derivations: Derivations, judged: Mapping[str, Proposal | None], *, certain: bool
+    derivations: Derivations,
+    judged: Mapping[str, Proposal | None],
+    known: Collection[str],
+    *,
+    certain: bool,
 ) -> dict[str, Proposal]:
     """Return proposals for columns that follow from others: these take the sources' role.
 
@@ -198,6 +225,8 @@ def _derived(
     ----------
     derivations, judged
         What finds sources, and what is proposed so far, ``None`` for columns that say nothing.
+    known
+        Columns whose role was told: they keep it.
     certain
         Whether name and values of the sources say what they are: then columns take their role that
         were judged sensitive, too. ``False`` is for sources that single out.
@@ -210,7 +239,7 @@ def _derived(
     sources = {role: [name for name in roles if roles[name] == role] for role in ROLES}
     targets = sources["insensitive"] + (sources["sensitive"] if certain else [])
     found = {}
-    for name in targets:
+    for name in (name for name in targets if name not in known):
         profile, is_open = derivations.profiles[name], roles[name] == "insensitive"
         if derivation := derivations.of(name, sources["quasi_identifier"]):
             found[name] = propose_as_source(profile, "quasi_identifier", derivation)
@@ -222,10 +251,14 @@ def _derived(
 
 
 def _together(
-    frame: pl.DataFrame, profiles: Mapping[str, ColumnProfile], judged: Mapping[str, Proposal]
+    frame: pl.DataFrame,
+    profiles: Mapping[str, ColumnProfile],
+    judged: Mapping[str, Proposal],
+    known: Collection[str],
 ) -> dict[str, Proposal]:
     """Return proposals for columns of which none singles out alone, but all of them do together."""
-    names = [name for name, proposal in judged.items() if proposal.role == "insensitive"]
+    asked = {name: proposal for name, proposal in judged.items() if name not in known}
+    names = [name for name, proposal in asked.items() if proposal.role == "insensitive"]
     share, promoted = single_out_together(frame, names)
     return {name: propose_by_company(profiles[name], share, len(names)) for name in promoted}
 

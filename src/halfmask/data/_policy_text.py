@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import tomlkit
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from halfmask.data._describe import Description
     from halfmask.data._proposal import Proposal
 
-__all__ = ["policy_text"]
+__all__ = ["Wanted", "policy_text"]
 
 WIDTH = 98
 PROPOSED_K = 10
@@ -33,8 +34,13 @@ HIERARCHIES = {
     "geo": "hierarchy = { prefix = [4, 3, 2, 1] }",
     "text": "hierarchy = { prefix = [3, 2, 1] }",
 }
+PROPOSED = (
+    "A policy that halfmask proposes. It is yours now: read each line, and change what isn't so."
+)
+MADE = """\
+The policy of a release, made from the options of protect and from what describe proposes. Columns
+that no option names are dropped where it is unsure what they are."""
 HEAD = """\
-A policy that halfmask proposes. It is yours now: read each line, and change what isn't so.
 It holds names of columns and no data, so it may be shown to others.
 
 Roles: "identifier" is dropped; "quasi_identifier" points at people together with others and is
@@ -87,18 +93,47 @@ What is written for a group: "ranges", "level" (a node of the hierarchy), "centr
 SUPPRESSION = "The share of rows, 0 to 1, that may be left out because they fit no group."
 
 
-def policy_text(description: Description) -> str:
-    """Return the commented TOML of a description; it is a valid policy as it stands."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What the owner asks of a release without a policy.
+
+    Parameters
+    ----------
+    k
+        The k of k-anonymity.
+    diversity
+        The l of sensitive columns, by name; others get what their values can carry.
+    label
+        The column that a model is to predict, if any.
+    """
+
+    k: int
+    diversity: Mapping[str, int] = field(default_factory=dict)
+    label: str | None = None
+
+
+def policy_text(description: Description, wanted: Wanted | None = None) -> str:
+    """Return the commented TOML of a description; it is a valid policy as it stands.
+
+    Parameters
+    ----------
+    description
+        What is proposed for the columns.
+    wanted
+        What the owner asked for; without it k and l are proposed and nothing is a label.
+    """
+    label = None if wanted is None else wanted.label
+    guided = any(it.name == label and it.role != "quasi_identifier" for it in description.proposals)
     parts = [
-        _comment(HEAD),
+        _comment("\n".join((PROPOSED if wanted is None else MADE, HEAD))),
         "halfmask = 1",
         _comment(INPUT),
         *_declared(description),
-        _comment("\n".join(_findings(description))),
-        *(_section(proposal) for proposal in description.proposals),
+        *([_comment("\n".join(_findings(description)))] if wanted is None else []),
+        *(_section(each, is_label=each.name == label) for each in description.proposals),
         _comment(GUARANTEES),
-        *_guarantees(description),
-        "\n".join((_comment(METHOD), "[method]", 'name = "mondrian"')),
+        *_guarantees(description, wanted or Wanted(k=PROPOSED_K)),
+        "\n".join((_comment(METHOD), "[method]", f'name = "{"guided" if guided else "mondrian"}"')),
         "\n".join((_comment(RECODING), "[recoding]", 'name = "ranges"')),
         "\n".join((_comment(SUPPRESSION), "[suppression]", "max_fraction = 0.02")),
         '[output]\nformat = "parquet"',
@@ -159,7 +194,7 @@ def _declared(description: Description) -> Iterator[str]:
         yield "\n".join((_comment(comment), "[input]", *lines))
 
 
-def _section(proposal: Proposal) -> str:
+def _section(proposal: Proposal, *, is_label: bool) -> str:
     evidence = proposal.evidence
     counted = (
         f"{evidence['distinct']:,} different values, {evidence['missing_share']:.1%} missing, "
@@ -171,6 +206,8 @@ def _section(proposal: Proposal) -> str:
         f"role = {_value(proposal.role)}  # {ROLES[proposal.role]}",
         f"kind = {_value(proposal.kind)}",
     ]
+    if is_label:
+        lines.append("label = true")
     if proposal.normalize:
         lines.append(f"normalize = {tomlkit.item(list(proposal.normalize)).as_string()}")
     if proposal.role == "quasi_identifier":
@@ -178,12 +215,12 @@ def _section(proposal: Proposal) -> str:
     return "\n".join(lines)
 
 
-def _guarantees(description: Description) -> Iterator[str]:
+def _guarantees(description: Description, wanted: Wanted) -> Iterator[str]:
     """Yield a section for k, and one for the diversity of each sensitive column."""
-    yield f'[[guarantees]]\nmodel = "k-anonymity"\nk = {PROPOSED_K}'
+    yield f'[[guarantees]]\nmodel = "k-anonymity"\nk = {wanted.k}'
     sensitive = [it for it in description.proposals if it.role == "sensitive"]
     for proposal in sensitive:
-        l = _diversity(proposal)
+        l = wanted.diversity.get(proposal.name) or _diversity(proposal, wanted.k)
         if l is None:
             yield _comment(
                 f"No l-diversity is proposed for {_value(proposal.name)}: too few rows have "
@@ -203,14 +240,14 @@ def _guarantees(description: Description) -> Iterator[str]:
         yield _comment(CLOSENESS.replace("{column}", _value(sensitive[0].name)))
 
 
-def _diversity(proposal: Proposal) -> int | None:
+def _diversity(proposal: Proposal, k: int) -> int | None:
     """Return the l that the column's values can carry in groups of k, or ``None``.
 
     Each group needs a row that has none of the l - 1 most frequent values. Of the n / k groups only
     as many can be as there are such rows; by chance a group misses them unless there are more.
     """
     for l, share in ((3, "share_beyond_two"), (2, "share_beyond_one")):
-        if proposal.evidence[share] * PROPOSED_K >= ROWS_PER_GROUP:
+        if proposal.evidence[share] * k >= ROWS_PER_GROUP:
             return l
     return None
 

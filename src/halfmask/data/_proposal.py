@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Proposal",
     "propose_as_source",
+    "propose_as_told",
     "propose_by_company",
     "propose_by_gain",
     "propose_by_itself",
@@ -157,6 +158,12 @@ def propose_as_source(profile: ColumnProfile, role: Role, derivation: Derivation
     """Return the proposal for a column that follows from others of this role."""
     kind, why = _kind(profile, hint_of(profile.name))
     return _proposal(profile, RoleVerdict(role, derivation.reason, derivation.brief), kind, why)
+
+
+def propose_as_told(profile: ColumnProfile, role: Role) -> Proposal:
+    """Return the proposal for a column whose role the owner said."""
+    kind, why = _kind(profile, hint_of(profile.name))
+    return _proposal(profile, RoleVerdict(role, "You said this role.", "you said so"), kind, why)
 
 
 def _proposal(profile: ColumnProfile, verdict: RoleVerdict, kind: Kind, why: str) -> Proposal:

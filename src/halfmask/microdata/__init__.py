@@ -10,18 +10,21 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from halfmask.microdata._made_policy import MadePolicy, make_policy
     from halfmask.microdata._policy import Policy
     from halfmask.microdata._protect import protect, protect_to
     from halfmask.microdata._release import Release
 
 _HOMES = {
+    "MadePolicy": "_made_policy",
     "Policy": "_policy",
     "Release": "_release",
+    "make_policy": "_made_policy",
     "protect": "_protect",
     "protect_to": "_protect",
 }
 
-__all__ = ["Policy", "Release", "protect", "protect_to"]
+__all__ = ["MadePolicy", "Policy", "Release", "make_policy", "protect", "protect_to"]
 
 
 def __getattr__(name: str) -> object:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from halfmask._errors import ColumnNotFoundError, ParameterError, PolicyError
+from halfmask._errors import ColumnNotFoundError, ColumnWarning, ParameterError, PolicyError
 from halfmask._optional import need
 from halfmask._progress import Progress, silent
 from halfmask._random import check_key, fresh_key
@@ -31,6 +33,7 @@ from halfmask.microdata._evaluation import (
 from halfmask.microdata._extents import cell_extents
 from halfmask.microdata._folds import counted, drawn, summarized
 from halfmask.microdata._learning import LEARNING_ROWS, learn
+from halfmask.microdata._made_policy import make_policy
 from halfmask.microdata._policy import Policy
 from halfmask.microdata._prepared import Prepared
 from halfmask.microdata._release import Release
@@ -50,10 +53,15 @@ if TYPE_CHECKING:
 __all__ = ["protect", "protect_to"]
 
 
-def protect(
+def protect(  # noqa: PLR0913 # each says one thing, by its name
     table: object,
-    policy: Policy,
+    policy: Policy | None = None,
     *,
+    quasi_identifiers: Sequence[str] | None = None,
+    sensitive: Sequence[str] = (),
+    label: str | None = None,
+    k: int | None = None,
+    l: int | None = None,
     key: bytes | None = None,
     population: object = None,
     strict: bool = False,
@@ -68,7 +76,15 @@ def protect(
         A frame of polars, pandas or pyarrow; a file, a folder of files, or ``"-"``; or an opened
         :class:`~halfmask.data.Source`.
     policy
-        What the owner wants; it must name every column of the table.
+        What the owner wants; it must name every column of the table. Without one, name
+        `quasi_identifiers` and `k`: then a policy is made, and `Release.policy` has it.
+    quasi_identifiers, sensitive, label
+        Without a policy: the columns that others may know of a person, those that nobody may
+        learn, and the one that a model is to predict. Of other columns, those that identify or
+        about which `describe` is unsure are dropped, with a :class:`ColumnWarning`.
+    k, l
+        Without a policy: the k of k-anonymity, which has no default, and the l of l-diversity of
+        each column in `sensitive`, as `describe` proposes it by default.
     key
         32 secret bytes that fix the order in which rows leave, tokens, and what masks draw; without
         one a fresh key is drawn from the operating system and forgotten.
@@ -93,7 +109,7 @@ def protect(
     SchemaError, HierarchyError
         If the policy and the table don't agree.
     ParameterError
-        If the policy is none: a path, say.
+        If the policy is none: a path, say. If there are a policy and columns, or neither.
     GuaranteeNotMetError
         If the guarantees can't be met, or if ``strict`` and unchanged columns single rows out:
         nothing is returned.
@@ -109,13 +125,21 @@ def protect(
 
     **Edge cases.** One row, fewer rows than k, or a sensitive column with too few values raise
     :class:`~halfmask.GuaranteeNotMetError`.
+
+    Examples
+    --------
+    >>> people = pl.DataFrame({"age": [31, 34, 52, 58], "illness": ["a", "b", "a", "b"]})
+    >>> release = protect(people, quasi_identifiers=["age"], sensitive=["illness"], k=2, l=2)
+    >>> [claim.model for claim in release.claims], release.data["age"].n_unique()
+    (['k-anonymity', 'distinct-l-diversity'], 2)
     """
     need("numba", "scipy", "sklearn", "threadpoolctl")
     told = progress or silent
     engine = engine or LocalEngine()
     key = key if key is not None else fresh_key()
     check_key(key)
-    _check_policy(policy)
+    asked = {"sensitive": sensitive, "label": label, "k": k, "l": l}
+    policy = _policy_of(table, policy, quasi_identifiers, asked)
     unmasked = _opened(table, policy.read_options())
     policy.schema().check(unmasked.columns)
     source = mask_table(unmasked, policy.masks, key=key)
@@ -202,12 +226,37 @@ def protect_to(  # noqa: PLR0913 # each says one thing, by its name
     return release.write(out, overwrite=overwrite, progress=progress)
 
 
-def _check_policy(policy: object) -> None:
-    if not isinstance(policy, Policy):
+def _policy_of(
+    table: object,
+    policy: Policy | None,
+    quasi_identifiers: Sequence[str] | None,
+    asked: Mapping[str, Any],
+) -> Policy:
+    """Return the policy, or make one and warn of what becomes of columns that nobody named."""
+    if policy is not None:
+        if not isinstance(policy, Policy):
+            raise ParameterError(
+                "The 'policy' parameter of protect must be a Policy. "
+                f"Got a {type(policy).__name__}.",
+                hint="Load it from a file with halfmask.Policy.load(path).",
+            )
+        if quasi_identifiers is not None or any(asked.values()):
+            raise ParameterError(
+                "protect takes a policy or columns and k, not both.",
+                hint="Write the columns into the policy.",
+            )
+        return policy
+    if quasi_identifiers is None:
         raise ParameterError(
-            f"The 'policy' parameter of protect must be a Policy. Got a {type(policy).__name__}.",
-            hint="Load it from a file with halfmask.Policy.load(path).",
+            "protect needs a policy, or the columns that are quasi_identifiers.",
+            hint="halfmask.describe(table).policy_toml() proposes a policy.",
         )
+    made = make_policy(table, quasi_identifiers=quasi_identifiers, **asked)
+    said = [f"{what}: {', '.join(map(repr, names))}" for what, names in made.decisions.items()]
+    if said:
+        text = f"protect decided about columns that nobody named. {'; '.join(said)}."
+        warnings.warn(ColumnWarning(text), stacklevel=3)
+    return made.policy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from halfmask._progress import Progress
     from halfmask.claims._table_manifest import ClassClaim, TableManifest
     from halfmask.microdata._evaluation import ReleaseRisk, ReleaseUtility
+    from halfmask.microdata._policy import Policy
     from halfmask.microdata._prepared import Prepared
     from halfmask.verifier.tables import Verification
 
@@ -54,6 +55,11 @@ class Release:
         rows = self.prepared.n_out
         kept = ", ".join(f"{claim.model} {claim.evidence.achieved:g}" for claim in self.claims)
         return f"Release({rows} rows, {kept})"
+
+    @property
+    def policy(self) -> Policy:
+        """The policy by which it was made."""
+        return self.prepared.policy
 
     @property
     def rows(self) -> dict[str, int]:

@@ -1,0 +1,29 @@
+"""Open a page that a command made or found, in the browser of whoever started it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from halfmask.cli._console import console
+
+__all__ = ["OpenOption", "open_report"]
+
+REPORT = "report.html"
+
+OpenOption = Annotated[
+    bool, typer.Option("--open", help="Open the report of the release in a browser.")
+]
+
+
+def open_report(release: str) -> None:
+    """Open the report of a release, or say that there is none or no browser."""
+    import webbrowser  # noqa: PLC0415 - only this needs it
+
+    page = Path(release).absolute() / REPORT
+    if not page.is_file():
+        console(stderr=True).print("Warning: this release has no report to open.")
+    elif not webbrowser.open(page.as_uri()):
+        console(stderr=True).print("Warning: no browser was found to open the report in.")

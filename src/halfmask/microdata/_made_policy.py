@@ -1,0 +1,173 @@
+"""A policy made from a few words about a table: what `describe` proposes, on the strict side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from halfmask._errors import ColumnNotFoundError, ParameterError
+from halfmask._validation import integer_at_least
+from halfmask.data import describe
+from halfmask.data._policy_text import Wanted, policy_text
+from halfmask.microdata._policy import Policy
+
+if TYPE_CHECKING:
+    from halfmask.data import Description, Proposal, Role
+
+__all__ = ["MadePolicy", "make_policy"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MadePolicy:
+    """A policy that was made, and what was decided of columns that nobody named.
+
+    Parameters
+    ----------
+    text
+        The policy as commented TOML.
+    generalized, unchanged
+        Columns that nobody named and that are released: as quasi-identifiers, or unchanged.
+    identifying, unsure
+        Columns that are dropped: they identify people, or it is unsure what they are.
+    """
+
+    text: str
+    generalized: tuple[str, ...]
+    unchanged: tuple[str, ...]
+    identifying: tuple[str, ...]
+    unsure: tuple[str, ...]
+
+    @property
+    def policy(self) -> Policy:
+        """The policy as a value."""
+        return Policy.from_toml(self.text)
+
+    def with_text(self, text: str) -> MadePolicy:
+        """Return the same with another text, such as one that says how the table is read."""
+        return replace(self, text=text)
+
+    @property
+    def decisions(self) -> dict[str, tuple[str, ...]]:
+        """The columns that nobody named, by what happens to them; nothing where there are none."""
+        said = {
+            "generalized": self.generalized,
+            "released unchanged": self.unchanged,
+            "dropped, since they identify": self.identifying,
+            "dropped, since it is unsure what they are": self.unsure,
+        }
+        return {what: names for what, names in said.items() if names}
+
+
+def make_policy(
+    table: object,
+    *,
+    quasi_identifiers: Sequence[str],
+    sensitive: Sequence[str] = (),
+    label: str | None = None,
+    k: int | None,
+    l: int | None = None,
+) -> MadePolicy:
+    """Make a policy of the columns that are named and of what `describe` proposes for the others.
+
+    Parameters
+    ----------
+    table
+        What `describe` takes.
+    quasi_identifiers
+        Columns that others may know of a person; at least one.
+    sensitive
+        Columns that nobody may learn of a person.
+    label
+        The column that a model is to predict.
+    k
+        The k of k-anonymity, 2 or more.
+    l
+        The l of distinct l-diversity of each column in `sensitive`; ``None``: as `describe`
+        proposes.
+
+    Raises
+    ------
+    ColumnNotFoundError
+        If a column that is named isn't there.
+    ParameterError
+        If k is missing, a column is named twice, or the label seems to identify people.
+
+    Notes
+    -----
+    **Guarantees.** A column that nobody named is dropped if it identifies people or if it is
+    unsure what it is. It is generalized if it surely is a quasi-identifier, and released unchanged
+    only if it surely is sensitive.
+    """
+    roles = _roles(quasi_identifiers, sensitive)
+    if k is None:
+        raise ParameterError(
+            "protect without a policy needs k, which has no default.",
+            hint="Choose k: 5 to 10 for a partner under a contract, 10 to 50 for the public.",
+        )
+    integer_at_least(2, owner="protect", k=k)
+    if l is not None:
+        integer_at_least(2, owner="protect", l=l)
+    found = describe(table, roles=roles)
+    if label is not None:
+        _check_label(label, found)
+    named = {*roles, label}
+    others = [each for each in found.proposals if each.name not in named]
+    unsure = {each.name for each in others if not each.certain and each.role != "identifier"}
+    kept = tuple(_dropped(each) if each.name in unsure else each for each in found.proposals)
+
+    def of(*wanted: Role) -> tuple[str, ...]:
+        return tuple(e.name for e in others if e.role in wanted and e.name not in unsure)
+
+    diversity = {} if l is None else dict.fromkeys(sensitive, l)
+    wanted = Wanted(k=k, diversity=diversity, label=label)
+    return MadePolicy(
+        text=policy_text(replace(found, proposals=kept), wanted),
+        generalized=of("quasi_identifier"),
+        unchanged=of("sensitive", "insensitive"),
+        identifying=of("identifier"),
+        unsure=tuple(each.name for each in others if each.name in unsure),
+    )
+
+
+def _roles(quasi_identifiers: Sequence[str], sensitive: Sequence[str]) -> dict[str, Role]:
+    named = {"quasi_identifiers": quasi_identifiers, "sensitive": sensitive}
+    for what, names in named.items():
+        if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+            raise ParameterError(f"The {what!r} parameter of protect must be a list of names.")
+    if not quasi_identifiers:
+        raise ParameterError(
+            "The 'quasi_identifiers' parameter of protect names no column.",
+            hint="List every column that an attacker could know of a person.",
+        )
+    both = [name for name in quasi_identifiers if name in sensitive]
+    if both:
+        raise ParameterError(
+            f"Column {both[0]!r} is named as a quasi-identifier and as sensitive.",
+            hint="A column has one role. If others may know it, it is a quasi-identifier.",
+        )
+    roles: dict[str, Role] = dict.fromkeys(quasi_identifiers, "quasi_identifier")
+    return roles | dict.fromkeys(sensitive, "sensitive")
+
+
+def _check_label(label: str, found: Description) -> None:
+    """Refuse a label that isn't there, or that would be dropped."""
+    names = [each.name for each in found.proposals]
+    if label not in names:
+        raise ColumnNotFoundError.of([label], names, where="the table")
+    if found[label].role == "identifier":
+        raise ParameterError(
+            f"Column {label!r} is the label and seems to identify people: {found[label].brief}.",
+            hint="Name it in sensitive too if it doesn't.",
+        )
+
+
+def _dropped(proposal: Proposal) -> Proposal:
+    why = "You didn't name it, and it is unsure what it is: as an identifier it is dropped."
+    return replace(
+        proposal,
+        column=replace(proposal.column, role="identifier"),
+        reasons=(why, *proposal.reasons),
+        form=None,
+        normalize=(),
+    )

@@ -1,0 +1,74 @@
+"""protect without a policy: what becomes of columns that nobody named."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from halfmask import ColumnNotFoundError, ColumnWarning, ParameterError, describe
+from halfmask.microdata import make_policy, protect
+
+PEOPLE = pl.DataFrame(
+    {
+        "age": [20 + i % 40 for i in range(120)],
+        "email": [f"p{i}@x.org" for i in range(120)],
+        "thing": [("x", "y")[i * 7 % 2] for i in range(120)],
+        "illness": [("flu", "cold", "cough")[i % 3] for i in range(120)],
+    }
+)
+
+
+def test_columns_that_identify_or_are_unsure_are_dropped_and_named():
+    with pytest.warns(ColumnWarning, match=r"identify: 'email'.*unsure.*'thing'"):
+        release = protect(PEOPLE, quasi_identifiers=["age"], sensitive=["illness"], k=4, l=2)
+
+    assert release.data.columns == ["age", "illness"]
+    assert [claim.model for claim in release.claims] == ["k-anonymity", "distinct-l-diversity"]
+    assert release.policy.schema().identifiers == ("email", "thing")
+
+
+def test_what_is_named_is_released():
+    """A column that describe would drop is kept where the owner gives it a role."""
+    made = make_policy(PEOPLE, quasi_identifiers=["age", "thing"], sensitive=["illness"], k=4)
+
+    assert made.policy.schema().quasi_identifiers == ("age", "thing")
+    assert made.unsure == ()
+
+
+def test_a_column_that_follows_from_a_named_one_is_generalized():
+    """Its role is that of its source: released unchanged it would reveal it."""
+    table = PEOPLE.with_columns(group=pl.col("age") // 10).rename({"age": "aa", "group": "bb"})
+
+    made = make_policy(table, quasi_identifiers=["aa"], sensitive=["illness"], k=4)
+
+    assert "bb" in made.generalized
+
+
+def test_known_roles_are_kept():
+    found = describe(PEOPLE, roles={"age": "sensitive", "email": "insensitive"})
+
+    assert (found["age"].role, found["email"].role) == ("sensitive", "insensitive")
+    assert found["age"].certain
+    with pytest.raises(ColumnNotFoundError):
+        describe(PEOPLE, roles={"agee": "sensitive"})
+    with pytest.raises(ParameterError):
+        describe(PEOPLE, roles={"age": "secret"})  # type: ignore[dict-item] # no role
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {},
+        {"quasi_identifiers": ["age"]},
+        {"quasi_identifiers": [], "k": 4},
+        {"quasi_identifiers": "age", "k": 4},
+        {"quasi_identifiers": ["age"], "k": 1},
+        {"quasi_identifiers": ["age"], "k": 4, "l": 1},
+        {"quasi_identifiers": ["age"], "sensitive": ["age"], "k": 4},
+        {"quasi_identifiers": ["age"], "label": "email", "k": 4},
+        {"policy": make_policy(PEOPLE, quasi_identifiers=["age"], k=2).policy, "k": 4},
+    ],
+)
+def test_what_is_not_clear_is_refused(said):
+    with pytest.raises(ParameterError):
+        protect(PEOPLE, **said)

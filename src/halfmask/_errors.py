@@ -98,7 +98,7 @@ class DataError(HalfmaskError):
 
 
 class SchemaError(HalfmaskError):
-    """The table and what is said of its columns don't agree."""
+    """The table and what is declared about its columns don't agree."""
 
     code = "schema"
 
@@ -143,7 +143,7 @@ class HierarchyError(HalfmaskError):
 
 
 class GuaranteeNotMetError(HalfmaskError):
-    """A promise that can't be kept, or wasn't."""
+    """A guarantee can't be met, or wasn't."""
 
     code = "guarantee-not-met"
 
@@ -179,7 +179,7 @@ class IntegrityError(VaultError):
 
 
 class DivergenceError(HalfmaskError):
-    """Learning ran away: weights grew beyond all bounds. Nothing of the call was kept."""
+    """Training diverged: weights became infinite. Nothing of the call was kept."""
 
     code = "divergence"
 
@@ -194,7 +194,7 @@ class TrainerError(HalfmaskError):
     status
         What the service answered, as a status of HTTP; None where it didn't.
     word
-        The service's own word for it, such as ``"quota"``; None where it said none.
+        The service's own word for it, such as ``"quota"``; None if it gave none.
     """
 
     code = "trainer"
@@ -219,4 +219,4 @@ class MissingDependencyError(HalfmaskError):
 
 
 class ColumnWarning(UserWarning):
-    """Columns without a name, or cells that aren't what the others are; never a cell's value."""
+    """A column has no name, or cells that differ in kind from the others."""

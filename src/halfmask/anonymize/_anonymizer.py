@@ -45,7 +45,7 @@ class Anonymizer(
     TransformerMixin,  # type: ignore[misc] # the same
     BaseEstimator,  # type: ignore[misc] # the same
 ):
-    """Put rows into classes that keep guarantees, and give each class one value a column.
+    """Group rows into classes that keep guarantees, and recode each class.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class Anonymizer(
     hierarchies
         For a column's name its hierarchy or a rule that builds one.
     kinds
-        For a column's name its kind, where the type doesn't tell: numbers and dates are cut by
+        For a column's name its kind, where the type isn't enough: numbers and dates are cut by
         order, all else as categories.
     max_suppression_fraction
         The share of fitted rows, in [0, 1), that may be suppressed where that keeps the others
@@ -90,7 +90,7 @@ class Anonymizer(
 
     See Also
     --------
-    halfmask.protect : For a table that leaves the house: it also drops identifiers, shuffles rows,
+    halfmask.protect : For a table that is released: it also drops identifiers, shuffles rows,
         verifies what was written and reports.
 
     Notes
@@ -176,13 +176,24 @@ class Anonymizer(
         return self
 
     def fit_transform(self, X: Any, y: ArrayLike | None = None, **_: object) -> Any:  # noqa: ANN401
-        """Find the classes of the rows and return the rows as their classes' values."""
+        """Find the classes of the rows and return the rows as their classes' values.
+
+        Parameters
+        ----------
+        X, y
+            As of `fit`.
+        """
         rows = collected(X)  # once: read again they may come in another order
         self.fit(rows, y)
         return self._written(X, self._table(rows, reset=False), self.cells_)
 
     def transform(self, X: Any) -> Any:  # noqa: ANN401 # any table
         """Return rows as the values of the fitted classes that they fall into.
+
+        Parameters
+        ----------
+        X
+            The rows: a frame or an array, with the columns of the fit.
 
         Raises
         ------

@@ -25,12 +25,12 @@ _TABLE_TYPES = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.U
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coding:
-    """How one column's values become codes: 0, 1, 2, ... in order, then one for missing.
+    """How one column's values become codes: 0, 1, 2, ..., then one for missing.
 
     Parameters
     ----------
     column
-        What is said of the column.
+        What is declared about the column.
     values
         The distinct values that were seen, in the order of their codes; no nulls.
     ordered
@@ -67,7 +67,7 @@ class Coding:
 
     @property
     def boundaries(self) -> NDArray[np.uint8]:
-        """The hierarchy level at which each code and the next come together, (n_codes - 1,)."""
+        """The hierarchy level at which each code and the next merge, (n_codes - 1,)."""
         if self.hierarchy is None:
             return np.zeros(max(0, self.n_codes - 1), dtype=np.uint8)
         edges = np.asarray(self.hierarchy.boundaries, dtype=np.uint8)

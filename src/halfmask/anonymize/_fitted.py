@@ -92,7 +92,7 @@ def fit_cells(
     summary
         The rows.
     schema
-        What is said of the columns.
+        What is declared about the columns.
     guarantees
         What every cell must keep.
     method

@@ -16,7 +16,7 @@ __all__ = ["Hilbert"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hilbert:
-    """Cut a Hilbert curve through all quasi-identifiers into the runs that lose least.
+    """Order rows by a Hilbert curve, and cut it where least detail is lost.
 
     **Guarantees.** Every cell keeps every guarantee. Of all ways to cut the curve into runs of at
     least k rows, between rows that differ, the one taken has the least sum, over the rows, of the
@@ -27,7 +27,7 @@ class Hilbert:
     together, and parted, new rows like them would all go to one side. The boxes of cells may
     overlap. A hierarchy orders a column's values, but cuts don't follow its nodes. Where a stretch
     of the curve hardly has one of the sensitive values that a guarantee asks for, all of it becomes
-    one run with what lies beside it; methods that cut boxes find better ways around.
+    one run with what lies next to it; methods that cut boxes find better ways around.
 
     Notes
     -----
@@ -53,5 +53,11 @@ class Hilbert:
     needs_guide: ClassVar[bool] = False
 
     def lead(self, guides: NDArray[np.float64] | None) -> Lead:  # noqa: ARG002 # it needs none
-        """Return how the cuts are to be led."""
+        """Return how the cuts are to be led.
+
+        Parameters
+        ----------
+        guides
+            Labels or predictions, (rows, outputs); ``None`` without any.
+        """
         return Lead(search="curve")

@@ -16,15 +16,19 @@ __all__ = ["Mondrian"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mondrian:
-    """Cut the column that is widest in the class, at its median; the next widest where that fails.
+    """Cut the widest column of a class at its median.
 
     Parameters
     ----------
     strict
         Whether rows with the same value stay together. Relaxed (``False``), rows that have the
-        median may be shared out between both sides, so that classes stay smaller where many rows
-        have one value; new rows with that value are then placed on the left side, and classes
-        overlap. Relaxed cuts are made only without guarantees other than k and without a hierarchy.
+        median may go to either side: classes are smaller, and overlap. Relaxed cuts need k alone as
+        the guarantee, and no hierarchy.
+
+    See Also
+    --------
+    Guided : Cuts where labels or predictions differ, for a model.
+    Hilbert : For numbers and k alone.
 
     Notes
     -----
@@ -48,5 +52,11 @@ class Mondrian:
     )
 
     def lead(self, guides: NDArray[np.float64] | None) -> Lead:  # noqa: ARG002 # it needs none
-        """Return how the cuts are to be led."""
+        """Return how the cuts are to be led.
+
+        Parameters
+        ----------
+        guides
+            Labels or predictions, (rows, outputs); ``None`` without any.
+        """
         return Lead(strict=self.strict)

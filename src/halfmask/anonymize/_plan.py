@@ -40,13 +40,13 @@ class Plan:
     written
         What each quasi-identifier is in each cell, (cells,) each.
     guarantees, method, recoding
-        What was promised, and how the cells were found and are written.
+        The guarantees, and how the cells were found and are written.
     column_recodings
         Recodings of single columns in the place of `recoding`.
 
     Guarantees
     ----------
-    Applying it to a batch never looks at another batch. The promise holds for the rows that the
+    Applying it to a batch never looks at another batch. The guarantee holds for the rows that the
     plan was fitted to; rows that come later are placed among them and take their classes' values.
 
     It holds the column's distinct values: it belongs in a vault, never in a release.
@@ -88,13 +88,13 @@ class Plan:
         return [coding.codes(batch[coding.column.name]) for coding in self.codings]
 
     def cells(self, batch: pl.DataFrame) -> NDArray[np.int32]:
-        """Return the cell of each row; -1 for one with a category never seen, or suppressed."""
+        """Return the cell of each row; -1 for an unseen category or a suppressed row."""
         if not batch.height:
             return np.empty(0, dtype=np.int32)
         return self.partition.cells_of(self.codes(batch))
 
     def apply(self, batch: pl.DataFrame, *, cells: NDArray[np.int32] | None = None) -> pl.DataFrame:
-        """Return the batch with its quasi-identifiers recoded, without rows that have no cell.
+        """Return the batch with its quasi-identifiers recoded, without cell-less rows.
 
         Parameters
         ----------
@@ -110,7 +110,7 @@ class Plan:
         return batch.with_columns(self.written_for(pl.Series(cells)))
 
     def value_spans(self, counts: CellCounts) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """Return for each quasi-identifier the least and greatest code of each cell's values.
+        """Return the least and greatest code of each cell, per quasi-identifier.
 
         Missing cells don't count; (-1, -1) where a cell has nothing else.
         """

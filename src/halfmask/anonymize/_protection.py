@@ -41,7 +41,7 @@ class Protection:
     Parameters
     ----------
     schema
-        What is said of the columns; its quasi-identifiers are recoded.
+        What is declared about the columns; its quasi-identifiers are recoded.
     guarantees
         What every class must keep, at least one.
     method
@@ -159,7 +159,7 @@ class Protection:
     def plan_counted(
         self, fitted: Fitted, counts: CellCounts | None = None
     ) -> tuple[Plan, Fitted, CellCounts]:
-        """Make the plan as :meth:`plan` does; return the counts of the rows that leave, too."""
+        """Make the plan as `plan` does, and return the counts of released rows too."""
         suppressible = self.max_suppression_fraction
         if counts is None:
             n_rows = len(fitted.cell_of_row)

@@ -44,7 +44,7 @@ class CellCounts:
 
     @classmethod
     def of(cls, fitted: Fitted) -> CellCounts:
-        """Count the rows that the cells were grown from, without those that were suppressed."""
+        """Count the rows that the cells were grown from, except suppressed rows."""
         kept = fitted.cell_of_row >= 0
         cells, codes = fitted.cell_of_row, fitted.codes
         if not kept.all():

@@ -67,5 +67,11 @@ class RPlusTree:
         number_between(0, 0.5, owner="RPlusTree", least_share=self.least_share)
 
     def lead(self, guides: NDArray[np.float64] | None) -> Lead:  # noqa: ARG002 # it needs none
-        """Return how the cuts are to be led."""
+        """Return how the cuts are to be led.
+
+        Parameters
+        ----------
+        guides
+            Labels or predictions, (rows, outputs); ``None`` without any.
+        """
         return Lead(search="margin", least_share=float(self.least_share))

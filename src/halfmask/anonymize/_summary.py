@@ -25,7 +25,7 @@ PRIORITY = "\0priority"  # no column of a table may be called that: names with N
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """The rows that matter to a partition, in a small form; summaries of batches add up.
+    """The rows that a partition needs, in a small form; summaries add up.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def compact(
         A table with the schema's columns; rows with a missing cell that its column's policy
         suppresses are left out.
     schema
-        What is said of the columns.
+        What is declared about the columns.
     names
         The columns to keep.
     sampled

@@ -78,7 +78,7 @@ class GuaranteeClaim:
     unit
         What shows them: ``"event"`` or ``"session"``.
     session, entity
-        Where these stand in the output; None where it doesn't tell them apart.
+        Where these stand in the output; None where it doesn't distinguish them.
     fails
         What was held back where there were fewer.
     least_entities
@@ -185,7 +185,7 @@ class EventClaims:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventPromises:
-    """What a policy promises of any output of it, whatever a run met.
+    """What a policy guarantees of any output of it, whatever a run met.
 
     Attributes
     ----------
@@ -239,7 +239,7 @@ class LinesRisk:
     unique_events
         How many are unique in all that was released of them.
     by
-        What a trace is of: ``entity``, ``session``; None where neither can be told in the output.
+        What a trace is of: ``entity``, ``session``; None where the output has neither.
     traces
         How many traces there are among them.
     unique_traces

@@ -36,6 +36,11 @@ FIRST_FORMAT: Final = "halfmask events release"
 def events_manifest(manifest: Manifest) -> EventsManifest:
     """Return what a manifest says of an output of events.
 
+    Parameters
+    ----------
+    manifest
+        A manifest of an output of events.
+
     Raises
     ------
     VerificationError

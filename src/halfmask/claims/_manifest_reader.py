@@ -26,7 +26,13 @@ MAX_BYTES: Final = 1 << 28
 
 
 def read_table_manifest(folder: Path) -> TableManifest:
-    """Read the manifest of a released table; see `read_manifest` for what is refused."""
+    """Read the manifest of a released table; see `read_manifest` for what is refused.
+
+    Parameters
+    ----------
+    folder
+        The folder of a release.
+    """
     return table_manifest(read_manifest(folder))
 
 
@@ -36,7 +42,7 @@ def read_manifest(where: Path) -> Manifest:
     Parameters
     ----------
     where
-        The release folder; or an output, or its manifest beside it.
+        The release folder; or an output, or its manifest next to it.
 
     Returns
     -------
@@ -74,8 +80,8 @@ def parse_manifest(raw: bytes, *, beside: bool = False) -> Manifest:
     ----------
     raw
         The file.
-    beside
-        Whether it lies beside its output: its files have plain names then.
+    next to
+        Whether it lies next to its output: its files have plain names then.
     """
     top = strict_json(raw)
     said = top.mapping()

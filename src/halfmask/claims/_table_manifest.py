@@ -41,7 +41,7 @@ class RowCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SupportFile:
-    """The order or tree of a sensitive column's values: ``;``-separated, value then ancestors."""
+    """The order or tree of a sensitive column: ``;``-separated ancestors."""
 
     name: str
     column: str
@@ -50,7 +50,7 @@ class SupportFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleasedColumn:
-    """One column of the released table and what was done to it: a recoding, a mask, or nothing.
+    """One released column, and what was done to it: a recoding, a mask, nothing.
 
     `mask_parameters` are those of the policy, so that recipients can account for the mask.
     """

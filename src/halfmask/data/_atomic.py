@@ -106,8 +106,8 @@ def atomic_folder(
 
     Yields
     ------
-    The path of an empty temporary folder beside. When the block ends, it becomes the folder; when
-    the block raises, it vanishes with all that it holds.
+    The path of an empty temporary folder next to it. When the block ends, it becomes the folder;
+    when the block raises, it vanishes with all that it holds.
 
     Raises
     ------
@@ -124,7 +124,7 @@ def atomic_folder(
     ----------
     On a file system that can't swap two folders in one step (some network and virtual ones), the
     old folder is set aside first. A death in the instant before the new one takes its name leaves
-    the old folder complete beside; the next use of this function for the same path puts it back
+    the old folder complete next to it; the next use of this function for the same path puts it back
     before it does anything else.
     """
     target = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow the last link

@@ -53,7 +53,7 @@ class Batched(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Description:
-    """What `describe` proposes for a table. Holds counts and names of columns, no cell value.
+    """What `describe` proposes for a table: counts and names, no cell value.
 
     Parameters
     ----------
@@ -135,6 +135,11 @@ def describe(
         If `roles` names a column that isn't there.
     ParameterError
         If sample isn't an integer of 1 or more, or a role is none.
+
+    See Also
+    --------
+    halfmask.protect : Protects a table by a policy.
+    halfmask.events.description.describe_events : The same for events.
 
     Notes
     -----

@@ -232,6 +232,11 @@ def count_infinite(frame: pl.DataFrame) -> dict[str, int]:
 
     Counts of batches add up to the count of the table.
 
+    Parameters
+    ----------
+    frame
+        The table.
+
     Examples
     --------
     >>> import polars as pl

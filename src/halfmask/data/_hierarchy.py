@@ -29,6 +29,11 @@ def leaf_text(values: pl.Series) -> pl.Series:
     arrives as floats from many libraries, and hierarchy files say ``39``. Dates and spans of time
     are ISO 8601.
 
+    Parameters
+    ----------
+    values
+        The values of a column.
+
     Examples
     --------
     >>> leaf_text(pl.Series([39.0, 0.5, None])).to_list()
@@ -51,6 +56,17 @@ class Hierarchy:
     Level 0 holds the raw values (the leaves); each level above is a coarser view of the one
     below, and the top level is a single node. Make one with `Hierarchy.from_rows`,
     `read_hierarchy` or a `HierarchyRule`; the constructor takes what these have checked.
+
+    Parameters
+    ----------
+    column
+        The column that it is of.
+    levels
+        A column of strings for each level, level 0 first; a row for each leaf, in tree order.
+    boundaries
+        For each leaf and the next, the level at which they meet.
+    root_added
+        Whether a root ``"*"`` was added on top.
 
     Notes
     -----
@@ -121,7 +137,7 @@ class Hierarchy:
 
     @classmethod
     def from_levels(cls, levels: pl.DataFrame, *, column: str, root: bool = False) -> Self:
-        """Build a hierarchy from a frame with one string column for each level, level 0 first.
+        """Build a hierarchy from a frame with one string column per level.
 
         Parameters
         ----------
@@ -161,7 +177,13 @@ class Hierarchy:
         return self.labels(0)
 
     def labels(self, level: int) -> tuple[str, ...]:
-        """Return the label of each leaf at a level, in the order of the leaves."""
+        """Return the label of each leaf at a level, in the order of the leaves.
+
+        Parameters
+        ----------
+        level
+            The level; 0 holds the leaves.
+        """
         return tuple(self._at(level))
 
     def node(self, first: int, last: int) -> tuple[int, str]:
@@ -190,6 +212,13 @@ class Hierarchy:
     def codes(self, values: pl.Series, *, column: str | None = None) -> pl.Series:
         """Return the index of each value's leaf, as UInt32; missing stays missing.
 
+        Parameters
+        ----------
+        values
+            The values of a column.
+        column
+            Its name, for errors; by default the hierarchy's.
+
         Raises
         ------
         HierarchyError
@@ -215,11 +244,24 @@ class Hierarchy:
         return codes.alias(values.name)
 
     def cover(self, values: pl.Series, *, column: str | None = None) -> None:
-        """Raise `HierarchyError` unless every value that isn't missing has a leaf."""
+        """Raise `HierarchyError` unless every value that isn't missing has a leaf.
+
+        Parameters
+        ----------
+        values, column
+            As of `codes`.
+        """
         self.codes(values, column=column)
 
     def generalize(self, values: pl.Series, level: int) -> pl.Series:
         """Return the label of each value at a level; missing stays missing.
+
+        Parameters
+        ----------
+        values
+            The values of a column.
+        level
+            The level; 0 holds the leaves.
 
         Examples
         --------

@@ -20,7 +20,7 @@ GZIP = b"\x1f\x8b"
 def read_hierarchy(
     where: str | Path | IO[bytes] | IO[str], *, column: str, delimiter: str = ";"
 ) -> Hierarchy:
-    r"""Read a hierarchy from a CSV file of ARX: no header, a raw value, then its coarser labels.
+    r"""Read a hierarchy from a CSV file of ARX: raw value, then coarser labels.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def read_hierarchy(
 
 
 def _text(where: str | Path | IO[bytes] | IO[str], column: str) -> io.StringIO:
-    """Return the whole text of a file; hierarchies are small beside the data."""
+    """Return the whole text of a file; hierarchies are small next to the data."""
     try:
         raw = Path(where).read_bytes() if isinstance(where, str | Path) else where.read()
         if isinstance(raw, bytes):

@@ -111,7 +111,7 @@ class Intervals:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Values in a declared order, in groups of neighbours, and the root ``"*"`` above.
+    """Values in a declared order, in groups of neighbours, and the root ``"*"``.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ class Order:
             raise ParameterError("The 'sizes' of Order go with a flat list, not with groups.")
 
     def build(self, values: pl.Series, *, column: str) -> Hierarchy:
-        """Build the hierarchy; values that the order names and the column lacks stay leaves.
+        """Build the hierarchy; named values that the column lacks stay leaves.
 
         Raises
         ------
@@ -170,7 +170,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Prefix:
-    """The first characters of each value, the others masked, and the root ``"*"`` above.
+    """The first characters of each value, the others masked, and the root ``"*"``.
 
     Parameters
     ----------
@@ -276,7 +276,7 @@ class Groups:
             raise ParameterError("The 'groups' parameter of Groups must be a mapping, not empty.")
 
     def build(self, values: pl.Series, *, column: str) -> Hierarchy:
-        """Build the hierarchy; values that the groups name and the column lacks stay leaves.
+        """Build the hierarchy; named values that the column lacks stay leaves.
 
         Raises
         ------

@@ -83,10 +83,15 @@ def _orders_of_arrow(table: Any) -> dict[str, tuple[str, ...]]:  # noqa: ANN401 
 
 
 def has_order(values: pl.Series) -> bool:
-    """Return whether different texts are labels of ranges for the most part: ``5-9``, ``100+``.
+    """Return whether most texts are labels of ranges: ``5-9``, ``100+``.
 
     Four fifths of them must hold a number, and nothing else but signs, words such as ``under``,
     and a unit that is the same in all.
+
+    Parameters
+    ----------
+    values
+        Different texts.
     """
     texts = values.drop_nulls().to_list()
     units = Counter(_unit(text.lower()) for text in texts if _NUMBER.search(text))
@@ -94,9 +99,14 @@ def has_order(values: pl.Series) -> bool:
 
 
 def natural_order(values: pl.Series) -> pl.Series:
-    """Return different texts in order: labels of ranges by their numbers, others by the alphabet.
+    """Return texts in order: ranges by their numbers, others alphabetically.
 
     Labels without a number come last.
+
+    Parameters
+    ----------
+    values
+        Different texts.
 
     Examples
     --------

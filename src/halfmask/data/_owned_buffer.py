@@ -11,9 +11,14 @@ __all__ = ["owned_buffer"]
 
 
 def owned_buffer(block: bytes) -> pa.Buffer:
-    """Copy bytes into Arrow's memory, which its threads free without asking the interpreter.
+    """Copy bytes into Arrow's memory, which it frees without Python's lock.
 
     A thread of Arrow's that frees an object of Python's while the process ends aborts it.
+
+    Parameters
+    ----------
+    block
+        The bytes to copy.
 
     Examples
     --------

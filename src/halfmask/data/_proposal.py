@@ -75,7 +75,7 @@ class Proposal:
 
     @property
     def coerced(self) -> bool:
-        """Whether cells are to become missing since they aren't written as the others are."""
+        """Whether cells become missing because they don't fit the others' format."""
         return self.form is not None and self.form.unread > 0
 
     @property
@@ -227,7 +227,7 @@ def _differ(steps: tuple[Normalization, ...]) -> str:
 
 
 def _declared(profile: ColumnProfile, kind: Kind) -> TextForm | None:
-    """Return how the cells of a column are to be read, where it has to be said."""
+    """Return how the cells of a column are to be read, where it is required."""
     if profile.dtype.is_float() and profile.date_format is None:
         return profile.form
     wanted = {"datetime": profile.date_format is not None, "numeric": profile.is_number_text}

@@ -192,7 +192,7 @@ class ReadOptions:
         return {name: each.dtype for name, each in self.declarations().items()}
 
     def declarations(self) -> dict[str, Declaration]:
-        """Return what is said of each column, what a fit saw included."""
+        """Return the declaration of each column, including what a fit saw."""
         of_dates = {name: dtype_of_format(each) for name, each in self.date_formats.items()}
         of_numbers = dict.fromkeys(self.number_formats, pl.Float64())
         said: dict[str, pl.DataType] = of_dates | of_numbers

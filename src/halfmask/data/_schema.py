@@ -30,17 +30,16 @@ MISSING: tuple[Missing, ...] = get_args(Missing)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """What is said of one column.
+    """What is declared about one column.
 
     Parameters
     ----------
     name
         The column's name as the table has it, not empty.
     role
-        ``"identifier"`` points at one person by itself and is dropped (or masked);
-        ``"quasi_identifier"`` points at one person together with others and is generalized;
-        ``"sensitive"`` is what nobody may learn of a person; ``"insensitive"`` is none of these
-        and stays as it is.
+        ``"identifier"`` is dropped (or masked); ``"quasi_identifier"``, which points at people in
+        combination, is generalized; ``"sensitive"`` is what nobody may learn about a person;
+        ``"insensitive"`` is none of these and stays unchanged.
     kind
         What the values are: ``"numeric"``, ``"ordinal"``, ``"categorical"``, ``"datetime"``,
         ``"geo"`` or ``"text"``.
@@ -91,7 +90,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """What is said of every column of a table, in the table's order.
+    """What is declared about every column of a table, in the table's order.
 
     Parameters
     ----------
@@ -160,7 +159,7 @@ class Schema:
 
     @property
     def suppressing(self) -> tuple[str, ...]:
-        """The names of the columns of which a missing cell suppresses its row.
+        """The names of the columns whose missing cells suppress the row.
 
         An identifier isn't read at all: none of its cells suppresses anything.
         """

@@ -41,7 +41,7 @@ TABLE = 4_000_000
 
 @dataclass(frozen=True, slots=True)
 class SinglingOut:
-    """A set of columns, and the share of rows that no other row equals on them, in [0, 1]."""
+    """A set of columns, and the share of rows that are unique on them, 0 to 1."""
 
     columns: tuple[str, ...]
     share_unique: float

@@ -73,13 +73,27 @@ def _one_spelling(text: str, steps: Sequence[Normalization]) -> str:
 
 
 def spellings(texts: pl.Series, steps: Sequence[Normalization] = STEPS) -> int:
-    """Return how many fewer different values there are once texts have one spelling."""
+    """Return how many fewer different values there are once texts have one spelling.
+
+    Parameters
+    ----------
+    texts
+        The values of a column.
+    steps
+        The steps that unify them.
+    """
     different = texts.drop_nulls().unique()
     return different.len() - normalized(different, steps).n_unique()
 
 
 def steps_needed(texts: pl.Series) -> tuple[Normalization, ...]:
-    """Return the fewest steps that make all spellings of a value one; none where each has one."""
+    """Return the fewest steps that unify all spellings; empty if none is needed.
+
+    Parameters
+    ----------
+    texts
+        The values of a column.
+    """
     needed, found = STEPS, spellings(texts)
     if not found:
         return ()

@@ -29,7 +29,7 @@ _CELLS = 1 << 22
 
 
 class TableWriter:
-    r"""A file of a table that batches are added to, and that appears whole or not at all.
+    r"""A file of a table, written batch by batch, whole or not at all.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class TableWriter:
     Raises
     ------
     ParameterError
-        If the format isn't said and the name doesn't tell.
+        If neither the format nor the name says which format it is.
     ReleaseError
         If the file exists and may not be replaced, its folder isn't there, the disk is full, a
         value can't be written in the format, or nothing was written.

@@ -65,7 +65,7 @@ class Codec:
         Codecs of one secret and different names share no name, code, matrix or order.
     missing
         ``"visible"``: missing cells stay missing (behind a matrix, a column of flags says where).
-        ``"hidden"``: they are coded as a value is, but for the target's, which stay missing.
+        ``"hidden"``: they are coded as a value is, except for the target's, which stay missing.
     unseen
         What a category that wasn't there at the fit is: ``"error"``, or ``"reserve"`` for a code
         of its own, which decodes to a missing cell.
@@ -87,13 +87,18 @@ class Codec:
         ``"cell"``: each float comes back to 1e-12 of itself, or is refused. ``"column"``: to 1e-12
         of the largest magnitude of its column, so small values lose digits. Ranks are exact.
 
+    See Also
+    --------
+    halfmask.encode.SeriesCodec : For time series.
+    halfmask.hashing.KeyedHasher : One way, for a trainer that learns online.
+
     Guarantees
     ----------
     ``decode(encode(rows))`` gives back integers, truth values, dates, times, decimals, 32-bit
     floats, whole numbers and categories equal, and other floats to 1e-12 of themselves (equal for
     trees). What could not come back is refused when it is encoded, or, for trees' values that were
     not there at the fit, when it is decoded. No name, category or text of the table is in what
-    leaves. Nothing else is promised: this is an encoding, and k known rows undo it as
+    leaves. Nothing else is guaranteed: this is an encoding, and k known rows undo it as
     :attr:`weaknesses` says.
 
     Edge cases
@@ -114,6 +119,15 @@ class Codec:
     ([Int64, Int64], False)
     >>> codec.decode(encoded).equals(rows)
     True
+
+    A target is encoded too, and predictions for encoded rows are decoded at home:
+
+    >>> codec = Codec(learner="linear", missing="hidden", rows="kept", name="pay")
+    >>> people = pl.DataFrame({"age": [41.0, 17.0, 30.0], "pay": [3.5, 1.0, 2.5]})
+    >>> codec = codec.fit(people, target="pay")
+    >>> sent = codec.encode_target(people)
+    >>> codec.decode_predictions(sent.to_series()).round(9).to_list()
+    [3.5, 1.0, 2.5]
     """
 
     learner: Learner
@@ -163,10 +177,10 @@ class Codec:
         target
             The column that is to be predicted.
         task
-            ``"classification"`` or ``"regression"``; has to be said for a target of integers.
+            ``"classification"`` or ``"regression"``; is required for a target of integers.
         schema
-            What is said of the columns. Without one, numbers and dates are numeric, and texts and
-            truth values are categories.
+            What is declared about the columns. Without one, numbers and dates are numeric, and
+            texts and truth values are categories.
 
         Raises
         ------
@@ -190,7 +204,15 @@ class Codec:
         task: Task | None = None,
         schema: Schema | None = None,
     ) -> Self:
-        """Fit as `fit` does, to a table that comes in batches: summarize each, and add up."""
+        """Fit as `fit` does, to a table that comes in batches.
+
+        Parameters
+        ----------
+        batches
+            Frames with the same columns, each read once.
+        target, task, schema
+            As of `fit`.
+        """
         known = () if schema is None else schema.names
         return self._fit(batches, target=target, task=task, schema=schema, known=known)
 
@@ -264,7 +286,13 @@ class Codec:
         return like(encoded, table)
 
     def encode_target(self, table: object, *, batch: int = 0) -> Any:  # noqa: ANN401 # as above
-        """Return the encoded target alone, its rows in the order of `encode`'s."""
+        """Return the encoded target alone, its rows in the order of `encode`'s.
+
+        Parameters
+        ----------
+        table, batch
+            As of `encode`.
+        """
         frame = to_polars(table)
         column = self.plan_.encode_target(frame)
         order = self.plan_.order(frame.height, batch)
@@ -272,11 +300,16 @@ class Codec:
         return like((column if order is None else column[order]).to_frame(), table)
 
     def plain(self, table: object, *, batch: int = 0) -> Any:  # noqa: ANN401 # as above
-        """Return what a learner at home would be trained on, to compare with: without any key.
+        """Return the rows that a learner would get without encoding, to compare.
 
         Numeric columns are as they are for trees, and standardised for other learners; categories
         are numbered in their order. Columns and rows stand in the order in which `encode` sends
         them, so that a learner breaks ties alike.
+
+        Parameters
+        ----------
+        table, batch
+            As of `encode`.
 
         Guarantees
         ----------
@@ -330,15 +363,14 @@ class Codec:
         *,
         batch: Number = "auto",
     ) -> Any:  # noqa: ANN401 # as above
-        """Return predictions as the model at home would have made them, in the rows' order at home.
+        """Return predictions as a model of the raw rows would have made them.
 
         Parameters
         ----------
         predictions
-            For classes: the predicted codes, one for each row; or probabilities, a column for each
-            code in ascending order, as scikit-learn's ``predict_proba`` gives them. For a
-            regression: numbers. A NumPy array, a polars Series, or a frame, which may have the
-            column ``row_id`` that `encode` sent.
+            For classes the predicted codes, or probabilities with a column for each code in
+            ascending order; for a regression numbers. An array, a polars Series, or a frame, which
+            may have the column ``row_id`` that `encode` sent.
         batch
             The number that `encode` took. ``"auto"`` takes it from `receipts_`. ``None`` leaves the
             rows in the order that they have.
@@ -438,7 +470,13 @@ class Codec:
         return tuple(self._receipts)
 
     def remember(self, *receipts: EncodingReceipt) -> None:
-        """Add receipts of tables that this codec encoded, in this process or another one."""
+        """Add receipts of tables that this codec encoded, in this process or another one.
+
+        Parameters
+        ----------
+        receipts
+            What `encode_file` and the like returned.
+        """
         self._receipts.update(dict.fromkeys(receipts))
 
     def _number(
@@ -453,7 +491,7 @@ class Codec:
 
     @property
     def claims(self) -> tuple[LearnerClaim, ...]:
-        """For which learners predictions are those of plain training, and under what condition."""
+        """For which learners predictions equal those of plain training, and when."""
         return claims_of(self.plan_)
 
     @property
@@ -477,6 +515,11 @@ class Codec:
     def from_bytes(cls, data: bytes) -> Self:
         """Return the fitted codec of a plan that `to_bytes` gave, without the secret.
 
+        Parameters
+        ----------
+        data
+            What `to_bytes` returned.
+
         Raises
         ------
         DataError
@@ -490,7 +533,7 @@ class Codec:
 
     @property
     def plan_(self) -> CodecPlan:
-        """The fitted plan. It is the key: it never leaves home."""
+        """The fitted plan. It is the key: it stays at home."""
         if self._fitted is None:
             raise ParameterError("The codec isn't fitted.", hint="Call fit first.")
         return self._fitted

@@ -114,7 +114,7 @@ def decode_predictions_file(
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> FileCount:
-    """Decode a file of predictions for encoded rows: `Codec.decode_predictions` for files.
+    """Decode a file of predictions: `Codec.decode_predictions` for files.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def decode_predictions_file(
     columns
         Which columns hold the predictions, in order. By default all but those of the encoded file.
     number
-        As of `decode_file`; without a receipt it has to be said.
+        As of `decode_file`; without a receipt it is required.
     rows, overwrite, progress
         As of `decode_file`.
 

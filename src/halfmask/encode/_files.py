@@ -92,7 +92,7 @@ def fit_file(
         Columns of text that are categories, whatever they look like; of others that are nearly
         numbers or dates a `ColumnWarning` says so. By default those of the schema and options.
     progress
-        What is told how far it is.
+        Is called with the progress.
 
     Returns
     -------
@@ -107,7 +107,7 @@ def fit_file(
     ----------
     The table is read once. Memory is bounded by a batch and by what the plan keeps of columns:
     each distinct value of a category, and for trees each distinct value of a number. The plan is
-    the same as `Codec.fit` makes of the same rows with the same secret, but for the last bits of
+    the same as `Codec.fit` makes of the same rows with the same secret, except for the last bits of
     means and deviations.
 
     Examples
@@ -148,7 +148,7 @@ def encode_file(  # noqa: PLR0913 # each says one thing, by its name
     options: ReadOptions | None = None,
     progress: Progress | None = None,
 ) -> FileCount:
-    """Encode a table of any length into a file that may leave: `Codec.encode` for files.
+    """Encode a table of any length into a file: `Codec.encode` for files.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def encode_file(  # noqa: PLR0913 # each says one thing, by its name
     options
         How to read a path, where the file doesn't say.
     progress
-        What is told how far it is.
+        Is called with the progress.
 
     Returns
     -------
@@ -194,9 +194,9 @@ def encode_file(  # noqa: PLR0913 # each says one thing, by its name
     Edge cases
     ----------
     Rows change places within a batch of 262,144 (fewer beyond 64 encoded columns), so about when a
-    row came stays visible in a longer file: shuffle a table whose order tells something. A file of
-    one batch and number 0 is what `Codec.encode` gives. In a text file, whose cells have no types,
-    cells are read as those of the fit were.
+    row came stays visible in a longer file: shuffle a table whose order reveals something. A file
+    of one batch and number 0 is what `Codec.encode` gives. In a text file, whose cells have no
+    types, cells are read as those of the fit were.
 
     Examples
     --------

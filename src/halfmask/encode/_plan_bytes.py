@@ -45,6 +45,11 @@ _ARCHIVE = Archive(
 def plan_to_bytes(plan: CodecPlan) -> bytes:
     """Return the plan as bytes: a zip archive of JSON, npy and Arrow files.
 
+    Parameters
+    ----------
+    plan
+        A fitted plan.
+
     Guarantees
     ----------
     `plan_from_bytes` gives a plan that encodes and decodes bit for bit as this one does. The bytes
@@ -55,6 +60,11 @@ def plan_to_bytes(plan: CodecPlan) -> bytes:
 
 def plan_from_bytes(data: bytes) -> CodecPlan:
     """Return the plan that bytes hold.
+
+    Parameters
+    ----------
+    data
+        What `plan_to_bytes` returned.
 
     Raises
     ------

@@ -24,10 +24,9 @@ class LearnerClaim:
     learner
         Which learners.
     scope
-        ``"exact"``: the same, to rounding, for any row. ``"training rows"``: exact for the rows
-        that it was trained on; other rows may fall on the other side of a threshold.
-        ``"paired start"``: exact if the first weights are turned with the rows. ``"measured"``:
-        nothing is promised, measure it. ``"not invariant"``: it predicts something else.
+        ``"exact"``: for any row. ``"training rows"``: for those only. ``"paired start"``: if the
+        first weights are transformed with the rows. ``"measured"``: no guarantee, measure it.
+        ``"not invariant"``: predictions differ.
     condition
         What must hold for it.
     """

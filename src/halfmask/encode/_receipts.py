@@ -26,7 +26,7 @@ _DIGEST_BYTES = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EncodingReceipt:
-    """What is kept of one encoded table. It holds no cell and no key, and stays at home.
+    """What is kept of one encoded table: no cell, no key. It stays at home.
 
     Parameters
     ----------

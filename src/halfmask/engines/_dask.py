@@ -27,7 +27,7 @@ class DaskEngine:
     Parameters
     ----------
     client
-        A ``distributed.Client`` (not an asynchronous one). Whoever made it closes it.
+        A ``distributed.Client`` (not an asynchronous one). The caller closes it.
     in_flight
         How many batches are sent before the result of the first is awaited, at least 1; by default
         two for each thread of the cluster.

@@ -47,7 +47,7 @@ class LocalEngine:
             integer_at_least(1, owner="LocalEngine", workers=self.workers)
 
     def map(self, batches: Iterable[Batch], apply: Callable[[Batch], Part], /) -> Iterator[Part]:
-        """Yield the function of each batch; see :meth:`Engine.map` and :func:`map_in_order`."""
+        """Yield the function of each batch; see `Engine.map` and `map_in_order`."""
         return map_in_order(batches, apply, workers=self.workers)
 
     def fold(

@@ -23,7 +23,7 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Classes:
-    """The size of every equivalence class, and the histogram of every sensitive column in it.
+    """The size of each equivalence class, and its histogram per sensitive column.
 
     It is a summary: it holds no cell and no value, and those of two batches that were grouped
     alike add up (``first + second``).

@@ -37,6 +37,11 @@ class DistinctLDiversity(Guarantee):
     ParameterError
         When ``l`` isn't an integer of at least 1.
 
+    See Also
+    --------
+    EntropyLDiversity : Counts how frequent the values are, too.
+    TCloseness : Compares each class with the whole table.
+
     Notes
     -----
     **Guarantees.** Integers are compared: exact. Monotone: merged classes have every value that

@@ -48,6 +48,11 @@ class EntropyLDiversity(Guarantee):
     ParameterError
         When ``l`` isn't a number of at least 1.
 
+    See Also
+    --------
+    DistinctLDiversity : Counts values only.
+    RecursiveCLDiversity : Bounds the most frequent value.
+
     Notes
     -----
     **Guarantees.** ``l`` is read as the decimal that was typed. A class whose level is within

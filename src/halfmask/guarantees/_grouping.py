@@ -21,7 +21,7 @@ Codes = npt.NDArray[np.int64]
 
 
 def class_of_row(frame: pl.DataFrame, *, quasi_identifiers: Sequence[str]) -> tuple[Codes, int]:
-    """Find the equivalence classes: give each a number, and each row the number of its class.
+    """Find the equivalence classes; return the class of each row.
 
     Each column becomes codes, and the codes of a row one integer key (mixed radix), so that rows
     are grouped by sorting integers, whatever the columns hold. Of the ways that were measured on

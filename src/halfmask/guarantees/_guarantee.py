@@ -118,12 +118,12 @@ class Guarantee(ABC):
 
     @property
     def needs_order(self) -> bool:
-        """Whether the column's values need an order that the guarantee doesn't give itself."""
+        """Whether the guarantee needs an order of values that it doesn't hold."""
         return False
 
     @property
     def support(self) -> pl.DataFrame | None:
-        """The order or tree of the column's values, which a release states beside the data."""
+        """The order or tree of the column's values, which a release publishes."""
         return None
 
     @classmethod
@@ -141,21 +141,32 @@ class Guarantee(ABC):
 
     @property
     def order(self) -> tuple[str, ...] | None:
-        """The order that the column's values must be counted in, or ``None`` for the natural."""
+        """The order in which values are counted; ``None``: the natural order."""
         return None
 
     def restricted(self, values: pl.Series) -> Guarantee:  # noqa: ARG002 # a subclass needs them
-        """Return the guarantee as it stands for a column that holds these values and no others."""
+        """Return the guarantee for a column that holds these values and no others.
+
+        Parameters
+        ----------
+        values
+            The values that the column holds.
+        """
         return self
 
     def judge(self, classes: Classes) -> Judgement:
         """Measure every class.
 
+        Parameters
+        ----------
+        classes
+            The classes, counted.
+
         Raises
         ------
         ParameterError
-            When there are no rows, or a class without any: an empty table keeps every promise,
-            and a promise about nothing must not look like a kept one.
+            When there are no rows, or a class without any: an empty table keeps every guarantee,
+            and a guarantee about nothing must not look like one that is kept.
         ColumnNotFoundError
             When the guarantee's column wasn't counted.
         """
@@ -202,7 +213,14 @@ class Guarantee(ABC):
 
 
 def size_asked(guarantees: Iterable[Guarantee], *, least: int = 1) -> int:
-    """Return the size that models of class sizes ask of every class: k; or ``least`` if more.
+    """Return the class size that guarantees require: k, or ``least`` if larger.
+
+    Parameters
+    ----------
+    guarantees
+        Guarantees of any model.
+    least
+        The smallest size that is returned.
 
     Examples
     --------

@@ -19,7 +19,7 @@ _GRID_LIMIT = 2**22
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Histogram:
-    """How often each value of one sensitive column occurs in each class, without the zeros.
+    """The counts of each value of a sensitive column in each class, sparse.
 
     Class ``i`` has the entries ``offsets[i]`` to ``offsets[i + 1]``. It holds codes and counts,
     never a value.
@@ -122,7 +122,7 @@ class Histogram:
         )
 
     def generalized(self, nodes: Ints) -> Histogram:
-        """Count value ``i`` as value ``nodes[i]``; ``nodes`` ascend, as they do in tree order."""
+        """Count value ``i`` as value ``nodes[i]``; ``nodes`` ascend in tree order."""
         of_entry, codes = self.class_of_entry, nodes[self.codes]
         starts = np.flatnonzero(
             np.concatenate([[True], (np.diff(of_entry) != 0) | (np.diff(codes) != 0)])

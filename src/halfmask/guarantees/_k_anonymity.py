@@ -34,6 +34,11 @@ class KAnonymity(Guarantee):
     ParameterError
         When ``k`` isn't an integer of at least 1.
 
+    See Also
+    --------
+    DistinctLDiversity : Protects a sensitive column as well.
+    halfmask.measure : Judge a table that is already grouped.
+
     Notes
     -----
     **Guarantees.** Integers are compared: exact. Monotone: the size of merged classes is the sum

@@ -50,6 +50,11 @@ def measure(
     ParameterError
         When the table has no rows.
 
+    See Also
+    --------
+    Classes : Counts a table once, for many questions.
+    halfmask.protect : Finds classes that keep a guarantee.
+
     Notes
     -----
     **Guarantees.** Counts are exact, and so is every judgement as its guarantee states it.

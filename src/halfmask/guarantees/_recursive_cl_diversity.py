@@ -44,6 +44,11 @@ class RecursiveCLDiversity(Guarantee):
     ParameterError
         When ``c`` isn't a number above 0, or ``l`` not an integer of at least 2.
 
+    See Also
+    --------
+    EntropyLDiversity : One number for all frequencies.
+    TCloseness : Compares each class with the whole table.
+
     Notes
     -----
     The level of a class is ``r1 / (r_l + ... + r_m)``, for this ``l``: the class is recursive

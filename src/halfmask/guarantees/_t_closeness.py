@@ -58,6 +58,11 @@ class TCloseness(Guarantee):
         When ``t`` isn't a number from 0 to 1, the distance is unknown, or a hierarchy is lacking
         or has no use.
 
+    See Also
+    --------
+    DistinctLDiversity : Simpler, and keeps more detail.
+    KAnonymity : Protects from re-identification.
+
     Notes
     -----
     **Guarantees.** ``t`` is read as the decimal that was typed, and distances are fractions of
@@ -76,6 +81,17 @@ class TCloseness(Guarantee):
     >>> close = TCloseness(t=0.2, column="pay", distance="ordered").judge(classes)
     >>> [round(level, 3) for level in close.levels.tolist()], close.failing.tolist()
     ([0.375, 0.167, 0.236], [0, 2])
+
+    All values are equally far apart, or as far as the level at which a tree joins them:
+
+    >>> from halfmask.data import Hierarchy
+    >>> TCloseness(t=0.2, column="pay", distance="equal").judge(classes).achieved.__round__(3)
+    0.667
+    >>> rows = [("flu", "lung"), ("cough", "lung"), ("ulcer", "stomach")]
+    >>> tree = Hierarchy.from_rows(rows, column="ill")
+    >>> ill = Classes.from_codes([0, 0, 1, 1], 2, {"ill": ([0, 1, 1, 2], 3)})
+    >>> TCloseness(t=0.3, column="ill", distance="hierarchical", hierarchy=tree).judge(ill).achieved
+    0.25
     """
 
     model: ClassVar[str] = "t-closeness"
@@ -107,7 +123,7 @@ class TCloseness(Guarantee):
 
     @property
     def order(self) -> tuple[str, ...] | None:
-        """The order that the column's values must be counted in, or ``None`` for the natural."""
+        """The order in which values are counted; ``None``: the natural order."""
         return None if self.hierarchy is None else tuple(self.hierarchy.leaves)
 
     @property
@@ -122,9 +138,16 @@ class TCloseness(Guarantee):
 
     @classmethod
     def needs_hierarchy(cls, parameters: Mapping[str, object], kind: Kind | None) -> bool:
-        """Return whether distances are along a tree, or an order that the kind doesn't have.
+        """Whether distances need a tree, or an order that the kind doesn't have.
 
         Numbers and dates have an order of their own, which the verifier takes.
+
+        Parameters
+        ----------
+        parameters
+            The parameters of the guarantee.
+        kind
+            The kind of the column, if it is known.
         """
         distance = parameters["distance"]
         return distance == "hierarchical" or (
@@ -174,7 +197,7 @@ class TCloseness(Guarantee):
 
 
 def order_of_texts(values: pl.Series, *, column: str) -> tuple[str, ...] | None:
-    """Return the order that texts have by themselves; ``None`` for numbers, dates and an Enum.
+    """Return the natural order of texts; ``None`` for other types.
 
     Parameters
     ----------

@@ -47,7 +47,7 @@ _TASKS = ("classification", "regression")
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FileHasher:
-    """A fitted hasher for tables in files, and the codes of the column that is to be predicted.
+    """A fitted hasher for tables in files, with the codes of the label.
 
     Make it with `fit`.
 
@@ -106,7 +106,7 @@ class FileHasher:
         reading
             How to read a path where the file doesn't say, and what to leave out.
         progress
-            What is told how far it is.
+            Is called with the progress.
 
         Raises
         ------
@@ -143,7 +143,7 @@ class FileHasher:
         reading: TableReading | None = None,
         progress: Progress | None = None,
     ) -> Iterator[HashedRows]:
-        """Hash a table, batch by batch, on all processors of this machine: the key stays on it.
+        """Hash a table batch by batch on all processors; the key stays here.
 
         Parameters
         ----------

@@ -65,13 +65,13 @@ class KeyedHasher(
     categorical
         Columns of numbers or dates that are hashed as categories, each number its own.
     text
-        Columns of which words are hashed, and not the whole cell.
+        Columns whose words are hashed, instead of the whole cell.
     ngrams
         The shortest and the longest run of words that is a feature; None for none.
     characters
         The shortest and the longest run of characters that is one; None for none.
     sets
-        Columns of lists, each member of which is a feature.
+        Columns of lists: each member is a feature.
     name
         Hashers of one secret and different names share no key: give one to each purpose.
 
@@ -93,7 +93,7 @@ class KeyedHasher(
     row, on every machine, in every process, compiled or not. Without the secret an index is a
     random number: nobody can hash candidates and compare, as with an unkeyed hash.
 
-    What stays visible to whoever gets the rows: that two cells are equal, how often each is
+    What stays visible to anyone who gets the rows: that two cells are equal, how often each is
     there, which are there together, and so, with knowledge of the population, what the frequent
     ones are; when rows come, and how many; labels, unless `LabelCodes` hides what they mean, and
     numbers that are ``"kept"``. One known row names its indices.
@@ -119,6 +119,21 @@ class KeyedHasher(
     >>> rows = hasher.hash_batch(people)
     >>> bool((rows.indices[0] == rows.indices[2]).any())
     True
+
+    Words of a text, members of a set, pairs of columns, and numbers in bins of powers of two:
+
+    >>> hasher = KeyedHasher(
+    ...     secret=Secret.from_bytes(bytes(32)),
+    ...     bits=18,
+    ...     signed=True,
+    ...     numbers="log",
+    ...     interactions=[("town", "age")],
+    ...     text=["note"],
+    ...     sets=["tags"],
+    ... )
+    >>> notes = pl.DataFrame({"note": ["a b", "b", ""], "tags": [["x"], [], ["x", "y"]]})
+    >>> [len(row) for row in hasher.hash_batch(people.hstack(notes)).to_csr().tolil().rows]
+    [6, 4, 5]
     """
 
     def __init__(  # noqa: PLR0913 # scikit-learn's way: each setting is a parameter
@@ -175,6 +190,11 @@ class KeyedHasher(
         """Fit as `fit` does, to frames that follow one another; each is looked at once.
 
         The bins are those of the same rows in one frame, however they are cut into batches.
+
+        Parameters
+        ----------
+        batches
+            Frames with the same columns, each read once.
         """
         settings, secret = self._settings(), self._secret()
         self.plan_ = fitted(batches, settings=settings, secret=secret)
@@ -182,7 +202,12 @@ class KeyedHasher(
         return self
 
     def transform(self, X: Any) -> Any:  # noqa: ANN401 # any table; scipy ships no types
-        """Return rows as a ``scipy.sparse.csr_matrix`` of ``float32`` with ``2 ** bits`` columns.
+        """Return rows as a sparse matrix of ``float32``, with ``2 ** bits`` columns.
+
+        Parameters
+        ----------
+        X
+            The rows: a frame or an array, with the columns of the fit.
 
         Raises
         ------
@@ -213,7 +238,7 @@ class KeyedHasher(
         weights
             How much each row counts.
         classes
-            How many classes the codes tell apart.
+            How many classes the codes have.
 
         Raises
         ------
@@ -226,7 +251,13 @@ class KeyedHasher(
         return self._plan(frame).rows(frame, labels=labels, weights=weights, classes=classes)
 
     def hash_batches(self, frames: Iterable[object]) -> Iterator[HashedRows]:
-        """Hash frames one after the other, on all processors, few of them in memory at once."""
+        """Hash frames in order, on all processors, with few of them in memory.
+
+        Parameters
+        ----------
+        frames
+            Frames with the columns of the fit.
+        """
         self._check_fitted()
         frames = iter(frames)
         for first in frames:
@@ -246,6 +277,13 @@ class KeyedHasher(
     @classmethod
     def from_bytes(cls, data: bytes, *, secret: Secret) -> Self:
         """Return the hasher that bytes hold.
+
+        Parameters
+        ----------
+        data
+            What `to_bytes` returned.
+        secret
+            The secret of the fit.
 
         Raises
         ------

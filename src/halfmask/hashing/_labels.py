@@ -38,9 +38,9 @@ _TYPES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class LabelCodes:
-    """The classes of a label, in the order of the codes that stand for them elsewhere.
+    """The classes of a label, in the order of the codes that replace them.
 
-    Make it with `fit`. The order follows from the secret: which class is 1 tells nothing.
+    Make it with `fit`. The order follows from the secret: which class is 1 reveals nothing.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class LabelCodes:
 
     Guarantees
     ----------
-    ``decode(encode(labels))`` gives the labels back. Whoever has codes without this learns how
+    ``decode(encode(labels))`` gives the labels back. Anyone who has codes without this learns how
     many classes there are and how often each is there, which may be enough to name them: a rare
     class is the illness, the fraud, the click.
 
@@ -76,7 +76,7 @@ class LabelCodes:
 
     @property
     def classes(self) -> int:
-        """How many classes a trainer has to tell apart: at least two."""
+        """How many classes a trainer has to distinguish: at least two."""
         return max(2, len(self.values))
 
     @property

@@ -49,7 +49,7 @@ class HashPlan:
     Parameters
     ----------
     settings
-        What was said of the hasher.
+        The settings of the hasher.
     columns
         The columns that it knows, each with its bins.
     secret
@@ -106,7 +106,7 @@ class HashPlan:
         weights
             How much each row counts.
         classes
-            How many classes labels of whole numbers tell apart.
+            How many classes labels of whole numbers have.
 
         Raises
         ------
@@ -135,7 +135,7 @@ class HashPlan:
         )
 
     def batches(self, frames: Iterable[object]) -> Iterator[HashedRows]:
-        """Hash frames one after the other, on all processors, few of them in memory at once."""
+        """Hash frames in order, on all processors, with few of them in memory."""
 
         def hashed(frame: object) -> HashedRows:
             return self._hashed(self._checked(arrow_of(frame)))

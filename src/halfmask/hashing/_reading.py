@@ -130,7 +130,7 @@ class _Opened:
 
 
 class _Parquet:
-    """Files of Parquet. Texts beside columns that only pyarrow reads stay in dictionaries."""
+    """Files of Parquet. Texts next to columns that only pyarrow reads stay in dictionaries."""
 
     def __init__(self, places: Sequence[Place]) -> None:
         self._places = places

@@ -25,7 +25,7 @@ MOST_CLASSES = 1 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class HashedRows:
-    """Rows of which only hashed features are left: what a client sends, and a trainer learns from.
+    """Hashed features of rows: what a client sends and a trainer learns from.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class HashedRows:
     weights
         How much each row counts: ``float32``, finite, not negative. Without them, each 1.
     classes
-        How many classes labels of ``int32`` tell apart, at least 2; of no meaning otherwise.
+        How many classes labels of ``int32`` have, at least 2; of no meaning otherwise.
 
     Raises
     ------
@@ -150,7 +150,7 @@ class HashedRows:
 
     @property
     def label_kind(self) -> str:
-        """``"none"``, ``"number"``, ``"binary"`` or ``"classes:N"``, as it stands on the wire."""
+        """``"none"``, ``"number"``, ``"binary"`` or ``"classes:N"``, as sent."""
         if self.labels is None:
             return "none"
         if self.labels.dtype == np.float32:
@@ -158,7 +158,7 @@ class HashedRows:
         return "binary" if self.classes == 2 else f"classes:{self.classes}"
 
     def flat(self) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.float32] | None]:
-        """Return ``indptr``, ``indices`` and ``values`` in the flat layout, without a copy."""
+        """Return ``indptr``, ``indices`` and ``values`` in the flat layout, uncopied."""
         if self.indptr is not None:
             return self.indptr, self.indices, self.values
         bounds = np.arange(len(self) + 1, dtype=np.int64) * self.indices.shape[1]
@@ -166,7 +166,7 @@ class HashedRows:
         return bounds, self.indices.reshape(-1), values
 
     def slice(self, start: int, stop: int) -> HashedRows:
-        """Return the rows from ``start`` up to, and without, ``stop``; features aren't copied."""
+        """Return the rows from ``start`` up to ``stop``, without copying features."""
         start, stop, _ = slice(start, stop).indices(len(self))
         stop = max(start, stop)
         features, bounds = slice(start, stop), None
@@ -256,17 +256,17 @@ class HashedRows:
 
     @classmethod
     def from_batch(cls, batch: object) -> Self:
-        """Return the rows of a ``pyarrow.RecordBatch`` of the wire format, without a copy.
+        """Return the rows of a ``pyarrow.RecordBatch`` of the wire format, uncopied.
 
         Raises
         ------
         DataError
             If it isn't of the wire format: other fields or types, a missing value, an index
-            beyond the bits, an infinite value, a label that isn't of the kind that is said.
+            beyond the bits, an infinite value, a label that isn't of the kind that is declared.
 
         Guarantees
         ----------
-        Offsets and lengths are checked before they are followed, so that bytes of a stranger raise
+        Offsets and lengths are checked before they are followed, so that untrusted bytes raise
         this error, or are rows.
         """
         from halfmask.hashing._wire import arrays_of  # noqa: PLC0415 # pyarrow takes 0.2 s

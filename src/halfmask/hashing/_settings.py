@@ -76,7 +76,7 @@ class HasherSettings:
         Raises
         ------
         SchemaError
-            If what was said of the column doesn't fit its kind.
+            If the declaration of the column doesn't fit its kind.
         """
         said = [n for n in ("categorical", "text", "sets") if column in getattr(self, n)]
         if len(said) > 1:
@@ -99,7 +99,7 @@ class HasherSettings:
         return "number"
 
     def check_columns(self, roles: dict[str, Role]) -> None:
-        """Raise unless all columns that are named are there, and interactions are of categories.
+        """Raise unless all named columns exist and interactions are of categories.
 
         Raises
         ------

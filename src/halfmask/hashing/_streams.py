@@ -28,7 +28,7 @@ _END = b"\xff\xff\xff\xff\x00\x00\x00\x00"
 
 
 class RowsWriter:
-    """A file of hashed rows that batches are added to, and that appears whole or not at all.
+    """A file of hashed rows, written batch by batch, whole or not at all.
 
     Parameters
     ----------

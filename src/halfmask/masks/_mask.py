@@ -13,7 +13,7 @@ __all__ = ["Mask", "MaskPlan"]
 
 
 class MaskPlan(Protocol):
-    """A mask fitted to one column. It may hold values or a key: it is never publishable."""
+    """A mask fitted to one column. It may hold values or a key: keep it at home."""
 
     def apply(self, column: pl.Series, first_row: int) -> pl.Series:
         """Return the column as it is released, of the type that `Mask.written` says.

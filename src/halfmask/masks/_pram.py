@@ -19,7 +19,7 @@ __all__ = ["Pram"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pram:
-    """Keep each value with a probability; else draw one from the column's own frequencies.
+    """Keep each value with a probability; else draw by the column's frequencies.
 
     Parameters
     ----------

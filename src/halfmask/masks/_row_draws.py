@@ -17,6 +17,11 @@ __all__ = ["fractions", "row_fractions"]
 def fractions(drawn: NDArray[np.uint64]) -> NDArray[np.float64]:
     """Return numbers between 0 and 1, neither of them, from 64 random bits each.
 
+    Parameters
+    ----------
+    drawn
+        Random 64-bit integers.
+
     Examples
     --------
     >>> fractions(np.array([0, 2**63, 2**64 - 1], np.uint64)).round(3).tolist()

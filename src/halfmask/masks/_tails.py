@@ -22,7 +22,7 @@ __all__ = ["TailCoding"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TailCoding:
-    """Write numbers below a bound as the bound, and numbers above another one as that.
+    """Write the bound for numbers beyond it: top and bottom coding.
 
     Parameters
     ----------

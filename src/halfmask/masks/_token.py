@@ -23,7 +23,7 @@ _LEAST_DIGITS = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyedTokens:
-    """Write a pseudonym of hexadecimal digits: BLAKE2b of the value under the column's key.
+    """Write a keyed pseudonym of hexadecimal digits (BLAKE2b).
 
     Parameters
     ----------
@@ -37,8 +37,8 @@ class KeyedTokens:
 
     Notes
     -----
-    **Guarantees.** Equal values have equal tokens under one key. Without the key a token tells
-    nothing of its value (BLAKE2 as a pseudo-random function, RFC 7693).
+    **Guarantees.** Equal values have equal tokens under one key. Without the key a token
+    reveals nothing about its value (BLAKE2 as a pseudo-random function, RFC 7693).
 
     **Edge cases.** A value's text decides: 1, 1.0 and ``"1"`` have one token, and so do times that
     are equal to the microsecond; a date and its midnight don't. Who

@@ -49,7 +49,7 @@ class MadePolicy:
 
     @property
     def decisions(self) -> dict[str, tuple[str, ...]]:
-        """The columns that nobody named, by what happens to them; nothing where there are none."""
+        """The columns that nobody named, by what happens to them."""
         said = {
             "generalized": self.generalized,
             "released unchanged": self.unchanged,
@@ -68,7 +68,7 @@ def make_policy(
     k: int | None,
     l: int | None = None,
 ) -> MadePolicy:
-    """Make a policy of the columns that are named and of what `describe` proposes for the others.
+    """Make a policy of the named columns, and of what `describe` proposes for others.
 
     Parameters
     ----------

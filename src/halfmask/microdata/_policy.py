@@ -50,7 +50,7 @@ def _default(key: str) -> Callable[[], Choice]:
 
 
 class Policy(Section):
-    """What the owner of a table wants: the roles of its columns, and what a release must keep.
+    """What the owner of a table wants: roles of columns, and guarantees.
 
     It holds names of columns and, in hierarchies, categories that the owner wrote there; no row
     and no secret.
@@ -62,7 +62,7 @@ class Policy(Section):
     columns
         A section for each column of the table; a column without one is an error.
     guarantees
-        What the release promises, one at least. (The field is called ``promises``, since
+        What the release guarantees, one at least. (The field is called ``promises``, since
         `guarantees` returns them as values.)
     input, method, recoding, suppression, output
         How the table is read, how classes are found and written, how many rows may be left out,
@@ -73,6 +73,11 @@ class Policy(Section):
     PolicyError
         If anything in it can't be: the message says where (``[columns.age] role``), what was got
         and what was probably meant. It never quotes a category.
+
+    See Also
+    --------
+    halfmask.describe : Proposes a policy for a table.
+    halfmask.protect : Protects a table by a policy.
 
     Notes
     -----
@@ -96,6 +101,20 @@ class Policy(Section):
     (KAnonymity(k=10),)
     >>> policy.schema().quasi_identifiers, policy.method.name
     (('age',), 'mondrian')
+
+    How classes are found and written, and how many rows may be left out:
+
+    >>> text = policy.to_toml() + '''
+    ... [method]
+    ... name = "hilbert"
+    ... [recoding]
+    ... name = "centroid"
+    ... [suppression]
+    ... max_fraction = 0.02
+    ... '''
+    >>> other = Policy.from_toml(text)
+    >>> other.method.name, other.recoding.name, other.suppression.max_fraction
+    ('hilbert', 'centroid', 0.02)
     """
 
     model_config = ConfigDict(title="A policy of halfmask")
@@ -120,7 +139,7 @@ class Policy(Section):
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read a policy file; hierarchy files are looked for beside it.
+        """Read a policy file; hierarchy files are looked for next to it.
 
         Parameters
         ----------
@@ -141,6 +160,11 @@ class Policy(Section):
     def from_toml(cls, text: str) -> Self:
         """Read a policy from TOML text.
 
+        Parameters
+        ----------
+        text
+            The text of a policy file.
+
         Raises
         ------
         PolicyError
@@ -149,7 +173,7 @@ class Policy(Section):
         return cls(**sections_of(text, "halfmask"))
 
     def to_toml(self) -> str:
-        """Return the policy as TOML, without what is the default; `from_toml` reads it back."""
+        """Return the policy as TOML, without defaults; `from_toml` reads it."""
         said = self.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude_none=True)
         return tomlkit.dumps(said)
 
@@ -198,7 +222,7 @@ class Policy(Section):
         Parameters
         ----------
         folder
-            Where hierarchy files are looked for; by default beside the file that the policy was
+            Where hierarchy files are looked for; by default next to the file that the policy was
             loaded from.
 
         Raises

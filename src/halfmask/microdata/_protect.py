@@ -114,6 +114,13 @@ def protect(  # noqa: PLR0913 # each says one thing, by its name
         If the guarantees can't be met, or if ``strict`` and unchanged columns single rows out:
         nothing is returned.
 
+    See Also
+    --------
+    protect_to : The same, written and verified, for tables larger than memory.
+    halfmask.describe : Proposes a policy.
+    halfmask.Anonymizer : The classes alone, for scikit-learn.
+    halfmask.verify : Counts a written release again.
+
     Notes
     -----
     **Guarantees.** Every class of the release keeps every guarantee of the policy, counted over all
@@ -132,6 +139,37 @@ def protect(  # noqa: PLR0913 # each says one thing, by its name
     >>> release = protect(people, quasi_identifiers=["age"], sensitive=["illness"], k=2, l=2)
     >>> [claim.model for claim in release.claims], release.data["age"].n_unique()
     (['k-anonymity', 'distinct-l-diversity'], 2)
+
+    The same by a policy, in an order of rows that a key fixes:
+
+    >>> from halfmask.microdata import Policy
+    >>> people = pl.DataFrame({"age": [21, 22, 58, 59], "ill": ["flu", "flu", "asthma", "flu"]})
+    >>> policy = Policy.from_toml('''
+    ... halfmask = 1
+    ... [columns.age]
+    ... role = "quasi_identifier"
+    ... kind = "numeric"
+    ... [columns.ill]
+    ... role = "sensitive"
+    ... kind = "categorical"
+    ... [[guarantees]]
+    ... model = "k-anonymity"
+    ... k = 2
+    ... ''')
+    >>> release = protect(people, policy, key=bytes(32))
+    >>> release.data.sort("age").rows()
+    [('[21, 22]', 'flu'), ('[21, 22]', 'flu'), ('[58, 59]', 'asthma'), ('[58, 59]', 'flu')]
+
+    With ``population`` the risk is also that of an attacker who looks people up in it:
+
+    >>> everybody = pl.DataFrame({"age": [21, 22, 23, 57, 58, 59, 60, 61]})
+    >>> risk = protect(people, policy, population=everybody).risk
+
+    With ``strict`` a column that is released unchanged and singles people out is an error:
+
+    >>> protect(people, policy, strict=True)
+    Traceback (most recent call last):
+    halfmask._errors.GuaranteeNotMetError: ...
     """
     need("numba", "scipy", "sklearn", "threadpoolctl")
     told = progress or silent
@@ -213,6 +251,19 @@ def protect_to(  # noqa: PLR0913 # each says one thing, by its name
 
     The same as ``protect(...).write(out)``; a table that doesn't fit in memory is read and written
     in batches. See :func:`protect` and :meth:`Release.write`.
+
+    Parameters
+    ----------
+    table, policy
+        As of `protect`.
+    out, overwrite
+        As of `Release.write`.
+    key, population, strict, engine, progress
+        As of `protect`.
+
+    See Also
+    --------
+    protect : Returns the release, to look at before it is written.
     """
     release = protect(
         table,

@@ -26,16 +26,23 @@ class Release:
 
     Attributes
     ----------
+    prepared, original
+        The table with its plan, and as it was read: `data` is written from them.
     claims
         Each guarantee with what was counted for it on the classes as they leave.
     risk
-        What who knows quasi-identifiers finds again, before and after.
+        What an attacker who knows the quasi-identifiers identifies, before and after.
     utility
         What a learner keeps.
     manifest
         As it was written; ``None`` before :meth:`write`.
     verification
         What the verifier counted on disk; ``None`` before :meth:`write`.
+
+    See Also
+    --------
+    halfmask.protect : Makes a release.
+    halfmask.verify : Counts a written release again.
 
     Notes
     -----
@@ -73,14 +80,14 @@ class Release:
 
     @property
     def data(self) -> Any:  # noqa: ANN401 # the library that the table came in
-        """The protected rows, in a keyed random order, in the library that the table came in."""
+        """The protected rows, in a keyed random order, as the input's kind of frame."""
         frame = self.prepared.shuffled()
         return like(frame, self.original) if self.original is not None else frame
 
     def write(
         self, out: str | Path, *, overwrite: bool = False, progress: Progress | None = None
     ) -> Release:
-        """Write the release, verify what is on disk, and only then give the folder its name.
+        """Write the release, verify it on disk, and then give the folder its name.
 
         Parameters
         ----------

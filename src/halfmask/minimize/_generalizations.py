@@ -19,7 +19,7 @@ Plain = str | int | float | bool | None
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Part:
-    """One answer that a person may give for a feature, and what the model gets for it.
+    """One answer that a person may give for a feature, and the model's value.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class FeatureGeneralization:
 
     @property
     def text(self) -> str:
-        """One line such as ``"age: below 31 / 31 to 44 / 45 or more"``; it holds cut points."""
+        """One line such as ``"age: below 31 / 31 to 44 / 45 or more"``."""
         if self.asked in ("not needed", "as it is"):
             return f"{self.name}: {self.asked}"
         return f"{self.name}: {' / '.join(part.label for part in self.parts)}"

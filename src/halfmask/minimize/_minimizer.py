@@ -48,7 +48,7 @@ class Minimizer(
     TransformerMixin,  # type: ignore[misc] # the same
     BaseEstimator,  # type: ignore[misc] # the same
 ):
-    """Find how coarse each feature may be, or that it may be dropped, for a model to stay as good.
+    """Find how coarse each feature may be while a model stays as good.
 
     For a model that exists and data that will be collected for it: instead of an exact age the
     model may do with one of three ranges, and without a country at all. Data minimization after
@@ -70,16 +70,15 @@ class Minimizer(
     hierarchies
         For a column's name its hierarchy or a rule that builds one; its groups are then nodes.
     kinds
-        For a column's name its kind, where the type doesn't tell.
+        For a column's name its kind, where the type isn't enough.
     validation_fraction
         The share of the rows, in (0, 1), that take no part in the search and judge what it found.
     scoring
-        ``"agreement"``: the share of rows for which the model predicts what it predicts on the
-        unchanged row; for a regression R2 relative to its own predictions. ``"accuracy"``: the
-        share of rows predicted as ``y`` says; for a regression R2. Or ``score(truth, predictions)``
-        where the truth is ``y``, or without ``y`` the model's own predictions; larger is better.
+        ``"agreement"``: the share of predictions that stay the same (regression: R2 relative to
+        them). ``"accuracy"``: the share that equals ``y`` (regression: R2). Or a function
+        ``score(truth, predictions)`` where larger is better.
     confidence
-        How sure the promise is, in [0.5, 1).
+        The confidence of the claim, in [0.5, 1).
     unseen
         What :meth:`transform` does with a category, or a missing cell, that the fit never saw in a
         feature with groups: ``"error"``, or ``"commonest"``: it joins the group of most rows.
@@ -97,7 +96,7 @@ class Minimizer(
     ncp_ : float
         The information lost, in [0, 1], mean over the features: 0 before, this after.
     bits_ : tuple of float
-        The bits that a person tells, before and after: sums of the features' entropies.
+        The bits that a person reveals, before and after: sums of the features' entropies.
     sentence : str
         All of this in one sentence, without a value of a row.
     n_features_in_ : int
@@ -108,6 +107,10 @@ class Minimizer(
     GuaranteeNotMetError
         If even unchanged rows miss the target.
 
+    See Also
+    --------
+    halfmask.AnonymizedEstimator : Protects the people of the training rows.
+
     Notes
     -----
     **Guarantees.** With the stated confidence the score on rows from where the fitted ones came
@@ -116,9 +119,10 @@ class Minimizer(
     until one's lower bound misses the target, and the last that passed is taken: a fixed sequence
     of tests needs no correction (Angelopoulos et al., "Learn then test", 2021). The bound is exact
     for classification (Clopper-Pearson), approximate for R2 and for scores of your own. Nothing is
-    promised for people who come from elsewhere, nor about privacy: coarser is less, not anonymous.
+    guaranteed for people who come from elsewhere, nor about privacy: coarser is less, not
+    anonymous.
 
-    **Edge cases.** With few rows nothing can be promised: by agreement everything stays as it is,
+    **Edge cases.** With few rows nothing can be guaranteed: by agreement everything stays as it is,
     and the sentence says how many are needed; other scores miss the target. A feature with a single
     value stays as it is. Missing cells are an answer of their own. A number outside of the fitted
     range takes the nearest one; for a category that the fit never saw see ``unseen``: it passes in
@@ -178,7 +182,7 @@ class Minimizer(
         Raises
         ------
         ParameterError, SchemaError, ColumnNotFoundError
-            If an argument or a column can't be what it is said to be.
+            If an argument or a column can't be what it is declared to be.
         DataError
             If the model fails, gives NaN, or the same prediction for all rows.
         GuaranteeNotMetError
@@ -235,6 +239,11 @@ class Minimizer(
 
     def transform(self, X: Any) -> Any:  # noqa: ANN401 # any table
         """Return rows with each feature as its group's representative.
+
+        Parameters
+        ----------
+        X
+            The rows: a frame or an array, with the columns of the fit.
 
         Raises
         ------

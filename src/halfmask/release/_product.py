@@ -18,7 +18,7 @@ __all__ = ["Product"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Product:
-    """A release as the job that made it hands it over; it knows nothing of classes or rows.
+    """A release as its job hands it over; it knows nothing of classes or rows.
 
     Parameters
     ----------

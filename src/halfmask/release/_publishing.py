@@ -30,7 +30,7 @@ REPORT_BESIDE: Final = ".report.html"
 
 
 def publish(product: Product, out: str | Path, *, overwrite: bool = False) -> Manifest:
-    """Write a release, verify what is on disk, and only then give the folder its name.
+    """Write a release, verify it on disk, and then give the folder its name.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def publish(product: Product, out: str | Path, *, overwrite: bool = False) -> Ma
     Notes
     -----
     **Guarantees.** The manifest has the hash of the page. The page of blocks shows the claims as
-    they are stated, and the verifier sees the folder as it leaves. A page of the product's own
+    they are stated, and the verifier sees the folder as it is released. A page of the product's own
     shows what was verified: it is made after, and only its hash is added to the manifest.
     """
     return publish_verified(product, out, overwrite=overwrite)[0]
@@ -65,7 +65,15 @@ def publish(product: Product, out: str | Path, *, overwrite: bool = False) -> Ma
 def publish_verified(
     product: Product, out: str | Path, *, overwrite: bool = False, progress: Progress | None = None
 ) -> tuple[Manifest, AnyVerification]:
-    """Do what `publish` does, say how far it is, and return what the verifier found as well."""
+    """Do what `publish` does, report progress, and return what was verified.
+
+    Parameters
+    ----------
+    product, out, overwrite
+        As of `publish`.
+    progress
+        Called with what is being done and how far it is.
+    """
     told = progress or silent
     with atomic_folder(out, overwrite=overwrite, marker=MANIFEST_NAME) as folder:
         told("writing", 0.0)
@@ -90,21 +98,21 @@ def publish_verified(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Published:
-    """Where the manifest and the report of an output lie; the report stays with the owner."""
+    """Where manifest and report of an output are; the report stays at home."""
 
     manifest_path: Path
     report_path: Path
 
 
 def publish_beside(manifest: Manifest, out: str | Path, *, page: str) -> Published:
-    """Write the manifest and the report of an output beside it, each whole or not at all.
+    """Write the manifest and the report of an output next to it.
 
     This is for streams: they write their output themselves, as a file or a folder of files.
 
     Parameters
     ----------
     manifest
-        What is said of the output: its files by their plain names, claims and weaknesses.
+        What is declared about the output: its files by their plain names, claims and weaknesses.
     out
         The output, which was written whole.
     page

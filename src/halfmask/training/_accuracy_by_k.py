@@ -34,7 +34,7 @@ USUAL_KS = (10, 20, 50, 100, 200, 500, 1000)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KCost:
-    """What one k leaves.
+    """The score at one k.
 
     Parameters
     ----------
@@ -54,14 +54,14 @@ class KCost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccuracyByK:
-    """What each k leaves of a model's score.
+    """The score that a model keeps at each k.
 
     Parameters
     ----------
     raw
         What a model of the rows as they are reaches on rows that took no part.
     costs
-        What each k leaves, by rising k.
+        The score at each k, by rising k.
     impossible
         Those k that the rows of a part can't keep.
     why
@@ -115,7 +115,7 @@ def accuracy_by_k(
     random_state: int = 0,
     progress: Progress = silent,
 ) -> AccuracyByK:
-    """Measure what each k leaves of a model's score, by cross-validation.
+    """Measure the score that a model keeps at each k, by cross-validation.
 
     Parameters
     ----------
@@ -131,6 +131,10 @@ def accuracy_by_k(
         What the folds are drawn from.
     progress
         Called with each k and fold.
+
+    See Also
+    --------
+    AnonymizedEstimator : Trains one model at one k.
 
     Notes
     -----

@@ -173,7 +173,7 @@ class Standard:
 
 
 class Encoding:
-    """An encoder fitted to rows, and which of its columns depend on the quasi-identifiers.
+    """A fitted encoder, and which columns depend on the quasi-identifiers.
 
     Parameters
     ----------

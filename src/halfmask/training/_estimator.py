@@ -139,6 +139,19 @@ class AnonymizedEstimator(
     >>> model = AnonymizedEstimator(LogisticRegression(), guarantees=[KAnonymity(k=10)])
     >>> model.fit(rows, y).score(rows, y) > 0.9
     True
+
+    Only the first column is a quasi-identifier; labels guide the cuts; a class is its mean:
+
+    >>> model = AnonymizedEstimator(
+    ...     LogisticRegression(),
+    ...     guarantees=[KAnonymity(k=10)],
+    ...     quasi_identifiers=[0],
+    ...     split_targets="labels",
+    ...     representative="centroid",
+    ...     predict_on="transformed",
+    ... ).fit(rows, y)
+    >>> model.representative_, model.judgements_[0].holds
+    ('centroid', True)
     """
 
     def __init__(  # noqa: PLR0913 # a meta-estimator takes what its parts take
@@ -178,7 +191,9 @@ class AnonymizedEstimator(
         X : frame or array of shape (n_samples, n_features)
             The raw rows.
         y : array of shape (n_samples,)
-            Their labels or numbers. Weights (``**others``) are refused: guarantees count rows.
+            Their labels or numbers.
+        **others
+            Refused: weights, say. Guarantees count rows.
         """
         unweighted(others)
         self._trained(collected(X), flat(y))
@@ -189,13 +204,23 @@ class AnonymizedEstimator(
 
         Of several representatives the model was given the others too: :meth:`fit_protect` returns
         all.
+
+        Parameters
+        ----------
+        X, y
+            As of `fit`.
         """
         X = collected(X)
         rows, _ = self._trained(X, flat(y))
         return rows[: len(self.anonymizer_.cells_)]
 
     def fit_protect(self, X: Any, y: ArrayLike) -> tuple[NDArray[np.float64], NDArray[Any]]:  # noqa: ANN401
-        """Fit, and return the rows and labels that the model was given, for another model.
+        """Fit, and return the rows and labels that the model was trained on.
+
+        Parameters
+        ----------
+        X, y
+            As of `fit`.
 
         Returns
         -------
@@ -266,7 +291,12 @@ class AnonymizedEstimator(
         return rows, labels
 
     def transform(self, X: Any) -> NDArray[np.float64]:  # noqa: ANN401 # any table
-        """Return encoded rows with the first representative of the class that they fall into.
+        """Return encoded rows, written by the first representative of their class.
+
+        Parameters
+        ----------
+        X
+            The rows: a frame or an array, with the columns of the fit.
 
         Raises
         ------
@@ -283,7 +313,13 @@ class AnonymizedEstimator(
         return rows
 
     def rows_for_model(self, X: Any) -> NDArray[np.float64]:  # noqa: ANN401 # any table
-        """Return rows as the model predicts them: raw, or transformed as ``predict_on`` says."""
+        """Return rows as the model predicts them: raw or transformed.
+
+        Parameters
+        ----------
+        X
+            The rows: a frame or an array, with the columns of the fit.
+        """
         check_is_fitted(self)
         return self.encode(X) if self.predict_on_ == RAW else self._placed(X)[0]
 
@@ -299,12 +335,23 @@ class AnonymizedEstimator(
         )
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[Any]:  # noqa: ARG002 # scikit-learn's
-        """Return the names of the encoded columns."""
+        """Return the names of the encoded columns.
+
+        Parameters
+        ----------
+        input_features
+            Ignored; for scikit-learn.
+        """
         check_is_fitted(self)
         return np.array(self.encoder_.names(), dtype=object)
 
     def encode(self, X: Any) -> NDArray[np.float64]:  # noqa: ANN401 # any table
         """Return raw rows as the encoder writes them.
+
+        Parameters
+        ----------
+        X
+            The rows: a frame or an array, with the columns of the fit.
 
         Raises
         ------

@@ -30,7 +30,13 @@ class PredictMixin:
     model_: Any
 
     def rows_for_model(self, X: Any) -> NDArray[np.float64]:  # noqa: ANN401 # any table
-        """Return encoded rows, transformed if the estimator was asked to."""
+        """Return encoded rows, transformed if the estimator was asked to.
+
+        Parameters
+        ----------
+        X
+            The rows: a frame or an array, with the columns of the fit.
+        """
         raise NotImplementedError
 
     def _predicted(self, way: str, X: Any) -> NDArray[Any]:  # noqa: ANN401 # the same
@@ -61,6 +67,15 @@ class PredictMixin:
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:  # noqa: ANN401 # any table
         """Return the model's own score (accuracy, or R²).
+
+        Parameters
+        ----------
+        X
+            The rows: a frame or an array, with the columns of the fit.
+        y
+            Their labels or numbers.
+        sample_weight
+            A weight for each row; ``None``: all alike.
 
         Raises
         ------

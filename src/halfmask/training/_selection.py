@@ -39,7 +39,7 @@ class CandidateScore:
     score
         One less the loss over that of the training labels' shares, or mean: 1 is perfect.
     membership_advantage
-        How well one threshold of the loss tells rows that the model learned from held-out rows.
+        How well one threshold of the loss separates rows that the model learned from held-out rows.
     """
 
     name: str

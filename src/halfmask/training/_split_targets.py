@@ -139,7 +139,7 @@ def cross_fitted(
     cv: int = 3,
     random_state: int = 0,
 ) -> NDArray[np.float64]:
-    """Return out-of-fold predictions: probabilities of labels, or numbers, (rows, outputs).
+    """Return out-of-fold predictions, (rows, outputs).
 
     Parameters
     ----------

@@ -40,8 +40,8 @@ class KeyFile:
     **Guarantees.** It is refused if others may read it (a mode wider than 0600), if it is a link,
     if it is another user's, and if a byte of it was altered.
 
-    **Edge cases.** Kept beside the vault, on the same disk or in the same backup, it locks nothing:
-    carry it elsewhere. Two vaults may have the same key file; their keys differ.
+    **Edge cases.** Kept next to the vault, on the same disk or in the same backup, it locks
+    nothing: carry it elsewhere. Two vaults may have the same key file; their keys differ.
 
     Examples
     --------
@@ -61,6 +61,11 @@ class KeyFile:
     @classmethod
     def create(cls, path: str | Path) -> Self:
         """Make a new key file.
+
+        Parameters
+        ----------
+        path
+            The file to make; its folder must exist.
 
         Raises
         ------
@@ -87,6 +92,11 @@ class KeyFile:
     def key(self, parameters: Parameters) -> bytes:
         """Return the key of these parameters.
 
+        Parameters
+        ----------
+        parameters
+            What the vault's header holds for this lock.
+
         Raises
         ------
         VaultError
@@ -102,7 +112,13 @@ class KeyFile:
         return hkdf(bytes.fromhex(found[1].decode()), salt=salt_of(parameters), info=_INFO)
 
     def forget(self, parameters: Parameters) -> None:
-        """Do nothing: the file is its owner's, and may lock other vaults."""
+        """Do nothing: the file is its owner's, and may lock other vaults.
+
+        Parameters
+        ----------
+        parameters
+            What the vault's header holds for this lock.
+        """
 
     def __repr__(self) -> str:
         return "KeyFile()"

@@ -53,6 +53,11 @@ class Keyring:
     def key(self, parameters: Parameters) -> bytes:
         """Return the key of these parameters.
 
+        Parameters
+        ----------
+        parameters
+            What the vault's header holds for this lock.
+
         Raises
         ------
         MissingDependencyError
@@ -74,7 +79,13 @@ class Keyring:
         return hkdf(bytes.fromhex(found), salt=salt_of(parameters), info=_INFO)
 
     def forget(self, parameters: Parameters) -> None:
-        """Remove the entry; one that can't be removed opens nothing any more."""
+        """Remove the entry; one that can't be removed opens nothing any more.
+
+        Parameters
+        ----------
+        parameters
+            What the vault's header holds for this lock.
+        """
         with suppress(VaultError), _asking():
             _backend().delete_password(SERVICE, str(parameters.get("item")))
 

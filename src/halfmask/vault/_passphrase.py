@@ -93,6 +93,11 @@ class Passphrase:
     def key(self, parameters: Parameters) -> bytes:
         """Return the key of these parameters, which takes a second.
 
+        Parameters
+        ----------
+        parameters
+            What the vault's header holds for this lock.
+
         Raises
         ------
         IntegrityError
@@ -127,7 +132,13 @@ class Passphrase:
             ) from None
 
     def forget(self, parameters: Parameters) -> None:
-        """Do nothing: a passphrase is kept nowhere."""
+        """Do nothing: a passphrase is kept nowhere.
+
+        Parameters
+        ----------
+        parameters
+            What the vault's header holds for this lock.
+        """
 
     def __repr__(self) -> str:
         return f"Passphrase(memory_mib={self._memory_mib}, passes={self._passes})"

@@ -24,6 +24,11 @@ class Secret:
 
     Make one by `Secret.fresh`, by `Secret.from_bytes`, or take it from a vault by its name.
 
+    Parameters
+    ----------
+    material
+        32 bytes, uniformly random.
+
     Notes
     -----
     **Guarantees.** Keys of different purposes, columns or lengths are independent: who learns some
@@ -72,12 +77,18 @@ class Secret:
 
     @classmethod
     def from_bytes(cls, material: bytes) -> Self:
-        """Return the secret of these 32 bytes, which should be uniformly random."""
+        """Return the secret of these 32 bytes, which should be uniformly random.
+
+        Parameters
+        ----------
+        material
+            32 bytes, uniformly random.
+        """
         return cls(material)
 
     @property
     def id(self) -> str:
-        """Eight hexadecimal digits by which people tell secrets apart; they reveal nothing of it.
+        """Eight hexadecimal digits that identify the secret and reveal nothing of it.
 
         Two secrets share an id by chance once in four billion: it is a name, not a proof.
         """

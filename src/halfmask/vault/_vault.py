@@ -44,9 +44,18 @@ _WHAT = "The vault"
 
 
 class Vault:
-    """A folder that must not leave: secrets, sealed plans and mappings, behind one lock.
+    """A folder that stays at home: secrets, sealed plans and mappings.
 
     Make one by `Vault.create`, open one by `Vault.open`, or by `Vault.join` from its parts.
+
+    Parameters
+    ----------
+    folder
+        The folder of the vault.
+    opened
+        The opened generation of its files.
+    lock
+        The lock that opened it; ``None`` if parts did.
 
     Notes
     -----
@@ -114,6 +123,13 @@ class Vault:
     def open(cls, where: str | Path, *, lock: Lock) -> Self:
         """Open a vault by its lock.
 
+        Parameters
+        ----------
+        where
+            The folder of the vault.
+        lock
+            What opens it.
+
         Raises
         ------
         KeyMismatchError
@@ -132,6 +148,13 @@ class Vault:
         """Open a vault whose lock is lost, by enough of the parts that `split` made.
 
         Give it a new lock by `rewrap`; without, it can be read and written, but not rotated.
+
+        Parameters
+        ----------
+        where
+            The folder of the vault.
+        parts
+            Parts that `split` made, in any order.
 
         Raises
         ------
@@ -168,12 +191,12 @@ class Vault:
         return tuple(entry.name for entry in self.entries())
 
     def entries(self) -> tuple[VaultEntry, ...]:
-        """Return what it holds: name, kind, context and size of each, in the order of names."""
+        """Return the name, kind, context and size of each entry, sorted by name."""
         found = self._reading(lambda opened: opened.index().entries)
         return tuple(found[name] for name in sorted(found))
 
     def secret(self, name: str, *, create: bool = True) -> Secret:
-        """Return the secret of a name: made when it is first asked for, then always the same.
+        """Return the secret of a name; the first call makes it.
 
         Parameters
         ----------
@@ -234,6 +257,13 @@ class Vault:
     def unseal(self, name: str, *, context: str) -> bytes:
         """Return the bytes that were sealed under a name, for the same context.
 
+        Parameters
+        ----------
+        name
+            The name that it was sealed under.
+        context
+            The context that it was sealed for.
+
         Raises
         ------
         KeyMismatchError
@@ -266,7 +296,12 @@ class Vault:
         self.rewrap(self._lock)
 
     def rewrap(self, lock: Lock) -> None:
-        """Rotate to another lock: a new root key under it, and the lock before opens no more.
+        """Rotate the root key to another lock; the old lock no longer opens it.
+
+        Parameters
+        ----------
+        lock
+            The new lock.
 
         Notes
         -----
@@ -286,14 +321,14 @@ class Vault:
                 before.forget(old.header.parameters)
 
     def split(self, *, parts: int, needed: int) -> list[bytes]:
-        """Split the root key into parts, some of which open the vault if its lock is lost.
+        """Split the root key into parts; some of them open the vault without its lock.
 
         Parameters
         ----------
         parts
             How many to make, at most 255.
         needed
-            How many of them open the vault, at least 2. Fewer tell nothing of the key.
+            How many of them open the vault, at least 2. Fewer reveal nothing about the key.
 
         Returns
         -------
@@ -308,7 +343,7 @@ class Vault:
         """Destroy what is kept under a name, or the whole vault.
 
         What is destroyed is the way to it: the index no longer names it, or the wrapped root key is
-        gone. That old blocks of a disk, a snapshot or a backup are overwritten can't be promised.
+        gone. That old blocks of a disk, a snapshot or a backup are overwritten can't be guaranteed.
 
         Parameters
         ----------

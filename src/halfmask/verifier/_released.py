@@ -109,7 +109,7 @@ def check_release(path: Path, manifest: Manifest) -> CheckedRelease:
     Parameters
     ----------
     path
-        Where the manifest is: in the folder of the release, or beside its output.
+        Where the manifest is: in the folder of the release, or next to its output.
     manifest
         What it says.
     """

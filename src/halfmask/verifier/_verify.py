@@ -21,12 +21,12 @@ AnyVerification: TypeAlias = "Verification | ReleaseVerdict | CheckedRelease"
 
 
 def verify(release: str | Path) -> AnyVerification:
-    """Verify a release of any kind: count again, from the files on disk, all that it claims.
+    """Verify a release of any kind: count its claims again from the files.
 
     Parameters
     ----------
     release
-        The release folder; of events, or any other stream, the output or its manifest beside it.
+        The release folder; of events, or any other stream, the output or its manifest next to it.
 
     Returns
     -------
@@ -40,14 +40,19 @@ def verify(release: str | Path) -> AnyVerification:
         If there is no manifest, or none that this halfmask reads. What the files say is never
         raised but returned.
 
+    See Also
+    --------
+    halfmask.attack : What an attacker still learns.
+    halfmask.verifier.events.verify_release : For events, with the policy at hand.
+
     Notes
     -----
     **Guarantees.** It shares no code that counts with what made the files. A claim whose model has
     no check doesn't hold. `halfmask.verifier.tables.verify` says what is counted of a table, and
     `halfmask.verifier.events.verify_release` what of events.
 
-    **Edge cases.** The manifest isn't signed: whoever changes files and writes a manifest that goes
-    with them is believed. Have its hash from whom you trust.
+    **Edge cases.** The manifest isn't signed: anyone who changes files and writes a manifest that
+    goes with them is believed. Have its hash from whom you trust.
     """
     path = manifest_path(Path(release))
     manifest = read_manifest(path)

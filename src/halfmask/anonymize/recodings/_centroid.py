@@ -18,13 +18,18 @@ __all__ = ["Centroid"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Centroid:
-    """Write the mean or median of a class's numbers and dates, the mode of its categories.
+    """Write the mean or median of a class, or its most frequent category.
 
     Parameters
     ----------
     numeric
         ``"mean"`` or ``"median"`` (the lower of two middle values, so that it is of the column's
         own kind).
+
+    See Also
+    --------
+    Representative : A row that exists.
+    Ranges : Shows how wide a class is.
 
     Edge cases
     ----------
@@ -50,7 +55,13 @@ class Centroid:
         one_of(("mean", "median"), owner="Centroid", numeric=self.numeric)
 
     def write(self, cells: CellColumn) -> pl.Series:
-        """Return one column's middle for each cell."""
+        """Return one column's middle for each cell.
+
+        Parameters
+        ----------
+        cells
+            One column of all cells.
+        """
         values, name = cells.coding.values, cells.coding.column.name
         counted = cells.counted()
         if cells.coding.ordered and self.numeric == "mean":

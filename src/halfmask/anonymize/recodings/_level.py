@@ -17,9 +17,13 @@ __all__ = ["Level"]
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """Write the lowest node of the column's hierarchy that holds all values of the class.
+    """Write the lowest node of the hierarchy that covers the class's values.
 
     Columns without a hierarchy are written as :class:`Ranges` writes them.
+
+    See Also
+    --------
+    Ranges : Needs no hierarchy.
 
     Edge cases
     ----------
@@ -33,7 +37,13 @@ class Level:
     weaknesses: ClassVar[tuple[str, ...]] = ("downcoding",)
 
     def write(self, cells: CellColumn) -> pl.Series:
-        """Return one column's label for each cell."""
+        """Return one column's label for each cell.
+
+        Parameters
+        ----------
+        cells
+            One column of all cells.
+        """
         hierarchy = cells.coding.hierarchy
         if hierarchy is None:
             return Ranges().write(cells)

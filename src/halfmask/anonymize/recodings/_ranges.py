@@ -33,6 +33,11 @@ class Ranges:
     by itself. A class that has missing cells too ends in ``or missing``; one of missing cells only
     stays missing.
 
+    See Also
+    --------
+    Level : Labels of a hierarchy.
+    Centroid : One value a class.
+
     Edge cases
     ----------
     A set of more than 32 members is written with its first four and their count. Members that no
@@ -50,7 +55,13 @@ class Ranges:
     weaknesses: ClassVar[tuple[str, ...]] = ("range-ends-are-values",)
 
     def write(self, cells: CellColumn) -> pl.Series:
-        """Return one column's text for each cell."""
+        """Return one column's text for each cell.
+
+        Parameters
+        ----------
+        cells
+            One column of all cells.
+        """
         low, high = cells.value_range()
         mixed = cells.mixes_missing() & (low >= 0)
         n_values = cells.coding.n_values + 1

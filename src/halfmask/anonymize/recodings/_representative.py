@@ -18,10 +18,14 @@ __all__ = ["Representative"]
 
 @dataclass(frozen=True, slots=True)
 class Representative:
-    """Write the quasi-identifiers of the row that lies nearest the middle of its class.
+    """Write the quasi-identifiers of the row nearest the middle of its class.
 
     The middle is the class's median code in each ordered column and its most frequent code in the
     others; distances are the engine's normalized widths, 1 for another category.
+
+    See Also
+    --------
+    Centroid : Nobody's own values.
 
     Notes
     -----
@@ -35,7 +39,13 @@ class Representative:
     weaknesses: ClassVar[tuple[str, ...]] = ("representative-is-a-record",)
 
     def write(self, cells: CellColumn) -> pl.Series:
-        """Return one column's value of each cell's representative."""
+        """Return one column's value of each cell's representative.
+
+        Parameters
+        ----------
+        cells
+            One column of all cells.
+        """
         if cells.representatives is None:
             raise ParameterError("Representative needs the rows themselves. Got counts only.")
         held = cells.representatives < cells.coding.n_values

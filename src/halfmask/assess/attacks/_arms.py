@@ -50,7 +50,7 @@ class Arm(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Certain:
-    """A number that is known and not measured: what guessing reaches, or a count of all there is.
+    """A number that is known, not measured: a baseline, or a full count.
 
     Raises
     ------
@@ -111,7 +111,7 @@ class SuccessCount:
         return self.successes / self.trials if self.trials else 0.5
 
     def bounds(self, error: float) -> tuple[float, float]:
-        """Return the share's lower and upper bound, each wrong with at most this probability."""
+        """Return lower and upper bounds, each wrong with at most this probability."""
         _check(error)
         from scipy.special import betaincinv  # noqa: PLC0415 # scipy loads late
 
@@ -174,7 +174,7 @@ class Resampled:
         return f"Resampled({self.value:.4g}, {len(self.replicates)} replicates, {self.trials})"
 
     def bounds(self, error: float) -> tuple[float, float]:
-        """Return percentiles, widened to hold the value and what the resamples can't show."""
+        """Return percentiles, widened to hold the value and unseen extremes."""
         _check(error)
         if len(self.replicates) < 2 or not self.trials:
             return min(0.0, self.value), max(1.0, self.value)

@@ -63,9 +63,9 @@ def attack(  # noqa: PLR0913 # keyword-only, each with a default
     attacks
         Attacks or their names; ``None``: all that apply to the target.
     measures
-        Words of the names of the wanted measures, such as ``["accuracy", "AUC"]``; case is ignored.
-        ``None``: all with enough trials; ``too_few`` lists the others. ``resisted`` covers these
-        alone, so choose them before you see a report.
+        Words of the names of the measures to report, such as ``["accuracy", "AUC"]``; ``None``: all
+        with enough trials. ``resisted`` is about these measures alone, so choose them before you
+        see a report.
     tolerance
         The excess over control and baseline, in [0, 1], up to which an attack counts as resisted.
         Scaled down for measures of few cases, such as true positives at 0.1 % false ones.
@@ -87,9 +87,14 @@ def attack(  # noqa: PLR0913 # keyword-only, each with a default
     Raises
     ------
     ParameterError
-        If `target` is no target, `attacks` is no list of attacks or empty, a name is unknown, an
-        attack that was asked for can't attack this target, `measures` is no list of words, the
-        unprotected target is of another kind, or `min_control_effect` is below `tolerance`.
+        If an argument isn't what is described above, an attack that was asked for has another kind
+        of target or lacks what it needs, the unprotected target is of another kind, or
+        `min_control_effect` is below `tolerance`.
+
+    See Also
+    --------
+    halfmask.verify : Counts what a release claims, rather than attacking it.
+    AttackReport : What is returned.
 
     Notes
     -----
@@ -126,6 +131,20 @@ def attack(  # noqa: PLR0913 # keyword-only, each with a default
     AttackReport(1 resisted, 0 broken, 0 not shown, 0 INVALID, 0 skipped)
     >>> attack(overfitted, unprotected=overfitted, attacks=["membership/gap"]).worst.verdict
     'broken'
+
+    Report one measure alone, tolerate an excess of 0.1, and choose the seed:
+
+    >>> report = attack(
+    ...     coarse,
+    ...     unprotected=overfitted,
+    ...     attacks=["membership/gap"],
+    ...     measures=["accuracy"],
+    ...     tolerance=0.1,
+    ...     min_control_effect=0.1,
+    ...     random_state=1,
+    ... )
+    >>> [finding.verdict for finding in report.findings]
+    ['resisted']
 
     ``examples/anonymized_model`` shows the whole way on people.
     """

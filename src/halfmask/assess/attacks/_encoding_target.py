@@ -23,12 +23,12 @@ __all__ = ["EncodingTarget"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class EncodingTarget:
-    """A table as it left, the rows that it stands for, and what an attacker holds besides.
+    """Encoded rows to be attacked, the raw rows, and the attacker's knowledge.
 
     Parameters
     ----------
     encoded
-        The rows that left, *put into the order of the original* by the evaluator, who knows it;
+        The rows that left, *put into the order of the original* by the evaluator;
         attacks without known rows make nothing of the order.
     original
         The rows at home.
@@ -43,7 +43,7 @@ class EncodingTarget:
         attacker can have, among names of other tables.
     holders
         By its name at home, which encoded column holds an original column. For a column that isn't
-        named, the encoded column that tells most of it is taken: an attacker who guesses right.
+        named, the encoded column that reveals most of it is taken: an attacker who guesses right.
     periods
         After how many rows a calendar comes round, such as 7 and 365 of daily rows; rows are in the
         order of time then. Attacks on dates need it.
@@ -169,7 +169,7 @@ class EncodingTarget:
         )
 
     def unprotected(self) -> Self:
-        """Return the same rows as they would leave without any encoding: the positive control."""
+        """Return the same rows without any encoding: the positive control."""
         return type(self)(
             encoded=self.original,
             original=self.original,

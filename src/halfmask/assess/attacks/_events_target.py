@@ -54,7 +54,7 @@ class EventsTarget:
         columns was dropped.
     owners
         For each released row the number of its original row, or of any row of the same event where
-        they can't be told apart. ``None``: rows are in the same order.
+        they can't be distinguished. ``None``: rows are in the same order.
     control
         Rows of entities that had no part in the release, with the original's columns.
     later
@@ -62,7 +62,7 @@ class EventsTarget:
         it.
     time_bounds
         The least and the most seconds by which a released time lies behind the true one, which a
-        public policy tells: a grid of an hour (-3600, 0). ``None``: read off both.
+        public policy states: a grid of an hour (-3600, 0). ``None``: read off both.
 
     Raises
     ------
@@ -178,7 +178,7 @@ class EventsTarget:
         owners
             For each released event the number of its original one; ``None``: in the same order.
         **roles
-            As of the class, but for ``event``, which is the event itself.
+            As of the class, except for ``event``, which is the event itself.
         """
         from halfmask.assess.attacks.events._flattening import flattened  # noqa: PLC0415 # imports this
 
@@ -251,7 +251,7 @@ class EventsTarget:
         return _owners(self.released, self.owners)
 
     def released_name(self, column: str) -> str:
-        """Return what an original column is called in the release; empty where it was dropped."""
+        """Return the released name of an original column; empty if it was dropped."""
         name = self.names.get(column, column)
         return name if name in self.released.columns else ""
 

@@ -152,7 +152,7 @@ class Finding:
 
     @property
     def trials_needed(self) -> int | None:
-        """About how many trials would settle a finding that is not shown, by what was measured.
+        """About how many trials would settle a finding that is not shown.
 
         An interval is taken to shrink with the square root of the trials. 0: it is settled, or
         INVALID; ``None``: more than ten million.

@@ -42,7 +42,7 @@ class Hasher(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class HashingTarget:
-    """Hashed rows as they left, the cells that they stand for, and what an attacker holds.
+    """Hashed rows to be attacked, the raw cells, and the attacker's knowledge.
 
     Parameters
     ----------

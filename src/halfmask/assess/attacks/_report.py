@@ -147,7 +147,7 @@ class AttackReport:
         return picture(self)
 
     def write(self, where: Path, *, picture: Path | None = None, overwrite: bool = False) -> None:
-        """Write the numbers as JSON and, if asked, the picture as SVG; each whole or not at all.
+        """Write the numbers as JSON and, if asked, the picture as SVG.
 
         Parameters
         ----------

@@ -42,7 +42,7 @@ class ModelTarget:
         holds of somebody. A frame or an array; all rows of one kind.
     non_members, non_member_labels
         Rows of people of the same population that had no part in the model. Columns of frames may
-        be in another order, whole numbers beside others, and empty where the members' aren't.
+        be in another order, whole numbers next to others, and empty where the members' aren't.
     trained_rows
         The members' rows as they were after protection, one for each member in the same order,
         if they differ: the attacks then score both and report both.
@@ -50,7 +50,7 @@ class ModelTarget:
         How the owner trains a model, protection included; attacks with shadow models need it.
     groups
         The descriptions of subgroups, each another, and for each member and then each non-member
-        the number of one (-1: none): the worst is reported beside everyone.
+        the number of one (-1: none): the worst is reported as well as everyone.
     secrets
         Columns of the rows that an intruder wants to learn of members, by name (frames) or number
         (arrays); attribute inference needs them.
@@ -182,7 +182,7 @@ class TableTarget:
     secrets
         The columns that an intruder wants to learn; those of the guarantees if none are named.
     guarantees
-        What the release promises.
+        What the release guarantees.
     hierarchies
         Published hierarchies by column: an intruder knows them.
     earlier

@@ -33,7 +33,7 @@ class Trainer(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TrainerTarget:
-    """A trainer of two classes, the honest rows that it learns from, and what an attacker holds.
+    """A binary trainer, the honest rows it learns from, and the attacker's means.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class TrainerTarget:
     public
         Labelled rows of the same population that an attacker holds, hashed as the clients' are.
     answer
-        What a client is told of predictions; ``None``: all digits.
+        What a client sees of predictions; ``None``: all digits.
     quota
         How many predictions a client may ask for; ``None``: any number.
 

@@ -16,7 +16,7 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Alike:
-    """Groups of rows with the same quasi-identifiers, and how many rows each of them looks like.
+    """Groups of rows with equal quasi-identifiers, and the rows they match.
 
     Parameters
     ----------
@@ -66,11 +66,11 @@ class Alike:
 
     @property
     def guess_in_population(self) -> float | None:
-        """The chance of guessing the right one of the population, where its size is known."""
+        """The chance of a right guess in the population, if its size is known."""
         return None if self.population_rows is None else 1.0 / self.population_rows
 
     def mean_chance(self, people: Ints) -> float:
-        """Return the mean over rows of 1 over the people that a row of each group looks like."""
+        """Return the mean over rows of 1 over the people that a row matches."""
         # Rows by people, not rows times a rounded chance: where both are one this adds up exactly.
         return float((self.rows / people).sum() / self.n_rows)
 

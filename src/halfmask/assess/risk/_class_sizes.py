@@ -39,7 +39,7 @@ class SizeBin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassSizes:
-    """How many rows are in classes of which size.
+    """How many rows are in classes of each size.
 
     Parameters
     ----------
@@ -77,7 +77,13 @@ class ClassSizes:
 
 
 def class_sizes(alike: Alike) -> ClassSizes:
-    """Count classes and rows by size, a wildcard's matches included in the size."""
+    """Count classes and rows by size, a wildcard's matches included in the size.
+
+    Parameters
+    ----------
+    alike
+        Groups of rows with equal quasi-identifiers, and the rows that each matches.
+    """
     order = np.argsort(-alike.sample, kind="stable")
     reached = np.cumsum(alike.rows[order])
     middle = int(np.searchsorted(reached, (alike.n_rows + 1) // 2))

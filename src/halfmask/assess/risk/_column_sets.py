@@ -99,7 +99,7 @@ class ReleasedColumnsRisk:
 
     @property
     def worst(self) -> ColumnSetRisk | None:
-        """The small set that singles out most; the one of fewest columns where several do."""
+        """The small set that singles out most; if several do, the smallest."""
         return max(self.few, key=lambda it: (it.unique, it.under_k, -len(it.columns)), default=None)
 
     @property
@@ -123,7 +123,7 @@ class ReleasedColumnsRisk:
 
     @property
     def advice(self) -> str | None:
-        """What can be done about the columns that single people out; ``None`` without a need."""
+        """What to do about columns that single people out; ``None``: nothing."""
         if self.unchanged is None or not self.singles_out:
             return None
         alone = [each.columns[0] for each in self.few if len(each.columns) == 1 and each.under_k]
@@ -161,7 +161,7 @@ def singling_out_sentence(
     unit: str = "row",
     treatment: str = "released unchanged",
 ) -> str:
-    """Say in one line how many rows or events are alone on columns that are released unchanged.
+    """Say how many rows or events unchanged columns single out.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ __all__ = ["JournalistRisk", "journalist_risk"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JournalistRisk:
-    """How likely an attacker who looks rows up in the population names the right person.
+    """The risk that an attacker identifies a row by looking at a population.
 
     Parameters
     ----------
@@ -60,11 +60,18 @@ class JournalistRisk:
 
 
 def journalist_risk(alike: Alike, *, thresholds: Sequence[float]) -> JournalistRisk:
-    """Count the journalist's risk, ``1 / F`` for a row that looks like ``F`` of the population.
+    """Compute the journalist's risk: ``1 / F`` for a row that ``F`` people match.
 
     Source: as of :func:`prosecutor_risk`. The average is ``max(J / sum(F), mean of 1 / F)`` over
     ``J`` classes; where missing is a wildcard, classes overlap and it is the mean alone. The
     baseline is a guess among the population, where its size is given.
+
+    Parameters
+    ----------
+    alike
+        Groups of rows with equal quasi-identifiers, and the rows that each matches.
+    thresholds
+        Risks to count the rows above, each in (0, 1].
 
     Raises
     ------

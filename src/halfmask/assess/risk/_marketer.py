@@ -16,7 +16,7 @@ __all__ = ["MarketerRisk", "marketer_risk"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarketerRisk:
-    """Which share of all rows an attacker who links every one is expected to link rightly.
+    """The share of rows that an attacker who links every row links correctly.
 
     Parameters
     ----------
@@ -48,11 +48,16 @@ class MarketerRisk:
 
 
 def marketer_risk(alike: Alike) -> MarketerRisk:
-    """Count the marketer's risk, the mean over rows of 1 over the people that they look like.
+    """Compute the marketer's risk: the mean over rows of 1 over their matches.
 
     Source: F. K. Dankar and K. El Emam, "A method for evaluating marketer re-identification risk",
     PAIS 2010: ``1/n * sum(f / F)`` over classes of ``f`` rows in the table and ``F`` in the
     population; without a population ``F = f``, and it is the number of classes by that of rows.
+
+    Parameters
+    ----------
+    alike
+        Groups of rows with equal quasi-identifiers, and the rows that each matches.
     """
     known = alike.population is not None
     people = alike.sample if alike.population is None else alike.population

@@ -20,7 +20,7 @@ Ints = npt.NDArray[np.int64]
 def matching_rows(
     frame: pl.DataFrame, others: pl.DataFrame, *, quasi_identifiers: Sequence[str]
 ) -> Ints:
-    """Count the rows of ``others`` that each row matches, a missing cell matching any value.
+    """Count the rows of ``others`` that match each row; missing matches any value.
 
     Two rows match when in every quasi-identifier their values are equal or one of them is missing.
     These are the semantics of sdcMicro's ``freqCalc`` (M. Templ, A. Kowarik and B. Meindl,
@@ -83,9 +83,18 @@ def matching_rows(
 def equal_rows(
     frame: pl.DataFrame, others: pl.DataFrame, *, quasi_identifiers: Sequence[str]
 ) -> Ints:
-    """Count the rows of ``others`` that equal each row, missing being a value of its own.
+    """Count the rows of ``others`` that equal each row; missing equals missing.
 
     Raises as :func:`matching_rows` does.
+
+    Parameters
+    ----------
+    frame
+        The rows to look for.
+    others
+        The rows to look in.
+    quasi_identifiers
+        The columns that are compared.
     """
     both = _both(frame, others, quasi_identifiers)
     if not quasi_identifiers:

@@ -18,7 +18,7 @@ __all__ = ["ProsecutorRisk", "prosecutor_risk"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProsecutorRisk:
-    """How likely an attacker who knows that a person is in the table picks the right row.
+    """The risk for a person whom the attacker knows to be in the table.
 
     Parameters
     ----------
@@ -59,11 +59,18 @@ class ProsecutorRisk:
 
 
 def prosecutor_risk(alike: Alike, *, thresholds: Sequence[float]) -> ProsecutorRisk:
-    """Count the prosecutor's risk, ``1 / f`` for a row that looks like ``f`` rows of the table.
+    """Compute the prosecutor's risk: ``1 / f`` for a row in a class of ``f``.
 
     Source: K. El Emam, "Guide to the de-identification of personal health information", 2013,
     chapter 16; F. Prasser et al., ARX, ``RiskModelSampleSummary``. The baseline is a guess among
     all rows.
+
+    Parameters
+    ----------
+    alike
+        Groups of rows with equal quasi-identifiers, and the rows that each matches.
+    thresholds
+        Risks to count the rows above, each in (0, 1].
     """
     chance = 1.0 / alike.sample
     smallest = int(alike.sample.min())

@@ -44,7 +44,13 @@ class SampleUniqueness:
 
 
 def sample_uniqueness(alike: Alike) -> SampleUniqueness:
-    """Count the rows that look like no other row of the table."""
+    """Count the rows that look like no other row of the table.
+
+    Parameters
+    ----------
+    alike
+        Groups of rows with equal quasi-identifiers, and the rows that each matches.
+    """
     alone = alike.sample == 1
     return SampleUniqueness(
         share=Risk.counted(alike.share_of_rows(alone)), rows=int(alike.rows[alone].sum())

@@ -13,6 +13,11 @@ __all__ = ["listed", "percent", "rows_said"]
 def listed(names: Sequence[str]) -> str:
     """List names as a sentence does.
 
+    Parameters
+    ----------
+    names
+        The names to join.
+
     Examples
     --------
     >>> listed(["age"]), listed(["age", "sex"]), listed(["age", "sex", "pay"])
@@ -23,7 +28,12 @@ def listed(names: Sequence[str]) -> str:
 
 
 def percent(share: float) -> str:
-    """Say a share as a percentage that never rounds something to nothing, or short of all to all.
+    """Format a share as a percentage, without rounding to 0 % or 100 %.
+
+    Parameters
+    ----------
+    share
+        A share between 0 and 1.
 
     Examples
     --------

@@ -20,7 +20,7 @@ Integers = NDArray[np.int64]
 
 
 class Members(NamedTuple):
-    """The codes of each cell's set: those of cell i are ``codes[offsets[i]:offsets[i + 1]]``.
+    """The codes of each cell's set: ``codes[offsets[i]:offsets[i + 1]]``.
 
     Each set lists a code once. A cell without members says "missing".
     """
@@ -84,7 +84,7 @@ class ColumnExtents:
     def exact(
         cls, values: Floats, *, domain_low: float, domain_high: float, categorical: bool
     ) -> ColumnExtents:
-        """Return cells that hold one value each: a raw column in the form of a released one."""
+        """Return cells that hold one value each: a raw column in released form."""
         return cls(
             low=values,
             high=values,
@@ -148,7 +148,7 @@ class ColumnExtents:
         return round(self.domain_high - self.domain_low) + 1
 
     def covered(self) -> Floats:
-        """Return how many values each cell of a categorical column stands for; 0 is missing."""
+        """Return how many values each categorical cell stands for; 0 is missing."""
         if self.members is not None:
             return np.diff(self.members.offsets).astype(np.float64)
         return np.nan_to_num(self.high - self.low + 1.0, nan=0.0)

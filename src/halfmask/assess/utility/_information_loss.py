@@ -103,7 +103,7 @@ def information_loss(cells: CellExtents, *, suppressed: int) -> InformationLoss:
     - **NCP**: 0 if ``m = 1``, else ``m / M`` (Xu et al., KDD 2006, section 3, with the zero of a
       single leaf spelled out as in Ghinita et al., VLDB 2007, section 2);
     - **loss**: ``(m - 1) / (M - 1)`` (Iyengar, KDD 2002, section 3). ARX's granularity is the mean
-      of ``m / M``, of which it shows where it lies between ``1 / M`` and 1: the same number.
+      of ``m / M``: it shows where that lies between ``1 / M`` and 1: the same number.
 
     A suppressed row scores 1 in every column. A column's loss is the mean over all rows that came
     in, the table's is the mean over its columns, none weighing more than another.

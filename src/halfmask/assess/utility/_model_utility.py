@@ -84,7 +84,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelUtility:
-    """A model of the release against a model of the raw rows, tested on the same held-out raw rows.
+    """A model of the release and one of the raw rows, tested on held-out rows.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class ModelUtility:
     confidence
         The interval's confidence, in (0, 1).
     giveaways
-        Columns that are released unchanged and tell the label nearly alone, each with the score
+        Columns that are released unchanged and nearly determine the label, each with the score
         that it reaches by itself.
     """
 
@@ -138,7 +138,7 @@ class ModelUtility:
 
     @property
     def failed(self) -> bool:
-        """Whether the raw model is worse than no model, so that nothing is said of the release."""
+        """Whether the raw model is worse than the baseline."""
         raw, majority = (getattr(score, self.measure) for score in (self.raw, self.majority))
         return bool(raw < majority)
 
@@ -164,10 +164,10 @@ class ModelUtility:
 
     @property
     def kept(self) -> float | None:
-        """Which share of what the raw model adds to the majority the released one adds too.
+        """The share of the raw model's gain over the majority that the release keeps.
 
         Between 0 and 1, or above where the release teaches more. None where the raw model adds
-        less than 0.01, of which no share can be told.
+        less than 0.01, too little for a share.
         """
         raw, released, majority = (
             getattr(score, self.measure) for score in (self.raw, self.released, self.majority)
@@ -230,7 +230,7 @@ def model_utility(
     task: Task,
     random_state: int,
 ) -> ModelUtility:
-    """Train one model on raw rows and one on released rows, and test both on held-out raw rows.
+    """Train on raw and on released rows, and test both on held-out raw rows.
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ class SeriesCodec:
     time
         The column of times: dates, dates and times, or integers.
     entity
-        The column that tells several series apart. Each gets a model of its own.
+        The column that names the series of a row. Each gets a model of its own.
     columns
         The columns of numbers; all others of the table, where none is named.
     every
@@ -75,13 +75,17 @@ class SeriesCodec:
     name
         Codecs of one secret and different names share no key.
 
+    See Also
+    --------
+    halfmask.Codec : For rows without an order in time.
+
     Guarantees
     ----------
     ``decode(encode(rows))`` gives back every cell bit-equal: integers, decimals, times, and any
     float that is finite. The loop is closed over the values as they are at home, so that no error
     adds up. A column whose cells have more digits than its encoded numbers can hold leaves with
     two more columns, :attr:`rest_names_`: keyed noise that only `decode` needs.
-    Each batch is proven to come back before it leaves, or refused. Nothing else is promised; see
+    Each batch is proven to come back before it leaves, or refused. Nothing else is guaranteed; see
     :attr:`weaknesses`.
 
     Edge cases
@@ -271,7 +275,7 @@ class SeriesCodec:
         column, entity
             Which series; may be left out where there is one.
         levels
-            Of which quantiles the columns are, ascending, and with each level p also 1 - p: the
+            The quantiles of the columns, ascending, and with each level p also 1 - p: the
             encoding may have turned up into down.
 
         Returns
@@ -289,7 +293,7 @@ class SeriesCodec:
     def horizon(
         self, steps: int, *, entity: object = None, state: SeriesState | None = None
     ) -> pl.Series:
-        """Return the times of so many steps behind a state, by default behind the fitted rows."""
+        """Return the next times after a state; by default after the fitted rows."""
         known = state or self.state_
         known.check(self.plan_.id)
         first = known.next[entity_number(self.plan_, entity)]
@@ -313,7 +317,7 @@ class SeriesCodec:
 
     @property
     def entity_name_(self) -> str:
-        """What the column of entities is called where it is encoded; empty where there is none."""
+        """The encoded name of the entity column; empty if there is none."""
         return self.plan_.entity_token
 
     @property
@@ -345,7 +349,7 @@ class SeriesCodec:
         return False
 
     def to_bytes(self) -> bytes:
-        """Return plan, settings and the state behind the fitted rows, to be sealed in a vault."""
+        """Return plan, settings and state after the fitted rows, for a vault."""
         return PLAN_ARCHIVE.write(self.plan_)
 
     @classmethod
@@ -367,7 +371,7 @@ class SeriesCodec:
 
     @property
     def plan_(self) -> SeriesPlan:
-        """The fitted plan. It is the key: it never leaves home."""
+        """The fitted plan. It is the key: it stays at home."""
         if self._fitted is None:
             raise ParameterError("The codec isn't fitted.", hint="Call fit first.")
         return self._fitted

@@ -51,7 +51,7 @@ class Event:
             raise ParameterError(f"Event {self.name!r} ends before it begins.")
 
     def bounds(self) -> tuple[int, int]:
-        """Return the first moment, and the first behind it, as the wall clock's microseconds."""
+        """Return the first and the past-the-end microsecond, by the wall clock."""
         if isinstance(self.first, int) and isinstance(self.last, int):
             return self.first, self.last + 1
         first, _ = self._moment(self.first)

@@ -63,7 +63,7 @@ class CoarsenTime(Action):
     fall into a cell, nor intervals between them to within a cell. A cell with one event in it says
     that there was one. Where clocks are put back an hour occurs twice, and ``local`` doesn't say
     which it was; where they are put forward a cell may be written that the clock skips.
-    ``offset`` with ``own`` tells in which zone an event happened.
+    ``offset`` with ``own`` reveals in which zone an event happened.
 
     Examples
     --------
@@ -96,7 +96,7 @@ class CoarsenTime(Action):
 
     @property
     def weaknesses(self) -> tuple[str, ...]:
-        """What a grid of times tells."""
+        """What a grid of times reveals."""
         return ("order-leaking", "interval-leaking", "frequency-leaking")
 
     def prepared(self, supplies: Supplies) -> Applier:

@@ -16,7 +16,7 @@ __all__ = ["Erase"]
 
 
 class Erase(Action):
-    """Leave the value out; of elements of an array with a condition: leave the elements out.
+    """Drop the value; of an array with a condition, drop elements.
 
     What no rule names is left out anyway. This action says so where another rule of the same path
     would keep it: the first rule whose condition holds does its work.
@@ -25,8 +25,8 @@ class Erase(Action):
     -----
     **Guarantees.** Nothing of the value is written.
 
-    **Edge cases.** Elements that are left out make an array shorter, so that its length tells how
-    many stayed. That a field is absent tells that the condition held.
+    **Edge cases.** Elements that are left out make an array shorter, so that its length reveals how
+    many stayed. That a field is absent reveals that the condition held.
 
     Examples
     --------

@@ -98,7 +98,7 @@ class HierarchySection(EventSection):
 
 
 class Generalize(Action):
-    """Write a coarser label of a hierarchy: a region for a town, an interval for an age.
+    """Write a coarser label of a hierarchy: a region for a town.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ class Generalize(Action):
 
     @property
     def weaknesses(self) -> tuple[str, ...]:
-        """What labels tell."""
+        """What labels reveal."""
         return ("equality-leaking", "frequency-leaking")
 
     def prepared(self, supplies: Supplies) -> Applier:

@@ -28,7 +28,7 @@ _DIGEST_BYTES = 32
 
 
 class Hash(Action):
-    """Write a keyed hash of the value: a pseudonym that nobody can turn back, the key's holder too.
+    """Write a keyed hash of the value: a pseudonym that nobody can reverse.
 
     Parameters
     ----------
@@ -42,12 +42,12 @@ class Hash(Action):
 
     Notes
     -----
-    **Guarantees.** Without the key a hash tells nothing of a value but whether it is the same as
-    another's: BLAKE2b under a key is a pseudo-random function. Another release's key, or another
+    **Guarantees.** Without the key a hash reveals nothing about a value but whether it is the same
+    as another's: BLAKE2b under a key is a pseudo-random function. Another release's key, or another
     domain, gives others.
 
     **Edge cases.** It doesn't hide which values are equal, how often each occurs, or with which
-    others; who knows how frequent values are recognises the frequent ones. The holder of the key
+    others; an attacker who knows frequencies recognises frequent values. The holder of the key
     finds values by trying them. The number 12, 12.0 and the text "12" are the same value.
 
     Sources: BLAKE2 (RFC 7693), keyed mode.
@@ -73,7 +73,7 @@ class Hash(Action):
 
     @property
     def weaknesses(self) -> tuple[str, ...]:
-        """What equal hashes tell."""
+        """What equal hashes reveal."""
         return ("equality-leaking", "frequency-leaking")
 
     def prepared(self, supplies: Supplies) -> Applier:

@@ -17,7 +17,7 @@ __all__ = ["Keep"]
 
 
 class Keep(Action):
-    """Pass the value on as it is: the only action that does, and it must be asked for.
+    """Write the value unchanged. No other action does.
 
     Notes
     -----

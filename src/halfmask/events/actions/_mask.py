@@ -24,7 +24,7 @@ __all__ = ["Mask"]
 
 
 class Mask(Action):
-    """Keep the first and last characters of a text, and write a mark for each of the others.
+    """Keep the first and last characters of a text, and mask the others.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class Mask(Action):
     what would be kept is masked whole.
 
     **Edge cases.** The characters that are kept may say it all: five digits of a post code are a
-    village. Without `length` the text's length is told. Equal texts stay equal, and no key is
+    village. Without `length` the text's length is revealed. Equal texts stay equal, and no key is
     needed to try all that could have been there. Numbers are masked as they are written, and come
     out as texts. Characters are those of Unicode, not what a reader sees as one letter.
 
@@ -68,7 +68,7 @@ class Mask(Action):
 
     @property
     def weaknesses(self) -> tuple[str, ...]:
-        """What is kept, and what its equality and length tell."""
+        """What is kept, and what its equality and length reveal."""
         more = ("length-leaking",) if self.length is None else ()
         return ("partly-kept", "equality-leaking", *more)
 

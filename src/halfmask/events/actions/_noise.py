@@ -50,7 +50,7 @@ class Noise(Action):
     low, high
         What is written lies between them: what would be beyond is written as the bound.
     decimals
-        Digits behind the point, 0 to 9. No more than the number had, or the digits tell of it.
+        Digits behind the point, 0 to 9. No more than the number had, or the digits reveal it.
     units
         As of `Round`.
 
@@ -58,7 +58,7 @@ class Noise(Action):
     -----
     **Guarantees.** The noise is independent of the number, and unknown to who hasn't the key.
     Draws of other entities, or other events, are independent. It is no differential privacy: what a
-    stream tells in all isn't bounded.
+    stream reveals in total isn't bounded.
 
     **Edge cases.** With ``per = "event"`` an average over n repeats of one number has the n-th part
     of the noise's variance: 100 readings of one meter show it. With ``per = "entity"`` they don't,

@@ -55,7 +55,7 @@ class Recode(Action):
 
     @property
     def weaknesses(self) -> tuple[str, ...]:
-        """What recoded values tell."""
+        """What recoded values reveal."""
         return ("equality-leaking", "frequency-leaking", "joinable")
 
     def tables(self) -> tuple[tuple[str, TableKind], ...]:

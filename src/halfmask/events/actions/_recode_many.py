@@ -25,7 +25,7 @@ STAYS, GOES = -1, -2
 
 
 class RecodeMany(Action):
-    """Replace each element of an array by several, whose fields a secret table sets or multiplies.
+    """Replace each element of an array by several, by a secret table.
 
     A sale of 2 pieces of one product becomes 2 of another and 6 of a third. The rules of the
     element's fields then work on what the table made: without a rule a field isn't written.
@@ -49,8 +49,8 @@ class RecodeMany(Action):
 
     **Edge cases.** It doesn't hide that elements belong together: those that always come together,
     in the same proportions, show what the table says. Frequent elements become frequent groups.
-    Who has the table undoes it. Conditions see the element as it was. With ``stay``, who knows what
-    isn't in the table sees which elements weren't touched.
+    The holder of the table can reverse it. Conditions see the element as it was. With ``stay``, an
+    attacker who knows what isn't in the table sees which elements weren't touched.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class RecodeMany(Action):
 
     @property
     def weaknesses(self) -> tuple[str, ...]:
-        """What groups of elements tell."""
+        """What groups of elements reveal."""
         return ("equality-leaking", "frequency-leaking", "joinable")
 
     def reads(self) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ _POWERS = 10 ** np.arange(_MOST_DIGITS + 1, dtype=np.int64)
 
 
 class Round(Action):
-    """Round numbers, on their decimal digits: 2.675 to two digits is 2.68 and never 2.67.
+    """Round numbers by their decimal digits: 2.675 to two digits is 2.68.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class Round(Action):
     units: tuple[Text, ...] = ()
 
     def model_post_init(self, context: object, /) -> None:  # noqa: ARG002 # pydantic's
-        """Check that it is told in one way how to round."""
+        """Check that there is one way to round."""
         given = [each for each in (self.decimals, self.step, self.significant) if each is not None]
         if len(given) != 1:
             raise PolicyError(
@@ -78,7 +78,7 @@ class Round(Action):
 
     @property
     def weaknesses(self) -> tuple[str, ...]:
-        """What rounded numbers tell."""
+        """What rounded numbers reveal."""
         return ("order-leaking", "equality-leaking", "frequency-leaking")
 
     def prepared(self, supplies: Supplies) -> Applier:  # noqa: ARG002 # as every action's

@@ -31,7 +31,7 @@ _MOST_DIGITS = 18
 
 
 class Scale(Action):
-    """Multiply numbers by a factor that a secret table has for the value of another field.
+    """Multiply numbers by a factor that a secret table has for another field.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class Scale(Action):
 
     @property
     def weaknesses(self) -> tuple[str, ...]:
-        """What products tell."""
+        """What products reveal."""
         return ("ratios-kept", "zero-kept", "joinable")
 
     def reads(self) -> tuple[str, ...]:

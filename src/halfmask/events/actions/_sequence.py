@@ -30,29 +30,29 @@ _STREAM = ""
 
 
 class Sequence(Action):
-    """Number values by first appearance: 1, 2, 3, ... within an event, session, tenant or stream.
+    """Number values by first appearance: 1, 2, 3, ...
 
     Parameters
     ----------
     scope
-        ``event``: numbers begin anew in each event; ``session``, ``tenant``: in each of those that
+        ``event``: numbers start again in each event; ``session``, ``tenant``: in each of those that
         ``[stream]`` names; ``stream``: never.
     open
         How many sessions or tenants are remembered at once. Of more, those that were seen longest
-        ago are forgotten, and begin anew if they come back.
+        ago are forgotten, and start again if they come back.
 
     Notes
     -----
-    **Guarantees.** A number tells nothing of the value but which of them are equal within the
+    **Guarantees.** A number reveals nothing about the value but which of them are equal within the
     scope, and in which order they first appeared. It holds no key: across scopes numbers mean
     nothing, across releases they are of different streams.
 
     **Edge cases.** Within the scope it doesn't hide equality, how often a value occurs, nor the
-    order of first appearance: who knows who came first knows number 1, and the largest number
-    tells how many there were. The number 12, 12.0 and the text "12" are the same value. A value
-    without the session or tenant that it needs is dropped and counted as ``no-scope``. NULL isn't
-    numbered. The numbers that were given are the transform's state, which holds the values: it
-    belongs in the vault.
+    order of first appearance: an attacker who knows who came first knows number 1, and the largest
+    number reveals how many there were. The number 12, 12.0 and the text "12" are the same value. A
+    value without the session or tenant that it needs is dropped and counted as ``no-scope``. NULL
+    isn't numbered. The numbers that were given are the transform's state, which holds the values:
+    it belongs in the vault.
 
     Examples
     --------
@@ -66,7 +66,7 @@ class Sequence(Action):
 
     @property
     def weaknesses(self) -> tuple[str, ...]:
-        """What numbers by first appearance tell."""
+        """What numbers by first appearance reveal."""
         return ("equality-leaking", "frequency-leaking", "order-leaking")
 
     def needs(self) -> tuple[str, ...]:
@@ -85,9 +85,9 @@ class SequenceApplier:
     Parameters
     ----------
     scope
-        The path of what numbers begin anew for; None for one sequence, or one in each event.
+        The path of what numbers start again for; None for one sequence, or one in each event.
     within_event
-        Whether numbers begin anew in each event.
+        Whether numbers start again in each event.
     most
         How many scopes are remembered.
     """

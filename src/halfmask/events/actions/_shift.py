@@ -28,7 +28,7 @@ __all__ = ["Shift"]
 
 
 class Shift(Action):
-    """Shift times by as much for each entity, drawn under the key or said by a secret table.
+    """Shift the times of each entity by an offset of its own.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class Shift(Action):
     write: Form = "local"
 
     def model_post_init(self, context: object, /) -> None:  # noqa: ARG002 # pydantic's
-        """Check that it is told in one way how to shift."""
+        """Check that there is one way to shift."""
         if (self.within is None) == (self.table is None):
             raise PolicyError("shift must have either 'within' or 'table'.")
         check_clock(self.zone, self.write)
@@ -97,7 +97,7 @@ class Shift(Action):
 
     @property
     def weaknesses(self) -> tuple[str, ...]:
-        """What shifted times tell."""
+        """What shifted times reveal."""
         return ("interval-fingerprint", "known-date", "order-leaking")
 
     def reads(self) -> tuple[str, ...]:

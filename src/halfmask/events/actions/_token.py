@@ -26,7 +26,7 @@ _BLOCK = 16
 
 
 class Token(Action):
-    """Write a token for the value: the same for the same value, turned back by who has the secret.
+    """Write a keyed token that the holder of the secret can reverse.
 
     Parameters
     ----------
@@ -35,12 +35,12 @@ class Token(Action):
 
     Notes
     -----
-    **Guarantees.** Without the secret a token tells nothing of a value but its length in steps of
-    16 bytes, and whether it is the same as another's. Another release's key, or another domain,
+    **Guarantees.** Without the secret a token reveals nothing about a value but its length in steps
+    of 16 bytes, and whether it is the same as another's. Another release's key, or another domain,
     gives others. `reveal_token` turns it back, and refuses a token that wasn't made so.
 
     **Edge cases.** It doesn't hide which values are equal, how often each occurs, with which others
-    and in which order; who knows how frequent values are recognises the frequent ones. The number
+    and in which order; an attacker who knows frequencies recognises frequent values. The number
     12, 12.0 and the text "12" are the same value: they have one token.
 
     Sources: AES-SIV (RFC 5297), deterministic, with a key of 512 bits; padded as in ISO/IEC 7816-4.
@@ -56,7 +56,7 @@ class Token(Action):
 
     @property
     def weaknesses(self) -> tuple[str, ...]:
-        """What equal tokens and their lengths tell."""
+        """What equal tokens and their lengths reveal."""
         return ("equality-leaking", "frequency-leaking", "length-leaking")
 
     def prepared(self, supplies: Supplies) -> TokenApplier:
@@ -104,7 +104,7 @@ class TokenApplier:
 
 
 def reveal_token(token: str, *, keys: EventKeys, domain: str) -> JsonToken:
-    """Return the value that a token stands for, as a kind and the bytes of a JSON token.
+    """Return the value of a token: its kind and the bytes of a JSON token.
 
     Numbers come back as texts of the same word, since a token is the same for both.
 

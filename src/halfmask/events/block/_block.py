@@ -56,12 +56,12 @@ class Block:
         The levels that values stand at, by path; ``""`` is that of the events.
     paths
         The places that values can be asked for: those that were named, and those that stars were
-        found to mean. An order isn't promised.
+        found to mean. The order isn't guaranteed.
     room
         What the block's memory is taken by, and that of what becomes of it.
     ahead
         What became of places already, by rules that look at the block alone, with what each of
-        these rules couldn't do; filled by whoever scanned it.
+        these rules couldn't do; filled by the code that scanned it.
 
     Notes
     -----
@@ -113,7 +113,7 @@ class Block:
         return self._made[place.place]
 
     def release(self) -> None:
-        """Let the block's memory be used again: no values of it may be looked at any more."""
+        """Let the block's memory be reused; its values are no longer valid."""
         self._made.clear()
         self.ahead.clear()
         self.room.release()
@@ -160,7 +160,7 @@ def scan_block(
     Returns
     -------
     Block
-        Events of the lines that were accepted. The bytes aren't held on to, but for `own`.
+        Events of the lines that were accepted. The bytes aren't held on to, except for `own`.
 
     Raises
     ------
@@ -169,7 +169,7 @@ def scan_block(
 
     Notes
     -----
-    **Guarantees.** Each byte is read once, however long and whatever it is, but for what finds
+    **Guarantees.** Each byte is read once, however long and whatever it is, except for what finds
     line ends.
 
     **Edge cases.** A field that occurs twice in an object is refused where a path goes through

@@ -22,7 +22,7 @@ _State = frozenset[tuple[int, int]]
 
 
 class PathTree:
-    """The paths that are followed in events: what isn't beneath one of them is skipped.
+    """The paths that are read from events; all others are skipped.
 
     Parameters
     ----------

@@ -121,7 +121,7 @@ class Path:
         return len(self.steps) in self.reached(place)
 
     def reached(self, place: Path) -> set[int]:
-        """Return how many of its steps lead to a concrete path, in all ways; empty for none."""
+        """Return how many of its steps lead to a concrete path; empty for none."""
         found = closure(self.steps, {0})
         for step in place.steps:
             found = advance(self.steps, found, step)

@@ -47,10 +47,8 @@ class OutputShape:
     Parameters
     ----------
     names
-        For each path the name that the field has in the output; None: the name that it has. In an
-        object, fields are in the order in which their paths, or the first path beneath them, stand
-        here. The path of an object, of an array or of its elements names that field: both
-        ``"products"`` and ``"products[]"`` name ``products``.
+        For each path the name of its field in the output; None: its own. Fields of an object are in
+        the order of their paths here. The path of an array or of its elements names the same field.
 
     Raises
     ------

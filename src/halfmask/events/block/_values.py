@@ -161,7 +161,7 @@ class Values:
         return Kind(kind), word
 
     def take(self, index: NDArray[np.integer], level: Level) -> Values:
-        """Return the values of some slots, in another order or repeated, at another level.
+        """Return the values of some slots, in any order, at another level.
 
         Parameters
         ----------
@@ -185,7 +185,7 @@ class Values:
     def from_tokens(
         cls, level: Level, codes: NDArray[np.integer], tokens: Sequence[tuple[Kind, bytes]]
     ) -> Values:
-        """Return values that are each one of some tokens: what `distinct` gives, put together.
+        """Build values from tokens and the token of each slot, as `distinct` gives.
 
         Parameters
         ----------
@@ -292,12 +292,17 @@ class Values:
         return cls.from_tokens(level, np.arange(len(tokens)), tokens)
 
     def objects(self) -> list[object]:
-        """Return Python objects as `of` takes them: plain and slow; numbers beyond float too."""
+        """Return Python objects as `of` takes them. Slow; numbers beyond float too."""
         return [_object(*self.token(slot)) for slot in range(len(self.kinds))]
 
 
 def written_text(text: str) -> bytes:
     r"""Return text as a STRING's token: in canonical form, without quotes.
+
+    Parameters
+    ----------
+    text
+        Any text.
 
     Raises
     ------
@@ -320,6 +325,11 @@ _dumps = partial(json.dumps, ensure_ascii=False)
 
 def read_text(token: bytes) -> str:
     """Return the text that a STRING's token stands for.
+
+    Parameters
+    ----------
+    token
+        A JSON string, with its quotes.
 
     Examples
     --------

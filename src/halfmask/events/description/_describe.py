@@ -73,9 +73,9 @@ def describe_events(
     Notes
     -----
     **Guarantees.** The proposed policy can be read, and its rules fail on no value of the sample.
-    Neither the description nor the policy has a value of the sample. Names of fields are in it but
-    for those of maps: of objects with more than 200 names, with names of which many have the form
-    of a number, day or address, or with eight names or more of which most are rare.
+    Neither the description nor the policy has a value of the sample. Names of fields are in it,
+    except for those of maps: of objects with more than 200 names, with names that often have the
+    form of a number, day or address, or with eight or more mostly rare names.
 
     **Edge cases.** A map of few names that look like others' names of fields is taken for a record,
     and its names stand in the proposal. The sample is the first of the stream; it overstates how

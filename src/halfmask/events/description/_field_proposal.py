@@ -95,7 +95,7 @@ class FieldProposal:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class EventsDescription:
-    """What `describe_events` counted and proposes. Holds counts and names of fields, no value.
+    """What `describe_events` proposes: counts and names of fields, no value.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ class EventsDescription:
 
     @property
     def stream(self) -> dict[StreamRole, str]:
-        """The paths of the event's time, tenant, session and entity, as far as they were found."""
+        """The paths of the event's time, tenant, session and entity, if found."""
         return {it.role: it.path for it in self.fields if it.role is not None}
 
     def policy_toml(self, *, release: str | None = None) -> str:

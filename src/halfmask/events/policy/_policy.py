@@ -97,7 +97,7 @@ class EventPolicy(EventSection):
 
     @classmethod
     def load(cls, path: str | FilePath) -> Self:
-        """Read a policy file; hierarchy files are looked for beside it.
+        """Read a policy file; hierarchy files are looked for next to it.
 
         Raises
         ------
@@ -121,7 +121,7 @@ class EventPolicy(EventSection):
         return cls(**sections_of(text, "halfmask-events"))
 
     def to_toml(self) -> str:
-        """Return the policy as TOML, without what is the default; `from_toml` reads it back."""
+        """Return the policy as TOML, without defaults; `from_toml` reads it."""
         return tomlkit.dumps(self._said())
 
     def save(self, path: str | FilePath) -> None:
@@ -193,7 +193,7 @@ class EventPolicy(EventSection):
             )
 
     def names(self) -> dict[str, str | None]:
-        """Return what each path without stars is called in the output, in the order of rules."""
+        """Return the output name of each path without stars, in the order of rules."""
         found: dict[str, str | None] = {}
         for rule in self.rules:
             if rule.names is None:

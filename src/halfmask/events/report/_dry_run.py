@@ -142,7 +142,7 @@ def dry_run_events(
     threads: int = 2,
     progress: Progress = silent,
 ) -> DryRun:
-    """Run the first lines of an input through a policy; write nothing, remember nothing.
+    """Run the first lines of an input through a policy, without output or state.
 
     Parameters
     ----------

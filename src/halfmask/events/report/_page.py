@@ -35,7 +35,7 @@ def render_events_report(
     risk: ReleasedRisk,
     seen: SeenPaths | None = None,
 ) -> str:
-    """Return the report of a run as one HTML document, for its owner; see `html_page`.
+    """Return the report of a run for its owner, as one HTML document.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def render_events_report(
     policy
         By which it was made: the page has the input's paths of its rules.
     summary
-        What the run told.
+        What the run counted.
     risk
         What singles out in the first lines.
     seen

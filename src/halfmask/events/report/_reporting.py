@@ -20,7 +20,7 @@ __all__ = ["Reporting"]
 
 
 class Reporting:
-    """Looks at a run from beside, and writes its manifest and report when it is whole.
+    """Observes a run, and writes its manifest and report at the end.
 
     Parameters
     ----------

@@ -143,7 +143,7 @@ class Watched:
         return self._source.share(position)
 
     def saved(self, position: Position) -> None:
-        """Tell the source that a checkpoint is on the disk."""
+        """Inform the source that a checkpoint is on the disk."""
         self._source.saved(position)
 
     def counts(self) -> dict[str, int]:

@@ -35,7 +35,7 @@ _TABLES: Final = ("parquet", "arrow")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reports:
-    """What was written beside an output.
+    """What was written next to an output.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def write_reports(
     seen: SeenPaths | None = None,
     created: datetime | None = None,
 ) -> Reports:
-    """Read an output once, and write its manifest and report beside it.
+    """Read an output once, and write its manifest and report next to it.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def write_reports(
     output
         The file or folder that a run wrote whole.
     summary
-        What the run told.
+        What the run counted.
     claims
         What its stage claims, see `claims_of`; None where there was none.
     seen
@@ -92,7 +92,7 @@ def write_reports(
     Returns
     -------
     Reports
-        The manifest ``OUT.manifest.json``, which leaves with OUT, and the report
+        The manifest ``OUT.manifest.json``, which is released with OUT, and the report
         ``OUT.report.html``, which stays and has the mode 0600 where it is new. Files of these names
         are replaced.
 
@@ -105,7 +105,7 @@ def write_reports(
     -----
     **Guarantees.** The manifest has no value, and no name of the input's fields but those that the
     policy writes. Neither has the report; it names, besides, the input's places that no rule
-    writes. Both depend on the output, the policy and the summary alone, but for the time.
+    writes. Both depend on the output, the policy and the summary alone, except for the time.
     """
     if not summary.complete:
         raise ReleaseError(

@@ -37,12 +37,25 @@ CHECKPOINT_SECONDS = 10.0
 
 
 def table_entry(name: str) -> str:
-    """Return what a vault calls the secret table that policies call by a name."""
+    """Return what a vault calls the secret table that policies call by a name.
+
+    Parameters
+    ----------
+    name
+        The name of a secret table.
+    """
     return f"events/table/{name}"
 
 
 def sealed_tables(policy: EventPolicy, vault: Vault) -> dict[str, SecretTable]:
     """Return the secret tables that a policy needs, from a vault.
+
+    Parameters
+    ----------
+    policy
+        The policy whose rules name tables.
+    vault
+        The vault that holds them.
 
     Raises
     ------
@@ -61,7 +74,13 @@ def sealed_tables(policy: EventPolicy, vault: Vault) -> dict[str, SecretTable]:
 
 
 def stage_of(policy: EventPolicy) -> Stage:
-    """Return what a policy wants between its rules and the output."""
+    """Return what a policy wants between its rules and the output.
+
+    Parameters
+    ----------
+    policy
+        The policy of the run.
+    """
     if policy.aggregates:
         return Aggregation(policy)
     if policy.guarantees:
@@ -88,7 +107,7 @@ def run_events(  # noqa: PLR0913 # each says one thing, by its name
     progress: Progress = silent,
     gate: Gate | None = None,
 ) -> RunSummary:
-    r"""Run a stream of events through a policy, and keep in a vault what is known of it.
+    r"""Run a stream of events through a policy, with its state in a vault.
 
     Parameters
     ----------
@@ -110,7 +129,7 @@ def run_events(  # noqa: PLR0913 # each says one thing, by its name
     dead_letters
         Where such lines are noted.
     afresh
-        Whether to forget what is known of the stream: its numbers begin anew, and what was broken
+        Whether to forget what is known of the stream: its numbers start again, and what was broken
         off isn't gone on with.
     limits
         Beyond what a line is refused.
@@ -122,7 +141,7 @@ def run_events(  # noqa: PLR0913 # each says one thing, by its name
     stop
         When it is set, the run ends between two blocks, with a checkpoint.
     progress
-        Is told of the share of the input that is done, where that is known.
+        Is called with the share of the input that is done, if it is known.
     gate
         Is given the lines of the output and the summary before the output gets its name, such as
         `halfmask.events.report.strict_gate`. What it raises leaves the output ``.partial``: the
@@ -150,14 +169,20 @@ def run_events(  # noqa: PLR0913 # each says one thing, by its name
     ParameterError
         If the vault lacks a table.
 
+    See Also
+    --------
+    halfmask.events.report.dry_run_events : Shows what a policy does to a sample, without output.
+    halfmask.events.reverse_events : Turns pseudonyms back into values.
+    halfmask.events.description.describe_events : Proposes a policy.
+
     Notes
     -----
     **Guarantees.** However a run is broken off, by a signal, a death or an error, the next one with
     the same input and output goes on at the last checkpoint, and the output is, byte for byte, what
     it would be without the break: nothing twice, nothing lost. So for files and folders on both
     sides. A pipe as input must be given again from its beginning. What went into a pipe as output
-    can't be called back: a run over an input with an end begins anew, one over an input without end
-    writes lines since the last checkpoint once more. The output has its name when all of it is
+    can't be called back: a run over an input with an end starts again, one over an input without
+    end writes lines since the last checkpoint once more. The output has its name when all of it is
     written; before, it is ``.partial`` behind its name, unless it never ends.
 
     The same secret, release and values give the same pseudonyms in any run. Sequences go on from
@@ -166,7 +191,7 @@ def run_events(  # noqa: PLR0913 # each says one thing, by its name
     **Edge cases.** Where stars find more than `Limits.paths` places in some megabytes of input,
     lines with further ones are refused and counted, and which these are isn't the same after a
     break. A run that came to its end does nothing when it is started once more with the
-    same input and output. Whoever may read the vault reads the values that were numbered.
+    same input and output. Anyone who may read the vault reads the values that were numbered.
 
     Examples
     --------

@@ -15,7 +15,7 @@ __all__ = ["RunSummary", "summed_up"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSummary:
-    """What a run did, from the beginning of its input, breaks included; never a value.
+    """Counts of a run since the beginning of its input; never a value.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class RunSummary:
     blank: bool = False
 
     def warnings(self) -> tuple[str, ...]:
-        """Return what is hardly meant, in sentences: nothing was written, events are lost.
+        """Return warnings in sentences: nothing was written, events are lost.
 
         Such a run did what its policy says, so it is no error.
         """

@@ -61,7 +61,7 @@ class Transform:
     tables
         Secret tables, by the names that the policy has for them.
     folder
-        Where hierarchy files are looked for; by default beside the policy's file.
+        Where hierarchy files are looked for; by default next to the policy's file.
     limits
         Beyond what a line is refused.
 
@@ -340,7 +340,7 @@ class Transform:
         return found
 
     def _forget(self) -> None:
-        """Let go of places that stars found, but for those where values were numbered."""
+        """Let go of places that stars found, except for those where values were numbered."""
         if len(self._rules) <= self._most_places:
             return
         fixed = {rule.place.place for rule in self.policy.rules if rule.place.concrete}

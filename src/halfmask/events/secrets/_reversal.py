@@ -73,7 +73,7 @@ def reverse_events(
     tables: Mapping[str, SecretTable] | None = None,
     progress: Progress = silent,
 ) -> Reversed:
-    """Turn the pseudonyms of released events back into the values that they stand for.
+    """Turn the pseudonyms of released events back into their values.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def reverse_events(
     tables
         Secret tables; by default those of the vault.
     progress
-        Is told of the share that is done.
+        Is called with the share that is done.
 
     Raises
     ------

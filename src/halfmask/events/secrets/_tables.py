@@ -53,7 +53,7 @@ class ElementPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class SecretTable:
-    """A table that must not leave: who knows it undoes what it did.
+    """A table that must not leave: an attacker who knows it can reverse it.
 
     Read one by `from_toml`, `from_csv` or `load`, keep it in a vault by `seal`, take it from there
     by `unseal`.
@@ -112,7 +112,7 @@ class SecretTable:
 
     @classmethod
     def from_toml(cls, text: str) -> Self:
-        """Read a table from TOML: ``halfmask-table = 1``, its ``kind`` and its ``values``.
+        """Read a table from TOML: ``halfmask-table = 1``, ``kind`` and ``values``.
 
         Raises
         ------
@@ -142,9 +142,8 @@ class SecretTable:
         ----------
         text
             ``from,to`` for ``recode``; ``from,by`` for ``shift``; ``from,times`` for ``scale``;
-            ``from`` and columns such as ``set:name`` and ``times:quantity`` for ``recode-many``, a
-            row for each element; ``name`` for ``names``. A number that is recoded to what is a
-            number stays one; other cells are texts.
+            ``from`` and ``set:name``, ``times:quantity`` for ``recode-many``, a row per element;
+            ``name`` for ``names``. A number that is recoded to a number stays one.
         kind
             What it is for.
 
@@ -255,7 +254,7 @@ class SecretTable:
         return cls(kind=kind, said=values)
 
     def entries(self) -> dict[str, Any]:
-        """Return each value's entry: a token, parts, microseconds, a factor; for names True."""
+        """Return each value's entry: token, parts, microseconds, factor, or True."""
         read = _READERS[self.kind]
         return {word: read(value) for word, value in self.said.items()}
 

@@ -73,7 +73,7 @@ class Stage(Protocol):
         ...
 
     def state(self) -> bytes:
-        """Return all that the stage knows of the stream so far; it is sealed in the vault."""
+        """Return all that the stage remembers of the stream, to be sealed in a vault."""
         ...
 
     def restore(self, state: bytes) -> None:
@@ -89,7 +89,7 @@ class Stage(Protocol):
     def renew(self) -> None:
         """Begin with the next input of the stream, once one is at its end.
 
-        What is known of the stream stays; what is told of lines is of the next output alone.
+        What is known of the stream stays; claims about lines are about the next output only.
         """
         ...
 

@@ -37,12 +37,12 @@ class Chunk:
     position
         Where to go on after them.
     oversized
-        Whether, in place of lines, this tells of one that is too long to be held; it was skipped.
+        Whether, in place of lines, this stands for one that is too long to be held; it was skipped.
     buffer
-        Memory in which the lines stand first, and `SPARE` bytes behind them; whoever has the chunk
-        may write into it. None where the lines stand elsewhere.
+        Memory in which the lines stand first, and `SPARE` bytes behind them; the holder of the
+        chunk may write into it. None where the lines stand elsewhere.
     give_back
-        Is told that nobody looks at the lines any more: their memory is used again.
+        Is called when the lines are no longer used: their memory is reused.
     """
 
     view: bytes | memoryview = field(repr=False)
@@ -96,7 +96,7 @@ class Source(Protocol):
         ...
 
     def reread(self) -> Source | None:
-        """Return a source of the same lines, to look at them beforehand; None if they come once."""
+        """Return a source of the same lines to read first; None if they come once."""
         ...
 
     def share(self, position: Position) -> float | None:

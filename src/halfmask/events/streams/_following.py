@@ -52,7 +52,7 @@ class FollowedFile:
     and a truncation is lost if no copy was made. So is what a program appends to the file before it
     notices a rotation that came right after we did: rotate by renaming. A file that begins again
     with the same 4,096 bytes, and has the same ones before the place, is taken for the same file.
-    Line numbers begin anew in each file.
+    Line numbers start again in each file.
     """
 
     endless = True
@@ -140,7 +140,7 @@ class FollowedFile:
         yield from cut.cutter.end()
 
     def _truncated(self, descriptor: int, cut: _Cut) -> Generator[Chunk, None, int]:
-        """Yield what a copy has of the lines that were not read; return the file, to begin anew."""
+        """Yield the unread lines of a copy; return the file, to start again."""
         self._truncations += 1
         for path in self._rotated():
             copy = _open(path)

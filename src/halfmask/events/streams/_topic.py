@@ -80,7 +80,7 @@ class TopicSource:
     ----------
     consumer
         A `confluent_kafka.Consumer`, or what does the same. It must not commit by itself
-        (``enable.auto.commit`` is false), and must tell of ends (``enable.partition.eof``).
+        (``enable.auto.commit`` is false), and must report ends (``enable.partition.eof``).
     topic
         Its name.
     until_end
@@ -95,7 +95,7 @@ class TopicSource:
     brokers after a checkpoint, for others to watch; nothing is read from there.
 
     **Edge cases.** Messages of one partition keep their order; between partitions there is none,
-    so that after a break the same bytes are promised for a topic of one partition only. Line
+    so that after a break the same bytes are guaranteed for a topic of one partition only. Line
     feeds within a message become tabs, so that each is one line. A message without a value is an
     empty line, which is skipped. If the brokers deleted messages before they were read, it is an
     error. Line numbers count the messages of a run.
@@ -179,7 +179,7 @@ class TopicSource:
         return {}
 
     def saved(self, position: Position) -> None:
-        """Tell the brokers that all before a position is worked on.
+        """Inform the brokers that all before a position is worked on.
 
         Raises
         ------

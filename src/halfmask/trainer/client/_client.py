@@ -38,7 +38,7 @@ _MOST_AT_ONCE = 32
 
 
 class TrainerClient(Managed):
-    """A trainer service, seen from home: models are made, learn from hashed rows, and answer.
+    """A client of a trainer service: make models, push rows, predict.
 
     Parameters
     ----------

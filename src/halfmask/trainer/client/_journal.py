@@ -48,7 +48,7 @@ class JournalRecord:
 
 
 class Journal:
-    """What was acknowledged of one piece of work. Threads may share it; two processes may not.
+    """What was acknowledged of one piece of work; for threads, not processes.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ __all__ = ["RetryPolicy", "seconds_of"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryPolicy:
-    """How long a client waits for a response, and when it sends a failed request again.
+    """How long a client waits, and when it sends a request again.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class RetryPolicy:
         number_between(0, math.inf, owner="Patience", give_up_seconds=self.give_up_seconds)
 
     def wait(self, tries: int, *, asked: float | None = None) -> float:
-        """Return how many seconds to wait after so many tries that failed before this one.
+        """Return how many seconds to wait after so many failed tries.
 
         Parameters
         ----------

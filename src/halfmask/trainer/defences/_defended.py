@@ -201,7 +201,7 @@ class DefendedLearner:
         )
 
     def judge_by(self, canaries: HashedRows) -> RollbackNotice | None:
-        """Judge by other canaries from now on; what wasn't judged yet is judged by those before.
+        """Judge later rows by other canaries.
 
         Parameters
         ----------

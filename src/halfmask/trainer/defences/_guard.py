@@ -111,7 +111,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guard:
-    """Judge a model by labelled rows that no client sends, before and after it learned.
+    """Judge a model by labelled canaries before and after it learns.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ class Guard:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Return a guard of its stored parameters; `least_rows` is the name that 0.1 stored."""
+        """Return a guard of its stored parameters, by their names of 0.1 too."""
         return cls(
             **{"min_rows" if name == "least_rows" else name: values[name] for name in values}
         )

@@ -31,7 +31,7 @@ __all__ = ["OnlineLearner"]
 
 
 class OnlineLearner:
-    """A linear model of hashed features that learns from each row once, in their order.
+    """A linear model of hashed features that learns from each row once, in order.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ class OnlineLearner:
 
     @property
     def weights(self) -> NDArray[np.float32]:
-        """A copy of the weights: (slots + 1,), of ``"softmax"`` (slots + 1, classes); bias last."""
+        """A copy of the weights: (slots + 1,) or (slots + 1, classes); bias last."""
         weights = self._state.model[:, 0]
         return weights.copy() if self._settings.loss == "softmax" else weights[:, 0].copy()
 
@@ -271,7 +271,7 @@ class OnlineLearner:
         return self._of(self._settings, self._state.copy())
 
     def to_bytes(self) -> bytes:
-        """Return the learner as bytes, with a checksum; the same learner gives the same bytes."""
+        """Return the learner as bytes with a checksum, the same for equal learners."""
         return learner_to_bytes(self._settings, self._state)
 
     @classmethod
@@ -316,7 +316,7 @@ class OnlineLearner:
         Guarantees
         ----------
         Without weights, shards may be averaged in groups, and those again, in any way: as a
-        distributed fold does. The result is the same but for rounding.
+        distributed fold does. The result is the same except for rounding.
         """
         kinds = [each.settings for each in learners]
         if not learners or any(kind != kinds[0] for kind in kinds):

@@ -35,7 +35,7 @@ def learn_file(
     *,
     reading: TableReading | None = None,
 ) -> ProgressiveValidation:
-    """Hash a table and learn from it, batch by batch, without a hashed row on the disk.
+    """Hash a table and learn from it batch by batch, without hashed rows on disk.
 
     Parameters
     ----------

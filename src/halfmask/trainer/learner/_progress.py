@@ -11,7 +11,7 @@ __all__ = ["ProgressiveValidation"]
 class ProgressiveValidation:
     """Progressive validation: each row is predicted first, and learnt from then.
 
-    So its mean is that of rows which the model hadn't seen, at no cost of rows held out
+    So its mean is that of rows that the model hadn't seen, at no cost of rows held out
     (Blum, Kalai and Langford, "Beating the hold-out", COLT 1999).
 
     Parameters
@@ -40,7 +40,7 @@ class ProgressiveValidation:
 
     @classmethod
     def none(cls, *, answers: bool) -> ProgressiveValidation:
-        """Return the progress of no row, of a loss whose predictions are right or wrong, or not."""
+        """Return the progress before any row, for a loss with or without classes."""
         return cls(rows=0, weight=0.0, loss_sum=0.0, right_sum=0.0 if answers else None)
 
     @property
@@ -50,7 +50,7 @@ class ProgressiveValidation:
 
     @property
     def accuracy(self) -> float | None:
-        """The share of right answers before each update; None for numbers, or without weight."""
+        """The share of right answers before each update; None for numbers."""
         if self.right_sum is None or not self.weight:
             return None
         return self.right_sum / self.weight

@@ -242,7 +242,7 @@ class Model:
         self._snapshots.remove(seq)
 
     def roll_back(self, seq: int, client: bytes) -> Future[Receipt]:
-        """Go back to a snapshot. What is acknowledged before it is done, is learned before."""
+        """Go back to a snapshot, after all acknowledged rows were learned."""
         self._snapshots.hold(seq)
         try:
             # What is logged has to be done: a damaged one would stop the model for good.

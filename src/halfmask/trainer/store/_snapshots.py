@@ -133,7 +133,7 @@ class Snapshots:
             self._held[seq] -= 1
 
     def prune(self, *, keep: int) -> None:
-        """Remove automatic snapshots, but for the newest ones and those that are held."""
+        """Remove automatic snapshots, except for the newest ones and those that are held."""
         with self._lock:
             automatic = [each.seq for each in self.listed() if each.automatic]
             for seq in automatic[: max(0, len(automatic) - keep)]:

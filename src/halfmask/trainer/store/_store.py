@@ -34,7 +34,7 @@ _FORMAT = b"halfmask trainer 1\n"
 
 
 def open_lists(folder: str | Path, *, create: bool) -> tuple[Database, Tokens]:
-    """Open the lists of a trainer's folder, without its models; a service may use the same folder.
+    """Open a trainer's lists without its models; a service may be running.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ class Store:
         self.ready = True
 
     def warm_up(self) -> None:
-        """Compile what models of all kinds need, so that the first one needn't wait for it."""
+        """Compile what models of all kinds need, so that the first one needn't wait."""
         warm_up_all(self._closing)
 
     def stop_warming(self) -> None:
@@ -294,7 +294,7 @@ class Store:
         return facts.id
 
     def _unlist(self, identity: str) -> None:
-        """Forget a model that was deleted, but for how many rows each client sent."""
+        """Forget a model that was deleted, except for how many rows each client sent."""
         with self.database.writing() as run:
             run(
                 "INSERT INTO usage SELECT client, '', rows, bytes FROM usage WHERE model = ? "

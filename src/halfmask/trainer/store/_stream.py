@@ -84,7 +84,13 @@ def unpack(body: bytes, *, most: int) -> Unpacked:
 
 
 def bytes_of(rows: HashedRows) -> bytes:
-    """Return rows as the bytes of a stream."""
+    """Return rows as the bytes of a stream.
+
+    Parameters
+    ----------
+    rows
+        Hashed rows.
+    """
     import pyarrow as pa  # noqa: PLC0415 # as above
 
     sink, batch = pa.BufferOutputStream(), rows.to_batch()

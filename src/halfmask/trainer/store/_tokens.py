@@ -76,7 +76,7 @@ class Token:
 class Tokens:
     """The tokens of a service.
 
-    A token is 32 random bytes behind an id. Kept is its HMAC-SHA-256 under a key that lies beside
+    A token is 32 random bytes behind an id. Kept is its HMAC-SHA-256 under a key that lies next to
     the database in a file of its own, so that a reader of the database, or of a backup of it alone,
     can't test a token. A slow hash would add nothing: 256 random bits can't be guessed.
 
@@ -110,7 +110,7 @@ class Tokens:
         max_weight: float | None = None,
         valid_seconds: float | None = None,
     ) -> tuple[Token, str]:
-        """Make a token; return what is known of it, and the token, which is shown this once.
+        """Make a token; return its facts and the token, which is shown only once.
 
         Raises
         ------
@@ -183,7 +183,13 @@ class Tokens:
 
 
 def parts_of(text: str) -> tuple[bytes, str] | None:
-    """Return the id and the secret of a token, or None where it is none."""
+    """Return the id and the secret of a token, or None where it is none.
+
+    Parameters
+    ----------
+    text
+        A token as it was shown.
+    """
     found = _TOKEN.fullmatch(text)
     return None if found is None else (bytes.fromhex(found[1]), found[2])
 

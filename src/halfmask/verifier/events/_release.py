@@ -27,15 +27,15 @@ __all__ = ["verify_release"]
 
 
 def verify_release(where: str | Path, *, promised: EventPromises | None = None) -> ReleaseVerdict:
-    """Count again, from the files on disk, what the manifest of an output of events says.
+    """Count again, from the files, what the manifest of an output claims.
 
     Parameters
     ----------
     where
-        The output, a file or folder, with its manifest beside it; the manifest; or a folder with
+        The output, a file or folder, with its manifest next to it; the manifest; or a folder with
         one output and its manifest.
     promised
-        What a policy promises, see `halfmask.events.report.promises_of`: the manifest must name
+        What a policy guarantees, see `halfmask.events.report.promises_of`: the manifest must name
         it, and have its fields and claims. None: the manifest is taken at its word.
 
     Returns
@@ -57,16 +57,16 @@ def verify_release(where: str | Path, *, promised: EventPromises | None = None) 
     lines, and no others; every line is an object of JSON; every field in it is one of the
     manifest's, and every value looks like what the action leaves: times on their grid, numbers on
     their step, masked texts masked, numbers of sequences within an event without gaps; counts
-    agree; and every claim that the lines can tell holds.
+    agree; and every claim that the lines can confirm holds.
 
-    **Edge cases.** The manifest isn't signed: whoever changes lines and writes a manifest that goes
-    with them is believed. Have the manifest, or its hash, from whom you trust; or have the policy
-    from them, and give what it promises: then these promises are counted, whoever made the lines.
-    Which lines are of one window stays the manifest's word. It can't see whether a value that looks
-    right was made by the rule: that a token stands for its value is known to who has the vault.
-    Sequences over more than an event go on from run to run and may begin anywhere. In tables, null
-    is taken for what isn't there. What a claim's recount needs and the lines don't tell is the
-    run's word; `Check.counted` says so.
+    **Edge cases.** The manifest isn't signed: anyone who changes lines and writes a manifest that
+    goes with them is believed. Have the manifest, or its hash, from whom you trust; or have the
+    policy from them, and give what it guarantees: then these are counted, no matter who made the
+    lines. Which lines are of one window stays the manifest's word. It can't see whether a value
+    that looks right was made by the rule: that a token stands for its value is known to who has the
+    vault. Sequences over more than an event go on from run to run and may begin anywhere. In
+    tables, null is taken for what isn't there. What a claim's recount needs and the lines don't
+    show is the run's word; `Check.counted` says so.
     """
     path = manifest_path(Path(where))
     manifest = events_manifest(read_manifest(path))

@@ -47,7 +47,7 @@ class ReleaseVerdict:
     problems
         What is wrong, in sentences with counts and numbers of lines; empty when nothing is.
     differences
-        In what the manifest isn't what a policy promises, in sentences; None where it wasn't held
+        In what the manifest isn't what a policy guarantees, in sentences; None where it wasn't held
         against a policy.
 
     Notes
@@ -64,12 +64,12 @@ class ReleaseVerdict:
 
     @property
     def holds(self) -> bool:
-        """Whether nothing speaks against the output or its manifest, nor a policy against that."""
+        """Whether nothing contradicts the output, its manifest or the policy."""
         return self.bears_out and not self.differences
 
     @property
     def bears_out(self) -> bool:
-        """Whether the output bears its manifest out, whatever a policy promises."""
+        """Whether the output bears its manifest out, whatever a policy guarantees."""
         files = all(check.holds for check in self.files)
         return files and not self.problems and all(check.holds for check in self.claims)
 

@@ -19,17 +19,16 @@ class Check:
     holds
         Whether nothing speaks against it.
     counted
-        What was counted. ``entities``: the claim itself, since the lines tell entities apart.
-        ``sessions`` or ``events``: of what there must be as many, since an entity has one at
-        least; that it holds of entities is the run's word. ``cells``: the numbers in the lines.
-        ``nothing``: the lines don't say what would be needed; it is the run's word alone.
+        What was counted: ``entities``, the claim itself; ``sessions`` or ``events``, at least one
+        for each entity; ``cells``, the numbers in the lines; ``nothing``, if the lines don't say
+        what is needed. Then it is the run's word alone.
     least
         The smallest count that was found; None where there was nothing to count.
     failures
         How many classes, sets or cells had fewer than claimed.
     promise
-        What is claimed, in words: how many at least, and of which fields. It comes from the claims,
-        so a name in it may be any text.
+        What is claimed, in words: how many at least, and for which fields. It comes from the
+        claims, so a name in it may be any text.
     windows
         In how many windows that was counted; None of cells, which say their window.
     """

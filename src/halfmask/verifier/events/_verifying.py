@@ -38,8 +38,8 @@ def verify_events(lines: Iterable[bytes], claims: EventClaims) -> EventsVerdict:
     Raises
     ------
     VerificationError
-        If a line is no JSON object, the claims promise nothing (k below 2, no field, no claim), or
-        there are more or fewer lines than they say.
+        If a line is no JSON object, the claims guarantee nothing (k below 2, no field, no claim),
+        or there are more or fewer lines than they say.
 
     Notes
     -----
@@ -47,7 +47,7 @@ def verify_events(lines: Iterable[bytes], claims: EventClaims) -> EventsVerdict:
     recounted in ``entities`` or ``cells`` holds of these lines, whatever made them.
 
     **Edge cases.** The lines alone don't say which entity an event is of, unless the policy
-    released that. See `Check.counted`. Nothing is said of what windows together tell.
+    released that. See `Check.counted`. Nothing is claimed about what windows together reveal.
 
     Examples
     --------

@@ -51,7 +51,7 @@ class Promise:
     worst
         `min` or `max`: which of two levels is worse.
     keeps
-        Whether a level keeps the promise.
+        Whether a level keeps the guarantee.
     ordered
         Whether the values must be in order.
     needs_tree
@@ -65,7 +65,7 @@ class Promise:
     needs_tree: bool = False
 
     def states_no_better(self, claimed: float, counted: float) -> bool:
-        """Return whether the level that the evidence states is no better than the counted one."""
+        """Return whether the stated level is no better than the counted one."""
         if self.worst is min:
             return claimed <= counted + SLACK
         return claimed >= counted - SLACK
@@ -78,7 +78,7 @@ class ModelCheck:
     Attributes
     ----------
     make
-        From the parameters of a claim to its promise; raises `Unjudgeable`.
+        From the parameters of a claim to its guarantee; raises `Unjudgeable`.
     parameters
         The names of the parameters.
     of_column
@@ -95,6 +95,13 @@ def register_check(model: str, check: ModelCheck) -> None:
 
     The check counts on its own: it must not call the guarantee that it judges.
 
+    Parameters
+    ----------
+    model
+        The name of the model in a claim.
+    check
+        Returns the guarantee that a claim's parameters state.
+
     Raises
     ------
     ParameterError
@@ -105,7 +112,7 @@ def register_check(model: str, check: ModelCheck) -> None:
 
 
 def promise_of(claim: ClassClaim) -> Promise:
-    """Return what a claim promises.
+    """Return what a claim guarantees.
 
     Raises
     ------

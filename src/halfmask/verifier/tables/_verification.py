@@ -55,7 +55,7 @@ class ClaimCheck:
     classes, smallest_class
         As counted, a missing cell being a value of its own.
     holds
-        Whether the promise holds by both counts, and the evidence states nothing better than was
+        Whether the guarantee holds by both counts, and the evidence states nothing better than was
         counted.
     sentence
         The same in words.

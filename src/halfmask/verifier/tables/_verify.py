@@ -48,7 +48,7 @@ def verify(folder: str | Path) -> Verification:
     -----
     **Guarantees.** Shares no code with what made the files. ``.holds`` is true only if each data
     file has the stated hash, size, rows and columns; nothing else is in the folder; no identifier
-    is released; every quasi-identifier of the table is in every claim; and each claim's promise
+    is released; every quasi-identifier of the table is in every claim; and each claim's guarantee
     is kept both with a missing quasi-identifier as a value of its own and with it as a wildcard
     that agrees with everything, its evidence stating nothing better than was counted. Counts are
     exact: rows are compared cell by cell as the file has them, not by hashes. Where the manifest
@@ -56,7 +56,7 @@ def verify(folder: str | Path) -> Verification:
     t) may miss their threshold by 1e-9.
 
     For the models known today the count with wildcards is never the worse one: all rows that are
-    compatible with a record are whole classes, and merging classes that keep these promises keeps
+    compatible with a record are whole classes, and merging classes that keep these guarantees keeps
     them. It is counted all the same, so that a model without that property can't slip through.
 
     What does not follow: that the manifest gives each column its right role; a column that is

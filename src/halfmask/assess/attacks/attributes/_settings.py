@@ -41,10 +41,9 @@ class AttributeInference:
         A secret of numbers with more values than this is inferred by as many quantiles of the
         non-members. At least 2.
     learner
-        The classifier of scikit-learn that learns the secret of other columns; ``None``: a random
-        forest. It sees numbers: the other columns in their order, texts numbered, then the true
-        label; and last, where it is shown what the model says, a probability for each class. So a
-        pipeline may encode or drop some. Its ``random_state``, also within a pipeline, is set.
+        The scikit-learn classifier that learns the secret; ``None``: a random forest. It is given
+        the other columns as numbers, in order, then the label, then the model's probabilities. Its
+        ``random_state`` is set, also within a pipeline.
     """
 
     name: ClassVar[str]

@@ -18,7 +18,7 @@ __all__ = ["BackgroundKnowledge"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackgroundKnowledge:
-    """Rule out the values that the target is known not to have; what is left of the class is his.
+    """Rule out values that the target is known not to have.
 
     One outcome for each secret: the share of released people whose secret is then certain, for an
     intruder who knows the worst: for each target those values that help most.
@@ -42,7 +42,7 @@ class BackgroundKnowledge:
     ``ruled_out + 1`` values and his own is among them.
 
     **Edge cases.** A secret that has no more than ``ruled_out + 1`` values overall isn't attacked:
-    the facts alone would tell it. Missing is a value.
+    the facts alone would reveal it. Missing is a value.
     """
 
     name: ClassVar[str] = "classes/background"

@@ -24,7 +24,7 @@ MOST = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Downcoding:
-    """Read general cells as no more general than needed, and restore what must be below them.
+    """Assume that cells are no coarser than needed, and restore the detail.
 
     The intruder holds the release, the hierarchies, and how frequent values are in the population;
     nothing of anybody. Two outcomes:
@@ -45,8 +45,8 @@ class Downcoding:
     hierarchical algorithm is open to this on clustered heteroskedastic data, where records of a
     cluster are close together and one in k is far off. There the attack restores whole classes.
 
-    **What is measured.** Rows of a class can't be told apart, so a restored value is right if it is
-    somebody's of the class, counted as often as it is. A cell whose label is one value isn't
+    **What is measured.** Rows of a class can't be distinguished, so a restored value is right if it
+    is somebody's of the class, counted as often as it is. A cell whose label is one value isn't
     general and isn't counted; except those of somebody alone in his class, whose value was given
     away without more ado: so raw rows are broken. How frequent values are is taken from the control
     people, or else from the original rows.
@@ -66,7 +66,7 @@ class Downcoding:
         return "" if any(each.cells()[0] for each in _restored(target)) else "general cells"
 
     def run(self, target: TableTarget, *, random_state: int) -> tuple[Outcome, ...]:  # noqa: ARG002 # no chance
-        """Count the cells, and where there are hierarchies the records, that are restored."""
+        """Count the cells and, with hierarchies, the records that are restored."""
         columns = _restored(target)
         counted = [each.cells() for each in columns]
         trials, right, by_chance = (sum(part) for part in zip(*counted, strict=True))

@@ -23,7 +23,7 @@ __all__ = ["Intersection"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Intersection:
-    """Look a person up in two releases; his secret is one that both of his classes have.
+    """Find a person in two releases, and intersect the secrets of both classes.
 
     One outcome for each secret: the share of the people in both releases for whom one candidate is
     left, and it is theirs.
@@ -62,7 +62,7 @@ class Intersection:
         return "" if _in_both(target).height else "people who are in both releases"
 
     def run(self, target: TableTarget, *, random_state: int) -> tuple[Outcome, ...]:  # noqa: ARG002 # no chance
-        """Count the people whose secret both releases together make certain, for each secret."""
+        """Count the people whose secret both releases together make certain."""
         both = _in_both(target)
         return tuple(self._outcome(target, secret, both) for secret in _secrets(target))
 

@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Minimality:
-    """Conclude from the fact that a class was left coarse who must have had the secrets.
+    """Infer who must have had the secrets from how coarse a class was left.
 
     The intruder knows everybody's quasi-identifiers, the guarantees, and that the class would have
     been written finer if that had kept them. He goes through every way to share out the class's
@@ -40,7 +40,7 @@ class Minimality:
     ----------
     finer
         What the finer ways are. ``"medians"``: two sides of a cut before or behind the median of a
-        quasi-identifier, of which our Mondrian leaves a class only where *each* misses a guarantee.
+        quasi-identifier: Mondrian keeps a class whole only if *each* cut misses a guarantee.
         ``"values"``: everybody with the others of his own raw values, as in the paper.
     sure
         The probability, in (0.5, 1], from which on the intruder is sure.
@@ -63,11 +63,11 @@ class Minimality:
     was made shows as a weak attack. ``"medians"`` is exact for strict Mondrian without hierarchies
     and suppression: columns with a hierarchy are left out (what is left is true, but less), and for
     guided cuts it is a guess. A finer way that fails by its sizes alone says nothing of secrets;
-    so only guarantees on the secret itself help, and a release that promises k only is no target.
+    so only guarantees on the secret itself help, and a release that guarantees only k is no target.
     Guarantees on several secrets at once are no target either, since each may have been the one
     that failed; nor is t-closeness, which holds a class against the table.
 
-    The reference is the share of people of whose secret anybody is sure who knows how frequent it
+    The reference is the share of people whose secret is certain to anyone who knows how frequent it
     is overall. Details: ``by_shares_alone`` what the classes' shares make sure without any such
     conclusion, ``classes_concluded``, ``classes_contradicted`` (which no input explains: the
     release wasn't made as believed) and ``classes_too_large``, and ``highest_gain``, the most that

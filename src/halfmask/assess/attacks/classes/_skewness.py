@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skewness:
-    """Compare how likely a secret is in a person's class with how likely it is overall.
+    """Compare how likely a secret is in a person's class with the whole table.
 
     One outcome for each secret: the share of released people whose class makes some value of it
     likelier than it is in the whole table by more than `lift`, whether or not that value is theirs:
@@ -52,7 +52,7 @@ class Skewness:
     N. Li, T. Li, Venkatasubramanian, "t-Closeness: Privacy Beyond k-Anonymity and l-Diversity"
     (ICDE 2007), section 3. A release that is t-close by the equal distance with ``t <= lift``
     resists by definition: no event's probability differs by more than ``t``. The details hold the
-    largest distance of a class from the table, counted here anew: ``highest_equal_distance``, and
+    largest distance of a class from the table, counted again here: ``highest_equal_distance``, and
     ``highest_ordered_distance`` for numbers and dates; and ``by_chance``, the share of people that
     classes of the same sizes would reach with all secrets shuffled.
 

@@ -119,7 +119,7 @@ class Frontier:
         }
 
     def to_svg(self) -> str:
-        """Draw the points: accuracy against what is recovered, and a table of all attacks."""
+        """Draw accuracy against what is recovered, and a table of all attacks."""
         from halfmask.assess.attacks.encodings._frontier_picture import (  # noqa: PLC0415 # as above
             frontier_picture,
         )
@@ -127,7 +127,7 @@ class Frontier:
         return frontier_picture(self)
 
     def write(self, where: Path, *, picture: Path | None = None) -> None:
-        """Write the numbers as JSON and, if asked, the picture as SVG; each whole or not at all."""
+        """Write the numbers as JSON and, if asked, the picture as SVG."""
         with atomic_file(where) as file:
             file.write(json.dumps(self.to_dict(), indent=1, allow_nan=False).encode())
         if picture is not None:
@@ -145,7 +145,7 @@ def frontier(
     random_state: int = 0,
     progress: Progress = silent,
 ) -> Frontier:
-    """Measure what encodings of a table keep of a learner's accuracy, and what attacks recover.
+    """Measure the accuracy that encodings keep, and what attacks recover.
 
     Parameters
     ----------
@@ -180,8 +180,8 @@ def frontier(
 
     Notes
     -----
-    **Guarantees.** What is told of an attack is what it recovers from the rows that were trained
-    on; the table is measured, and nothing is promised of another one.
+    **Guarantees.** What is reported of an attack is what it recovers from the rows that were
+    trained on; the table is measured, and nothing is guaranteed for another one.
 
     **Edge cases.** A measure that a table has no columns for is left out. A codec that refuses
     the table, since its cells would not come back, is among the refused. Categories that only the

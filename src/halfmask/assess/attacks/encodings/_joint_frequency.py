@@ -34,14 +34,14 @@ class JointFrequencyMatching:
     n_rows
         How many rows, of either table, are counted at most.
     turns
-        How often codes are named anew, by the columns as they were named before.
+        How often codes are renamed, by the columns as they were named before.
 
     Notes
     -----
     Starts from frequencies, and tenths of ordered columns; with both, and with either alone, since
-    coordinates of a matrix are no ordered columns: of the three the best is told for each column.
-    The likelihood of a code's rows decides, after the multinomial attack of Bindschaedler et al.
-    (VLDB 2018). It needs no code to be frequent, and reaches split categories too.
+    coordinates of a matrix are no ordered columns: of the three the best is reported for each
+    column. The likelihood of a code's rows decides, after the multinomial attack of Bindschaedler
+    et al. (VLDB 2018). It needs no code to be frequent, and reaches split categories too.
 
     Examples
     --------

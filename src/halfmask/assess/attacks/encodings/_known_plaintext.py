@@ -46,7 +46,7 @@ class KnownPlaintext:
     Notes
     -----
     Numbers: the minimal solution of the linear system, ridge, nearest neighbours, a network, and
-    interpolation along the column that holds a number; the best for the owner's loss is told.
+    interpolation along the column that holds a number; the best for the owner's loss is reported.
     Liu, Giannella and Kargupta, "An attacker's view of distance preserving maps for privacy
     preserving data mining" (PKDD 2006): m known rows undo an orthogonal map, m + 1 an affine one.
     Categories: a code means what it meant most often in the known rows; a code that wasn't among

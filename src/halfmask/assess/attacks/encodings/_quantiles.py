@@ -24,7 +24,7 @@ __all__ = ["QuantileMatching", "matched_quantiles"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuantileMatching:
-    """Read each number off its place among its column's, by the population's quantiles.
+    """Read each number by its rank and the quantiles of the population.
 
     Parameters
     ----------

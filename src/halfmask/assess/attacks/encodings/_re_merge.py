@@ -39,7 +39,7 @@ _WAYS = {"company": by_company, "chains": by_chains, "counts": by_counts}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReMerge:
-    """Merge codes that seem to be of one category, and name what was merged by its frequency.
+    """Merge codes that seem to be one category, and name it by its frequency.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class ReMerge:
 
     Notes
     -----
-    Three ways, and the best for the attacker is told:
+    Three ways, and the best for the attacker is reported:
 
     - ``company``: codes whose rows have similar other columns (Ward 1963). It finds the siblings of
       a split that was drawn at random;
@@ -59,7 +59,7 @@ class ReMerge:
     The attacker knows from the population how many categories there are. Agreement is the adjusted
     Rand index of merged codes and true categories, over rows; over codes, each one counting alike,
     it is among the details as ``company, codes of`` and ``chains, codes of`` a column. Then what
-    was merged is named by rank. Of both the worst column is told.
+    was merged is named by rank. Of both the worst column is reported.
 
     **Edge cases.** Where nothing is split there is nothing to merge, and each code is a category.
 

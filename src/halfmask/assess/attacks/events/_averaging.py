@@ -26,7 +26,7 @@ __all__ = ["Averaging"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Averaging:
-    """Read a number that somebody has again and again off the mean of its released values.
+    """Recover a repeated number by the mean of its noisy released values.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class Averaging:
     Cassa, Wieland and Mandl, "Re-identification of home addresses from spatial locations anonymized
     by Gaussian skew" (IJHG 2008): ten noisy copies of a place average out to a third of the error.
     Rows are grouped by what was released: pseudonym, items, or both. Groups count in which the true
-    number never changes; of all groupings and columns the worst is told. Two
+    number never changes; of all groupings and columns the worst is reported. Two
     measures:
 
     - *values read by their mean*: the share of groups whose mean lies `within`. Control: the same

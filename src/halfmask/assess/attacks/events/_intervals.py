@@ -43,10 +43,10 @@ class IntervalFingerprint:
     -----
     When all dates of a person are shifted by one secret number of days, differences stay: of 5,000
     people with six dates in two years two intervals were unique for 91 % (measured here). What a
-    public policy tells of the error of a released interval, by a grid for example, is granted. Of m
-    traces that fit, the right one is told with probability 1/m. Intervals are those of events that
-    follow each other in one released trace; the control is strangers' intervals, held against the
-    trace of somebody drawn for each.
+    public policy states of the error of a released interval, by a grid for example, is granted. Of
+    m traces that fit, the right one is guessed with probability 1/m. Intervals are those of events
+    that follow each other in one released trace; the control is intervals of held-out people, held
+    against the trace of somebody drawn for each.
 
     Examples
     --------
@@ -166,7 +166,7 @@ class Gaps:
         ----------
         who, event, time
             Of each row; without a person or a time it is left out.
-        beside
+        next to
             The released time of each row, to learn by how much released gaps differ.
         """
         kept = np.flatnonzero((who >= 0) & np.isfinite(time))

@@ -45,11 +45,12 @@ class JoinedReleases:
     -----
     Two traces are as alike as the cosine of what they have in common, each value weighted by the
     logarithm of how few traces have it (Salton and Buckley 1988); the most alike is the link, and
-    of m alike the right one is told with probability 1/m. What is compared: pseudonyms; each item
-    column and all of them; times, exactly, by the hour and by the day; times with items; and whole
-    rows. The worst is told, all stand among the details. Profiles of items link people across time,
-    as Tournier and de Montjoye, "Expanding the attack surface: robust profiling attacks threaten
-    the privacy of sparse behavioral data" (Science Advances 2022), did with shopping.
+    of m alike the right one is guessed with probability 1/m. What is compared: pseudonyms; each
+    item column and all of them; times, exactly, by the hour and by the day; times with items; and
+    whole rows. The worst is reported, all stand among the details. Profiles of items link people
+    across time, as Tournier and de Montjoye, "Expanding the attack surface: robust profiling
+    attacks threaten the privacy of sparse behavioral data" (Science Advances 2022), did with
+    shopping.
 
     Control: links of people who are in the first release alone, held against somebody drawn for
     each; without any, the links themselves, held against somebody else.

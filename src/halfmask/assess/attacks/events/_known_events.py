@@ -62,15 +62,15 @@ class KnownEvents:
     Scoreboard-RH of Narayanan and Shmatikov, "Robust de-anonymization of large sparse datasets"
     (S&P 2008), section 4: a trace's score adds up how well its best row agrees with each fact,
     weighted by 1/log(1 + traces that agree by half). Rows are compared within the same item; their
-    agreement is the mean over time and numbers of 1 within the errors that a public policy tells,
+    agreement is the mean over time and numbers of 1 within the errors that a public policy states,
     and falls exponentially beyond. Knowledge is exact, and noisy. For each two measures:
 
     - *right among claims*: a trace is claimed that leads by at least `eccentricity`;
     - *unique matches*: exactly one trace fits all that is truly known, and it is the right one.
 
-    Control: the same claims about strangers, held against the trace of somebody drawn for each;
-    without control rows, the claims themselves, held against somebody else's. A promise of k bears
-    a tolerance of 1/k.
+    Control: the same claims about held-out people, held against the trace of somebody drawn for
+    each; without control rows, the claims themselves, held against somebody else's. A guarantee of
+    k bears a tolerance of 1/k.
 
     Examples
     --------

@@ -25,7 +25,7 @@ __all__ = ["TrajectoryUniqueness"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrajectoryUniqueness:
-    """Count traces of which some points, drawn at random, are in no other trace.
+    """Count the traces that some random points single out.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class TrajectoryUniqueness:
     Unicity of de Montjoye et al., "Unique in the crowd: the privacy bounds of human mobility"
     (Scientific Reports 2013). A point is all items of a row *as they were released* and its
     released time: an intruder is granted what tokens stand for, so that this bounds what linking by
-    points can reach. Numbers aren't part of a point. The details tell the same at coarser times:
+    points can reach. Numbers aren't part of a point. The details hold the same at coarser times:
     how much resolution would have to go. Without a release nothing is unique: the control is 0, and
     the baseline is a point drawn of anybody.
 

@@ -28,7 +28,7 @@ _MOST_BITS = 32
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BruteForce:
-    """Search all seeds by a few known cells, then read every value that can be counted through.
+    """Search all seeds by a few known cells, then read values by enumeration.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class BruteForce:
         joining name and value; keys of SipHash have 128.
     digits
         All numbers of up to so many digits, 0 to 7, are tried as values, leading zeros and all:
-        postcodes, years, short ids. 0: none beside the dictionary.
+        postcodes, years, short ids. 0: none in addition to the dictionary.
 
     Notes
     -----

@@ -24,7 +24,7 @@ __all__ = ["CoOccurrence"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoOccurrence:
-    """Name buckets by their frequency together with all other columns, and with the label.
+    """Name buckets by their frequency together with other columns and the label.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class CoOccurrence:
         How many of the most frequent buckets of a column are named; all others stay unnamed. The
         time grows with its third power.
     turns
-        How often buckets are named anew, by the columns as they were named before.
+        How often buckets are renamed, by the columns as they were named before.
 
     Notes
     -----

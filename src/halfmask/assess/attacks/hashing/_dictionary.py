@@ -48,7 +48,7 @@ class Dictionary:
     salts
         Salts that leaked, or that everybody knows; tried before name and value.
     seeds
-        How many small seeds of MurmurHash3 are tried, from 0, beside well-known ones.
+        How many small seeds of MurmurHash3 are tried, from 0, in addition to well-known ones.
     sample
         How many values of each column decide which way is the owner's.
 

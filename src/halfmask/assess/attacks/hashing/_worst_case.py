@@ -35,7 +35,7 @@ _PLACES = ("last", "late", "spread")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorstCasePoisoning:
-    """Send the rows that cost the model most, as one client, by several recipes; the worst is told.
+    """Send the rows that cost the model most, as one client, by several recipes.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class WorstCasePoisoning:
 
     Notes
     -----
-    Recipes: rows drawn at random with flipped labels; the rows of which a model of the public rows
+    Recipes: rows drawn at random with flipped labels; the rows on which a model of the public rows
     is surest, flipped; the most usual rows of the more frequent class, under the other label. Each
     is sent at the end, where nothing comes after it, after nine tenths, where a defence has time to
     see it, and spread over the stream, with each of the weights. After Jagielski et al.,
@@ -79,7 +79,7 @@ class WorstCasePoisoning:
         return "" if target.public is not None else "public rows"
 
     def run(self, target: TrainerTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Train once without and once with each poison, and return the most accuracy lost."""
+        """Train once without and once with each poison; return the worst loss."""
         if target.public is None:
             raise ParameterError("This attack needs public rows.")
         rng = np.random.default_rng(random_state)

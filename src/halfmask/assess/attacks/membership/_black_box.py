@@ -23,7 +23,7 @@ __all__ = ["BlackBox"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlackBox:
-    """Learn from half of the members and non-members to tell them apart, and try on the others.
+    """Learn membership from half of the members and non-members; test on the rest.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class BlackBox:
     The attack of Goldsteen et al., "Anonymizing machine learning models" (2021), figure 6, which is
     a shallower form of Nasr, Shokri and Houmansadr, "Machine learning with membership privacy using
     adversarial regularization" (CCS 2018): its inputs are f(x) and the one-hot label, with equal
-    shares of members and non-members. Beside the network a forest learns the same.
+    shares of members and non-members. In addition to the network a forest learns the same.
 
     **Guarantees.** Whichever of the two is reported was chosen, and its threshold too, on a third
     of the known half that neither learned from; balanced accuracy, areas and rates are of the

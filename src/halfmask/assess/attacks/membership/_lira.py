@@ -28,7 +28,7 @@ LEAST_SPREAD = 1e-3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lira:
-    """Compare the model's confidence in somebody's label with shadow models' with and without him.
+    """Compare the model's confidence with that of shadow models (LiRA).
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class Lira:
         Whether each person has a spread of his own instead of one for all: better only from about
         64 shadow models on (section VI.C of the paper), since half of them estimate each.
     clip
-        In (0, 0.5): confidences are held this far from 0 and 1. A forest of T trees tells nothing
+        In (0, 0.5): confidences are held this far from 0 and 1. A forest of T trees reveals nothing
         finer than 1/T, and its plain 0 and 1 have no logit.
 
     Raises

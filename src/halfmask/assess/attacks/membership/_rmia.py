@@ -30,7 +30,7 @@ TRIED = np.linspace(0.0, 1.0, 11)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rmia:
-    """Call somebody a member if his ratio p(x | model) / p(x) is above most other people's.
+    """Compare the ratio p(x | model) / p(x) with that of other people (RMIA).
 
     Parameters
     ----------

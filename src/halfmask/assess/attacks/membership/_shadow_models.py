@@ -29,7 +29,7 @@ MOST_ANSWERS = 30_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShadowModels:
-    """Learn to tell members by their answers from shadow models, of which all members are known.
+    """Learn membership from the answers of shadow models.
 
     Nobody's membership in the attacked model is needed but to choose the threshold.
 

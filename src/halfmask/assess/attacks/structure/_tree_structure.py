@@ -26,7 +26,7 @@ __all__ = ["TreeStructure"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TreeStructure:
-    """Structural checks of a tree model: what can be read off it without attacking anybody.
+    """Check a tree model: what can be read off its structure.
 
     Parameters
     ----------
@@ -45,24 +45,24 @@ class TreeStructure:
     - ``rows in leaves below k``: of all rows in all trees, those in a leaf of fewer than k rows;
     - ``a leaf below k``: 1 if there is one such leaf;
     - ``rows in one-label leaves below k``: those in such a leaf where all have one label, so that
-      the leaf tells the label of a few people (class disclosure);
+      the leaf reveals the label of a few people (class disclosure);
     - ``rows of an output below k``: those whose prediction (probabilities, or a number) fewer than
       k rows share;
     - ``too few degrees of freedom``: 1 if so, of a single tree. An ensemble has far more leaves
       than rows at any k, which says nothing of it: there the number is only among the details.
 
     Among the details are the smallest leaf and output, the lowest frequency of a label in a leaf,
-    and the share of rows in leaves of one label of any size: k-anonymity doesn't promise against
+    and the share of rows in leaves of one label of any size: k-anonymity doesn't prevent
     the last two, l-diversity does.
 
     **Guarantees.** These are counts, with no guess in them: no interval, no positive control.
 
     **Edge cases.** A forest draws rows, and a leaf may have been grown of fewer than the rows that
-    fall into it; counted are those that fall into it, since they can't be told apart by it. To the
-    leaves of ``HistGradientBoosting`` no rows can be led: its own counts are read, without labels.
-    Leaves of a regressor have no labels to count.
-    Of a model that learned each member several times, with several points, rows in a leaf aren't
-    people: where the rows that it was grown of are just so many times the members it isn't counted.
+    fall into it; counted are those that fall into it, since they can't be distinguished by it. To
+    the leaves of ``HistGradientBoosting`` no rows can be led: its own counts are read, without
+    labels. Leaves of a regressor have no labels to count. Of a model that learned each member
+    several times, with several points, rows in a leaf aren't people: where the rows that it was
+    grown of are just so many times the members it isn't counted.
     """
 
     name: ClassVar[str] = "structure/trees"

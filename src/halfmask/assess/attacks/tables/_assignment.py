@@ -31,7 +31,7 @@ __all__ = ["AssignmentLinkage"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssignmentLinkage:
-    """Link people and released rows one to one, the sum of distances as small as it gets.
+    """Link people and released rows one to one, at the least total distance.
 
     Parameters
     ----------

@@ -58,7 +58,7 @@ class Expected:
         return self.total / self.trials if self.trials else 0.5
 
     def bounds(self, error: float) -> tuple[float, float]:
-        """Return the mean's lower and upper bound, each wrong with at most this probability."""
+        """Return bounds of the mean, each wrong with at most this probability."""
         number_between(0, 0.5, owner="an arm's bounds", low_open=True, error=error)
         if not self.trials:
             return 0.0, 1.0

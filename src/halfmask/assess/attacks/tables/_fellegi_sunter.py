@@ -45,7 +45,7 @@ LEAST = 1e-6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbabilisticLinkage:
-    """Link each person to the released row whose agreements are most likely of one person.
+    """Link each person to the row whose agreements are most likely a match.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ MOST_TRIED = 2000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inference:
-    """Take a person's secret from the released rows that are nearest by what is known.
+    """Take a person's secret from the released rows nearest to what is known.
 
     Parameters
     ----------
@@ -55,13 +55,13 @@ class Inference:
     released rows have. The paper's tolerance is a share of the value, which means nothing for a
     date or a zero: here it is a share of the column's deviation.
 
-    **Near enough.** Where little leaks, the nearest row's secret is mostly a stranger's, and a
+    **Near enough.** Where little leaks, the nearest row's secret is mostly somebody else's, and a
     worse guess than the usual one. So a second attacker, ours, guesses the nearest row's only up to
     a distance, and the usual secret beyond. He learns the distance from the release alone: each of
     2,000 released rows, its secret left out, is guessed from all others. It is the distance up to
-    which most are guessed right, or, since somebody's own row is nearer to him than a stranger's,
+    which most are guessed right, or, since somebody's own row is nearer than another person's,
     the largest that isn't worse by more than a standard error. Rows at no distance are always
-    believed. The attacker with the higher excess is told; how often each is right stands in the
+    believed. The attacker with the higher excess is reported; how often each is right stands in the
     details (``always_nearest``, ``near_enough``).
 
     **Edge cases.** A released set or range is guessed by its first category or its middle; a cell

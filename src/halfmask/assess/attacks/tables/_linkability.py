@@ -35,7 +35,7 @@ __all__ = ["Linkability"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Linkability:
-    """Link two parts of a person's row through the released rows that are nearest to each.
+    """Link two parts of a person's row through the nearest released rows.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Linkability:
         How many people are attacked at most, of the original and of the control each.
     n_neighbours
         How many nearest released rows of each part are looked at: the attack succeeds if the two
-        parts share one. Of those that tie some are drawn at random, for each part anew.
+        parts share one. Of those that tie some are drawn at random, for each part again.
     parts
         The columns of the two parts, disjoint; ``None``: quasi-identifiers and the other columns
         are dealt to both in turn.

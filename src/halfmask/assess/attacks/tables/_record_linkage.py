@@ -61,7 +61,8 @@ class DistanceLinkage:
     A link is right with probability 1/k where the person's row ties with k - 1 others; the success
     is the mean. Guessing at random reaches one in the number of rows. Nobody who isn't in the table
     can be linked rightly, so that this is the control too; with a control table, the detail
-    ``look_alike`` is how often the person's row is hit by whoever of the control is most like him.
+    ``look_alike`` is how often the person's row is hit by the person of the control who is most
+    like him.
 
     ``d_risk``: the share of people with *every* number within `interval` standard deviations of
     what was released; Mateo-Sanz et al., "Outlier protection in continuous microdata masking"

@@ -35,7 +35,7 @@ FEWEST_TURNS = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SinglingOutUnivariate:
-    """Guess that a value that was released once is one person's, and so are the ends of columns.
+    """Guess that values released once, and extremes, are one person's.
 
     Parameters
     ----------
@@ -50,9 +50,9 @@ class SinglingOutUnivariate:
     it is true of exactly one of as many people who aren't in the table. Where the table offers
     fewer than 500 guesses (or `n_attacks`), the turns that are left count as failures.
 
-    **Edge cases.** A control larger than the original is cut to its size. Beside a smaller one the
-    original is cut: success is in a random part of as many people, and tolerance and least power
-    are that part of themselves, since who is singled out is as rarely in it.
+    **Edge cases.** A control larger than the original is cut to its size. In addition to a smaller
+    one the original is cut: success is in a random part of as many people, and tolerance and least
+    power are that part of themselves, since who is singled out is as rarely in it.
 
     Examples
     --------

@@ -1,0 +1,187 @@
+"""Docstrings of public names: short summaries, parameters in three lines, the field's words."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import re
+from typing import NamedTuple
+
+import pytest
+
+import halfmask
+from halfmask.events import run_events
+
+#: Rooms that nobody imports from.
+INNER = re.compile(r"halfmask\.(cli|kernels)\b")
+RULE = re.compile(r"-{3,}")
+#: Words that we wrote once in place of the field's own.
+RETIRED = re.compile(
+    r"\b(anew|beside|but for|lessons?|of account|of which|promis(e|es|ed)|said|seldom|strangers?"
+    r"|tells?|told|who knows (?!who\b)|whoever)\b",
+    re.IGNORECASE,
+)
+#: Phrases in which such a word is another: names of parameters, fields and functions.
+NAMES = re.compile(r"`[^`]+`|an (?:attacker|intruder) who knows|anyone who knows", re.IGNORECASE)
+#: What people meet first. Each shows its options in examples, and what lies next to it.
+MAIN = [
+    halfmask.AnonymizedEstimator,
+    halfmask.Codec,
+    halfmask.DistinctLDiversity,
+    halfmask.KAnonymity,
+    halfmask.KeyedHasher,
+    halfmask.Policy,
+    halfmask.TCloseness,
+    halfmask.attack,
+    halfmask.protect,
+    run_events,
+]
+
+
+class Documented(NamedTuple):
+    """A public class, function or method, by its full name."""
+
+    name: str
+    it: object
+
+    @property
+    def doc(self):
+        return inspect.cleandoc(self.it.__doc__ or "")
+
+    @property
+    def sections(self):
+        """The lines of each section of the docstring, by its title."""
+        found: dict[str, list[str]] = {"": []}
+        title, lines = "", self.doc.splitlines()
+        for line, after in zip(lines, [*lines[1:], ""], strict=True):
+            if RULE.fullmatch(after) and line:
+                title = line
+                found[title] = []
+            elif not RULE.fullmatch(line):
+                found[title].append(line)
+        return found
+
+    @property
+    def described(self):
+        """The lines that describe each parameter or attribute, by its name."""
+        found: dict[str, list[str]] = {}
+        names: list[str] = []
+        for title in ("Parameters", "Attributes"):
+            for line in self.sections.get(title, []):
+                if line and not line.startswith(" "):
+                    names = [each.strip(" *") for each in line.partition(" : ")[0].split(",")]
+                    found.update({name: [] for name in names})
+                elif line:
+                    for name in names:
+                        found[name].append(line.strip())
+        return found
+
+
+def _own(value):
+    """Return the function behind a member of a class, if it is one of ours."""
+    if isinstance(value, property):
+        value = value.fget
+    value = getattr(value, "__func__", getattr(value, "func", value))
+    ours = inspect.isfunction(value) and value.__module__.startswith("halfmask")
+    return value if ours else None
+
+
+def _public():
+    """Yield all that is public, each once: names of rooms, and members of classes."""
+    seen = set()
+    for room in ["halfmask", *_rooms()]:
+        for name in getattr(importlib.import_module(room), "__all__", ()):
+            it = getattr(importlib.import_module(room), name)
+            if not getattr(it, "__module__", "").startswith("halfmask") or it in seen:
+                continue
+            if not inspect.isclass(it) and not inspect.isfunction(it):
+                continue
+            seen.add(it)
+            yield Documented(f"{room}.{name}", it)
+            for base in it.__mro__ if inspect.isclass(it) else ():
+                for inner, value in vars(base).items():
+                    if base.__module__.startswith("halfmask") and not inner.startswith("_"):
+                        own = _own(value)
+                        if own is not None and own.__doc__ and own not in seen:
+                            seen.add(own)
+                            yield Documented(f"{room}.{name}.{inner}", own)
+
+
+def _rooms():
+    found = (room.name for room in pkgutil.walk_packages(halfmask.__path__, "halfmask."))
+    return [name for name in found if "._" not in name and not INNER.match(name)]
+
+
+@pytest.fixture(scope="module")
+def documented():
+    return list(_public())
+
+
+def test_there_are_public_names(documented):
+    names = {each.name for each in documented}
+
+    assert {"halfmask.protect", "halfmask.Release.write", "halfmask.masks.Rounding"} <= names
+
+
+def test_a_summary_has_less_than_eighty_characters(documented):
+    assert [it.name for it in documented if len(it.doc.partition("\n")[0]) >= 80] == []
+
+
+def test_a_parameter_is_described_in_at_most_three_lines(documented):
+    long = [
+        (each.name, name)
+        for each in documented
+        for name, lines in each.described.items()
+        if len(lines) > 3
+    ]
+    assert long == [], "move the detail into Notes, or a page of the docs"
+
+
+def test_every_parameter_is_described(documented):
+    """Of functions, and of the names in `halfmask` with their methods."""
+    missing = [
+        (each.name, sorted(asked))
+        for each in documented
+        if _is_function(each) or each.name.split(".")[1] in halfmask.__all__
+        if (asked := _asked(each.it) - set(each.described))
+    ]
+    assert missing == []
+
+
+def _is_function(each):
+    """Whether it is a function of a room, and no method."""
+    return inspect.isfunction(each.it) and not each.name.split(".")[-2][0].isupper()
+
+
+def _asked(it):
+    """Return the parameters of a function, or of what a class defines itself."""
+    if inspect.isclass(it) and not {"__init__", "__dataclass_fields__"} & set(vars(it)):
+        return set()
+    kinds = inspect.signature(it).parameters.values()
+    return {each.name for each in kinds if not each.name.startswith("_")} - {"self", "cls"}
+
+
+def test_words_are_those_of_the_field(documented):
+    found = [
+        (each.name, word[0])
+        for each in documented
+        for word in RETIRED.finditer(NAMES.sub("", _prose(each)))
+    ]
+    assert found == []
+
+
+def _prose(each):
+    """Return the docstring in one line, without examples and names of parameters."""
+    lines = (line for lines in each.sections.values() for line in lines)
+    text = " ".join(it for it in lines if it and not it.strip().startswith((">>>", "...")))
+    for name in each.described:
+        text = text.replace(f" {name} ", " ")
+    return re.sub(r"\s+", " ", text)
+
+
+@pytest.mark.parametrize("it", MAIN, ids=lambda it: it.__name__)
+def test_main_names_have_examples_and_neighbours(it):
+    sections = Documented(it.__name__, it).sections
+
+    assert {"Parameters", "See Also", "Examples"} <= set(sections)

@@ -25,20 +25,27 @@ ROLE = re.compile(r":(?:attr|class|data|func|meth|mod):`(~?)([\w.]+)`")
 NAMES = re.compile(r"^([\w.]+(?:, [\w.]+)*) ?:", re.MULTILINE)
 SEE_ALSO = re.compile(r"(?<=See Also\n--------\n).*?(?=\n\n|\Z)", re.DOTALL)
 #: Classes whose fields are keyword arguments: pydantic writes their `__init__`.
-PYDANTIC = {"Action", "BaseModel", "Section"}
+PYDANTIC = {"Action", "BaseModel", "EventSection", "Section"}
 ALIAS = re.compile(r"alias=['\"](\w+)['\"]")
 
 
 def _as_link(found: re.Match[str]) -> str:
     """Write a role as Markdown; where it leads is looked up from where the docstring stands."""
     shortened, target = found.groups()
-    return f"[`{target.rpartition('.')[2] if shortened else target}`][{target}]"
+    return _link(target, target.rpartition(".")[2] if shortened else target)
+
+
+def _link(target: str, shown: str) -> str:
+    """Link a name. One from the root isn't looked up: a class may have a field `halfmask`."""
+    if target.startswith("halfmask."):
+        return f'<autoref identifier="{target}"><code>{shown}</code></autoref>'
+    return f"[`{shown}`][{target}]"
 
 
 def _as_list(found: re.Match[str]) -> str:
     """Write See Also as a list of links."""
     linked = NAMES.sub(
-        lambda it: "- " + ", ".join(f"[`{name}`][{name}]" for name in it[1].split(", ")) + ":",
+        lambda it: "- " + ", ".join(_link(name, name) for name in it[1].split(", ")) + ":",
         found[0],
     )
     return "\n" + linked

@@ -63,7 +63,7 @@ class Rounding:
             )
 
     def written(self, column: str, dtype: pl.DataType) -> pl.DataType:
-        """Return Int64 for whole numbers and a whole base, a decimal for decimals; see `Mask`."""
+        """Return Int64 for whole numbers and a whole base, a decimal for decimals."""
         check_numeric(column, dtype, mask=self.name, decimals=True)
         return exact_type(column, dtype, [self.base], mask=self.name)
 

@@ -268,7 +268,9 @@ def test_leading_zeros_of_a_later_file_are_refused(run, home):
     (home / "fit.csv").write_text("zip,n\n10001,1\n2116,2\n60601,3\n")
     (home / "later.csv").write_text("zip,n\n10001,1\n02116,2\n")
     (home / "plain.csv").write_text("zip,n\n10001,1\n2116.0,2\n,3\n")
-    assert run(*home.fit("--missing", "hidden", table="fit.csv", learner="linear")).status == 0
+    assert (
+        run(*home.fit("--missing-cells", "hidden", table="fit.csv", learner="linear")).status == 0
+    )
 
     answer = run(*home.apply("x.parquet", "--json", table="later.csv"))
 
@@ -305,7 +307,7 @@ def test_columns_are_left_out_and_numbers_called_categories(run, home):
 
 
 def test_every_setting_reaches_the_codec(run, home):
-    words = ["--missing", "hidden", "--unseen", "reserve", "--out-of-range", "error"]
+    words = ["--missing-cells", "hidden", "--unseen", "reserve", "--out-of-range", "error"]
     words += ["--rows", "kept", "--strength", "0.5", "--by", "town", "--split"]
     words += ["--min-sibling-rows", "20"]
 
@@ -563,7 +565,7 @@ def test_errors_speak_of_options(run, home):
     assert run(*home.fit(*words, learner="linear")).status == 0
     assert run(*home.fit(codec="ranks")).status == 0
     answers = {
-        "--missing hidden": run(*home.apply("x.parquet", table="gap.parquet")),
+        "--missing-cells hidden": run(*home.apply("x.parquet", table="gap.parquet")),
         "--unseen reserve": run(*home.apply("x.parquet", table="later.parquet", codec="ranks")),
     }
     pl.DataFrame({"answer": [0.5]}).write_csv(home / "answer.csv")

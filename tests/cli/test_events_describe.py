@@ -51,7 +51,7 @@ def test_describe_shows_paths_and_reasons(run, events):
 
 def test_describe_answers_programs(run, events):
     """With --json one object says the same."""
-    answer = run("events", "describe", events, "--json", "--rows", 100)
+    answer = run("events", "describe", events, "--json", "--sample", 100)
 
     said = answer.json
     assert (said["ok"], said["events"], said["whole"]) == (True, 100, False)

@@ -305,3 +305,23 @@ def until(told):
     while not told():
         assert time.monotonic() < end, "nothing happened"
         time.sleep(0.01)
+
+
+def test_names_that_free_text_does_not_find_are_warned_of(tmp_path, lock, capsys):
+    """Without a table of names the names of people stay; a rule that has one says nothing."""
+    policy = 'halfmask-events = 1\nrelease = "notes"\n[[rule]]\npath = "note"\ndo = "free-text"\n'
+    (tmp_path / "notes.jsonl").write_text('{"note": "Ann Lee called, ann@x.org"}\n')
+    words = [str(tmp_path / name) for name in ("notes.toml", "notes.jsonl", "out.jsonl")]
+    (tmp_path / "names.csv").write_text("name\nAnn Lee\n")
+    said = []
+    for more in ("", 'people = "staff"\n'):
+        (tmp_path / "notes.toml").write_text(policy + more)
+        if more:
+            table = ["events", "table", "set", "staff", str(tmp_path / "names.csv")]
+            assert main([*table, "--kind", "names", *lock]) == 0
+        capsys.readouterr()
+        assert main(["events", "run", *words, *lock, "--overwrite", "--afresh"]) == 0
+        said.append(capsys.readouterr().err)
+
+    assert "names of people stay in the free text of rule 1 (note)" in said[0]
+    assert "names of people stay" not in said[1]

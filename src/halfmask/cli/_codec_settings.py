@@ -45,7 +45,9 @@ class CodecOptions:
     ]
     missing: Annotated[
         Literal["visible", "hidden"],
-        typer.Option("--missing", help="Whether missing cells stay missing, or are coded as well."),
+        typer.Option(
+            "--missing-cells", help="Whether missing cells stay missing, or are coded as well."
+        ),
     ] = "visible"
     unseen: Annotated[
         Literal["error", "reserve"],

@@ -53,7 +53,7 @@ def describe(
         list[str] | None,
         typer.Option(
             "--missing",
-            metavar="MARK",
+            metavar="TEXT",
             help="A text that means a missing cell, such as ?; may be given more than once.",
         ),
     ] = None,

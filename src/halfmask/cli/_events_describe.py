@@ -63,7 +63,9 @@ def describe(
     ] = None,
     rows: Annotated[
         int,
-        typer.Option("--rows", min=1, metavar="N", help="Look at so many events: the first ones."),
+        typer.Option(
+            "--sample", min=1, metavar="EVENTS", help="Look at so many events: the first ones."
+        ),
     ] = MOST_EVENTS,
     saying: SayingOptions,
 ) -> int:

@@ -81,6 +81,7 @@ def show_run(summary: RunSummary, policy: EventPolicy, err: Console, *, dry: boo
             soft_wrap=True,
         )
     _show_warnings(summary, err, dry=dry)
+    _show_names_not_found(policy, err)
     if summary.clock_went_back:
         err.print(
             f"{summary.clock_went_back:,} events are earlier than the one before.", soft_wrap=True
@@ -92,6 +93,22 @@ def show_run(summary: RunSummary, policy: EventPolicy, err: Console, *, dry: boo
             err.print(f"{count:,} {_STAGE[name]}.", soft_wrap=True)
         elif count and name not in _SAID:
             err.print(f"{name}: {count:,}", soft_wrap=True)
+
+
+def _show_names_not_found(policy: EventPolicy, err: Console) -> None:
+    """Warn of free text in which names of people stay: only a table knows them."""
+    rules = [
+        f"{number} ({_path(policy, number)})"
+        for number, rule in enumerate(policy.rules, start=1)
+        if any(step.do == "free-text" and step.people is None for step in rule.steps)
+    ]
+    if rules:
+        err.print(
+            f"Warning: names of people stay in the free text of rule {', '.join(rules)}. A table "
+            "of names finds them: people = ...",
+            style=WARNED,
+            soft_wrap=True,
+        )
 
 
 def _show_warnings(summary: RunSummary, err: Console, *, dry: bool) -> None:

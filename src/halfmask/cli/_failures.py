@@ -41,7 +41,12 @@ _VALUE = re.compile(
     r"\b(?P<one>task|missing|unseen|out_of_range|precision|rows|learner|numbers)="
     r"['\"](?P<value>[a-z]+)['\"]"
 )
-_CALLED = {"sets": "set", "interactions": "interaction", "batch": "number"}
+_CALLED = {
+    "missing": "missing-cells",
+    "sets": "set",
+    "interactions": "interaction",
+    "batch": "number",
+}
 _EITHER = re.compile(r"\(\w+=\w+, (--[a-z-]+)\)")
 WHOLE = "What is written is there whole or not at all; what was there before is still there."
 

@@ -58,15 +58,15 @@ class ServingAddress:
     ] = 8765
     tls_cert: Annotated[
         str | None,
-        typer.Option("--tls-cert", metavar="FILE", help="The service's certificate, in PEM."),
+        typer.Option("--certificate", metavar="FILE", help="The service's certificate, in PEM."),
     ] = None
     tls_key: Annotated[
-        str | None, typer.Option("--tls-key", metavar="FILE", help="Its key, in PEM.")
+        str | None, typer.Option("--certificate-key", metavar="FILE", help="Its key, in PEM.")
     ] = None
     client_ca: Annotated[
         str | None,
         typer.Option(
-            "--client-ca",
+            "--authority",
             metavar="FILE",
             help="Clients need a certificate of this authority, beside their token.",
         ),

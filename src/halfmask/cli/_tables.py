@@ -55,7 +55,7 @@ class Reading:
     mark: Annotated[
         list[str] | None,
         typer.Option(
-            "--mark",
+            "--missing",
             metavar="TEXT",
             help="A text that means a missing cell, such as ?; may be given more than once.",
         ),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from halfmask._errors import ColumnNotFoundError, SchemaError
+from halfmask._html_table import html_table
 from halfmask._validation import one_of
 
 if TYPE_CHECKING:
@@ -177,6 +178,24 @@ class Schema:
 
     def __contains__(self, name: object) -> bool:
         return name in self.names
+
+    def _repr_html_(self) -> str:
+        """Show the columns as a table in a notebook, without labels of hierarchies."""
+        return html_table(
+            f"Schema of {len(self)} columns",
+            ("column", "role", "kind", "hierarchy", "missing cells", "label"),
+            (
+                (
+                    column.name,
+                    column.role,
+                    column.kind,
+                    "" if column.hierarchy is None else "yes",
+                    column.missing,
+                    "yes" if column.label else "",
+                )
+                for column in self.columns
+            ),
+        )
 
     def __len__(self) -> int:
         return len(self.columns)

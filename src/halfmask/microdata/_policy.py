@@ -13,6 +13,7 @@ import tomlkit
 from pydantic import ConfigDict, Field, PrivateAttr, ValidationError, model_validator
 
 from halfmask._errors import ColumnNotFoundError, PolicyError
+from halfmask._html_table import html_table
 from halfmask._policy_files import Section, policy_text, sections_of
 from halfmask.data import (
     Column,
@@ -47,6 +48,12 @@ def _default(key: str) -> Callable[[], Choice]:
     """Return what makes the section of the first kind that can be chosen."""
     choice = CHOICES[key]
     return lambda: choice.sections()[0](**{choice.key: next(iter(choice.kinds))})
+
+
+def _stated(guarantee: Choice) -> str:
+    """Return the name of a guarantee with its parameters."""
+    given = guarantee.model_dump(exclude_none=True, exclude={guarantee.key})
+    return f"{guarantee.named} ({', '.join(f'{name} = {it}' for name, it in given.items())})"
 
 
 class Policy(Section):
@@ -206,6 +213,29 @@ class Policy(Section):
         return f"Policy({len(self.columns)} columns, {models}, {self.method.named})"
 
     __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        """Show columns and guarantees as a table in a notebook, without categories."""
+        return html_table(
+            f"Policy for {len(self.columns)} columns",
+            ("column", "role", "kind", "hierarchy", "mask", "label"),
+            (
+                (
+                    name,
+                    column.role,
+                    column.kind,
+                    "" if column.hierarchy is None else "yes",
+                    "" if column.mask is None else column.mask.name,
+                    "yes" if column.label else "",
+                )
+                for name, column in self.columns.items()
+            ),
+            (
+                f"Guarantees: {'; '.join(map(_stated, self.promises))}.",
+                f"Method: {self.method.named}; recoding: {self.recoding.named}.",
+                f"At most {self.suppression.max_fraction:.1%} of the rows may be suppressed.",
+            ),
+        )
 
     @classmethod
     def json_schema(cls) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from halfmask._html_table import html_table
 from halfmask.data import like
 
 if TYPE_CHECKING:
@@ -62,6 +63,31 @@ class Release:
         rows = self.prepared.n_out
         kept = ", ".join(f"{claim.model} {claim.evidence.achieved:g}" for claim in self.claims)
         return f"Release({rows} rows, {kept})"
+
+    def _repr_html_(self) -> str:
+        """Show claims, rows and risk as a table in a notebook: counts, and no cell."""
+        claims = (
+            (
+                claim.model,
+                ", ".join(f"{name} = {value}" for name, value in claim.parameters.items()),
+                claim.column or "",
+                f"{claim.evidence.achieved:g}",
+                claim.evidence.classes,
+            )
+            for claim in self.claims
+        )
+        rows = self.rows
+        highest = [each.prosecutor.highest.value for each in (self.risk.before, self.risk.after)]
+        return html_table(
+            f"Release of {rows['out']:,} rows",
+            ("guarantee", "parameters", "column", "reached", "classes"),
+            claims,
+            (
+                f"Rows: {rows['in']:,} read, {rows['suppressed']:,} suppressed.",
+                f"Highest prosecutor risk: {highest[0]:.1%} before, {highest[1]:.1%} after.",
+                "Not written yet." if self.manifest is None else "Written, and verified on disk.",
+            ),
+        )
 
     @property
     def policy(self) -> Policy:

@@ -43,11 +43,9 @@ class ReleasedField:
 
     Attributes
     ----------
-    field
-        Its path in the output, as people read it.
     steps
-        The same: ``.name`` for a field, ``[]`` for elements, ``*`` for any field and ``#`` for any
-        hashed one, ``**`` and ``##`` for any run of these and of elements.
+        Where it is in the output: ``.name`` for a field, ``[]`` for elements, ``*`` for any field
+        and ``#`` for any hashed one, ``**`` and ``##`` for any run of these and of elements.
     rule
         The number of the rule in the policy, from 1 on; 0 for what an aggregate writes.
     form
@@ -56,7 +54,6 @@ class ReleasedField:
         What it doesn't hide, in words of the registry.
     """
 
-    field: str
     steps: tuple[str, ...]
     rule: int
     form: Mapping[str, Any]

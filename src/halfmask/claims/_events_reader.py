@@ -84,7 +84,7 @@ def _claim(number: int, claim: Claim) -> EventClaim:
             about.keys("name", "window", "by", "count", "entities", "totals"),
             {word: at.count() for word, at in least.items()},
         )
-    numbers = parameters.keys("k", optional=("m",))
+    numbers = parameters.keys("k", *(("m",) if model == "k-m" else ()))
     return _guarantee(
         model,
         about.keys("fields", "unit", "session", "entity", "fails"),
@@ -124,9 +124,16 @@ def _cells(about: dict[str, At], least: dict[str, int]) -> CellsClaim:
 
 
 def _field(at: At) -> ReleasedField:
-    found = at.keys("field", "steps", "rule", "form", "weaknesses")
+    return _read_field(at.keys("steps", "rule", "form", "weaknesses"))
+
+
+def _first_field(at: At) -> ReleasedField:
+    # It named the field twice, once for people.
+    return _read_field(at.keys("field", "steps", "rule", "form", "weaknesses"))
+
+
+def _read_field(found: dict[str, At]) -> ReleasedField:
     return ReleasedField(
-        field=found["field"].text(),
         steps=found["steps"].texts(),
         rule=found["rule"].count(),
         form=found["form"].mapping(),
@@ -190,7 +197,7 @@ def first_events_version(top: At) -> EventsManifest:
         policy_sha256=policy["sha256"].sha256(),
         release=policy["release"].text(),
         files=at["files"].each(_first_file),
-        fields=at["fields"].each(_field),
+        fields=at["fields"].each(_first_field),
         counts=_counts(at["counts"]),
         failures=at["failures"].each(_failure),
         claimed=at["claims"].or_none(_first_claims) or EventClaims(),
@@ -238,7 +245,7 @@ def _first_guarantee(at: At) -> GuaranteeClaim:
         found["kind"].word(GUARANTEES),
         found,
         k=found["k"].count(),
-        m=found["m"].or_none(At.count),
+        m=found["m"].count() if found["kind"].value == "k-m" else None,
         least=found["least-entities-of-the-run"].or_none(At.count),
     )
 

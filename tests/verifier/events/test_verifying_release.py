@@ -22,6 +22,7 @@ from halfmask.events.report import (
     released_fields,
     write_reports,
 )
+from halfmask.events.report._fields import field_name
 from halfmask.events.running._run_summary import summed_up
 from halfmask.events.running._tally import Tally
 from halfmask.events.streams import open_sink, open_source
@@ -383,6 +384,7 @@ def test_a_changed_manifest_is_caught(copy, place, value):
         (("details", "risk", "known", 0, "singled_out"), "CANARY"),
         (("claims",), [{"model": "CANARY"}]),
         (("weaknesses",), []),
+        (("details", "fields", 0, "field"), "CANARY"),
     ],
 )
 def test_what_is_not_exactly_a_manifest_of_events_is_refused(copy, place, value):
@@ -706,7 +708,7 @@ def test_fields_are_told_by_their_names_in_the_output():
     """Renamed, starred, and several rules of one path."""
     policy = EventPolicy.from_toml(POLICY)
 
-    said = [(it.field, it.rule) for it in released_fields(policy)]
+    said = [(field_name(it.steps), it.rule) for it in released_fields(policy)]
     assert ("date", 1) in said
     assert ("lines[].ref", 10) in said
     assert ("stock.*", 12) in said

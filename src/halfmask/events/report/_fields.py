@@ -107,21 +107,13 @@ def _fields_of_events(policy: EventPolicy) -> Iterator[ReleasedField]:
             places = [it for it in others if rule.place.matches(Path(steps=it.steps))]
             mixed = len({it.names for it in policy.rules} - {None}) > 1
             steps = _starred(rule, names, mixed=mixed)
-            yield _field_form(steps, rule=number + 1, form=form, weaknesses=weak)
+            yield ReleasedField(steps=steps, rule=number + 1, form=form, weaknesses=weak)
         for place in places:
             steps = names[place.place]
-            yield _field_form(steps, rule=number + 1, form=form, weaknesses=weak)
+            yield ReleasedField(steps=steps, rule=number + 1, form=form, weaknesses=weak)
             if Path(steps=place.steps) in coarser:
                 label = {"do": "generalize"}
-                yield _field_form(steps, rule=number + 1, form=label, weaknesses=weak)
-
-
-def _field_form(
-    steps: tuple[str, ...], *, rule: int, form: Mapping[str, Any], weaknesses: tuple[str, ...]
-) -> ReleasedField:
-    return ReleasedField(
-        field=field_name(steps), steps=steps, rule=rule, form=form, weaknesses=weaknesses
-    )
+                yield ReleasedField(steps=steps, rule=number + 1, form=label, weaknesses=weak)
 
 
 def _starred(
@@ -169,11 +161,11 @@ def _fields_of_cells(
             counted = measure.do in {"count", "distinct"}
             own.append((measure.name, {"do": "count" if counted else "measure"}))
         for name, form in own:
-            yield _field_form((f".{name}",), rule=0, form=form, weaknesses=())
+            yield ReleasedField(steps=(f".{name}",), rule=0, form=form)
         for name, path in section.by.items():
             steps = names[Path.parse(path).place]
             for it in events:
                 if it.steps == steps:
-                    yield _field_form(
-                        (f".{name}",), rule=it.rule, form=it.form, weaknesses=it.weaknesses
+                    yield ReleasedField(
+                        steps=(f".{name}",), rule=it.rule, form=it.form, weaknesses=it.weaknesses
                     )

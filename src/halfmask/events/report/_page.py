@@ -94,7 +94,7 @@ def _counts(manifest: EventsManifest, summary: RunSummary) -> AnyBlock:
 def _rules(manifest: EventsManifest, policy: EventPolicy, summary: RunSummary) -> AnyBlock:
     fields: dict[int, list[str]] = defaultdict(list)
     for it in manifest.fields:
-        fields[it.rule].append(_short(it.field))
+        fields[it.rule].append(_short(field_name(it.steps)))
     failures: dict[int, list[str]] = defaultdict(list)
     for number, reason, count in summary.failures:
         failures[number].append(f"{count:,} {reason}")

@@ -45,8 +45,8 @@ def promises_of(policy: EventPolicy) -> EventPromises:
     ... do = "keep"
     ... ''')
     >>> promised = promises_of(policy)
-    >>> promised.release, [it.field for it in promised.fields]
-    ('orders-2014', ['country'])
+    >>> promised.release, [it.steps for it in promised.fields]
+    ('orders-2014', [('.country',)])
     """
     if policy.aggregates:
         claims: tuple[EventClaim, ...] = Aggregation(policy).claims().claims

@@ -13,7 +13,7 @@ from halfmask._errors import ReleaseError
 from halfmask.cli._console import listing, printable
 from halfmask.cli._failures import UsageError
 from halfmask.cli._policy_file import with_reading
-from halfmask.cli._tables import Reading
+from halfmask.cli._tables import FormOptions
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -98,7 +98,7 @@ class ChosenColumns:
         from halfmask.data import open_table  # noqa: PLC0415 - polars takes half a second
         from halfmask.microdata import make_policy  # noqa: PLC0415 - the same
 
-        options = Reading(mark=self.missing, head=head).options()
+        options = FormOptions(head=head).options(self.missing)
         made = make_policy(
             open_table(table, options=options),
             quasi_identifiers=_names_of(self.quasi_identifiers),

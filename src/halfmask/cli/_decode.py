@@ -23,7 +23,7 @@ from halfmask.cli._options import (  # as above
     OverwriteOption,
     SayingOptions,
 )
-from halfmask.cli._tables import Reading
+from halfmask.cli._tables import FormOptions, Reading
 
 if TYPE_CHECKING:
     from halfmask.data import Source
@@ -93,8 +93,7 @@ class DecodingOptions:
     def open(self, encoded: str) -> Source:
         """Open encoded rows, or predictions for them."""
         source = Reading(
-            format=self.format,
-            head=self.head,
+            form=FormOptions(format=self.format, head=self.head),
             called="The file of predictions" if self.predictions else "The encoded table",
         ).open(encoded)
         absent = [name for name in self.column or () if name not in source.columns]

@@ -8,15 +8,13 @@ import typer
 
 from halfmask.cli._console import console, printable, say_json
 from halfmask.cli._described import show_description
-from halfmask.cli._header_options import HeaderOptions  # typer reads it
 from halfmask.cli._option_groups import spreads_groups
 from halfmask.cli._options import (
-    FileFormat,
     SayingOptions,
     TableArgument,
 )
 from halfmask.cli._policy_file import PolicyFile, with_reading
-from halfmask.cli._tables import Reading
+from halfmask.cli._tables import FormOptions
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,30 +23,12 @@ if TYPE_CHECKING:
 
 __all__ = ["describe"]
 
-FormatOption = Annotated[
-    FileFormat | None,
-    typer.Option(
-        "--format",
-        metavar="NAME",
-        help="The table's format where its name doesn't say it: csv, tsv, parquet, arrow (a "
-        "file), arrows (a stream) or jsonl.",
-    ),
-]
-
 
 @spreads_groups
 def describe(
     table: TableArgument,
     *,
     policy: PolicyFile,
-    format: FormatOption = None,  # noqa: A002 - it is the option's name
-    delimiter: Annotated[
-        str | None,
-        typer.Option("--delimiter", metavar="CHARACTER", help="Between the cells of a CSV file."),
-    ] = None,
-    encoding: Annotated[
-        str, typer.Option("--encoding", metavar="NAME", help="Of a text file.")
-    ] = "utf-8",
     missing: Annotated[
         list[str] | None,
         typer.Option(
@@ -57,7 +37,7 @@ def describe(
             help="A text that means a missing cell, such as ?; may be given more than once.",
         ),
     ] = None,
-    head: HeaderOptions,
+    form: FormOptions,
     sample: Annotated[
         int | None,
         typer.Option("--sample", min=1, metavar="ROWS", help="Look at so many rows, at random."),
@@ -71,17 +51,11 @@ def describe(
     edit it, then give it to halfmask protect.
     """
     policy.check(as_json=saying.as_json)
-    options = Reading(
-        format=format,
-        delimiter=delimiter,
-        encoding=encoding,
-        mark=missing,
-        head=head,
-    ).options()
+    options = form.options(missing)
     from halfmask.data import describe as look_at  # noqa: PLC0415 - polars takes half a second
     from halfmask.data import open_table  # noqa: PLC0415 - the same
 
-    found = look_at(open_table(table, format=format, options=options), sample=sample)
+    found = look_at(open_table(table, format=form.format, options=options), sample=sample)
     if policy.out is not None:
         policy.write(with_reading(found.policy_toml(), options))
     if saying.as_json:

@@ -6,6 +6,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from halfmask.cli._console import listing, printable
+from halfmask.cli._policy_file import show_sets
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,8 +29,6 @@ WIDEST_NAME = 22
 SHORTEST_REASON = 12
 #: Blanks between the columns of a listing.
 GAP = 3
-#: Sets of columns that are shown unless more is asked for.
-FEW_SETS = 5
 #: From this share of unique rows on, the line about unchanged columns is a warning.
 MANY_UNIQUE = 0.05
 
@@ -55,7 +54,8 @@ def show_description(found: Description, out: Console, *, verbose: bool) -> None
         f"{found.share_unique_unchanged:.1%}.",
         style="yellow" if found.share_unique_unchanged >= MANY_UNIQUE else None,
     )
-    _show_sets(found, out, most=None if verbose else FEW_SETS)
+    sets = sorted(found.singling_out, key=lambda it: (len(it.columns), -it.share_unique))
+    show_sets(sets, out, "So many are unique on these alone:", of="columns", verbose=verbose)
 
 
 def _show_folded(found: Description, out: Console) -> None:
@@ -120,18 +120,3 @@ def _role(proposal: Proposal, *, before: str = "", after: str = "") -> Text:
     doubt = "" if proposal.certain else " ?"
     role = Text(proposal.role.replace("_", "-") + doubt, style=ROLE_STYLES[proposal.role])
     return Text(before) + role + Text(after)
-
-
-def _show_sets(found: Description, out: Console, *, most: int | None) -> None:
-    if not found.singling_out:
-        return
-    shown = sorted(found.singling_out, key=lambda it: (len(it.columns), -it.share_unique))[:most]
-    out.print("So many are unique on these alone:")
-    table = listing("", "")
-    table.columns[0].justify = "right"
-    for each in shown:
-        table.add_row(f"  {each.share_unique:.1%}", printable(", ".join(each.columns)))
-    out.print(table)
-    left = len(found.singling_out) - len(shown)
-    if left:
-        out.print(f"  and {left} more sets of columns, with --verbose", style="dim")

@@ -12,7 +12,7 @@ from halfmask.cli._events_options import check_apart
 from halfmask.cli._failures import UsageError
 from halfmask.cli._option_groups import spreads_groups
 from halfmask.cli._options import SayingOptions  # typer reads annotations
-from halfmask.cli._policy_file import PolicyFile  # as above
+from halfmask.cli._policy_file import PolicyFile, show_sets  # as above
 from halfmask.cli._progress import compilation_announced
 
 if TYPE_CHECKING:
@@ -35,8 +35,6 @@ KIND_STYLES = {
 #: Longer ones no policy takes.
 LONGEST_RELEASE = 1_000
 MOST_EVENTS = 100_000
-#: Sets of paths that are shown unless more is asked for.
-FEW_SETS = 5
 
 
 @spreads_groups
@@ -125,7 +123,8 @@ def _show(found: EventsDescription, out: Console, *, verbose: bool) -> None:
         "are unique.",
         style="bold",
     )
-    _show_sets(found, out, most=None if verbose else FEW_SETS)
+    said = "So many are unique on these alone (of [] all values of an event together):"
+    show_sets(found.singling_out, out, said, of="paths", verbose=verbose)
 
 
 def _kind(proposal: FieldProposal) -> Text:
@@ -144,20 +143,6 @@ def _rule(proposal: FieldProposal) -> str:
 
 def _why(proposal: FieldProposal, *, verbose: bool) -> str:
     return printable(" ".join(proposal.reasons) if verbose else proposal.reasons[0])
-
-
-def _show_sets(found: EventsDescription, out: Console, *, most: int | None) -> None:
-    if not found.singling_out:
-        return
-    out.print("So many are unique on these alone (of [] all values of an event together):")
-    table = listing("", "")
-    table.columns[0].justify = "right"
-    for each in found.singling_out[:most]:
-        table.add_row(f"  {each.share_unique:.1%}", printable(", ".join(each.columns)))
-    out.print(table)
-    left = len(found.singling_out) - len(found.singling_out[:most])
-    if left:
-        out.print(f"  and {left} more sets of paths, with --verbose", style="dim")
 
 
 def _show_next(out: str | None, screen: Console, *, named: bool) -> None:

@@ -1,4 +1,4 @@
-"""The policy that a look at data proposes: where it goes, and what must not be lost by it."""
+"""What commands that propose a policy share: where it goes, and which sets single out."""
 
 from __future__ import annotations
 
@@ -11,12 +11,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from halfmask._errors import ReleaseError
+from halfmask.cli._console import listing, printable
 from halfmask.cli._failures import UsageError
 
 if TYPE_CHECKING:
-    from halfmask.data import ReadOptions
+    from collections.abc import Sequence
 
-__all__ = ["PolicyFile", "with_reading"]
+    from rich.console import Console
+
+    from halfmask.data import ReadOptions, SinglingOut
+
+__all__ = ["PolicyFile", "show_sets", "with_reading"]
+
+#: Sets that are shown unless more is asked for.
+FEW_SETS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,3 +93,21 @@ def with_reading(text: str, options: ReadOptions) -> str:
         return text.replace("\n[input]\n", f"\n{written}", 1)
     head, version, rest = text.partition("\nhalfmask = 1\n")
     return f"{head}{version}\n{written}{rest}"
+
+
+def show_sets(
+    sets: Sequence[SinglingOut], out: Console, said: str, *, of: str, verbose: bool
+) -> None:
+    """Show which sets of columns or paths single out, the first few unless it is verbose."""
+    if not sets:
+        return
+    shown = sets if verbose else sets[:FEW_SETS]
+    out.print(said)
+    table = listing("", "")
+    table.columns[0].justify = "right"
+    for each in shown:
+        table.add_row(f"  {each.share_unique:.1%}", printable(", ".join(each.columns)))
+    out.print(table)
+    if len(sets) > len(shown):
+        left = len(sets) - len(shown)
+        out.print(f"  and {left} more sets of {of}, with --verbose", style="dim")

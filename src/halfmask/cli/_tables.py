@@ -21,21 +21,13 @@ if TYPE_CHECKING:
     from halfmask.encode import CodecPlan
     from halfmask.hashing import TableReading
 
-__all__ = ["Reading", "schema_of"]
+__all__ = ["FormOptions", "Reading", "schema_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
-    """How a table is to be read."""
+class FormOptions:
+    """How a file is written."""
 
-    leave_out: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--leave-out",
-            metavar="COLUMN",
-            help="A column that is not encoded; may be given more than once.",
-        ),
-    ] = None
     format: Annotated[
         FileFormat | None,
         typer.Option(
@@ -52,6 +44,37 @@ class Reading:
     encoding: Annotated[
         str, typer.Option("--encoding", metavar="ENCODING", help="Of a text file.")
     ] = "utf-8"
+    head: HeaderOptions = field(default_factory=HeaderOptions)
+
+    def options(self, missing: Sequence[str] | None, **more: object) -> ReadOptions:
+        """Return what was said of a table that it doesn't say itself; empty cells are missing."""
+        from halfmask.data import ReadOptions  # noqa: PLC0415 # half a second
+
+        marks = None if missing is None else tuple(dict.fromkeys(("", *missing)))
+        try:
+            return ReadOptions(
+                delimiter="\t" if self.delimiter == "\\t" else self.delimiter,
+                encoding=self.encoding,
+                missing=marks,
+                **self.head.options(),  # type: ignore[arg-type] # it says what doesn't fit
+                **more,  # type: ignore[arg-type] # as above
+            )
+        except ParameterError as error:
+            raise UsageError(error.what, hint=error.hint) from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """How a table is to be read."""
+
+    leave_out: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--leave-out",
+            metavar="COLUMN",
+            help="A column that is not encoded; may be given more than once.",
+        ),
+    ] = None
     mark: Annotated[
         list[str] | None,
         typer.Option(
@@ -60,7 +83,7 @@ class Reading:
             help="A text that means a missing cell, such as ?; may be given more than once.",
         ),
     ] = None
-    head: HeaderOptions = field(default_factory=HeaderOptions)
+    form: FormOptions = field(default_factory=FormOptions)
     columns: ColumnOptions = field(default_factory=ColumnOptions)
     called: str = "The table to read"
 
@@ -74,21 +97,7 @@ class Reading:
 
     def options(self, fitted: Mapping[str, pl.DataType] | None = None) -> ReadOptions:
         """Return what was said of a table that it doesn't say itself."""
-        from halfmask.data import ReadOptions  # noqa: PLC0415 # half a second
-
-        marks = None if self.mark is None else tuple(dict.fromkeys(("", *self.mark)))
-        tabbed = "\t" if self.delimiter == "\\t" else self.delimiter
-        try:
-            return ReadOptions(
-                delimiter=tabbed,
-                encoding=self.encoding,
-                missing=marks,
-                fitted=fitted or {},
-                **self.head.options(),  # type: ignore[arg-type] # it says what doesn't fit
-                **self.columns.options(),  # type: ignore[arg-type] # as above
-            )
-        except ParameterError as error:
-            raise UsageError(error.what, hint=error.hint) from None
+        return self.form.options(self.mark, fitted=fitted or {}, **self.columns.options())
 
     def for_hashing(self, table: str) -> tuple[str | Source, TableReading]:
         """Return what `halfmask.hashing` takes: a path as it is, standard input opened once."""
@@ -98,13 +107,15 @@ class Reading:
         if table == "-":
             said = TableReading(options=self.options(), leave_out=leave_out)
             return self._open(table, {}), said
-        return table, TableReading(format=self.format, options=self.options(), leave_out=leave_out)
+        return table, TableReading(
+            format=self.form.format, options=self.options(), leave_out=leave_out
+        )
 
     def _open(self, table: str, fitted: Mapping[str, pl.DataType]) -> Source:
         from halfmask.data import open_table  # noqa: PLC0415 # half a second
 
         return open_table(
-            table, format=self.format, options=self.options(fitted), called=self.called
+            table, format=self.form.format, options=self.options(fitted), called=self.called
         )
 
 

@@ -11,9 +11,9 @@ import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Self, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, StrictStr
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, StrictStr
 
 from halfmask._errors import PolicyError
 from halfmask._file_kinds import FileKind, check_kind
@@ -29,12 +29,11 @@ __all__ = [
     "Number",
     "Section",
     "Whole",
+    "WrittenPolicy",
     "got",
     "near",
     "policy_error",
-    "policy_text",
     "quoted",
-    "sections_of",
     "wanted",
     "word",
 ]
@@ -79,40 +78,63 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
 
-def policy_text(path: Path) -> str:
-    """Return what stands in a policy file.
+class WrittenPolicy(Section):
+    """A policy as a file has it."""
 
-    Raises
-    ------
-    PolicyError
-        If it can't be read, or isn't in UTF-8.
-    """
-    try:
-        return path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise PolicyError(
-            f"The policy file can't be read: {error.strerror or 'the system refused'}."
-        ) from None
-    except UnicodeDecodeError:
-        raise PolicyError("The policy file isn't in UTF-8.") from None
+    file_kind: ClassVar[FileKind]
+    """The key that files of such a policy begin with."""
 
+    _folder: Path | None = PrivateAttr(None)
 
-def sections_of(text: str, kind: FileKind) -> dict[str, Any]:
-    """Return the sections of a policy.
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a policy file; hierarchy files are looked for next to it.
 
-    Raises
-    ------
-    PolicyError
-        If it isn't TOML, or of another kind of ours.
-    """
-    try:
-        sections = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise _toml_error(error) from None
-    except RecursionError:
-        raise PolicyError("The policy nests its values too deeply.") from None
-    check_kind(sections, kind, PolicyError)
-    return sections
+        Parameters
+        ----------
+        path
+            A TOML file in UTF-8.
+
+        Raises
+        ------
+        PolicyError
+            If the file can't be read, isn't TOML, or says something that can't be.
+        """
+        where = Path(path)
+        try:
+            text = where.read_bytes().decode("utf-8-sig")
+        except OSError as error:
+            raise PolicyError(
+                f"The policy file can't be read: {error.strerror or 'the system refused'}."
+            ) from None
+        except UnicodeDecodeError:
+            raise PolicyError("The policy file isn't in UTF-8.") from None
+        policy = cls.from_toml(text)
+        policy._folder = where.parent  # noqa: SLF001 # its own
+        return policy
+
+    @classmethod
+    def from_toml(cls, text: str) -> Self:
+        """Read a policy from TOML text.
+
+        Parameters
+        ----------
+        text
+            The text of a policy file.
+
+        Raises
+        ------
+        PolicyError
+            If it isn't TOML, or says something that can't be.
+        """
+        try:
+            sections = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise _toml_error(error) from None
+        except RecursionError:
+            raise PolicyError("The policy nests its values too deeply.") from None
+        check_kind(sections, cls.file_kind, PolicyError)
+        return cls(**sections)
 
 
 def _toml_error(error: tomllib.TOMLDecodeError) -> PolicyError:

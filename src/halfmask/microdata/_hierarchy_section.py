@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from pathlib import PurePosixPath, PureWindowsPath
+from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Literal, Self
 
+import polars as pl
 from pydantic import ConfigDict, Field, JsonValue, StrictStr, model_validator
 
 from halfmask._errors import PolicyError
 from halfmask._policy_files import Character, Number, Section, Whole
-from halfmask.data import Dates, Groups, HierarchyRule, Intervals, Order, Prefix
+from halfmask.data import (
+    Column,
+    Dates,
+    Groups,
+    Hierarchy,
+    HierarchyRule,
+    Intervals,
+    Order,
+    Prefix,
+    read_hierarchy,
+)
 
-__all__ = ["ColumnHierarchySection"]
+__all__ = ["ColumnHierarchySection", "built", "hierarchy_of"]
 
 _RULES = ("file", "intervals", "prefix", "dates", "order", "groups")
 # Which further key goes with which rule.
@@ -107,3 +118,31 @@ def _check_relative(file: str) -> None:
     absolute = PurePosixPath(file).is_absolute() or PureWindowsPath(file).anchor
     if not file or absolute or "://" in file or "\0" in file:
         raise PolicyError("has a file that isn't given relative to the policy file.")
+
+
+def hierarchy_of(
+    said: ColumnHierarchySection, column: str, folder: Path | None
+) -> Hierarchy | HierarchyRule:
+    """Return a column's hierarchy, read from its file, or the rule that makes it."""
+    if said.file is None:
+        return said.rule()
+    if folder is None:
+        raise PolicyError(
+            f"[columns.{column}] has a hierarchy file, and no folder to look for it in is known.",
+            hint="Load the policy from its file, or give schema() the folder.",
+        )
+    return read_hierarchy(folder / said.file, column=column, delimiter=said.delimiter or ";")
+
+
+def built(column: Column) -> Hierarchy:
+    """Return a column's hierarchy, built where its rule needs no values to."""
+    made = column.hierarchy
+    if isinstance(made, Hierarchy):
+        return made
+    if isinstance(made, Order | Groups):
+        return made.build(pl.Series(column.name, [], dtype=pl.String), column=column.name)
+    raise PolicyError(
+        f"The hierarchy of column {column.name!r} is made from the values of the table, which "
+        "aren't known yet.",
+        hint="Give guarantees() the schema with hierarchies built, or list the hierarchy.",
+    )

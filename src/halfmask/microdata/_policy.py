@@ -8,26 +8,21 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-import polars as pl
 import tomlkit
-from pydantic import ConfigDict, Field, PrivateAttr, ValidationError, model_validator
+from pydantic import ConfigDict, Field, ValidationError, model_validator
 
 from halfmask._errors import ColumnNotFoundError, PolicyError
 from halfmask._html_table import html_table
-from halfmask._policy_files import Section, policy_text, sections_of
+from halfmask._policy_files import WrittenPolicy
 from halfmask.data import (
     Column,
-    Groups,
-    Hierarchy,
-    HierarchyRule,
     Normalization,
-    Order,
     ReadOptions,
     Schema,
-    read_hierarchy,
 )
 from halfmask.guarantees import GUARANTEES, Guarantee
 from halfmask.microdata._choices import CHOICES, Choice
+from halfmask.microdata._hierarchy_section import built, hierarchy_of
 from halfmask.microdata._policy_errors import policy_error
 from halfmask.microdata._policy_sections import (
     ColumnSection,
@@ -39,7 +34,6 @@ from halfmask.microdata._policy_sections import (
 if TYPE_CHECKING:
     from halfmask.anonymize import Recoding
     from halfmask.masks import Mask
-    from halfmask.microdata._hierarchy_section import ColumnHierarchySection
 
 __all__ = ["Policy"]
 
@@ -56,7 +50,7 @@ def _stated(guarantee: Choice) -> str:
     return f"{guarantee.named} ({', '.join(f'{name} = {it}' for name, it in given.items())})"
 
 
-class Policy(Section):
+class Policy(WrittenPolicy):
     """What the owner of a table wants: roles of columns, and guarantees.
 
     It holds names of columns and, in hierarchies, categories that the owner wrote there; no row
@@ -125,6 +119,7 @@ class Policy(Section):
     """
 
     model_config = ConfigDict(title="A policy of halfmask")
+    file_kind = "halfmask"
 
     halfmask: Literal[1] = Field(description="The version of the format.")
     input: InputSection = Field(default_factory=InputSection)
@@ -135,49 +130,12 @@ class Policy(Section):
     suppression: SuppressionSection = Field(default_factory=SuppressionSection)
     output: OutputSection = Field(default_factory=OutputSection)
 
-    _folder: Path | None = PrivateAttr(None)
-
     def __init__(self, **sections: object) -> None:
         _with_all_models()
         try:
             super().__init__(**sections)
         except ValidationError as error:
             raise policy_error(error, Policy) from None
-
-    @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """Read a policy file; hierarchy files are looked for next to it.
-
-        Parameters
-        ----------
-        path
-            A TOML file in UTF-8.
-
-        Raises
-        ------
-        PolicyError
-            If the file can't be read, isn't TOML, or says something that can't be.
-        """
-        where = Path(path)
-        policy = cls.from_toml(policy_text(where))
-        policy._folder = where.parent  # noqa: SLF001 # its own
-        return policy
-
-    @classmethod
-    def from_toml(cls, text: str) -> Self:
-        """Read a policy from TOML text.
-
-        Parameters
-        ----------
-        text
-            The text of a policy file.
-
-        Raises
-        ------
-        PolicyError
-            If it isn't TOML, or says something that can't be.
-        """
-        return cls(**sections_of(text, "halfmask"))
 
     def to_toml(self) -> str:
         """Return the policy as TOML, without defaults; `from_toml` reads it."""
@@ -271,7 +229,7 @@ class Policy(Section):
                     kind=said.kind or "text",
                     hierarchy=None
                     if said.hierarchy is None
-                    else _hierarchy(said.hierarchy, name, where),
+                    else hierarchy_of(said.hierarchy, name, where),
                     missing=said.missing,
                     label=said.label,
                 )
@@ -300,7 +258,7 @@ class Policy(Section):
         for said in self.promises:
             more: dict[str, object] = {}
             if known is not None and self._asks_for_tree(said):
-                more["hierarchy"] = _built(known[str(said.about)])
+                more["hierarchy"] = built(known[str(said.about)])
             made.append(said.made(**more))
         return tuple(made)
 
@@ -442,30 +400,3 @@ def _with_all_models() -> None:
         Policy.model_rebuild(force=True)
         _sections_of.clear()
         _sections_of.update(GUARANTEES)
-
-
-def _hierarchy(
-    said: ColumnHierarchySection, column: str, folder: Path | None
-) -> Hierarchy | HierarchyRule:
-    if said.file is None:
-        return said.rule()
-    if folder is None:
-        raise PolicyError(
-            f"[columns.{column}] has a hierarchy file, and no folder to look for it in is known.",
-            hint="Load the policy from its file, or give schema() the folder.",
-        )
-    return read_hierarchy(folder / said.file, column=column, delimiter=said.delimiter or ";")
-
-
-def _built(column: Column) -> Hierarchy:
-    """Return a column's hierarchy, built where its rule needs no values to."""
-    made = column.hierarchy
-    if isinstance(made, Hierarchy):
-        return made
-    if isinstance(made, Order | Groups):
-        return made.build(pl.Series(column.name, [], dtype=pl.String), column=column.name)
-    raise PolicyError(
-        f"The hierarchy of column {column.name!r} is made from the values of the table, which "
-        "aren't known yet.",
-        hint="Give guarantees() the schema with hierarchies built, or list the hierarchy.",
-    )

@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Any, Final, Literal, Self
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import tomlkit
-from pydantic import ConfigDict, Field, PrivateAttr
+from pydantic import ConfigDict, Field
 
 from halfmask._errors import PolicyError
-from halfmask._policy_files import policy_text, sections_of
+from halfmask._policy_files import WrittenPolicy
 from halfmask.data import atomic_file
 from halfmask.events.actions import Erase, Generalize, RecodeMany
 from halfmask.events.block._paths import Path, Step
@@ -31,7 +31,7 @@ __all__ = ["UNNAMED", "EventPolicy"]
 UNNAMED: Final = "name-this-release"
 
 
-class EventPolicy(EventSection):
+class EventPolicy(EventSection, WrittenPolicy):
     """What may leave of each event: rules by path. What no rule names doesn't leave.
 
     It holds paths, options and, in conditions and hierarchies, categories that the owner wrote
@@ -84,6 +84,7 @@ class EventPolicy(EventSection):
     """
 
     model_config = ConfigDict(title="A policy of events")
+    file_kind = "halfmask-events"
 
     version: Literal[1] = Field(alias="halfmask-events")
     release: Text
@@ -92,33 +93,6 @@ class EventPolicy(EventSection):
     window: WindowSection | None = None
     aggregates: tuple[AggregateSection, ...] = Field(default=(), alias="aggregate")
     guarantees: tuple[GuaranteeSection, ...] = Field(default=(), alias="guarantee")
-
-    _folder: FilePath | None = PrivateAttr(None)
-
-    @classmethod
-    def load(cls, path: str | FilePath) -> Self:
-        """Read a policy file; hierarchy files are looked for next to it.
-
-        Raises
-        ------
-        PolicyError
-            If the file can't be read, isn't TOML in UTF-8, or says something that can't be.
-        """
-        where = FilePath(path)
-        policy = cls.from_toml(policy_text(where))
-        policy._folder = where.parent  # noqa: SLF001 # its own
-        return policy
-
-    @classmethod
-    def from_toml(cls, text: str) -> Self:
-        """Read a policy from TOML text.
-
-        Raises
-        ------
-        PolicyError
-            If it isn't TOML, or says something that can't be.
-        """
-        return cls(**sections_of(text, "halfmask-events"))
 
     def to_toml(self) -> str:
         """Return the policy as TOML, without defaults; `from_toml` reads it."""

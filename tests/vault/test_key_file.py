@@ -36,7 +36,7 @@ def test_what_is_there_stays(tmp_path, lock):
         KeyFile.create(tmp_path / "key")
     assert (tmp_path / "key").read_bytes() == text
     assert str(tmp_path) not in str(caught.value)
-    with pytest.raises(VaultError, match="Make it first"):
+    with pytest.raises(VaultError, match="Create it first"):
         KeyFile.create(tmp_path / "absent" / "key")
     assert lock.key(lock.fresh())
 

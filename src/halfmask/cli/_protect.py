@@ -190,7 +190,7 @@ def _check_words(
             "OUT exists already.", hint="Choose another name, or --overwrite an earlier release."
         )
     if not Path(out).absolute().parent.is_dir():
-        raise ReleaseError("The folder that OUT is to lie in isn't there.", hint="Make it first.")
+        raise ReleaseError("The parent folder of OUT doesn't exist.", hint="Create it first.")
 
 
 def _read_key(where: str) -> bytes:

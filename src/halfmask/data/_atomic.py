@@ -166,14 +166,14 @@ def writing(what: str) -> Iterator[None]:
         reason = os.strerror(error.errno) if error.errno else "the system refused"
         raise ReleaseError(
             f"{what} can't be written ({reason}). Nothing was left behind.",
-            hint="Check the folder that it is to lie in, and its permissions.",
+            hint="Check its parent folder, and the permissions.",
         ) from None
 
 
 def _check_parent(parent: Path, what: str) -> None:
     if not parent.is_dir():
         raise ReleaseError(
-            f"The folder in which the {what} is to be written is not there.", hint="Make it first."
+            f"The parent folder of the {what} does not exist.", hint="Create it first."
         )
 
 

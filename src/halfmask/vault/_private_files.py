@@ -139,9 +139,7 @@ def check_private_folder(path: Path, *, what: str) -> None:
 def check_parent(path: Path, *, what: str) -> None:
     """Raise unless the folder is there in which something is to be made."""
     if not path.parent.is_dir():
-        raise VaultError(
-            f"The folder in which {what} is to lie isn't there.", hint="Make it first."
-        )
+        raise VaultError(f"The parent folder of {what} doesn't exist.", hint="Create it first.")
 
 
 def sync_folder(folder: Path) -> None:

@@ -338,7 +338,7 @@ def _make(path: Path) -> None:
             file.write(_FORMAT)
     except OSError:
         raise TrainerError(
-            "The trainer's folder can't be made.", hint="Check the folder that it is to lie in."
+            "The trainer's folder can't be made.", hint="Check its parent folder."
         ) from None
 
 

@@ -124,7 +124,9 @@ def table(cells: list[Cell]) -> str:
     lines += ["|---" * (len(ARMS) + 4) + "|"]
     for place in dict.fromkeys((c["data"], c["qi"], c["model"]) for c in cells):
         here = [c for c in cells if (c["data"], c["qi"], c["model"]) == place]
-        seeds = {c["seed"] for c in here if c["arm"] == OURS}
+        done = {(c["seed"], c["k"]) for c in here if c["arm"] == OURS}
+        seeds = {seed for seed, _ in done}
+        here = [c for c in here if (c["seed"], c["k"]) in done | {(seed, 0) for seed in seeds}]
         shown = [_shown([c["score"] for c in here if c["arm"] == arm]) for arm in ARMS]
         ahead = [_points(_ahead(cells, place, k, OURS)) for k in KS]
         told = [c["advantage"] for c in here if c["arm"] == OURS]

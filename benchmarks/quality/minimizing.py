@@ -81,7 +81,9 @@ def ours(task: Task) -> tuple[hm.Minimizer, float, float]:
     """Return the fitted minimizer, the seconds that it took, and what it keeps of fresh rows."""
     start = time.perf_counter()
     # the peer makes something of a category that it never saw, too
-    minimizer = hm.Minimizer(task.forest, target_accuracy=TARGET, unseen="commonest", seed=SEED)
+    minimizer = hm.Minimizer(
+        task.forest, target_accuracy=TARGET, unseen="commonest", random_state=SEED
+    )
     minimizer.fit(task.rows)
     seconds = time.perf_counter() - start
     kept = task.kept(minimizer.transform(task.fresh))

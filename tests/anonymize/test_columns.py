@@ -47,7 +47,10 @@ def test_frames_of_numbered_columns_are_protected_where_they_are_named():
             LogisticRegression(), guarantees=TWO, quasi_identifiers=ids, representative="centroid"
         ).fit(DROPPED, Y),
         lambda ids: Minimizer(
-            lambda rows: np.asarray(rows)[:, 0] > 0, target_accuracy=0.9, features=ids, seed=0
+            lambda rows: np.asarray(rows)[:, 0] > 0,
+            target_accuracy=0.9,
+            features=ids,
+            random_state=0,
         ).fit(DROPPED),
     ):
         with pytest.raises(ParameterError, match="Give its name as text"):

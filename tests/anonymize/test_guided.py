@@ -15,13 +15,13 @@ def test_it_is_a_method_that_needs_a_guide():
     assert (Guided.name, Guided.needs_guide) == ("guided", True)
 
 
-def test_it_leads_by_the_guides_and_the_least_gain():
+def test_it_leads_by_the_guides_and_the_minimal_gain():
     guides = np.array([[0.0], [1.0]])
 
-    lead = Guided(least_gain=0.5).lead(guides)
+    lead = Guided(min_gain=0.5).lead(guides)
 
     assert lead.guides is guides
-    assert (lead.least_gain, lead.strict) == (0.5, True)
+    assert (lead.min_gain, lead.strict) == (0.5, True)
     assert "1 guides" in repr(lead)
 
 
@@ -31,9 +31,9 @@ def test_without_a_guide_it_says_what_to_give():
 
 
 @pytest.mark.parametrize("gain", [-0.1, 1.1, float("nan")])
-def test_the_least_gain_is_a_fraction(gain):
-    with pytest.raises(ParameterError, match="least_gain"):
-        Guided(least_gain=gain)
+def test_the_minimal_gain_is_a_fraction(gain):
+    with pytest.raises(ParameterError, match="min_gain"):
+        Guided(min_gain=gain)
 
 
 def test_it_cuts_where_the_label_parts_and_not_at_the_median():
@@ -58,5 +58,5 @@ def test_a_gain_that_is_too_small_leaves_the_cut_to_mondrian():
     def cells(method):
         return Anonymizer(guarantees=[KAnonymity(k=4)], method=method).fit(ages, label).cells_
 
-    assert np.array_equal(cells(Guided(least_gain=1.0)), cells(Mondrian()))
-    assert not np.array_equal(cells(Guided(least_gain=0.0)), cells(Mondrian()))
+    assert np.array_equal(cells(Guided(min_gain=1.0)), cells(Mondrian()))
+    assert not np.array_equal(cells(Guided(min_gain=0.0)), cells(Mondrian()))

@@ -96,10 +96,10 @@ def test_mondrian_needs_no_guide():
 def test_guided_needs_one():
     with pytest.raises(ParameterError, match="needs labels or predictions"):
         Guided().lead(None)
-    assert Guided(least_gain=0.25).lead(np.ones((3, 1))).least_gain == 0.25
+    assert Guided(min_gain=0.25).lead(np.ones((3, 1))).min_gain == 0.25
 
 
 @pytest.mark.parametrize("gain", [-0.1, 1.1, float("nan")])
 def test_a_gain_is_a_share(gain):
-    with pytest.raises(ParameterError, match="least_gain"):
-        Guided(least_gain=gain)
+    with pytest.raises(ParameterError, match="min_gain"):
+        Guided(min_gain=gain)

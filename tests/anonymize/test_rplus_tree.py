@@ -14,14 +14,14 @@ from halfmask.guarantees import KAnonymity
 def test_it_is_a_method_that_needs_no_guide():
     assert isinstance(RPlusTree(), Method)
     assert (RPlusTree.name, RPlusTree.needs_guide) == ("r-plus-tree", False)
-    lead = RPlusTree(least_share=0.5).lead(np.ones((3, 1)))
-    assert (lead.search, lead.least_share, lead.guides) == ("margin", 0.5, None)
+    lead = RPlusTree(min_fraction=0.5).lead(np.ones((3, 1)))
+    assert (lead.search, lead.min_fraction, lead.guides) == ("margin", 0.5, None)
 
 
 @pytest.mark.parametrize("share", [-0.1, 0.6, float("nan"), True])
 def test_a_share_of_two_sides_is_at_most_a_half(share):
-    with pytest.raises(ParameterError, match="least_share"):
-        RPlusTree(least_share=share)
+    with pytest.raises(ParameterError, match="min_fraction"):
+        RPlusTree(min_fraction=share)
 
 
 def test_it_cuts_the_column_that_narrows_the_other():

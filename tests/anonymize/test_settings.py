@@ -28,7 +28,7 @@ def model(**settings):
 
 
 def minimizer(**settings):
-    usual = {"target_accuracy": 0.9, "seed": 0}
+    usual = {"target_accuracy": 0.9, "random_state": 0}
     return Minimizer(lambda rows: rows[:, 0] > 0, **usual | settings).fit(ROWS)
 
 

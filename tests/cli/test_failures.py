@@ -125,7 +125,10 @@ def test_json_is_strict():
 @pytest.mark.parametrize(
     ("said", "wanted"),
     [
-        ("The 'per_doubling' parameter of KeyedHasher must be 1.", "--per-doubling must be 1."),
+        (
+            "The 'bins_per_octave' parameter of KeyedHasher must be 1.",
+            "--bins-per-octave must be 1.",
+        ),
         ("Name it in 'sets', or leave it out.", "Name it in --set, or leave it out."),
         (
             "Column 'sets' is in 'text', and isn't one.",

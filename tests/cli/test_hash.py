@@ -87,7 +87,7 @@ def test_fit_and_hash(run, home):
 def test_every_setting_is_the_hasher_s(run, home):
     done = run(
         *home.hash("sent.arrows", "--fit", "--bits", 12, "--signed", "--numbers", "quantiles"),
-        *("--bins", 5, "--per-doubling", 8, "--interaction", "age,town", "--text", "note"),
+        *("--bins", 5, "--bins-per-octave", 8, "--interaction", "age,town", "--text", "note"),
         *("--words", "1,2", "--characters", "3", "--leave-out", "pays", "--json"),
     )
 
@@ -96,7 +96,7 @@ def test_every_setting_is_the_hasher_s(run, home):
         "ok": True, "rows": 300, "bits": 12, "columns": 3, "width": None, "label": None,
         "classes": None,
     }  # fmt: skip
-    assert (settings.bits, settings.signed, settings.bins, settings.per_doubling) == (
+    assert (settings.bits, settings.signed, settings.bins, settings.bins_per_octave) == (
         12,
         True,
         5,
@@ -163,7 +163,7 @@ WRONG: dict[str, tuple[list[Any], int]] = {
     "settings without a fit": (["--bits", 3], 2),
     "a label without a fit": (["--label", "pays"], 2),
     "bits out of range": (["--fit", "--bits", 40], 2),
-    "bins of no number": (["--fit", "--per-doubling", 3], 2),
+    "bins of no number": (["--fit", "--bins-per-octave", 3], 2),
     "lengths of no number": (["--fit", "--text", "note", "--words", "one"], 2),
     "lengths the wrong way": (["--fit", "--text", "note", "--words", "3,1"], 2),
     "a column that isn't there": (["--fit", "--label", "nowhere"], 1),

@@ -93,7 +93,7 @@ NO_TABLES = [
         table_like,
         Anonymizer(guarantees=[KAnonymity(k=1)]).fit,
         Anonymizer(guarantees=[KAnonymity(k=1)]).fit(np.zeros((4, 1))).transform,
-        Minimizer(lambda rows: rows[:, 0] > 1, target_accuracy=0.5, seed=0).fit,
+        Minimizer(lambda rows: rows[:, 0] > 1, target_accuracy=0.5, random_state=0).fit,
         lambda rows: AnonymizedEstimator(
             DecisionTreeClassifier(), guarantees=[KAnonymity(k=1)]
         ).fit(rows, [0, 1]),

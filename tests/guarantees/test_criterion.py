@@ -48,7 +48,7 @@ def test_a_guarantee_says_what_a_loop_must_test(guarantee, rule, thresholds, hie
 
 def test_the_size_of_a_class_needs_no_rule():
     assert KAnonymity(k=5).criterion() is None
-    assert KAnonymity(k=5).least_rows == 5
+    assert KAnonymity(k=5).min_rows == 5
 
 
 def test_rules_differ():

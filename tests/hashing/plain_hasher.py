@@ -60,11 +60,11 @@ class Oracle:
             return self.hash(b"", "missing", column)
         return self.hash(self.cell(sum(edge <= number for edge in edges)), "bin", column)
 
-    def log_bin(self, number, column, per_doubling):
+    def log_bin(self, number, column, bins_per_octave):
         if number is None or math.isnan(number):
             return self.hash(b"", "missing", column)
         (bits,) = struct.unpack("<Q", struct.pack("<d", number + 0.0))
-        code = bits >> (52 - int(math.log2(per_doubling)))
+        code = bits >> (52 - int(math.log2(bins_per_octave)))
         return self.hash(self.cell(code), "bin", column)
 
     def crossed(self, hashes, columns):

@@ -268,7 +268,7 @@ def test_labels_of_every_kind(label, task, tmp_path, monkeypatch):
         {"signed": True},
         {"interactions": (("town", "age"),)},
         {"text": ("town",)},
-        {"numbers": "kept"},
+        {"numbers": "raw"},
     ],
 )
 def test_what_only_tables_can_is_left_to_them(more, tmp_path):

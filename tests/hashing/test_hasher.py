@@ -103,7 +103,7 @@ def test_it_learns_in_a_pipeline():
     assert in_columns.fit_transform(frame).shape == (400, 256)
 
 
-@pytest.mark.parametrize("numbers", ["log", "kept"])
+@pytest.mark.parametrize("numbers", ["log", "raw"])
 def test_some_need_no_fit(numbers):
     hasher = KeyedHasher(secret=SECRET, numbers=numbers)
     frame = PEOPLE.drop("note")
@@ -170,7 +170,7 @@ WRONG: dict[str, list[Any]] = {
     "signed": [1, None],
     "numbers": ["bins", None],
     "bins": [1, 1 << 17],
-    "per_doubling": [3, 0],
+    "bins_per_octave": [3, 0],
     "categorical": ["town", [1], ["town", "town"]],
     "text": [None, "note"],
     "sets": ["note"],
@@ -207,7 +207,7 @@ MISNAMED = [
     ({"sets": ["town"]}, SchemaError),
     ({"text": ["note"], "categorical": ["note"]}, SchemaError),
     ({"text": ["note"], "interactions": [("age", "note")]}, SchemaError),
-    ({"numbers": "kept", "interactions": [("age", "town")]}, SchemaError),
+    ({"numbers": "raw", "interactions": [("age", "town")]}, SchemaError),
     ({"text": ["note"], "ngrams": None}, ParameterError),
 ]
 

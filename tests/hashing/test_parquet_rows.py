@@ -210,7 +210,7 @@ def test_what_goes_through_values(tmp_path, monkeypatch):
     path = tmp_path / "a.parquet"
     pq.write_table(ROWS, path)
     assert goes_around(hasher(signed=True), path, monkeypatch)
-    assert goes_around(hasher(numbers="kept"), path, monkeypatch)
+    assert goes_around(hasher(numbers="raw"), path, monkeypatch)
     assert goes_around(hasher(interactions=(("town", "road"),)), path, monkeypatch)
     monkeypatch.setattr("halfmask.hashing._parquet_plan._MOST_BYTES", 100)
     assert goes_around(hasher(), path, monkeypatch)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import math
 
 import numpy as np
@@ -90,14 +91,14 @@ def test_bins_of_quantiles(secret, oracle, bins, cells):
 
 
 @pytest.mark.usefixtures("loops")
-@pytest.mark.parametrize("per_doubling", [1, 4, 16])
+@pytest.mark.parametrize("bins_per_octave", [1, 4, 16])
 @BOTH
 @given(cells=st.lists(st.none() | st.floats(), min_size=1, max_size=30))
-def test_bins_of_logarithms(secret, oracle, per_doubling, cells):
+def test_bins_of_logarithms(secret, oracle, bins_per_octave, cells):
     table = pa.table({"a": pa.array(cells, pa.float64())})
-    plan = plan_of(table, secret, numbers="log", per_doubling=per_doubling)
+    plan = plan_of(table, secret, numbers="log", bins_per_octave=bins_per_octave)
 
-    expected = [oracle.row([oracle.log_bin(it, "a", per_doubling)]) for it in cells]
+    expected = [oracle.row([oracle.log_bin(it, "a", bins_per_octave)]) for it in cells]
     assert rows_of(plan.rows(table)) == expected
 
 
@@ -119,9 +120,9 @@ def test_a_logarithm_s_bins_are_of_equal_ratio(secret):
 @pytest.mark.usefixtures("loops")
 @BOTH
 @given(cells=st.lists(st.none() | st.floats(width=32, allow_infinity=False), min_size=1))
-def test_numbers_that_are_kept(secret, oracle, cells):
+def test_raw_numbers(secret, oracle, cells):
     table = pa.table({"a": pa.array(cells, pa.float64())})
-    plan = plan_of(table, secret, numbers="kept")
+    plan = plan_of(table, secret, numbers="raw")
 
     found = plan.rows(table)
 
@@ -134,8 +135,8 @@ def test_numbers_that_are_kept(secret, oracle, cells):
 
 
 @pytest.mark.parametrize("number", [np.inf, 1e39, -1e39])
-def test_what_can_t_be_kept_is_refused(secret, number):
-    plan = plan_of(pa.table({"a": [1.0]}), secret, numbers="kept")
+def test_infinite_raw_numbers_are_refused(secret, number):
+    plan = plan_of(pa.table({"a": [1.0]}), secret, numbers="raw")
 
     with pytest.raises(DataError, match="'a'"):
         plan.rows(pa.table({"a": [number]}))
@@ -213,7 +214,7 @@ def test_interactions(secret, oracle):
 @pytest.mark.usefixtures("loops")
 def test_signs(secret, oracle):
     table = pa.table({"a": ["x", "y", None] * 5, "n": [1.5, 2.5, None] * 5, "t": ["u v"] * 15})
-    said = {"signed": True, "numbers": "kept", "text": ("t",)}
+    said = {"signed": True, "numbers": "raw", "text": ("t",)}
     plan = plan_of(table, secret, **said)
 
     found = plan.rows(table)
@@ -345,6 +346,29 @@ def test_a_plan_as_bytes(secret):
     assert bytes(range(32)).hex() not in plan.to_bytes().decode()
     with pytest.raises(KeyMismatchError):
         HashPlan.from_bytes(plan.to_bytes(), secret=Secret.from_bytes(bytes(32)))
+
+
+@pytest.mark.parametrize(
+    ("numbers", "stored", "indices", "values"),
+    [("log", "log", [3697281, 2734470], None), ("raw", "kept", [1871249, 1871249], [1.5, 2.5])],
+)
+def test_a_plan_of_0_1_is_read_and_written(numbers, stored, indices, values):
+    """Stored hashers keep the names of 0.1: that version reads what this one writes."""
+    data = (
+        '{"format": "halfmask hasher", "version": 1, "secret": "1ede84a0", '
+        f'"settings": {{"bits": 22, "signed": false, "interactions": [], "numbers": "{stored}", '
+        '"bins": 32, "per_doubling": 8, "categorical": [], "text": [], "ngrams": [1, 1], '
+        '"characters": null, "sets": [], "name": "hasher"}, "columns": [{"name": "n", '
+        '"kind": "float", "role": "number", "edges": null}]}'
+    ).encode()
+
+    plan = HashPlan.from_bytes(data, secret=Secret.from_bytes(bytes(range(32))))
+
+    assert (plan.settings.numbers, plan.settings.bins_per_octave) == (numbers, 8)
+    _, found, sent = plan.rows(pa.table({"n": [1.5, 2.5]})).flat()
+    assert found.tolist() == indices
+    assert (None if sent is None else sent.tolist()) == values
+    assert json.loads(plan.to_bytes()).items() >= json.loads(data).items()
 
 
 @pytest.mark.parametrize(

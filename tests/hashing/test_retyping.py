@@ -32,7 +32,7 @@ COLUMNS = {
 }
 NUMBERS = {"int64", "int8", "uint64", "float64", "float32", "decimal"}
 GROUPS = [NUMBERS, {"datetime", "nanoseconds"}]
-SETTINGS = {"binned": {}, "kept": {"numbers": "kept"}, "categories": {"categorical": ["x"]}}
+SETTINGS = {"binned": {}, "raw": {"numbers": "raw"}, "categories": {"categorical": ["x"]}}
 
 
 def _table(column):

@@ -62,3 +62,23 @@ def test_no_category_shows_in_the_repr():
 
 def test_the_json_schema_asks_for_what_a_policy_needs():
     assert Policy.json_schema()["required"] == ["halfmask", "columns", "guarantees"]
+
+
+@pytest.mark.parametrize(
+    ("method", "old", "new"),
+    [("guided", "least_gain", "min_gain"), ("r-plus-tree", "least_share", "min_fraction")],
+)
+def test_keys_of_policies_of_0_1_are_read_as_todays(method, old, new):
+    """Old keys set the new ones; both at once are refused, and so is one of another method."""
+    text = TEXT.replace('name = "guided"\ntowards = ["income"]', f'name = "{method}"\nKEYS')
+    assert "KEYS" in text
+
+    policy = Policy.from_toml(text.replace("KEYS", f"{old} = 0.2"))
+
+    assert policy == Policy.from_toml(text.replace("KEYS", f"{new} = 0.2"))
+    assert policy.method.parameters[new] == 0.2
+    assert old not in policy.to_toml()
+    with pytest.raises(PolicyError, match=f"no key '{old}'"):
+        Policy.from_toml(text.replace("KEYS", f"{old} = 0.2\n{new} = 0.2"))
+    with pytest.raises(PolicyError, match=f"no key '{old}'"):
+        Policy.from_toml(text.replace(f'"{method}"\nKEYS', f'"hilbert"\n{old} = 0.2'))

@@ -93,7 +93,7 @@ METHODS = {
     "by classes": {"name": "guided", "towards": ["buys", "illness"]},
     "by numbers": {"name": "guided", "towards": ["spent"]},
     "by a curve": {"name": "hilbert"},
-    "by boxes": {"name": "r-plus-tree", "least_share": 0.1},
+    "by boxes": {"name": "r-plus-tree", "min_fraction": 0.1},
 }
 RECODINGS = {
     "ranges": {"name": "ranges"},

@@ -36,4 +36,4 @@ class Rule:
 
 
 def minimized(**arguments):
-    return Minimizer(Rule(), **({"target_accuracy": 0.98, "seed": 0} | arguments))
+    return Minimizer(Rule(), **({"target_accuracy": 0.98, "random_state": 0} | arguments))

@@ -16,7 +16,7 @@ def test_answers_are_the_models_and_each_row_is_asked_once(monkeypatch):
         return (10.0 * codes[0] + codes[1]) % 7
 
     rng = np.random.default_rng(0)
-    remembered = Remembered(model, CachedKeys([9, 9], seed=0))
+    remembered = Remembered(model, CachedKeys([9, 9], random_state=0))
     for _ in range(30):
         codes = rng.integers(0, 9, (2, 25))
         np.testing.assert_array_equal(remembered(codes), (10.0 * codes[0] + codes[1]) % 7)
@@ -27,7 +27,7 @@ def test_answers_are_the_models_and_each_row_is_asked_once(monkeypatch):
 def test_a_full_cache_forgets_and_asks_again(monkeypatch):
     monkeypatch.setattr(_Cache, "SMALL", 4)
     monkeypatch.setattr(_Cache, "MOST", 8)
-    remembered = Remembered(lambda codes: codes[0] * 2.0, CachedKeys([500], seed=1))
+    remembered = Remembered(lambda codes: codes[0] * 2.0, CachedKeys([500], random_state=1))
 
     for start in range(0, 480, 10):
         codes = np.arange(start, start + 20)[None, :]
@@ -36,7 +36,7 @@ def test_a_full_cache_forgets_and_asks_again(monkeypatch):
 
 def test_keys_move_with_one_column():
     rng = np.random.default_rng(0)
-    keys, codes = CachedKeys([5, 6, 7], seed=0), rng.integers(0, 5, (3, 100))
+    keys, codes = CachedKeys([5, 6, 7], random_state=0), rng.integers(0, 5, (3, 100))
     moved = codes.copy()
     moved[1] = rng.integers(0, 6, 100)
 

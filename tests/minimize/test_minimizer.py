@@ -48,8 +48,8 @@ waves = Waves()
 @pytest.mark.slow
 @parametrize_with_checks(
     [
-        Minimizer(waves, target_accuracy=0.9, seed=0),
-        Minimizer(waves, target_accuracy=0.0, scoring="accuracy", confidence=0.5, seed=0),
+        Minimizer(waves, target_accuracy=0.9, random_state=0),
+        Minimizer(waves, target_accuracy=0.0, scoring="accuracy", confidence=0.5, random_state=0),
     ]
 )
 def test_scikit_learn_takes_it_for_an_estimator(estimator, check):
@@ -65,7 +65,9 @@ def test_the_promise_holds_on_rows_never_seen(seed):
     noisy = rows[:, 0] + rows[:, 1] ** 2 + rng.normal(size=3000) > 1
     model = DecisionTreeClassifier(min_samples_leaf=10, random_state=0).fit(rows, noisy)
 
-    minimizer = Minimizer(model, target_accuracy=0.9, seed=seed).fit(rng.normal(size=(3000, 3)))
+    minimizer = Minimizer(model, target_accuracy=0.9, random_state=seed).fit(
+        rng.normal(size=(3000, 3))
+    )
 
     kept = (model.predict(minimizer.transform(fresh)) == model.predict(fresh)).mean()
     assert kept > 0.9 - 0.006  # three standard errors of the share of fresh rows
@@ -80,7 +82,7 @@ def test_scikit_learn_pipelines_and_polars_output():
     model = make_pipeline(encoder, DecisionTreeClassifier(max_depth=5, random_state=0))
     model.fit(frame, answers)
 
-    minimizer = Minimizer(model, target_accuracy=0.97, seed=1).fit(frame)
+    minimizer = Minimizer(model, target_accuracy=0.97, random_state=1).fit(frame)
 
     assert (model.predict(minimizer.transform(frame)) == answers).mean() > 0.97
     assert "shoe" in minimizer.generalizations_.not_needed
@@ -143,7 +145,7 @@ def test_a_column_that_is_not_there(arguments, says):
         ({"validation_fraction": 0.0}, "validation_fraction"),
         ({"validation_fraction": 1}, "validation_fraction"),
         ({"confidence": 0.2}, "confidence"),
-        ({"seed": -1}, "seed"),
+        ({"random_state": -1}, "random_state"),
         ({"unseen": "nearest"}, "unseen"),
         ({"scoring": "recall"}, "scoring"),
         ({"features": []}, "names no column"),
@@ -188,7 +190,9 @@ def test_what_cannot_be_promised_stays_as_it_is(n, target, says):
 def test_how_many_rows_are_needed_is_said_of_shares_only():
     # R2 and a score of one's own aren't shares: no number of rows that agree makes them sure.
     rows = np.random.default_rng(0).normal(size=(50, 1))
-    model = Minimizer(lambda each: 2.5 * each[:, 0], target_accuracy=1.0 - 1e-9, seed=0).fit(rows)
+    model = Minimizer(
+        lambda each: 2.5 * each[:, 0], target_accuracy=1.0 - 1e-9, random_state=0
+    ).fit(rows)
     assert model.generalizations_.as_they_are == ("x0",)
     assert "validation rows" not in model.sentence
 

@@ -31,7 +31,7 @@ def test_numbers_that_are_categories():
     rows = np.column_stack([rng.integers(0, 6, 2000), rng.integers(0, 6, 2000)])
 
     minimizer = Minimizer(
-        lambda x: np.isin(x[:, 0], [1, 4]), target_accuracy=0.98, categorical=[0], seed=0
+        lambda x: np.isin(x[:, 0], [1, 4]), target_accuracy=0.98, categorical=[0], random_state=0
     ).fit(rows)
 
     parts = minimizer.generalizations_["x0"].parts
@@ -74,7 +74,7 @@ def test_arrays_of_objects():
     rows = np.empty((2000, 2), dtype=object)
     rows[:, 0], rows[:, 1] = rng.choice(CITIES, 2000), rng.integers(0, 90, 2000).astype(float)
 
-    minimizer = Minimizer(lambda x: x[:, 1] > 50, target_accuracy=0.98, seed=0).fit(rows)
+    minimizer = Minimizer(lambda x: x[:, 1] > 50, target_accuracy=0.98, random_state=0).fit(rows)
     written = minimizer.transform(rows)
 
     assert minimizer.generalizations_.not_needed == ("x0",)
@@ -91,7 +91,7 @@ def test_missing_cells_are_an_answer(as_given):
         first = np.asarray(x)[:, 0]
         return np.where(np.isnan(first), 2, first > 0.5)
 
-    minimizer = Minimizer(model, target_accuracy=0.97, seed=0).fit(as_given(rows))
+    minimizer = Minimizer(model, target_accuracy=0.97, random_state=0).fit(as_given(rows))
 
     parts = minimizer.generalizations_["x0"].parts
     assert parts[-1].label == "missing"
@@ -105,7 +105,9 @@ def test_dates_are_cut_by_order():
     frame = pl.DataFrame({"born": days})
 
     minimizer = Minimizer(
-        lambda rows: (rows["born"].dt.year() >= 2022).to_numpy(), target_accuracy=0.97, seed=0
+        lambda rows: (rows["born"].dt.year() >= 2022).to_numpy(),
+        target_accuracy=0.97,
+        random_state=0,
     ).fit(frame)
 
     said = json.loads(minimizer.generalizations_.to_json())["features"][0]
@@ -145,7 +147,7 @@ def test_a_model_that_fails_at_once_or_half_way(after, wrong, says):
     rows = np.random.default_rng(0).uniform(size=(1000, 2))
 
     with pytest.raises(DataError, match=says) as caught:
-        Minimizer(Broken(after, wrong), target_accuracy=0.9, seed=0).fit(rows)
+        Minimizer(Broken(after, wrong), target_accuracy=0.9, random_state=0).fit(rows)
 
     assert "canary" not in str(caught.value)
     assert caught.value.__cause__ is None
@@ -154,7 +156,7 @@ def test_a_model_that_fails_at_once_or_half_way(after, wrong, says):
 def test_texts_beside_a_regression_are_refused_without_one():
     rows = np.random.default_rng(0).normal(size=(100, 1))
     model = Minimizer(
-        lambda each: 2.5 * each[:, 0], target_accuracy=0.9, scoring="accuracy", seed=0
+        lambda each: 2.5 * each[:, 0], target_accuracy=0.9, scoring="accuracy", random_state=0
     )
     with pytest.raises(DataError, match=r"predicts numbers, and y holds something else") as caught:
         model.fit(rows, ["xqcanary"] * 100)
@@ -167,5 +169,7 @@ def test_a_regression_that_answers_texts_quotes_none():
             return np.array(["xqcanary"] * len(rows))
 
     with pytest.raises(DataError, match=r"gave no numbers \(ValueError\)") as caught:
-        Minimizer(Wordy(), target_accuracy=0.9, seed=0).fit(np.arange(400.0).reshape(200, 2))
+        Minimizer(Wordy(), target_accuracy=0.9, random_state=0).fit(
+            np.arange(400.0).reshape(200, 2)
+        )
     assert "xqcanary" not in str(caught.value)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halfmask.minimize._promise import Judges, least_rows, promised, stations
+from halfmask.minimize._promise import Judges, min_rows, promised, stations
 from halfmask.minimize._score import Called, Explained, Right
 from halfmask.minimize._search import SearchStep
 
@@ -21,14 +21,14 @@ def test_stations_are_steps_in_order_and_end_at_the_last(scores):
     assert not found or found[-1] == len(scores) - 1
 
 
-def test_least_rows_is_the_fewest_that_can_be_sure():
+def test_min_rows_is_the_fewest_that_can_be_sure():
     for target, error in [(0.98, 0.05), (0.9, 0.5), (0.5, 0.01)]:
-        n = least_rows(target, error)
+        n = min_rows(target, error)
         assert n is not None
         same = np.zeros(n)
         assert Right().bound(same, same, error=error) >= target
         assert Right().bound(same[1:], same[1:], error=error) < target
-    assert least_rows(1.0, 0.05) is None
+    assert min_rows(1.0, 0.05) is None
 
 
 @pytest.mark.parametrize("score", [Right(), Called(lambda t, p: (t == p).mean(), None, 0)])

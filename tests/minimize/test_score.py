@@ -25,8 +25,10 @@ def test_regression_keeps_r2_of_its_own_predictions_or_of_the_truth():
     model = DecisionTreeRegressor(max_depth=4, random_state=0).fit(rows, truth)
     own = model.predict(rows)
 
-    by_own = Minimizer(model, target_accuracy=0.95, seed=0).fit(rows)
-    by_truth = Minimizer(model, target_accuracy=0.7, scoring="accuracy", seed=0).fit(rows, truth)
+    by_own = Minimizer(model, target_accuracy=0.95, random_state=0).fit(rows)
+    by_truth = Minimizer(model, target_accuracy=0.7, scoring="accuracy", random_state=0).fit(
+        rows, truth
+    )
 
     again = model.predict(by_own.transform(rows))
     assert 1 - np.var(own - again) / np.var(own) > 0.95
@@ -34,7 +36,7 @@ def test_regression_keeps_r2_of_its_own_predictions_or_of_the_truth():
     assert 4 <= len(by_own.generalizations_["x0"].parts) <= 8
     assert 0.7 <= by_truth.accuracy_bound_ < by_truth.accuracy_ < 0.95
     linear = LinearRegression().fit(rows, truth)
-    assert Minimizer(linear, target_accuracy=0.9, seed=0).fit(rows).bits_[1] < 6
+    assert Minimizer(linear, target_accuracy=0.9, random_state=0).fit(rows).bits_[1] < 6
 
 
 def test_a_score_of_ones_own():

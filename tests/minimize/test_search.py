@@ -35,7 +35,7 @@ def test_a_lower_target_lets_more_go():
     model = DecisionTreeClassifier(max_depth=6, random_state=0).fit(rows, rows.sum(axis=1) > 0)
 
     lost = [
-        Minimizer(model, target_accuracy=target, seed=0).fit(rows).bits_[1]
+        Minimizer(model, target_accuracy=target, random_state=0).fit(rows).bits_[1]
         for target in (0.99, 0.7)
     ]
 
@@ -57,7 +57,7 @@ def test_only_the_named_features_change():
 def test_a_feature_with_thousands_of_values_is_cut_where_the_model_cuts():
     rows = np.random.default_rng(0).lognormal(3, 2, (4000, 1))
 
-    minimizer = Minimizer(lambda x: x[:, 0] > 50, target_accuracy=0.97, seed=0).fit(rows)
+    minimizer = Minimizer(lambda x: x[:, 0] > 50, target_accuracy=0.97, random_state=0).fit(rows)
 
     (income,) = minimizer.generalizations_
     assert len(income.parts) <= 3

@@ -19,15 +19,15 @@ __all__ = ["measure"]
 
 BITS, FEW = 22, 12
 WORSE = 0.002
-KEPT = 'numbers="kept"'
+RAW = 'numbers="raw"'
 PLAIN = "bins=32 (default)"
 WAYS: dict[str, dict[str, Any]] = {
     PLAIN: {},
     "bins=8": {"bins": 8},
     "bins=128": {"bins": 128},
-    'numbers="log", per_doubling=1': {"numbers": "log", "per_doubling": 1},
-    'numbers="log", per_doubling=4': {"numbers": "log"},
-    KEPT: {"numbers": "kept"},
+    'numbers="log", bins_per_octave=1': {"numbers": "log", "bins_per_octave": 1},
+    'numbers="log", bins_per_octave=4': {"numbers": "log"},
+    RAW: {"numbers": "raw"},
 }
 #: Chosen by what the columns mean, before anything was measured; Criteo's mean nothing to us.
 CROSSED = {
@@ -50,7 +50,7 @@ def of_subject(
         for order in range(orders):
             stream = Stream.of(subject, order, **settings)
             found.append(OnlineLearner(bits=BITS).learn(stream.at(BITS)).loss)
-            if way == KEPT and folder is not None:
+            if way == RAW and folder is not None:
                 text = folder / "rows.vw"
                 stream.write_vw(text)
                 told = f"-d {text} -b {BITS} --loss_function logistic --hash_seed {order}"

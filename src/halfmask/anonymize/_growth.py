@@ -44,20 +44,20 @@ class Lead:
         Whether rows of one code stay together.
     guides
         What the cuts should separate, (rows, guides), scaled to [0, 1]; ``None`` for Mondrian.
-    least_gain
+    min_gain
         The share of a node's spread that a cut must take away to be preferred to Mondrian's.
     search
         What is cut where the guides don't say: the widest column at its ``"median"``, the column
         and place that leave the least ``"margin"``, or a ``"curve"`` through all columns.
-    least_share
+    min_fraction
         The least share of a node's rows on each side of a cut that leaves the least margin.
     """
 
     strict: bool = True
     guides: NDArray[np.float64] | None = None
-    least_gain: float = 0.0
+    min_gain: float = 0.0
     search: Literal["median", "margin", "curve"] = "median"
-    least_share: float = 0.0
+    min_fraction: float = 0.0
 
     def __repr__(self) -> str:
         n = 0 if self.guides is None else self.guides.shape[1]
@@ -120,10 +120,10 @@ def grow_partition(
             len(sensitive),
         ),
         rules=rules,
-        guide=Guide(guides.shape[1], lead.least_gain, GUIDE_BINS),
+        guide=Guide(guides.shape[1], lead.min_gain, GUIDE_BINS),
         k=k,
         strict=lead.strict,
-        share=lead.least_share if lead.search == "margin" else None,
+        share=lead.min_fraction if lead.search == "margin" else None,
     )
     cell_of_row = np.empty(n, dtype=np.int32)
     return grower.partition(cell_of_row), cell_of_row
@@ -167,7 +167,7 @@ def engine_rules(
     from halfmask.kernels.partition.criteria import RULES, Rules  # noqa: PLC0415 # compiles late
 
     places = {column.name: place for place, column in enumerate(sensitive)}
-    k = max(1, *(guarantee.least_rows for guarantee in guarantees))
+    k = max(1, *(guarantee.min_rows for guarantee in guarantees))
     kept = [each for each in (guarantee.criterion() for guarantee in guarantees) if each]
     most = max([2, *(len(criterion.thresholds) for criterion in kept)])
     thresholds = np.zeros((len(kept), most))

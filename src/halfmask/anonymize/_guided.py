@@ -22,7 +22,7 @@ class Guided:
 
     Parameters
     ----------
-    least_gain
+    min_gain
         The least share, in [0, 1], of a class's remaining spread that a cut must remove. Where no
         cut does, the widest column is cut as in :class:`Mondrian`. Less follows the predictions for
         longer, and makes ranges wider.
@@ -42,14 +42,14 @@ class Guided:
     Examples
     --------
     >>> Guided()
-    Guided(least_gain=0.07)
+    Guided(min_gain=0.07)
     """
 
     name: ClassVar[str] = "guided"
     sentence: ClassVar[str] = "Classes grown by what a model has to predict."
     needs_guide: ClassVar[bool] = True
 
-    least_gain: float = field(
+    min_gain: float = field(
         default=0.07,
         metadata={
             "ge": 0, "le": 1, "description": "Share of the spread that a cut must take away."
@@ -57,7 +57,7 @@ class Guided:
     )  # fmt: skip
 
     def __post_init__(self) -> None:
-        fraction(owner="Guided", least_gain=self.least_gain)
+        fraction(owner="Guided", min_gain=self.min_gain)
 
     def lead(self, guides: NDArray[np.float64] | None) -> Lead:
         """Return how the cuts are to be led.
@@ -72,4 +72,4 @@ class Guided:
                 "Guided needs labels or predictions to be led by. Got none.",
                 hint="Pass y to fit, or name the columns to go towards in the policy.",
             )
-        return Lead(guides=guides, least_gain=self.least_gain)
+        return Lead(guides=guides, min_gain=self.min_gain)

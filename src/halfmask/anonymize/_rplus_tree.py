@@ -21,7 +21,7 @@ class RPlusTree:
 
     Parameters
     ----------
-    least_share
+    min_fraction
         The share, in [0, 0.5], of a class's rows that a cut should leave on each side, so that the
         tree stays flat. A column that can't be cut so offers its most even cut. 0 follows the boxes
         alone, 0.5 looks at each column's most even cut only.
@@ -47,14 +47,14 @@ class RPlusTree:
     Examples
     --------
     >>> RPlusTree()
-    RPlusTree(least_share=0.25)
+    RPlusTree(min_fraction=0.25)
     """
 
     name: ClassVar[str] = "r-plus-tree"
     sentence: ClassVar[str] = "Classes cut where the boxes of both sides are smallest."
     needs_guide: ClassVar[bool] = False
 
-    least_share: float = field(
+    min_fraction: float = field(
         default=0.25,
         metadata={
             "ge": 0,
@@ -64,7 +64,7 @@ class RPlusTree:
     )
 
     def __post_init__(self) -> None:
-        number_between(0, 0.5, owner="RPlusTree", least_share=self.least_share)
+        number_between(0, 0.5, owner="RPlusTree", min_fraction=self.min_fraction)
 
     def lead(self, guides: NDArray[np.float64] | None) -> Lead:  # noqa: ARG002 # it needs none
         """Return how the cuts are to be led.
@@ -74,4 +74,4 @@ class RPlusTree:
         guides
             Labels or predictions, (rows, outputs); ``None`` without any.
         """
-        return Lead(search="margin", least_share=float(self.least_share))
+        return Lead(search="margin", min_fraction=float(self.min_fraction))

@@ -31,7 +31,7 @@ class HashOptions:
         bool, typer.Option("--signed", help="Send a keyed sign with each index, too.")
     ] = False
     numbers: Annotated[
-        Literal["quantiles", "log", "kept"] | None,
+        Literal["quantiles", "log", "raw"] | None,
         typer.Option(
             "--numbers",
             help="Numbers become bins of about equal rows, or of equal ratio, or stay what they "
@@ -41,10 +41,10 @@ class HashOptions:
     bins: Annotated[
         int | None, typer.Option("--bins", min=2, help="How many bins of quantiles.  [default: 32]")
     ] = None
-    per_doubling: Annotated[
+    bins_per_octave: Annotated[
         int | None,
         typer.Option(
-            "--per-doubling",
+            "--bins-per-octave",
             metavar="N",
             help="How many bins a power of two has: 1, 2, 4, 8 or 16.  [default: 4]",
         ),
@@ -95,7 +95,7 @@ class HashOptions:
             "signed": self.signed or None,
             "numbers": self.numbers,
             "bins": self.bins,
-            "per_doubling": self.per_doubling,
+            "bins_per_octave": self.bins_per_octave,
             "categorical": self.categorical,
             "text": self.text,
             "sets": self.set_,

@@ -75,7 +75,7 @@ class DistinctLDiversity(Guarantee):
         return Criterion(rule="distinct-l", column=self.column, thresholds=(float(self.l),))
 
     @property
-    def least_rows(self) -> int:
+    def min_rows(self) -> int:
         """``l``: so many values need so many rows."""
         return int(self.l)
 

@@ -89,7 +89,7 @@ class EntropyLDiversity(Guarantee):
         return Criterion(rule="entropy-l", column=self.column, thresholds=(float(self.l),))
 
     @property
-    def least_rows(self) -> int:
+    def min_rows(self) -> int:
         """``l``, rounded up: a level of l takes that many values."""
         return math.ceil(self.l)
 

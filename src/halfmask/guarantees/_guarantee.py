@@ -112,7 +112,7 @@ class Guarantee(ABC):
         return "at most" if self.worse_when_larger else "at least"
 
     @property
-    def least_rows(self) -> int:
+    def min_rows(self) -> int:
         """The least number of rows that a class which meets the guarantee can have."""
         return 1
 
@@ -195,7 +195,7 @@ class Guarantee(ABC):
     def criterion(self) -> Criterion | None:
         """Return the rule by which the engine tests this at every cut.
 
-        ``None`` where `least_rows` says it all, or where the engine has no rule for it: cells that
+        ``None`` where `min_rows` says it all, or where the engine has no rule for it: cells that
         miss the guarantee are then merged with their neighbours after they have grown.
         """
         return None
@@ -228,4 +228,4 @@ def size_asked(guarantees: Iterable[Guarantee], *, least: int = 1) -> int:
     >>> size_asked([KAnonymity(k=10), DistinctLDiversity(l=20, column="ill")])
     10
     """
-    return max([least, *(each.least_rows for each in guarantees if each.column is None)])
+    return max([least, *(each.min_rows for each in guarantees if each.column is None)])

@@ -64,7 +64,7 @@ class KAnonymity(Guarantee):
         integer_at_least(1, owner="KAnonymity", k=self.k)
 
     @property
-    def least_rows(self) -> int:
+    def min_rows(self) -> int:
         """``k``."""
         return int(self.k)
 

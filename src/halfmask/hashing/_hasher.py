@@ -28,7 +28,7 @@ __all__ = ["KeyedHasher"]
 
 #: Settings that are sequences come back from JSON, and from a plan, as tuples.
 _PARAMETERS = (
-    "bits", "signed", "interactions", "numbers", "bins", "per_doubling", "categorical", "text",
+    "bits", "signed", "interactions", "numbers", "bins", "bins_per_octave", "categorical", "text",
     "ngrams", "characters", "sets", "name",
 )  # fmt: skip
 
@@ -56,11 +56,11 @@ class KeyedHasher(
         Groups of columns, such as ``[("town", "age")]``, whose cells are hashed together, too.
     numbers
         ``"quantiles"``: a number becomes one of ``bins`` bins of about equal numbers of rows.
-        ``"log"``: a bin for each ``1 / per_doubling`` of a power of two, which needs no fit.
-        ``"kept"``: the number itself goes along, as the value of an index of its column.
+        ``"log"``: a bin for each ``1 / bins_per_octave`` of a power of two, which needs no fit.
+        ``"raw"``: the number itself goes along, as the value of an index of its column.
     bins
         How many bins of quantiles, at least 2.
-    per_doubling
+    bins_per_octave
         How many bins each power of two is cut into: 1, 2, 4, 8 or 16.
     categorical
         Columns of numbers or dates that are hashed as categories, each number its own.
@@ -96,13 +96,13 @@ class KeyedHasher(
     What stays visible to anyone who gets the rows: that two cells are equal, how often each is
     there, which are there together, and so, with knowledge of the population, what the frequent
     ones are; when rows come, and how many; labels, unless `LabelCodes` hides what they mean, and
-    numbers that are ``"kept"``. One known row names its indices.
+    numbers that are ``"raw"``. One known row names its indices.
 
     **Edge cases.** A missing cell, NaN included, is a value of its own. An empty text is another.
     Infinity is in the outermost bin, and can't be kept. Whole numbers are hashed alike whether
     their column is one of integers or of floats. A set is a set: members count once. Words are of
     ASCII letters, digits, ``_`` and all beyond ASCII; only ASCII letters are lowered. With
-    ``numbers="log"`` or ``"kept"`` nothing needs to be fitted, and a hasher that isn't takes the
+    ``numbers="log"`` or ``"raw"`` nothing needs to be fitted, and a hasher that isn't takes the
     columns of each table as they are.
 
     Sources: Weinberger, Dasgupta, Langford, Smola, Attenberg, "Feature hashing for large scale
@@ -145,7 +145,7 @@ class KeyedHasher(
         interactions: Sequence[Sequence[str]] = (),
         numbers: Numbers = "quantiles",
         bins: int = 32,
-        per_doubling: int = 4,
+        bins_per_octave: int = 4,
         categorical: Sequence[str] = (),
         text: Sequence[str] = (),
         ngrams: tuple[int, int] | None = (1, 1),
@@ -159,7 +159,7 @@ class KeyedHasher(
         self.interactions = interactions
         self.numbers = numbers
         self.bins = bins
-        self.per_doubling = per_doubling
+        self.bins_per_octave = bins_per_octave
         self.categorical = categorical
         self.text = text
         self.ngrams = ngrams

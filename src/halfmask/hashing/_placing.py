@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from halfmask.hashing._cells import views_of
 from halfmask.hashing._loops import siphash
-from halfmask.hashing._slots import BinSlot, CategorySlot, KeptSlot, LogSlot
+from halfmask.hashing._slots import BinSlot, CategorySlot, LogSlot, RawSlot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -34,7 +34,7 @@ def placed(
     """Return the indices of rows; None without a compiler, or where numbers are kept."""
     if not hasattr(siphash(), "hash_pairs"):
         return None
-    if not n_rows or any(isinstance(slot, KeptSlot) for slot in slots):
+    if not n_rows or any(isinstance(slot, RawSlot) for slot in slots):
         return None
     mask = np.uint64((1 << bits) - 1)
     places = [placer(slot, columns, mask) for slot in slots]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -197,7 +197,7 @@ class HashPlan:
             "format": _FORMAT,
             "version": HASHER_VERSION,
             "secret": self.secret.id,
-            "settings": asdict(self.settings),
+            "settings": self.settings.to_dict(),
             "columns": columns,
         }
 
@@ -225,7 +225,8 @@ class HashPlan:
                 )
                 for it in found["columns"]
             )
-            return cls(settings=HasherSettings(**found["settings"]), columns=columns, secret=secret)
+            settings = HasherSettings.from_dict(found["settings"])
+            return cls(settings=settings, columns=columns, secret=secret)
         except (KeyError, TypeError, ValueError, HalfmaskError):
             raise _unreadable() from None
 

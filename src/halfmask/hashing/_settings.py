@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, Self, TypeAlias
 
 from halfmask._errors import ColumnNotFoundError, ParameterError, SchemaError
 from halfmask._validation import integer_at_least, one_of
@@ -12,11 +12,11 @@ from halfmask.hashing._rows import MOST_BITS
 
 __all__ = ["HasherSettings", "Numbers", "Role"]
 
-Numbers: TypeAlias = Literal["quantiles", "log", "kept"]
+Numbers: TypeAlias = Literal["quantiles", "log", "raw"]
 Role: TypeAlias = Literal["category", "number", "text", "set"]
-_NUMBERS = ("quantiles", "log", "kept")
+_NUMBERS = ("quantiles", "log", "raw")
 _MOST_BINS = 1 << 16
-_DOUBLINGS = (1, 2, 4, 8, 16)
+_BINS_PER_OCTAVE = (1, 2, 4, 8, 16)
 _LONGEST_RUN = 16
 
 
@@ -35,7 +35,7 @@ class HasherSettings:
     interactions: tuple[tuple[str, ...], ...] = ()
     numbers: Numbers = "quantiles"
     bins: int = 32
-    per_doubling: int = 4
+    bins_per_octave: int = 4
     categorical: tuple[str, ...] = ()
     text: tuple[str, ...] = ()
     ngrams: tuple[int, int] | None = (1, 1)
@@ -54,9 +54,9 @@ class HasherSettings:
             )
         if type(self.signed) is not bool:
             raise ParameterError("The 'signed' parameter of KeyedHasher must be True or False.")
-        if self.per_doubling not in _DOUBLINGS:
+        if self.bins_per_octave not in _BINS_PER_OCTAVE:
             raise ParameterError(
-                "The 'per_doubling' parameter of KeyedHasher must be 1, 2, 4, 8 or 16."
+                "The 'bins_per_octave' parameter of KeyedHasher must be 1, 2, 4, 8 or 16."
             )
         if type(self.name) is not str or not self.name:
             raise ParameterError("The 'name' parameter of KeyedHasher must be a text, not empty.")
@@ -69,6 +69,29 @@ class HasherSettings:
             raise ParameterError(
                 "A KeyedHasher of texts needs 'ngrams' of words, or of 'characters', or both."
             )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the settings under the names that stored hashers have had since 0.1."""
+        stored = asdict(self)
+        stored["per_doubling"] = stored.pop("bins_per_octave")
+        if self.numbers == "raw":
+            stored["numbers"] = "kept"
+        return stored
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Self:
+        """Return the settings that `to_dict` gave.
+
+        Raises
+        ------
+        KeyError, TypeError, ParameterError
+            If they are none.
+        """
+        given = dict(stored)
+        given["bins_per_octave"] = given.pop("per_doubling")
+        if given["numbers"] == "kept":
+            given["numbers"] = "raw"
+        return cls(**given)
 
     def role_of(self, column: str, kind: str) -> Role:
         """Return how a column of a kind is hashed.
@@ -117,8 +140,8 @@ class HasherSettings:
             raise ColumnNotFoundError.of(absent, roles, where="the table")
         for crossed in self.interactions:
             for name in crossed:
-                kept = roles[name] == "number" and self.numbers == "kept"
-                if kept or roles[name] in {"text", "set"}:
+                raw = roles[name] == "number" and self.numbers == "raw"
+                if raw or roles[name] in {"text", "set"}:
                     raise SchemaError(
                         f"Column {name!r} can't be part of an interaction: it isn't hashed as one "
                         "category.",

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from halfmask.hashing._keys import Key
 
 __all__ = [
-    "BinSlot", "CategorySlot", "Coded", "CrossedSlot", "KeptSlot", "LogSlot", "PlainSlot", "Slot",
+    "BinSlot", "CategorySlot", "Coded", "CrossedSlot", "LogSlot", "PlainSlot", "RawSlot", "Slot",
     "hash_of", "hashes_of", "log_codes", "table_of",
 ]  # fmt: skip
 
@@ -151,7 +151,7 @@ def log_codes(numbers: NDArray[np.float64], bits: int) -> NDArray[np.int32]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class KeptSlot:
+class RawSlot:
     """A number stays what it is: the value of an index that is the column's own."""
 
     column: str
@@ -187,4 +187,4 @@ class CrossedSlot:
 
 #: Those that take one column, and of which nothing but an index comes.
 PlainSlot: TypeAlias = CategorySlot | BinSlot | LogSlot
-Slot: TypeAlias = PlainSlot | KeptSlot | CrossedSlot
+Slot: TypeAlias = PlainSlot | RawSlot | CrossedSlot

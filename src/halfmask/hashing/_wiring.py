@@ -13,8 +13,8 @@ from halfmask.hashing._slots import (
     BinSlot,
     CategorySlot,
     CrossedSlot,
-    KeptSlot,
     LogSlot,
+    RawSlot,
     hash_of,
     table_of,
 )
@@ -77,12 +77,12 @@ def _slot(column: HashedColumn, settings: HasherSettings, keys: HasherKeys) -> S
     if column.role == "category":
         return _category(name, keys, "value")
     missing = hash_of(keys.of("missing", name))
-    if settings.numbers == "kept":
+    if settings.numbers == "raw":
         own = hash_of(keys.of("number", name))
-        return KeptSlot(column=name, table=np.array([own, missing], np.uint64))
+        return RawSlot(column=name, table=np.array([own, missing], np.uint64))
     key = keys.of("bin", name)
     if settings.numbers == "log":
-        bits = settings.per_doubling.bit_length() - 1
+        bits = settings.bins_per_octave.bit_length() - 1
         return LogSlot(
             column=name, bits=bits, table=table_of(key, 1 << (_SIGN_AND_EXPONENT + bits), missing)
         )

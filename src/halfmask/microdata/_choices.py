@@ -12,7 +12,7 @@ from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Union, get_type_hints
 
-from pydantic import Field, StrictBool, StrictStr, create_model
+from pydantic import Field, StrictBool, StrictStr, create_model, model_validator
 
 from halfmask._policy_files import Names, Number, Section, Whole
 from halfmask.anonymize import METHODS, RECODINGS
@@ -30,6 +30,8 @@ __all__ = ["CHOICES", "Choice", "OneOf"]
 _STRICT: Mapping[object, object] = {
     int: Whole, float: Number, str: StrictStr, bool: StrictBool, tuple[str, ...]: Names
 }  # fmt: skip
+#: Keys of policy files of 0.1, and their names today.
+_OLD_KEYS = {"least_gain": "min_gain", "least_share": "min_fraction"}
 
 
 class Choice(Section):
@@ -39,6 +41,19 @@ class Choice(Section):
     key: ClassVar[str]
     if TYPE_CHECKING:
         name: str  # of methods and recodings; a key like the others
+
+    @model_validator(mode="before")
+    @classmethod
+    def _current_keys(cls, keys: Any) -> Any:  # noqa: ANN401 # whatever the file has
+        """Rename keys of 0.1; where the new one is given as well, the old one is refused."""
+        if not isinstance(keys, Mapping):
+            return keys
+        current = {
+            old: new
+            for old, new in _OLD_KEYS.items()
+            if new in cls.model_fields and new not in keys
+        }
+        return {current.get(key, key): value for key, value in keys.items()}
 
     @property
     def named(self) -> str:

@@ -12,7 +12,7 @@ from halfmask.minimize._generalizations import (
     Part,
     Plain,
 )
-from halfmask.minimize._promise import least_rows
+from halfmask.minimize._promise import min_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -151,7 +151,7 @@ def sentence(
             f"{promise.value:.4f}, at least {promise.bound:.4f} with {confidence:.0%} "
             f"confidence; the target was {target:g}."
         )
-    least = least_rows(target, 1 - confidence) if share else None
+    least = min_rows(target, 1 - confidence) if share else None
     if least is not None and promise.rows < least:
         return said + (
             f"It takes {least} validation rows at least to be sure of a share of {target:g}; "

@@ -21,8 +21,8 @@ class CachedKeys:
     application for game playing", 1970): changing one column changes the key by a difference.
     """
 
-    def __init__(self, sizes: Sequence[int], seed: int) -> None:
-        rng = np.random.default_rng(seed)
+    def __init__(self, sizes: Sequence[int], random_state: int) -> None:
+        rng = np.random.default_rng(random_state)
         self._words = [rng.integers(0, 2**64, size, dtype=np.uint64) for size in sizes]
 
     def of(self, codes: NDArray[np.int64]) -> NDArray[np.uint64]:

@@ -82,8 +82,8 @@ class Minimizer(
     unseen
         What :meth:`transform` does with a category, or a missing cell, that the fit never saw in a
         feature with groups: ``"error"``, or ``"commonest"``: it joins the group of most rows.
-    seed
-        Decides which rows validate. The same seed, rows and model give the same result.
+    random_state
+        Decides which rows validate. The same state, rows and model give the same result.
 
     Attributes
     ----------
@@ -135,7 +135,7 @@ class Minimizer(
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> people = rng.integers(0, 90, (600, 2))
-    >>> adults = Minimizer(lambda rows: rows[:, 0] >= 18, target_accuracy=0.98, seed=0)
+    >>> adults = Minimizer(lambda rows: rows[:, 0] >= 18, target_accuracy=0.98, random_state=0)
     >>> coarser = adults.fit_transform(people)
     >>> print(adults.generalizations_.text)
     x0: below 18 / 18 or more
@@ -155,7 +155,7 @@ class Minimizer(
         scoring: Literal["agreement", "accuracy"] | Callable[..., float] = "agreement",
         confidence: float = 0.95,
         unseen: Literal["error", "commonest"] = "error",
-        seed: int,
+        random_state: int,
     ) -> None:
         self.estimator = estimator
         self.target_accuracy = target_accuracy
@@ -167,7 +167,7 @@ class Minimizer(
         self.scoring = scoring
         self.confidence = confidence
         self.unseen = unseen
-        self.seed = seed
+        self.random_state = random_state
 
     def fit(self, X: Any, y: ArrayLike | None = None) -> Self:  # noqa: ANN401 # any table
         """Find how coarse the features may be.
@@ -198,7 +198,7 @@ class Minimizer(
         asked = LabelCache(self.estimator, palette)
         own = asked.ask(X)
         truth = self._truth(own, y, asked)
-        rng = np.random.default_rng(self.seed)
+        rng = np.random.default_rng(self.random_state)
         order = rng.permutation(table.height)
         judging = max(1, min(table.height - 1, round(table.height * self.validation_fraction)))
         validation, searched = order[:judging], order[judging:][:SEARCH_ROWS]
@@ -283,7 +283,7 @@ class Minimizer(
         )
         one_of(("error", "commonest"), owner="Minimizer", unseen=self.unseen)
         number_between(0.5, 1.0, owner="Minimizer", high_open=True, confidence=self.confidence)
-        integer_at_least(0, owner="Minimizer", seed=self.seed)
+        integer_at_least(0, owner="Minimizer", random_state=self.random_state)
         hierarchies_given(self.hierarchies, owner="Minimizer")
         several_names(owner="Minimizer", features=self.features, categorical=self.categorical)
         if not callable(self.scoring):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from halfmask.minimize._score import PredictionScore
     from halfmask.minimize._search import SearchStep
 
-__all__ = ["Judges", "ValidatedStep", "least_rows", "promised", "stations"]
+__all__ = ["Judges", "ValidatedStep", "min_rows", "promised", "stations"]
 
 BY_LEVEL, BY_STEP = 40, 40  # how many steps of a search are tested: by their score, by their number
 
@@ -134,12 +134,12 @@ def stations(scores: Sequence[float]) -> list[int]:
     return [number for number in chosen if 0 < number <= last]
 
 
-def least_rows(target: float, error: float) -> int | None:
+def min_rows(target: float, error: float) -> int | None:
     """Return how many rows must all agree for a share of ``target`` to be sure; None for 1.
 
     Examples
     --------
-    >>> least_rows(0.98, 0.05)
+    >>> min_rows(0.98, 0.05)
     149
     """
     if target >= 1:

@@ -134,7 +134,7 @@ class Called:
 
     score: Callable[[NDArray[Any], NDArray[Any]], float]
     classes: NDArray[Any] | None
-    seed: int
+    random_state: int
 
     def of(self, truth: NDArray[np.float64], predicted: NDArray[np.float64]) -> float:
         """Return the score."""
@@ -162,7 +162,7 @@ class Called:
         self, truth: NDArray[np.float64], predicted: NDArray[np.float64], *, error: float
     ) -> float:
         """Return a percentile of the score of resamples."""
-        rng = np.random.default_rng(self.seed)
+        rng = np.random.default_rng(self.random_state)
         drawn = [rng.integers(0, len(truth), len(truth)) for _ in range(RESAMPLES)]
         return float(np.quantile([self.of(truth[i], predicted[i]) for i in drawn], error))
 
@@ -177,11 +177,14 @@ def _squares(
 
 
 def score_of(
-    scoring: str | Callable[..., float], truth: NDArray[np.float64], model: LabelCache, seed: int
+    scoring: str | Callable[..., float],
+    truth: NDArray[np.float64],
+    model: LabelCache,
+    random_state: int,
 ) -> PredictionScore:
     """Return the score that a minimizer was asked for."""
     if callable(scoring):
-        return Called(scoring, None if model.regression else model.classes, seed)
+        return Called(scoring, None if model.regression else model.classes, random_state)
     if not model.regression:
         return Right()
     spread = float(np.var(truth))

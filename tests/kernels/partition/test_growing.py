@@ -276,8 +276,8 @@ def test_invariants(seed, n, cardinalities, k, tiers, choice, lead):
     how = {
         "strict": Lead(),
         "relaxed": Lead(strict=False),
-        "labels": Lead(guides=np.eye(3)[rng.integers(0, 3, n)], least_gain=0.001),
-        "probabilities": Lead(guides=rng.random((n, 2)), least_gain=0.01),
+        "labels": Lead(guides=np.eye(3)[rng.integers(0, 3, n)], min_gain=0.001),
+        "probabilities": Lead(guides=rng.random((n, 2)), min_gain=0.01),
     }[lead]
 
     partition, cells = grow(table, guarantees, how)
@@ -375,7 +375,7 @@ def test_a_guided_cut_takes_most_of_the_spread(seed, n, cardinalities, k, kind):
     gains = naive_gains(table, guides, k)
     best = max(gains.values(), default=0.0)
 
-    partition, _ = grow(table, [KAnonymity(k=k)], Lead(guides=guides, least_gain=0.0))
+    partition, _ = grow(table, [KAnonymity(k=k)], Lead(guides=guides, min_gain=0.0))
 
     if best > 1e-3:
         chosen = gains[int(partition.feature[0]), int(partition.cut[0])]
@@ -388,7 +388,7 @@ def test_where_no_cut_separates_the_guide_the_widest_column_is_cut():
     table = Table(codes=[np.arange(8) // 4, np.arange(8)], n_codes=[2, 8])
     agreed = np.ones((8, 1))
 
-    guided, cells = grow(table, [KAnonymity(k=2)], Lead(guides=agreed, least_gain=0.001))
+    guided, cells = grow(table, [KAnonymity(k=2)], Lead(guides=agreed, min_gain=0.001))
     mondrian, plain = grow(table, [KAnonymity(k=2)])
 
     np.testing.assert_array_equal(cells, plain)
@@ -403,7 +403,7 @@ def test_a_spread_lost_in_rounding_is_no_reason_to_cut(odd):
     guides[rng.choice(n, odd, replace=False)] -= n / 2**36
     table = Table(codes=[rng.permutation(n), 1 + rng.integers(0, 5, n)], n_codes=[n, 6])
 
-    partition, _ = grow(table, [KAnonymity(k=30)], Lead(guides=guides, least_gain=0.001))
+    partition, _ = grow(table, [KAnonymity(k=30)], Lead(guides=guides, min_gain=0.001))
 
     assert partition.sizes.min() >= 30
 
@@ -417,7 +417,7 @@ def test_many_certain_predictions_do_not_run_into_the_counts():
     binned = replace(table, codes=[table.codes[0] // 274], n_codes=[256], boundaries=[])
 
     for each in (table, binned):
-        partition, _ = grow(each, [KAnonymity(k=1000)], Lead(guides=guides, least_gain=0.001))
+        partition, _ = grow(each, [KAnonymity(k=1000)], Lead(guides=guides, min_gain=0.001))
         assert partition.sizes.sum() == n
         assert partition.sizes.min() >= 1000
 

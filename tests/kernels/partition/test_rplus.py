@@ -23,7 +23,7 @@ def grow(rows, n_codes, guarantees, *, share, boundaries=None, sensitive=()):
         boundaries or flat(n_codes),
         sensitive=sensitive,
         guarantees=guarantees,
-        lead=Lead(search="margin", least_share=share),
+        lead=Lead(search="margin", min_fraction=share),
     )
 
 
@@ -139,7 +139,7 @@ def test_it_loses_less_than_medians_where_a_column_has_a_gap():
     rows = np.concatenate([small, large])
 
     def mean_loss(search):
-        lead = Lead(search=search, least_share=0.0)
+        lead = Lead(search=search, min_fraction=0.0)
         partition, _ = grow_partition(
             list(rows.T),
             [40, 40],

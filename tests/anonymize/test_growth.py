@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from halfmask._errors import GuaranteeNotMetError
-from halfmask.anonymize._growth import Lead, _pack, engine_rules, grow_partition
+from halfmask.anonymize._growth import SplitCriterion, _pack, engine_rules, grow_partition
 from halfmask.anonymize._sensitive_codes import SensitiveCodes
 from halfmask.data import Hierarchy
 from halfmask.guarantees import (
@@ -170,10 +170,12 @@ def test_a_promise_that_the_whole_table_misses():
             [np.zeros(0, np.uint8)],
             sensitive=[],
             guarantees=[KAnonymity(k=4)],
-            lead=Lead(),
+            criterion=SplitCriterion(),
         )
 
 
-def test_the_repr_of_a_lead_has_no_guides():
-    assert repr(Lead(guides=np.array([[0.125]]))) == "Lead(strict=True, 1 guides)"
-    assert repr(Lead()) == "Lead(strict=True, 0 guides)"
+def test_the_repr_of_a_criterion_has_no_guides():
+    assert (
+        repr(SplitCriterion(guides=np.array([[0.125]]))) == "SplitCriterion(strict=True, 1 guides)"
+    )
+    assert repr(SplitCriterion()) == "SplitCriterion(strict=True, 0 guides)"

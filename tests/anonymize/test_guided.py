@@ -1,4 +1,4 @@
-"""Guided: what leads the cuts, and what it refuses."""
+"""Guided: its split criterion, and what it refuses."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ def test_it_is_a_method_that_needs_a_guide():
 def test_it_leads_by_the_guides_and_the_minimal_gain():
     guides = np.array([[0.0], [1.0]])
 
-    lead = Guided(min_gain=0.5).lead(guides)
+    criterion = Guided(min_gain=0.5).split_criterion(guides)
 
-    assert lead.guides is guides
-    assert (lead.min_gain, lead.strict) == (0.5, True)
-    assert "1 guides" in repr(lead)
+    assert criterion.guides is guides
+    assert (criterion.min_gain, criterion.strict) == (0.5, True)
+    assert "1 guides" in repr(criterion)
 
 
 def test_without_a_guide_it_says_what_to_give():
     with pytest.raises(ParameterError, match="labels or predictions"):
-        Guided().lead(None)
+        Guided().split_criterion(None)
 
 
 @pytest.mark.parametrize("gain", [-0.1, 1.1, float("nan")])

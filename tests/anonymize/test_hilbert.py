@@ -42,7 +42,7 @@ def fitted(frame, *guarantees, **options):
 def test_it_is_a_method_that_needs_no_guide():
     assert isinstance(Hilbert(), Method)
     assert (Hilbert.name, Hilbert.needs_guide) == ("hilbert", False)
-    assert Hilbert().lead(np.ones((3, 1))).search == "curve"
+    assert Hilbert().split_criterion(np.ones((3, 1))).search == "curve"
 
 
 def test_ten_rows_make_three_cells_of_three_and_more_where_medians_make_two():

@@ -1,4 +1,4 @@
-"""Guides are made of labels, numbers and predictions; methods lead the cuts."""
+"""Guides are made of labels, numbers and predictions; methods rank the cuts."""
 
 from __future__ import annotations
 
@@ -89,14 +89,14 @@ def test_methods_are_methods(method):
 
 
 def test_mondrian_needs_no_guide():
-    assert Mondrian(strict=False).lead(None).strict is False
-    assert Mondrian().lead(np.ones((3, 1))).guides is None
+    assert Mondrian(strict=False).split_criterion(None).strict is False
+    assert Mondrian().split_criterion(np.ones((3, 1))).guides is None
 
 
 def test_guided_needs_one():
     with pytest.raises(ParameterError, match="needs labels or predictions"):
-        Guided().lead(None)
-    assert Guided(min_gain=0.25).lead(np.ones((3, 1))).min_gain == 0.25
+        Guided().split_criterion(None)
+    assert Guided(min_gain=0.25).split_criterion(np.ones((3, 1))).min_gain == 0.25
 
 
 @pytest.mark.parametrize("gain", [-0.1, 1.1, float("nan")])

@@ -14,8 +14,8 @@ from halfmask.guarantees import KAnonymity
 def test_it_is_a_method_that_needs_no_guide():
     assert isinstance(RPlusTree(), Method)
     assert (RPlusTree.name, RPlusTree.needs_guide) == ("r-plus-tree", False)
-    lead = RPlusTree(min_fraction=0.5).lead(np.ones((3, 1)))
-    assert (lead.search, lead.min_fraction, lead.guides) == ("margin", 0.5, None)
+    criterion = RPlusTree(min_fraction=0.5).split_criterion(np.ones((3, 1)))
+    assert (criterion.search, criterion.min_fraction, criterion.guides) == ("margin", 0.5, None)
 
 
 @pytest.mark.parametrize("share", [-0.1, 0.6, float("nan"), True])

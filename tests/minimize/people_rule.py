@@ -1,4 +1,4 @@
-"""People, and a model of them that is easily told."""
+"""People, and a model of them that is easily distinguished."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def people(n=3000, seed=0):
 
 
 class Rule:
-    """A model of people that is easily told: 40 and older, or of Norway."""
+    """A model of people that is easily distinguished: 40 and older, or of Norway."""
 
     def __init__(self):
         self.rows = 0

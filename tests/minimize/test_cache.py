@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from halfmask.minimize._cache import CachedKeys, Remembered, _Cache
+from halfmask.minimize._cache import AnswerCache, CachedKeys, _AnswersByKey
 
 
 def test_answers_are_the_models_and_each_row_is_asked_once(monkeypatch):
-    monkeypatch.setattr(_Cache, "SMALL", 20)
+    monkeypatch.setattr(_AnswersByKey, "SMALL", 20)
     asked: list[tuple[int, ...]] = []
 
     def model(codes):
@@ -16,22 +16,22 @@ def test_answers_are_the_models_and_each_row_is_asked_once(monkeypatch):
         return (10.0 * codes[0] + codes[1]) % 7
 
     rng = np.random.default_rng(0)
-    remembered = Remembered(model, CachedKeys([9, 9], random_state=0))
+    cache = AnswerCache(model, CachedKeys([9, 9], random_state=0))
     for _ in range(30):
         codes = rng.integers(0, 9, (2, 25))
-        np.testing.assert_array_equal(remembered(codes), (10.0 * codes[0] + codes[1]) % 7)
+        np.testing.assert_array_equal(cache(codes), (10.0 * codes[0] + codes[1]) % 7)
 
     assert len(asked) == len(set(asked)) == 81
 
 
 def test_a_full_cache_forgets_and_asks_again(monkeypatch):
-    monkeypatch.setattr(_Cache, "SMALL", 4)
-    monkeypatch.setattr(_Cache, "MOST", 8)
-    remembered = Remembered(lambda codes: codes[0] * 2.0, CachedKeys([500], random_state=1))
+    monkeypatch.setattr(_AnswersByKey, "SMALL", 4)
+    monkeypatch.setattr(_AnswersByKey, "MOST", 8)
+    cache = AnswerCache(lambda codes: codes[0] * 2.0, CachedKeys([500], random_state=1))
 
     for start in range(0, 480, 10):
         codes = np.arange(start, start + 20)[None, :]
-        np.testing.assert_array_equal(remembered(codes), codes[0] * 2.0)
+        np.testing.assert_array_equal(cache(codes), codes[0] * 2.0)
 
 
 def test_keys_move_with_one_column():

@@ -32,7 +32,7 @@ def test_a_join_gains_what_it_loses_of_information(cells, kind, seed):
     one = feature(cells, kind=kind)
     rng = np.random.default_rng(seed)
     profiles = rng.random((one.coding.n_codes, 3))
-    target = one.untouched
+    target = one.identity
     while moves := [m for m in one.moves(target, profiles) if m.key[0] == "join"]:
         for move in moves:
             coarser = move.applied(target)
@@ -47,7 +47,7 @@ def test_a_join_gains_what_it_loses_of_information(cells, kind, seed):
 def test_ordered_groups_are_ranges_and_missing_stays_apart():
     one = feature([1, 1, 2, 3, 5, 8, None])
 
-    joins = [move for move in one.moves(one.untouched, None) if move.key[0] == "join"]
+    joins = [move for move in one.moves(one.identity, None) if move.key[0] == "join"]
 
     assert {frozenset((m.gone, m.stays)) for m in joins} == {
         frozenset((i, i + 1)) for i in range(4)
@@ -59,11 +59,11 @@ def test_ncp_of_ranges_and_of_categories():
     numbers = feature([0, 0, 0, 10])
     words = feature(["a", "a", "b", "c"], kind="categorical")
 
-    assert numbers.ncp(numbers.untouched) == words.ncp(words.untouched) == 0.0
+    assert numbers.ncp(numbers.identity) == words.ncp(words.identity) == 0.0
     assert numbers.ncp(np.array([0, 0])) == 1.0
     assert words.ncp(np.array([0, 1, 1])) == pytest.approx(2 / 4 * 2 / 3)
-    assert numbers.bits(numbers.untouched) == pytest.approx(0.8113, abs=1e-4)
-    assert numbers.bits(np.array([0, 0])) == numbers.lost(numbers.untouched) == 0.0
+    assert numbers.bits(numbers.identity) == pytest.approx(0.8113, abs=1e-4)
+    assert numbers.bits(np.array([0, 0])) == numbers.lost(numbers.identity) == 0.0
     assert numbers.lost(np.array([1, 1])) == 1.0
 
 
@@ -72,10 +72,10 @@ def test_thousands_of_values_are_binned_first_finer_where_more_rows_are():
     cells = np.concatenate([np.zeros(5000), rng.lognormal(3, 1, 3000)])
     one = feature([*cells.tolist(), None])
 
-    first = [move for move in one.moves(one.untouched, None) if move.key[0] != "drop"]
+    first = [move for move in one.moves(one.identity, None) if move.key[0] != "drop"]
 
     assert [move.key for move in first] == [("bin",)]
-    target = first[0].applied(one.untouched)
+    target = first[0].applied(one.identity)
     assert BINS * 0.8 < len(np.unique(target)) <= BINS + 2
     assert target[-1] == len(target) - 1, "missing"
     bins = np.searchsorted(np.unique(target), target[:-1])
@@ -86,14 +86,14 @@ def test_a_hierarchy_gives_its_nodes():
     tree = Groups({"south": ["a", "b"], "north": ["c", "d", "e"]})
     one = feature(["a", "b", "c", "d", "e"], kind="categorical", hierarchy=tree)
 
-    nodes = [move for move in one.moves(one.untouched, None) if move.key[0] == "node"]
+    nodes = [move for move in one.moves(one.identity, None) if move.key[0] == "node"]
 
-    assert [len(np.unique(move.applied(one.untouched))) for move in nodes] == [4, 3, 1]
+    assert [len(np.unique(move.applied(one.identity))) for move in nodes] == [4, 3, 1]
 
 
 def test_a_constant_has_nothing_to_give():
     one = feature([7, 7])
 
-    assert list(one.moves(one.untouched, None)) == []
-    assert one.ncp(one.untouched) == 1.0
-    assert one.lost(one.untouched) == 0.0
+    assert list(one.moves(one.identity, None)) == []
+    assert one.ncp(one.identity) == 1.0
+    assert one.lost(one.identity) == 0.0

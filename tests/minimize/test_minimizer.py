@@ -58,7 +58,7 @@ def test_scikit_learn_takes_it_for_an_estimator(estimator, check):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
-def test_the_promise_holds_on_rows_never_seen(seed):
+def test_the_bound_holds_on_rows_never_seen(seed):
     """A tree on noise needs many cuts, so the search has something to go wrong with."""
     rng = np.random.default_rng(seed)
     rows, fresh = rng.normal(size=(3000, 3)), rng.normal(size=(20_000, 3))
@@ -97,7 +97,7 @@ def test_pandas_keeps_its_index_and_its_types():
     pd.testing.assert_index_equal(written.index, frame.index)
     pd.testing.assert_series_equal(written["shoe"], frame["shoe"])
     assert written.dtypes.equals(frame.dtypes)
-    assert frame["age"].nunique() > 2, "the caller's rows stay as they are"
+    assert frame["age"].nunique() > 2, "the caller's rows stay unchanged"
 
 
 def test_numbers_out_of_range_go_to_the_nearest_and_unseen_categories_are_an_error():
@@ -177,23 +177,23 @@ def test_a_target_that_unchanged_rows_miss():
     ("n", "target", "says"),
     [(50, 0.98, "takes 149 validation rows"), (800, 1.0, "Nothing coarser was sure")],
 )
-def test_what_cannot_be_promised_stays_as_it_is(n, target, says):
+def test_what_cannot_be_validated_stays_unchanged(n, target, says):
     frame = people(n)
     minimizer = minimized(target_accuracy=target).fit(frame)
 
-    assert minimizer.generalizations_.as_they_are == ("age", "city", "shoe")
+    assert minimizer.generalizations_.unchanged == ("age", "city", "shoe")
     assert minimizer.ncp_ == 0.0
     assert minimizer.transform(frame).equals(frame)
     assert says in minimizer.sentence
 
 
-def test_how_many_rows_are_needed_is_said_of_shares_only():
+def test_how_many_rows_are_needed_is_stated_for_shares_only():
     # R2 and a score of one's own aren't shares: no number of rows that agree makes them sure.
     rows = np.random.default_rng(0).normal(size=(50, 1))
     model = Minimizer(
         lambda each: 2.5 * each[:, 0], target_accuracy=1.0 - 1e-9, random_state=0
     ).fit(rows)
-    assert model.generalizations_.as_they_are == ("x0",)
+    assert model.generalizations_.unchanged == ("x0",)
     assert "validation rows" not in model.sentence
 
 

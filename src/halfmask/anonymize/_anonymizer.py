@@ -52,11 +52,11 @@ class Anonymizer(
     guarantees
         What every class of the fitted rows must keep, such as ``[KAnonymity(k=10)]``. All at once.
     method
-        How classes are found; ``None``: :class:`Mondrian`. :class:`Guided` is led by ``y``.
+        How classes are found; ``None``: :class:`Mondrian`. :class:`Guided` uses ``y``.
     quasi_identifiers
         The columns that are recoded, by name, or by position where no other column has that number
         for a name; ``None``: all but those that a guarantee names as sensitive. The other columns
-        stay as they are.
+        stay unchanged.
     recoding
         What is written for a class; ``None``: :class:`Centroid`, which a learner can read.
     hierarchies

@@ -29,7 +29,7 @@ class CellColumn:
     low, high
         The least and greatest code of each cell, the missing one included, (cells,).
     cells, codes
-        The cell and the code of each row that leaves, in no order that matters, or of each pair of
+        The cell and the code of each released row, in no order that matters, or of each pair of
         them that occurs, (entries,).
     counts
         How many rows each entry stands for; ``None``: one.
@@ -55,7 +55,7 @@ class CellColumn:
         counts: CellCounts,
         representatives: NDArray[np.int64] | None = None,
     ) -> Self:
-        """Return the column at a place of a partition, with the rows that leave."""
+        """Return the column at a place of a partition, with the released rows."""
         cells, codes, n = counts.entries(place)
         return cls(
             coding=coding,
@@ -82,9 +82,9 @@ class CellColumn:
         return np.equal(self.high, self.coding.n_values)
 
     def occurring(self) -> NDArray[np.bool_]:
-        """Return for each value whether a row that leaves has it.
+        """Return for each value whether a released row has it.
 
-        A value that only suppressed rows had must not be named in what leaves.
+        A value that only suppressed rows had must not be named in the release.
         """
         found = np.zeros(self.coding.n_codes, dtype=np.bool_)
         found[self.codes] = True

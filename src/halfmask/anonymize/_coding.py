@@ -141,7 +141,7 @@ def code_column(column: Column, values: pl.Series, *, missing: bool) -> Coding:
     Parameters
     ----------
     column
-        What is said of it. Numbers and dates keep their order; categories take their hierarchy's,
+        Its declaration. Numbers and dates keep their order; categories take their hierarchy's,
         else that of their type, else their natural one.
     values
         The column's distinct values, in any order; no nulls.
@@ -151,7 +151,7 @@ def code_column(column: Column, values: pl.Series, *, missing: bool) -> Coding:
     Raises
     ------
     SchemaError
-        If the column is said to be numeric and holds text, is said to be ordinal and its texts
+        If the column is declared numeric and holds text, is declared ordinal and its texts
         have no order, a number is not finite, or it holds spans of time.
     HierarchyError
         If the hierarchy lacks a value.
@@ -191,15 +191,15 @@ def _zoned(dtype: pl.DataType) -> bool:
 
 
 def _is_plain_number(dtype: pl.DataType) -> bool:
-    """Return whether the type's physical numbers are its values: decimals hide a point."""
+    """Return whether the type's physical numbers are its values; decimals are scaled."""
     return dtype.is_integer() or dtype.is_float()
 
 
 def _check_kind(column: Column, values: pl.Series) -> None:
     if column.kind in ("numeric", "datetime") and len(values) and not _is_ordered(values.dtype):
         raise _no_numbers(column, values)
-    told = column.hierarchy is not None or column.order
-    if column.kind == "ordinal" and not told and values.dtype == pl.String and len(values):
+    has_order = column.hierarchy is not None or column.order
+    if column.kind == "ordinal" and not has_order and values.dtype == pl.String and len(values):
         _check_order(column.name, values)
     if values.dtype == pl.Duration:
         raise SchemaError(

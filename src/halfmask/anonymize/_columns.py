@@ -29,8 +29,8 @@ def named(column: str | int, names: Sequence[str]) -> str:
     Raises
     ------
     ParameterError
-        If a number is one column's name and another's position: a frame without names, of which
-        columns were dropped or moved, has such. Which of the two is protected isn't to be guessed.
+        If a number is one column's name and another's position, as in a frame without names after
+        columns were dropped or moved. The column to protect isn't guessed.
 
     Examples
     --------

@@ -98,7 +98,7 @@ def fit_cells(
     method
         How cells are found.
     towards
-        Columns of the summary that lead a guided method.
+        Columns of the summary: the split targets of a guided method.
     guides
         The same as numbers in [0, 1], (rows, guides), where they aren't columns.
 
@@ -130,7 +130,7 @@ def fit_cells(
         [coding.boundaries for coding in codings],
         sensitive=sensitive,
         guarantees=guarantees,
-        lead=method.lead(guides),
+        criterion=method.split_criterion(guides),
     )
     return Fitted(
         codings=tuple(codings),

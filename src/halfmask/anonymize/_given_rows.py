@@ -1,4 +1,4 @@
-"""Given rows: what a caller passes to ``fit`` and ``transform``, as it is and as polars has it."""
+"""Given rows: what a caller passes to ``fit`` and ``transform``, unchanged and as polars."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NO_CELLS = (pl.List, pl.Array, pl.Struct, pl.Object, pl.Binary)
 
 
 def read(estimator: Any, X: Any, *, reset: bool, least: int = 1) -> tuple[Any, pl.DataFrame]:  # noqa: ANN401
-    """Return rows of any kind as they were given, and as polars.
+    """Return rows of any kind unchanged, and as polars.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def _series(name: str, values: NDArray[Any]) -> pl.Series:
     whole = known and all(isinstance(cell, Integral) for cell in known)
     numbers = all(isinstance(cell, Real) for cell in known)
     try:
-        # unless it is told polars goes by the first, and takes no fraction after a whole number
+        # without a type polars goes by the first cell: no fraction after a whole number
         column = pl.Series(name, cells, dtype=pl.Float64 if numbers and not whole else None)
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
         column = None  # its message shows a cell

@@ -33,7 +33,7 @@ class Grower:
     buffers
         The records; they are permuted.
     columns, rules, guide
-        What is cut, what must hold, what leads.
+        The table, the guarantees and the targets of the cuts.
     k
         The least size of a cell.
     strict

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from halfmask.guarantees import Guarantee
     from halfmask.kernels.partition.criteria import Rules
 
-__all__ = ["Lead", "engine_rules", "grow_partition"]
+__all__ = ["SplitCriterion", "engine_rules", "grow_partition"]
 
 VECTOR_BYTES = 16
 ROW_NUMBER_BYTES = 4
@@ -35,22 +35,22 @@ Codes = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lead:
-    """How a method wants its cuts led.
+class SplitCriterion:
+    """How classes are cut: the targets, the search and its bounds.
 
     Parameters
     ----------
     strict
         Whether rows of one code stay together.
     guides
-        What the cuts should separate, (rows, guides), scaled to [0, 1]; ``None`` for Mondrian.
+        The targets that the cuts separate, (rows, guides), scaled to [0, 1]; ``None`` for Mondrian.
     min_gain
         The share of a node's spread that a cut must take away to be preferred to Mondrian's.
     search
-        What is cut where the guides don't say: the widest column at its ``"median"``, the column
-        and place that leave the least ``"margin"``, or a ``"curve"`` through all columns.
+        The cut where the guides don't decide: the widest column at its ``"median"``, the column
+        and place with the least remaining ``"margin"``, or a ``"curve"`` through all columns.
     min_fraction
-        The least share of a node's rows on each side of a cut that leaves the least margin.
+        The least share of a node's rows on each side of a cut with the least remaining margin.
     """
 
     strict: bool = True
@@ -61,7 +61,7 @@ class Lead:
 
     def __repr__(self) -> str:
         n = 0 if self.guides is None else self.guides.shape[1]
-        return f"Lead(strict={self.strict}, {n} guides)"
+        return f"SplitCriterion(strict={self.strict}, {n} guides)"
 
 
 def grow_partition(
@@ -71,7 +71,7 @@ def grow_partition(
     *,
     sensitive: Sequence[SensitiveCodes],
     guarantees: Sequence[Guarantee],
-    lead: Lead,
+    criterion: SplitCriterion,
 ) -> tuple[Partition, NDArray[np.int32]]:
     """Grow a partition in which every cell keeps every guarantee.
 
@@ -88,8 +88,8 @@ def grow_partition(
     guarantees
         What every cell must keep; all of them monotone, so that a cell that misses one can't be
         mended by cutting it.
-    lead
-        What leads the cuts.
+    criterion
+        How classes are cut.
 
     Returns
     -------
@@ -105,9 +105,9 @@ def grow_partition(
     n = len(codes[0])
     rules, k = engine_rules(guarantees, sensitive)
     _check_whole(guarantees, sensitive, n)
-    if lead.search == "curve":
+    if criterion.search == "curve":
         return cut_curve(codes, n_codes, sensitive=sensitive, rules=rules, k=k)
-    guides = lead.guides if lead.guides is not None else np.zeros((n, 0))
+    guides = criterion.guides if criterion.guides is not None else np.zeros((n, 0))
     front = _pack(codes, n_codes, sensitive, guides)
     back = front.copy()  # touched before the loops run: the first touch of a page is slow
     grower = Grower(
@@ -120,10 +120,10 @@ def grow_partition(
             len(sensitive),
         ),
         rules=rules,
-        guide=Guide(guides.shape[1], lead.min_gain, GUIDE_BINS),
+        guide=Guide(guides.shape[1], criterion.min_gain, GUIDE_BINS),
         k=k,
-        strict=lead.strict,
-        share=lead.min_fraction if lead.search == "margin" else None,
+        strict=criterion.strict,
+        share=criterion.min_fraction if criterion.search == "margin" else None,
     )
     cell_of_row = np.empty(n, dtype=np.int32)
     return grower.partition(cell_of_row), cell_of_row

@@ -1,4 +1,4 @@
-"""Guided: cut where a model's predictions part."""
+"""Guided: cut where a model's predictions differ most."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from halfmask._errors import ParameterError
 from halfmask._validation import fraction
-from halfmask.anonymize._growth import Lead
+from halfmask.anonymize._growth import SplitCriterion
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,7 +18,7 @@ __all__ = ["Guided"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guided:
-    """Cut where the labels or predictions given at the fit part most.
+    """Cut where the labels or predictions given at the fit differ most.
 
     Parameters
     ----------
@@ -59,8 +59,8 @@ class Guided:
     def __post_init__(self) -> None:
         fraction(owner="Guided", min_gain=self.min_gain)
 
-    def lead(self, guides: NDArray[np.float64] | None) -> Lead:
-        """Return how the cuts are to be led.
+    def split_criterion(self, guides: NDArray[np.float64] | None) -> SplitCriterion:
+        """Return the criterion by which classes are cut.
 
         Parameters
         ----------
@@ -69,7 +69,7 @@ class Guided:
         """
         if guides is None:
             raise ParameterError(
-                "Guided needs labels or predictions to be led by. Got none.",
-                hint="Pass y to fit, or name the columns to go towards in the policy.",
+                "Guided needs labels or predictions as split targets. Got none.",
+                hint="Pass y to fit, or name the target columns in the policy.",
             )
-        return Lead(guides=guides, min_gain=self.min_gain)
+        return SplitCriterion(guides=guides, min_gain=self.min_gain)

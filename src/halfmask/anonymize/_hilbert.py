@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from halfmask.anonymize._growth import Lead
+from halfmask.anonymize._growth import SplitCriterion
 
 if TYPE_CHECKING:
     import numpy as np
@@ -52,12 +52,12 @@ class Hilbert:
     sentence: ClassVar[str] = "Classes cut from a Hilbert curve where least is lost."
     needs_guide: ClassVar[bool] = False
 
-    def lead(self, guides: NDArray[np.float64] | None) -> Lead:  # noqa: ARG002 # it needs none
-        """Return how the cuts are to be led.
+    def split_criterion(self, guides: NDArray[np.float64] | None) -> SplitCriterion:  # noqa: ARG002 # it needs none
+        """Return the criterion by which classes are cut.
 
         Parameters
         ----------
         guides
             Labels or predictions, (rows, outputs); ``None`` without any.
         """
-        return Lead(search="curve")
+        return SplitCriterion(search="curve")

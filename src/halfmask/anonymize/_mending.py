@@ -35,7 +35,7 @@ def mend(
     Parameters
     ----------
     fitted
-        The cells as they were grown, maybe from a sample.
+        The grown cells, maybe from a sample.
     counts
         All rows, counted in them.
     guarantees
@@ -78,7 +78,7 @@ def _mended(
     """Return the new number of each cell (-1: suppressed), and the counts by them."""
     tree = _Spans.of(partition)
     target, current = np.arange(partition.n_cells), counts
-    # Relaxed cuts leave cells that no row finds by its values alone: they have nothing to promise.
+    # Relaxed cuts leave cells that no row finds by its values alone: nothing to guarantee there.
     moved = np.where(counts.classes.sizes > 0, target, -1)
     while True:
         if not np.array_equal(moved, target):

@@ -11,11 +11,11 @@ from halfmask._errors import ParameterError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from halfmask.anonymize._growth import Lead
+    from halfmask.anonymize._growth import SplitCriterion
 
 __all__ = ["MOST_CLASSES", "Method", "as_guides"]
 
-#: Texts of more classes than this are led by the most frequent ones; integers are numbers then.
+#: Of more classes than this only the most frequent texts guide; integers are numbers then.
 MOST_CLASSES = 32
 
 
@@ -23,15 +23,15 @@ MOST_CLASSES = 32
 class Method(Protocol):
     """How classes are found.
 
-    Guarantees expected of one: it only leads the cuts. The engine makes a cut only where every
+    Guarantees expected of one: it only ranks the cuts. The engine makes a cut only where every
     guarantee holds on both sides, whatever the method prefers.
     """
 
     name: ClassVar[str]
     needs_guide: ClassVar[bool]
 
-    def lead(self, guides: NDArray[np.float64] | None) -> Lead:
-        """Return how the cuts are to be led."""
+    def split_criterion(self, guides: NDArray[np.float64] | None) -> SplitCriterion:
+        """Return the criterion by which classes are cut."""
 
 
 def as_guides(y: ArrayLike) -> NDArray[np.float64]:

@@ -61,10 +61,8 @@ class Plan:
     column_recodings: Mapping[str, Recoding] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        promised = ", ".join(map(repr, self.guarantees))
-        return (
-            f"Plan({self.partition.n_cells} cells, {promised}, on {list(self.quasi_identifiers)})"
-        )
+        models = ", ".join(map(repr, self.guarantees))
+        return f"Plan({self.partition.n_cells} cells, {models}, on {list(self.quasi_identifiers)})"
 
     @property
     def quasi_identifiers(self) -> tuple[str, ...]:
@@ -77,7 +75,7 @@ class Plan:
 
     @property
     def publishable(self) -> bool:
-        """Whether the plan may leave: never, it holds values."""
+        """Whether the plan may be published: never, it holds values."""
         return False
 
     def codes(self, batch: pl.DataFrame) -> list[NDArray[np.int64]]:
@@ -120,7 +118,7 @@ class Plan:
         ]
 
     def written_for(self, cells: pl.Series) -> list[pl.Series]:
-        """Return each quasi-identifier as it is written for rows of these cells.
+        """Return each quasi-identifier's written values for rows of these cells.
 
         Parameters
         ----------

@@ -53,7 +53,7 @@ class Protection:
     max_suppression_fraction
         The share of rows, in [0, 1), that may be left out where that keeps others finer.
     towards
-        Columns that lead a guided method.
+        The split targets of a guided method.
     """
 
     schema: Schema
@@ -146,7 +146,7 @@ class Protection:
         Returns
         -------
         plan, fitted
-            The plan, and the cells as they are after merging and suppression.
+            The plan, and the cells after merging and suppression.
 
         Raises
         ------

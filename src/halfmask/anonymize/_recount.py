@@ -113,7 +113,7 @@ def count_cells(fitted: Fitted, batch: pl.DataFrame) -> CellCounts:
         The cells.
     batch
         Rows with the quasi-identifiers and the sensitive columns. One that has no cell, by a
-        category that was never summarized, isn't counted: it doesn't leave either.
+        category that was never summarized, isn't counted: it isn't released either.
     """
     codes = [coding.codes(batch[coding.column.name]) for coding in fitted.codings]
     cells = fitted.partition.cells_of(codes)

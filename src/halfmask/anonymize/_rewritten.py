@@ -1,4 +1,4 @@
-"""Rewritten rows: columns written anew in the caller's own library."""
+"""Rewritten rows: columns replaced in the caller's own library."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["rewritten"]
 
 
 def rewritten(X: Any, written: Mapping[int, Any]) -> Any:  # noqa: ANN401 # any table
-    """Return a copy of rows with some columns written anew."""
+    """Return a copy of rows with some columns replaced."""
     if isinstance(X, np.ndarray):
         result = X.copy()
         for j, values in written.items():

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from halfmask._validation import number_between
-from halfmask.anonymize._growth import Lead
+from halfmask.anonymize._growth import SplitCriterion
 
 if TYPE_CHECKING:
     import numpy as np
@@ -66,12 +66,12 @@ class RPlusTree:
     def __post_init__(self) -> None:
         number_between(0, 0.5, owner="RPlusTree", min_fraction=self.min_fraction)
 
-    def lead(self, guides: NDArray[np.float64] | None) -> Lead:  # noqa: ARG002 # it needs none
-        """Return how the cuts are to be led.
+    def split_criterion(self, guides: NDArray[np.float64] | None) -> SplitCriterion:  # noqa: ARG002 # it needs none
+        """Return the criterion by which classes are cut.
 
         Parameters
         ----------
         guides
             Labels or predictions, (rows, outputs); ``None`` without any.
         """
-        return Lead(search="margin", min_fraction=float(self.min_fraction))
+        return SplitCriterion(search="margin", min_fraction=float(self.min_fraction))

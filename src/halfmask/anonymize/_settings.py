@@ -1,4 +1,4 @@
-"""Settings: what an estimator was given, told plainly where it is something else."""
+"""Settings: what an estimator was given, with plain errors where it is something else."""
 
 from __future__ import annotations
 

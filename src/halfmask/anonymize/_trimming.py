@@ -46,8 +46,8 @@ def trim(fitted: Fitted, *, max_rows: int) -> Fitted:
     nothing was done. Greedy: in each round every cell offers its best rim, and those that save most
     for each suppressed row are taken while they fit.
 
-    **Edge cases.** Nothing is trimmed where t-closeness is promised: suppression would move the
-    distribution that all classes are held against.
+    **Edge cases.** Nothing is trimmed where t-closeness is guaranteed: suppression would change
+    the distribution that all classes are compared with.
     """
     rules, k = engine_rules(fitted.guarantees, fitted.sensitive)
     if max_rows < 1 or any(guarantee.relative for guarantee in fitted.guarantees):

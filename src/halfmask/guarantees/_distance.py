@@ -7,7 +7,7 @@ has ``c_i`` of its ``n`` rows at value ``i``, the table ``C_i`` of its ``N``; th
 two shares, ``c_i / n - C_i / N``, is ``e_i / (n * N)`` with the integer ``e_i = c_i N - C_i n``.
 
 All three are norms of that difference. So they are convex, and merging classes that are within
-``t`` gives a class that is (the table, and with it ``C`` and ``N``, stays as it is).
+``t`` gives a class that is (the table, and with it ``C`` and ``N``, stays unchanged).
 """
 
 from __future__ import annotations

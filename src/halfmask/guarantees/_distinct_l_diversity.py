@@ -47,7 +47,7 @@ class DistinctLDiversity(Guarantee):
     **Guarantees.** Integers are compared: exact. Monotone: merged classes have every value that
     either had.
 
-    It doesn't hide that one value is far more frequent than the others: see entropy l-diversity.
+    One value may still be far more frequent than the others: see entropy l-diversity.
 
     **Edge cases.** Missing counts as one value.
 

@@ -69,7 +69,7 @@ def class_of_row(frame: pl.DataFrame, *, quasi_identifiers: Sequence[str]) -> tu
 def class_sizes(frame: pl.DataFrame, *, quasi_identifiers: Sequence[str]) -> Codes:
     """Count the rows of each class, in the order of :func:`class_of_row`.
 
-    Where only sizes are asked for this is faster, as no row is told its class.
+    This is faster where only sizes are needed, as no row gets its class.
     """
     _, counts = np.unique(_keys(frame, quasi_identifiers), return_counts=True)
     return counts.astype(np.int64, copy=False)
@@ -85,7 +85,7 @@ def value_codes(column: pl.Series, *, order: Sequence[object] | None = None) -> 
     order
         Its values in order, such as ``hierarchy.leaves``, compared as text; values that don't
         occur in the column keep their number. ``None`` takes the natural order: numbers and dates
-        by size, text by its characters, an Enum as it is declared.
+        by size, text by its characters, an Enum by its declaration.
 
     Returns
     -------

@@ -44,7 +44,7 @@ class KAnonymity(Guarantee):
     **Guarantees.** Integers are compared: exact. Monotone: the size of merged classes is the sum
     of their sizes.
 
-    It doesn't hide what all rows of a class have in common: see l-diversity and t-closeness.
+    It doesn't protect what all rows of a class have in common: see l-diversity and t-closeness.
 
     Examples
     --------

@@ -28,7 +28,7 @@ def measure(
     Parameters
     ----------
     frame
-        The table, as it is or as it would be released: a frame of polars, pandas or pyarrow.
+        The table, raw or as released: a frame of polars, pandas or pyarrow.
     quasi_identifiers
         The columns whose values make a class.
     guarantees

@@ -68,7 +68,7 @@ class TCloseness(Guarantee):
     **Guarantees.** ``t`` is read as the decimal that was typed, and distances are fractions of
     integers: the comparison is exact. The reference is the table that is judged, whole; where rows
     are suppressed, what is left is another table. Monotone: each distance is a norm of a
-    difference of distributions and so convex, and merging leaves the reference as it is.
+    difference of distributions and so convex, and merging doesn't change the reference.
 
     **Edge cases.** Missing is a value of its own: last in the order, and a branch of its own under
     the root of the tree. A column with one value has distance 0.

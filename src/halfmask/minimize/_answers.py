@@ -12,13 +12,13 @@ from halfmask.minimize._generalizations import (
     Part,
     Plain,
 )
-from halfmask.minimize._promise import min_rows
+from halfmask.minimize._validated import min_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.minimize._feature import Feature
-    from halfmask.minimize._promise import ValidatedStep
+    from halfmask.minimize._validated import ValidatedStep
 
 __all__ = ["explain", "sentence"]
 
@@ -26,13 +26,13 @@ MISSING = "missing"
 
 
 def explain(feature: Feature, target: NDArray[np.int64]) -> FeatureGeneralization:
-    """Say what a map asks of a feature."""
-    before, after = feature.bits(feature.untouched), feature.bits(target)
+    """Return the answers that a map offers for a feature."""
+    before, after = feature.bits(feature.identity), feature.bits(target)
     name = feature.coding.column.name
     groups = np.unique(target)
-    if not (target != feature.untouched).any():
+    if not (target != feature.identity).any():
         return FeatureGeneralization(
-            name=name, asked="as it is", parts=(), ncp=0.0, bits_before=before, bits_after=before
+            name=name, asked="unchanged", parts=(), ncp=0.0, bits_before=before, bits_after=before
         )
     if len(groups) == 1:
         stays = _plain(feature, int(groups[0]))
@@ -124,37 +124,42 @@ def _groups(feature: Feature, target: NDArray[np.int64]) -> list[Part]:
 
 
 def sentence(
-    found: Generalizations, promise: ValidatedStep, *, target: float, confidence: float, share: bool
+    found: Generalizations,
+    validated: ValidatedStep,
+    *,
+    target: float,
+    confidence: float,
+    share: bool,
 ) -> str:
-    """Say what was found and how sure it is, without a value of a row.
+    """Describe the result and its confidence, without a value of a row.
 
     Parameters
     ----------
-    found, promise
-        What was found, and what is promised of it.
+    found, validated
+        The result, and the step that the validation rows confirmed.
     target, confidence
-        As they were asked for.
+        The settings of the minimizer.
     share
-        Whether the score is a share of rows: then how many are needed can be said.
+        Whether the score is a share of rows: then the number of rows needed is known.
     """
-    needless, kept = len(found.not_needed), len(found.as_they_are)
+    needless, kept = len(found.not_needed), len(found.unchanged)
     before = sum(feature.bits_before for feature in found)
     after = sum(feature.bits_after for feature in found)
-    said = (
+    summary = (
         f"Of {len(found)} features {needless} aren't needed, "
-        f"{len(found) - needless - kept} may be coarser and {kept} stay as they are: "
+        f"{len(found) - needless - kept} may be coarser and {kept} stay unchanged: "
         f"{after:.1f} of {before:.1f} bits a person, information loss (NCP) {found.ncp:.3f}. "
     )
     if kept < len(found):
-        return said + (
-            f"On {promise.rows} rows that took no part in the search the score is "
-            f"{promise.value:.4f}, at least {promise.bound:.4f} with {confidence:.0%} "
+        return summary + (
+            f"On {validated.rows} rows that took no part in the search the score is "
+            f"{validated.value:.4f}, at least {validated.bound:.4f} with {confidence:.0%} "
             f"confidence; the target was {target:g}."
         )
     least = min_rows(target, 1 - confidence) if share else None
-    if least is not None and promise.rows < least:
-        return said + (
+    if least is not None and validated.rows < least:
+        return summary + (
             f"It takes {least} validation rows at least to be sure of a share of {target:g}; "
-            f"there are {promise.rows}."
+            f"there are {validated.rows}."
         )
-    return said + "Nothing coarser was sure to keep the target."
+    return summary + "Nothing coarser was sure to keep the target."

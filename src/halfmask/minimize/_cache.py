@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["CachedKeys", "Remembered"]
+__all__ = ["AnswerCache", "CachedKeys"]
 
 
 class CachedKeys:
@@ -40,7 +40,7 @@ class CachedKeys:
         return words[new] - words[old]
 
 
-class Remembered:
+class AnswerCache:
     """A model with the answers that it gave.
 
     Parameters
@@ -54,7 +54,7 @@ class Remembered:
     def __init__(
         self, ask: Callable[[NDArray[np.int64]], NDArray[np.float64]], keys: CachedKeys
     ) -> None:
-        self._ask, self.keys, self._cache = ask, keys, _Cache()
+        self._ask, self.keys, self._cache = ask, keys, _AnswersByKey()
 
     def __call__(self, codes: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the answers to rows."""
@@ -83,7 +83,7 @@ class Remembered:
         return answers[place]
 
 
-class _Cache:
+class _AnswersByKey:
     """The model's answers by key; emptied when it grows too large.
 
     Two sorted shelves: new answers go to a small one, which is put into the large one when it is
@@ -94,7 +94,7 @@ class _Cache:
     MOST = 1 << 22
 
     def __init__(self) -> None:
-        self._large, self._small = _Shelf(), _Shelf()
+        self._large, self._small = _SortedAnswers(), _SortedAnswers()
 
     def find(self, keys: NDArray[np.uint64]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
         """Return which keys are known, and their answers."""
@@ -109,12 +109,12 @@ class _Cache:
         if len(self._small.keys) <= self.SMALL:
             return
         if len(self._large.keys) > self.MOST:
-            self._large = _Shelf()
+            self._large = _SortedAnswers()
         self._large.add(self._small.keys, self._small.answers)
-        self._small = _Shelf()
+        self._small = _SortedAnswers()
 
 
-class _Shelf:
+class _SortedAnswers:
     """Sorted keys and their answers."""
 
     def __init__(self) -> None:

@@ -60,7 +60,7 @@ class Move:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Feature:
-    """What is known of one feature.
+    """One feature: its values and their counts.
 
     Parameters
     ----------
@@ -91,8 +91,8 @@ class Feature:
         return cls(index, coding, counts, places)
 
     @property
-    def untouched(self) -> NDArray[np.int64]:
-        """The map that leaves every value as it is."""
+    def identity(self) -> NDArray[np.int64]:
+        """The identity map: every value stays unchanged."""
         return np.arange(self.coding.n_codes)
 
     @property
@@ -133,9 +133,9 @@ class Feature:
         NCP alone would see nothing in joining the crowded end of a skewed feature, bits alone
         nothing in joining values that few rows have.
         """
-        if not (target != self.untouched).any():
+        if not (target != self.identity).any():
             return 0.0
-        all_bits = self.bits(self.untouched)
+        all_bits = self.bits(self.identity)
         share = 1 - self.bits(target) / all_bits if all_bits else 1.0
         return (self.ncp(target) + share) / 2
 
@@ -208,7 +208,7 @@ class Feature:
             wide = high - low
             both = np.maximum(high[gone], high[stays]) - np.minimum(low[gone], low[stays])
         ncp = of_both * both - mass[gone] * wide[gone] - mass[stays] * wide[stays]
-        all_bits = self.bits(self.untouched)
+        all_bits = self.bits(self.identity)
         bits = _entropy(mass[gone] / n) + _entropy(mass[stays] / n) - _entropy(of_both / n)
         gains: NDArray[np.float64] = (ncp / n + (bits / all_bits if all_bits else 0.0)) / 2
         return gains
@@ -241,8 +241,8 @@ class Feature:
     def _binned(self) -> NDArray[np.int64]:
         """Return the map of bins, finer where more rows are; missing stays apart.
 
-        Values weigh the root of their rows, so that the many zeros of a skewed feature don't leave
-        all the others to a few bins.
+        Values weigh the root of their rows. Otherwise the many zeros of a skewed feature would push
+        all other values into a few bins.
         """
         n = self.coding.n_values
         weights = np.sqrt(self.counts[:n])

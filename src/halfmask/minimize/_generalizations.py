@@ -1,4 +1,4 @@
-"""What a minimized model still asks of each feature, as a value that explains itself."""
+"""Generalizations: the coarse answers that a minimized model needs of each feature."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ class FeatureGeneralization:
         The feature.
     asked
         ``"not needed"``; ``"ranges"`` or ``"groups"``, whose ``parts`` are the answers; or
-        ``"as it is"``.
+        ``"unchanged"``.
     parts
         The answers, in order. For a feature that isn't needed one, with the value that the model
-        gets for everybody; for one that stays as it is none.
+        gets for everybody; for one that stays unchanged none.
     ncp
         The information lost, in [0, 1]: the normalized certainty penalty over the fitted rows.
     bits_before, bits_after
@@ -67,7 +67,7 @@ class FeatureGeneralization:
     """
 
     name: str
-    asked: Literal["not needed", "ranges", "groups", "as it is"]
+    asked: Literal["not needed", "ranges", "groups", "unchanged"]
     parts: tuple[Part, ...]
     ncp: float
     bits_before: float
@@ -80,13 +80,13 @@ class FeatureGeneralization:
     @property
     def text(self) -> str:
         """One line such as ``"age: below 31 / 31 to 44 / 45 or more"``."""
-        if self.asked in ("not needed", "as it is"):
+        if self.asked in ("not needed", "unchanged"):
             return f"{self.name}: {self.asked}"
         return f"{self.name}: {' / '.join(part.label for part in self.parts)}"
 
     def to_dict(self) -> dict[str, object]:
         """Return plain dictionaries, lists, texts and numbers."""
-        said: dict[str, object] = {
+        fields: dict[str, object] = {
             "name": self.name,
             "asked": self.asked,
             "ncp": self.ncp,
@@ -94,9 +94,9 @@ class FeatureGeneralization:
             "bits_after": self.bits_after,
         }
         if self.asked == "not needed":
-            return said | {"representative": self.parts[0].representative}
-        if self.asked == "as it is":
-            return said
+            return fields | {"representative": self.parts[0].representative}
+        if self.asked == "unchanged":
+            return fields
         parts = []
         for part in self.parts:
             where: dict[str, object] = {"low": part.low, "high": part.high}
@@ -104,7 +104,7 @@ class FeatureGeneralization:
                 where = {"values": list(part.values)}
             shown = {"label": part.label, "representative": part.representative}
             parts.append({**shown, "share": part.share, **where})
-        return said | {"parts": parts}
+        return fields | {"parts": parts}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -119,7 +119,7 @@ class Generalizations:
     Edge cases
     ----------
     A cut point or representative is a value of some fitted row, and may be one that a single
-    person has. Who may not show such a value rounds it before publishing.
+    person has. Round it before you publish the answers if it must not be shown.
 
     Examples
     --------
@@ -136,7 +136,7 @@ class Generalizations:
     ... )
     >>> answers = Generalizations((ages,))
     >>> answers
-    Generalizations(0 not needed, 1 coarser, 0 as they are)
+    Generalizations(0 not needed, 1 coarser, 0 unchanged)
     >>> print(answers.text)
     age: below 31 / 31 or more
     """
@@ -144,9 +144,9 @@ class Generalizations:
     features: tuple[FeatureGeneralization, ...]
 
     def __repr__(self) -> str:
-        not_needed, kept = len(self.not_needed), len(self.as_they_are)
+        not_needed, kept = len(self.not_needed), len(self.unchanged)
         coarser = len(self.features) - not_needed - kept
-        return f"Generalizations({not_needed} not needed, {coarser} coarser, {kept} as they are)"
+        return f"Generalizations({not_needed} not needed, {coarser} coarser, {kept} unchanged)"
 
     @property
     def not_needed(self) -> tuple[str, ...]:
@@ -154,9 +154,9 @@ class Generalizations:
         return tuple(f.name for f in self.features if f.asked == "not needed")
 
     @property
-    def as_they_are(self) -> tuple[str, ...]:
-        """The features that the model needs as they are."""
-        return tuple(f.name for f in self.features if f.asked == "as it is")
+    def unchanged(self) -> tuple[str, ...]:
+        """The features that the model needs unchanged."""
+        return tuple(f.name for f in self.features if f.asked == "unchanged")
 
     @property
     def ncp(self) -> float:
@@ -165,7 +165,7 @@ class Generalizations:
 
     @property
     def text(self) -> str:
-        """One line a feature, for who makes the form."""
+        """One line a feature, for the author of the form."""
         return "\n".join(feature.text for feature in self.features)
 
     def to_dict(self) -> dict[str, object]:
@@ -177,7 +177,7 @@ class Generalizations:
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
 
     def __getitem__(self, name: str) -> FeatureGeneralization:
-        """Return what is said of one feature.
+        """Return the generalization of one feature.
 
         Raises
         ------

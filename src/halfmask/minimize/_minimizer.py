@@ -1,4 +1,4 @@
-"""Minimizer: how coarse what is collected for a model may be."""
+"""Minimizer: how coarse the features of a model may be."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from halfmask.anonymize._rewritten import rewritten
 from halfmask.anonymize._settings import hierarchies_given, several_names
 from halfmask.data import Column
 from halfmask.minimize._answers import explain, sentence
-from halfmask.minimize._cache import CachedKeys, Remembered
+from halfmask.minimize._cache import AnswerCache, CachedKeys
 from halfmask.minimize._feature import Feature
 from halfmask.minimize._generalizations import Generalizations
-from halfmask.minimize._model import LabelCache, Palette
-from halfmask.minimize._promise import Judges, ValidatedStep, promised
+from halfmask.minimize._model import LabelledModel, ValuePool
 from halfmask.minimize._score import Right, score_of
 from halfmask.minimize._search import Search
+from halfmask.minimize._validated import ValidatedStep, ValidationRows, last_valid_step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Minimizer"]
 
-SEARCH_ROWS = 10_000  # more rows make the search slower, and the validation judges it anyway
+SEARCH_ROWS = 10_000  # more rows make the search slower, and the validation checks the result
 
 
 class Minimizer(
@@ -62,7 +62,7 @@ class Minimizer(
         The fitted model: anything with ``predict``, or a function of rows. It isn't fitted, changed
         or cloned. It gets rows of the library and types that ``fit`` got.
     target_accuracy
-        What the model must keep on coarser rows, at most 1: see ``scoring``.
+        The score that the model must keep on coarser rows, at most 1: see ``scoring``.
     features
         The columns that may become coarser, by name, or by position in an array; ``None``: all.
     categorical
@@ -88,7 +88,7 @@ class Minimizer(
     Attributes
     ----------
     generalizations_ : Generalizations
-        For each feature its ranges or groups of categories, "not needed" or "as it is".
+        For each feature its ranges or groups of categories, "not needed" or "unchanged".
     accuracy_ : float
         The score on the rows that took no part in the search.
     accuracy_bound_ : float
@@ -114,21 +114,21 @@ class Minimizer(
     Notes
     -----
     **Guarantees.** With the stated confidence the score on rows from where the fitted ones came
-    from is at least ``target_accuracy``. The search leaves a row of steps, each coarser than the
-    last; a few of them, chosen without a look at the validation rows, are tested in their order
-    until one's lower bound misses the target, and the last that passed is taken: a fixed sequence
-    of tests needs no correction (Angelopoulos et al., "Learn then test", 2021). The bound is exact
+    from is at least ``target_accuracy``. The search gives a row of steps, each coarser than the
+    last. A few of them, chosen without the validation rows, are tested in their order until one's
+    lower bound misses the target. The last that passed is taken. A fixed sequence of tests needs
+    no correction (Angelopoulos et al., "Learn then test", 2021). The bound is exact
     for classification (Clopper-Pearson), approximate for R2 and for scores of your own. Nothing is
     guaranteed for people who come from elsewhere, nor about privacy: coarser is less, not
     anonymous.
 
-    **Edge cases.** With few rows nothing can be guaranteed: by agreement everything stays as it is,
-    and the sentence says how many are needed; other scores miss the target. A feature with a single
-    value stays as it is. Missing cells are an answer of their own. A number outside of the fitted
-    range takes the nearest one; for a category that the fit never saw see ``unseen``: it passes in
-    a feature that stays as it is, and doesn't matter in one that isn't needed. Frames given to
-    ``transform`` needn't have the columns that aren't needed. ``clone`` keeps the fitted model. A
-    function that answers numbers which aren't whole is a regression.
+    **Edge cases.** With few rows nothing can be guaranteed. By agreement everything then stays
+    unchanged, and the sentence states how many are needed; other scores miss the target. A feature
+    with one value stays unchanged. Missing cells are a separate answer. A number outside of the
+    fitted range takes the nearest one. For a category that the fit never saw see ``unseen``: it
+    passes in a feature that stays unchanged, and doesn't matter in one that isn't needed. Frames
+    given to ``transform`` needn't have the columns that aren't needed. ``clone`` keeps the fitted
+    model. A function that answers numbers which aren't whole is a regression.
 
     Examples
     --------
@@ -194,41 +194,41 @@ class Minimizer(
         codings = [self._coding(table[name]) for name in table.columns]
         codes = np.stack([coding.codes(table[coding.column.name]) for coding in codings])
         firsts = [np.unique(column, return_index=True)[1] for column in codes]
-        palette = Palette.of(X, table.columns, firsts)
-        asked = LabelCache(self.estimator, palette)
-        own = asked.ask(X)
-        truth = self._truth(own, y, asked)
+        pool = ValuePool.of(X, table.columns, firsts)
+        model = LabelledModel(self.estimator, pool)
+        own = model.ask(X)
+        truth = self._truth(own, y, model)
         rng = np.random.default_rng(self.random_state)
         order = rng.permutation(table.height)
-        judging = max(1, min(table.height - 1, round(table.height * self.validation_fraction)))
-        validation, searched = order[:judging], order[judging:][:SEARCH_ROWS]
+        n_validation = max(1, min(table.height - 1, round(table.height * self.validation_fraction)))
+        validation, searched = order[:n_validation], order[n_validation:][:SEARCH_ROWS]
         features = [Feature.of(j, codings[j], codes[j, searched]) for j in chosen]
-        score = score_of(self.scoring, truth, asked, int(rng.integers(2**32)))
+        score = score_of(self.scoring, truth, model, int(rng.integers(2**32)))
         keys = CachedKeys([coding.n_codes for coding in codings], int(rng.integers(2**32)))
-        remembered = Remembered(asked, keys)
+        cache = AnswerCache(model, keys)
         search = Search(
-            remembered,
+            cache,
             codes[:, searched],
             truth[searched],
             features,
             score,
         )
         search.run(self.target_accuracy)
-        judges = Judges(
-            ask=remembered,
+        rows = ValidationRows(
+            ask=cache,
             codes=codes[:, validation],
             truth=truth[validation],
             own=own[validation],
             score=score,
         )
-        promise = promised(
+        validated = last_valid_step(
             search.path,
-            judges,
+            rows,
             target=self.target_accuracy,
             error=1 - self.confidence,
             certain=self.scoring == "agreement",
         )
-        self._keep(promise, features, palette, share=isinstance(score, Right))
+        self._keep(validated, features, pool, share=isinstance(score, Right))
         return self
 
     @property
@@ -268,7 +268,7 @@ class Minimizer(
                         "category, or missing, that the fit never saw.",
                         hint='Fit again with rows that have them, or set unseen="commonest".',
                     )
-            written[j] = self._palette.column(j, target[codes])
+            written[j] = self._pool.column(j, target[codes])
         return rewritten(X, written)
 
     def _check(self) -> None:
@@ -297,9 +297,9 @@ class Minimizer(
     def _chosen(self, names: list[str]) -> list[int]:
         """Return the positions of the features that may become coarser."""
         asked = names if self.features is None else [named(f, names) for f in self.features]
-        said = [named(column, names) for column in self.categorical or ()]
-        said += [*(self.hierarchies or {}), *(self.kinds or {})]
-        unknown = [name for name in dict.fromkeys([*asked, *said]) if name not in names]
+        declared = [named(column, names) for column in self.categorical or ()]
+        declared += [*(self.hierarchies or {}), *(self.kinds or {})]
+        unknown = [name for name in dict.fromkeys([*asked, *declared]) if name not in names]
         if unknown:
             raise ColumnNotFoundError.of(unknown, names, where="the table")
         if not asked:
@@ -324,9 +324,9 @@ class Minimizer(
         return code_column(column, known, missing=len(known) < series.n_unique())
 
     def _truth(
-        self, own: NDArray[np.float64], y: ArrayLike | None, asked: LabelCache
+        self, own: NDArray[np.float64], y: ArrayLike | None, model: LabelledModel
     ) -> NDArray[np.float64]:
-        """Return what the model's answers are judged by, in the same codes as they."""
+        """Return the true answers in the codes of the model's answers."""
         if self.scoring == "agreement" or (y is None and callable(self.scoring)):
             truth = own
         elif y is None:
@@ -340,7 +340,7 @@ class Minimizer(
                 raise ParameterError(
                     f"X and y must have as many rows. Got {len(own)} and {len(labels)}."
                 )
-            truth = asked.regarded(labels)
+            truth = model.encoded_truth(labels)
         if (own == own[0]).all():
             raise DataError(
                 f"The model gives all {len(own)} rows the same prediction; there is nothing to "
@@ -350,24 +350,24 @@ class Minimizer(
         return truth
 
     def _keep(
-        self, promise: ValidatedStep, features: Sequence[Feature], palette: Palette, *, share: bool
+        self, validated: ValidatedStep, features: Sequence[Feature], pool: ValuePool, *, share: bool
     ) -> None:
         """Set what was learned."""
-        targets = promise.step.targets
-        moved = {f.index: f for f in features if (targets[f.index] != f.untouched).any()}
-        self._palette = palette
+        targets = validated.step.targets
+        moved = {f.index: f for f in features if (targets[f.index] != f.identity).any()}
+        self._pool = pool
         self._targets = {j: targets[j] for j in moved}
         self._codings = {j: feature.coding for j, feature in moved.items()}
         self._commonest = {j: feature.commonest(targets[j]) for j, feature in moved.items()}
         answers = tuple(explain(feature, targets[feature.index]) for feature in features)
         self.generalizations_ = Generalizations(answers)
-        self.accuracy_, self.accuracy_bound_ = promise.value, promise.bound
+        self.accuracy_, self.accuracy_bound_ = validated.value, validated.bound
         self.ncp_ = self.generalizations_.ncp
         before, after = (answer.bits_before for answer in answers), (a.bits_after for a in answers)
         self.bits_ = (sum(before), sum(after))
         self._sentence = sentence(
             self.generalizations_,
-            promise,
+            validated,
             target=self.target_accuracy,
             confidence=self.confidence,
             share=share,
@@ -379,10 +379,10 @@ class Minimizer(
         if names is None or not is_frame(X):
             return X
         idle = {j: t for j, t in self._targets.items() if len(np.unique(t)) == 1}
-        return self._palette.completed(X, {j: int(t[0]) for j, t in idle.items()})
+        return self._pool.completed(X, {j: int(t[0]) for j, t in idle.items()})
 
     def __sklearn_clone__(self) -> Self:
-        # The model is what is judged: a clone of it would be unfitted.
+        # A clone of the model would be unfitted.
         return type(self)(**self.get_params(deep=False))
 
     def __sklearn_tags__(self) -> Any:  # noqa: ANN401 # scikit-learn ships no types

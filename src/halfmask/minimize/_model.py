@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["LabelCache", "Palette", "is_regression"]
+__all__ = ["LabelledModel", "ValuePool", "is_regression"]
 
 BATCH = 200_000  # rows in one call of the model
 
 
 @dataclass(frozen=True, slots=True)
-class Palette:
+class ValuePool:
     """The distinct values of each column, in the caller's own types, to make rows from.
 
-    Models are particular: a pandas category, an integer or an object must come back as it was.
+    Models need their own types: a pandas category, an integer or an object must come back alike.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Palette:
     columns: tuple[Any, ...]
 
     @classmethod
-    def of(cls, X: Any, names: Sequence[str], firsts: Sequence[NDArray[np.int64]]) -> Palette:  # noqa: ANN401 # any table
+    def of(cls, X: Any, names: Sequence[str], firsts: Sequence[NDArray[np.int64]]) -> ValuePool:  # noqa: ANN401 # any table
         """Take the values of some rows of each column."""
         if isinstance(X, np.ndarray):
             columns = [X[first, j] for j, first in enumerate(firsts)]
@@ -80,7 +80,7 @@ class Palette:
         return values.take(codes).reset_index(drop=True)
 
     def completed(self, X: Any, idle: Mapping[int, int]) -> Any:  # noqa: ANN401 # any frame
-        """Return a frame with the columns that it lacks of those that aren't needed.
+        """Return a frame to which the missing columns are added that aren't needed.
 
         Parameters
         ----------
@@ -108,21 +108,21 @@ class Palette:
 
 
 @dataclass(slots=True)
-class LabelCache:
-    """A model with the labels that it gave so far.
+class LabelledModel:
+    """A model with the labels that it has predicted so far.
 
     Parameters
     ----------
     model
         Something with ``predict``, or a function of rows.
-    palette
+    pool
         Makes the rows that the model is asked about.
     regression
         Whether the answers are numbers with a distance; ``None``: to be seen from the first answer.
     """
 
     model: Any
-    palette: Palette
+    pool: ValuePool
     regression: bool | None = None
     classes: NDArray[Any] = field(default_factory=lambda: np.zeros(0, dtype=object))
 
@@ -135,7 +135,7 @@ class LabelCache:
         if not n:
             return np.zeros(0)
         starts = range(0, n, BATCH)
-        parts = [self.ask(self.palette.rows(codes[:, s : s + BATCH])) for s in starts]
+        parts = [self.ask(self.pool.rows(codes[:, s : s + BATCH])) for s in starts]
         return np.concatenate(parts)
 
     def ask(self, rows: Any) -> NDArray[np.float64]:  # noqa: ANN401 # any table
@@ -164,8 +164,8 @@ class LabelCache:
         with foreign("The model is a regression, and gave no numbers"):
             return answers.astype(np.float64)
 
-    def regarded(self, truth: NDArray[Any]) -> NDArray[np.float64]:
-        """Return true answers as the model's own are coded.
+    def encoded_truth(self, truth: NDArray[Any]) -> NDArray[np.float64]:
+        """Return true answers in the codes of the model's answers.
 
         Raises
         ------

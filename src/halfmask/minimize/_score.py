@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from halfmask.minimize._model import LabelCache
+    from halfmask.minimize._model import LabelledModel
 
 __all__ = ["Called", "Explained", "PredictionScore", "Right", "score_of"]
 
@@ -179,7 +179,7 @@ def _squares(
 def score_of(
     scoring: str | Callable[..., float],
     truth: NDArray[np.float64],
-    model: LabelCache,
+    model: LabelledModel,
     random_state: int,
 ) -> PredictionScore:
     """Return the score that a minimizer was asked for."""

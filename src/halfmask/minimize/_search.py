@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from halfmask.minimize._cache import Remembered
+    from halfmask.minimize._cache import AnswerCache
     from halfmask.minimize._feature import Feature, Move
     from halfmask.minimize._score import PredictionScore
 
@@ -28,7 +28,7 @@ LEAST_GAIN = 1e-9  # a join of values that no row has gains nothing, and costs n
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SearchStep:
-    """Where a search was: the score on its rows, and for each feature its map."""
+    """A state of the search: the score on its rows, and for each feature its map."""
 
     score: float
     targets: dict[int, NDArray[np.int64]]
@@ -47,8 +47,8 @@ class _Tried:
     def rank(self) -> tuple[float, float]:
         """What decides: loss by gain, then the larger gain.
 
-        What a few rows didn't lose, others may: the doubt keeps joins that gain next to nothing
-        from going before those that lose a row and gain much.
+        Other rows may lose more than the few that were measured. The doubt keeps joins that gain
+        next to nothing from going before those that lose a row and gain much.
         """
         return (
             (max(self.loss, 0.0) + self.doubt) / max(self.move.gain, LEAST_GAIN),
@@ -67,7 +67,7 @@ class _Change:
 
 
 class Search:
-    """The rows of the search as they are now, and the way that led here.
+    """The current rows of the search, and the steps so far.
 
     Parameters
     ----------
@@ -76,16 +76,16 @@ class Search:
     codes
         The rows, (n_columns, n_rows).
     truth
-        What the answers should be.
+        The true answers.
     features
         The features that may become coarser.
     score
-        What answers are worth.
+        The score of answers.
     """
 
     def __init__(  # each once, by one caller
         self,
-        ask: Remembered,
+        ask: AnswerCache,
         codes: NDArray[np.int64],
         truth: NDArray[np.float64],
         features: Sequence[Feature],
@@ -98,7 +98,7 @@ class Search:
         self._key_of_row = ask.keys.of(codes)
         self._answers = ask(codes)
         self._profiles = {f.index: self._profile(f) for f in features if f.places is None}
-        self.targets: dict[int, NDArray[np.int64]] = {f.index: f.untouched for f in features}
+        self.targets: dict[int, NDArray[np.int64]] = {f.index: f.identity for f in features}
         self.level = score.of(truth, self._answers)
         self.path = [SearchStep(self.level, dict(self.targets))]
 
@@ -141,9 +141,9 @@ class Search:
     def _best(
         self, tried: dict[tuple[object, ...], _Tried], floor: float, turn: int
     ) -> _Tried | None:
-        """Return the best move that keeps the floor, measured on the rows as they are now.
+        """Return the best move that keeps the floor, measured on the current rows.
 
-        Only moves that look better than the best measured one are measured anew: a move's loss
+        Only moves that look better than the best measured one are measured again: a move's loss
         changes little when other features become coarser (Minoux, "Accelerated greedy algorithms",
         1978).
         """

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from halfmask.anonymize._growth import Lead, grow_partition
+from halfmask.anonymize._growth import SplitCriterion, grow_partition
 from halfmask.anonymize._sensitive_codes import SensitiveCodes
 from halfmask.guarantees import Classes, DistinctLDiversity, EntropyLDiversity, KAnonymity
 
@@ -23,7 +23,7 @@ def grow(rows, n_codes, guarantees, *, share, boundaries=None, sensitive=()):
         boundaries or flat(n_codes),
         sensitive=sensitive,
         guarantees=guarantees,
-        lead=Lead(search="margin", min_fraction=share),
+        criterion=SplitCriterion(search="margin", min_fraction=share),
     )
 
 
@@ -139,14 +139,14 @@ def test_it_loses_less_than_medians_where_a_column_has_a_gap():
     rows = np.concatenate([small, large])
 
     def mean_loss(search):
-        lead = Lead(search=search, min_fraction=0.0)
+        criterion = SplitCriterion(search=search, min_fraction=0.0)
         partition, _ = grow_partition(
             list(rows.T),
             [40, 40],
             flat([40, 40]),
             sensitive=(),
             guarantees=[KAnonymity(k=40)],
-            lead=lead,
+            criterion=criterion,
         )
         return (partition.sizes[:, None] * (partition.high - partition.low)).sum()
 

@@ -89,7 +89,7 @@ def _means(counted: pl.DataFrame, cells: CellColumn) -> pl.Series:
     )
     means = np.full(cells.n_cells, np.nan)
     means[sums["cell"].to_numpy()] = sums["mean"].to_numpy()
-    # Minus zero would be another value than zero to whoever compares bits.
+    # Compared by their bits, minus zero and zero differ.
     written = pl.Series(cells.coding.column.name, means + 0.0).fill_nan(None)
     if values.dtype.is_temporal():
         return written.round().cast(values.to_physical().dtype).cast(values.dtype)

@@ -31,7 +31,7 @@ class Representative:
     -----
     Goldsteen et al., "Anonymizing machine learning models" (2020), section 3, without a guide's
     majority label. The values written are somebody's: which of the class's rows they belong to
-    isn't in the release, and the rows leave in another order.
+    isn't in the release, and the rows are released in another order.
     """
 
     name: ClassVar[str] = "representative"

@@ -1,4 +1,4 @@
-"""The promise: which steps are tested, and how often a bound is wrong."""
+"""Validation: which steps are tested, and how often a bound is wrong."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halfmask.minimize._promise import Judges, min_rows, promised, stations
 from halfmask.minimize._score import Called, Explained, Right
 from halfmask.minimize._search import SearchStep
+from halfmask.minimize._validated import ValidationRows, last_valid_step, min_rows, stations
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=300))
@@ -61,19 +61,19 @@ def unlucky(luck):
 
 
 def test_the_way_is_followed_until_a_step_misses_the_target():
-    """Steps of known worth: the test may go too far as often as the error says, and not more."""
+    """Steps of known score: the test may go too far as often as the error says, and not more."""
     steps = [SearchStep(1 - 0.01 * i, {0: np.array([i, 1])}) for i in range(20)]
     rng = np.random.default_rng(0)
     far = []
     for _ in range(100):
-        judges = Judges(
+        rows = ValidationRows(
             ask=unlucky(rng.random(400)),
             codes=np.zeros((1, 400), dtype=np.int64),
             truth=np.zeros(400),
             own=np.zeros(400),
             score=Right(),
         )
-        kept = promised(steps, judges, target=0.92, error=0.05, certain=True)
+        kept = last_valid_step(steps, rows, target=0.92, error=0.05, certain=True)
         assert kept.bound >= 0.92
         far.append(kept.step.score)
 

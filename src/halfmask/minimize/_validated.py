@@ -1,4 +1,4 @@
-"""How far along the way of a search a promise can be kept, by rows that took no part in it."""
+"""The coarsest step of a search that held-out validation rows confirm."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from halfmask.minimize._score import PredictionScore
     from halfmask.minimize._search import SearchStep
 
-__all__ = ["Judges", "ValidatedStep", "min_rows", "promised", "stations"]
+__all__ = ["ValidatedStep", "ValidationRows", "last_valid_step", "min_rows", "stations"]
 
 BY_LEVEL, BY_STEP = 40, 40  # how many steps of a search are tested: by their score, by their number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValidatedStep:
-    """The step that was taken, and what the validation rows say of it."""
+    """The step that was taken, its score on the validation rows and the lower bound."""
 
     step: SearchStep
     value: float
@@ -34,8 +34,8 @@ class ValidatedStep:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Judges:
-    """The rows that took no part in the search.
+class ValidationRows:
+    """Held-out rows: they took no part in the search.
 
     Parameters
     ----------
@@ -44,11 +44,11 @@ class Judges:
     codes
         The rows, (n_columns, n_rows).
     truth
-        What the answers should be.
+        The true answers.
     own
-        What the model answers to the rows unchanged.
+        The model's answers to the raw rows.
     score
-        What answers are worth.
+        The score of answers.
     """
 
     ask: Callable[[NDArray[np.int64]], NDArray[np.float64]]
@@ -57,18 +57,20 @@ class Judges:
     own: NDArray[np.float64]
     score: PredictionScore
 
-    def judge(self, step: SearchStep, *, error: float) -> ValidatedStep:
+    def evaluate(self, step: SearchStep, *, error: float) -> ValidatedStep:
         """Return the score with the maps of a step, and its lower bound."""
         changed = self.codes.copy()
         for column, target in step.targets.items():
             changed[column] = target[changed[column]]
-        return self._said(step, self.ask(changed), error)
+        return self._scored(step, self.ask(changed), error)
 
     def unchanged(self, step: SearchStep, *, error: float) -> ValidatedStep:
-        """Return the same for the rows as they are."""
-        return self._said(step, self.own, error)
+        """Return the same for the raw rows."""
+        return self._scored(step, self.own, error)
 
-    def _said(self, step: SearchStep, answers: NDArray[np.float64], error: float) -> ValidatedStep:
+    def _scored(
+        self, step: SearchStep, answers: NDArray[np.float64], error: float
+    ) -> ValidatedStep:
         return ValidatedStep(
             step=step,
             value=self.score.of(self.truth, answers),
@@ -77,8 +79,8 @@ class Judges:
         )
 
 
-def promised(
-    path: Sequence[SearchStep], judges: Judges, *, target: float, error: float, certain: bool
+def last_valid_step(
+    path: Sequence[SearchStep], rows: ValidationRows, *, target: float, error: float, certain: bool
 ) -> ValidatedStep:
     """Return the last step whose lower bound reaches the target, tested one after the other.
 
@@ -86,12 +88,12 @@ def promised(
     ----------
     path
         The steps, the unchanged rows first.
-    judges
-        The rows that took no part.
+    rows
+        The held-out rows.
     target
-        What the bound must reach.
+        The score that the bound must reach.
     error
-        How often the promise may be wrong.
+        The error probability of the bound.
     certain
         Whether unchanged rows reach the best score by definition, as they agree with themselves.
 
@@ -100,7 +102,7 @@ def promised(
     GuaranteeNotMetError
         If the unchanged rows miss the target.
     """
-    kept = judges.unchanged(path[0], error=error)
+    kept = rows.unchanged(path[0], error=error)
     if certain:
         kept = ValidatedStep(step=path[0], value=1.0, bound=1.0, rows=kept.rows)
     elif kept.bound < target:
@@ -110,7 +112,7 @@ def promised(
             hint="Lower target_accuracy, or give more rows if only the bound misses it.",
         )
     for number in stations([step.score for step in path]):
-        found = judges.judge(path[number], error=error)
+        found = rows.evaluate(path[number], error=error)
         if found.bound < target:
             break
         kept = found
@@ -135,7 +137,7 @@ def stations(scores: Sequence[float]) -> list[int]:
 
 
 def min_rows(target: float, error: float) -> int | None:
-    """Return how many rows must all agree for a share of ``target`` to be sure; None for 1.
+    """Return how many rows must all agree to confirm a share of ``target``; None for 1.
 
     Examples
     --------

@@ -191,7 +191,7 @@ class Round:
         self.words = [
             *COMMAND, "events", "run", str(folder / arm.policy), source, out, "--stream", name,
             "--vault", str(folder / "vault"), "--key-file", str(folder / "key"),
-            "--on-bad", "go-on", "--checkpoint-seconds", every, *letters,
+            "--on-error", "skip", "--checkpoint-seconds", every, *letters,
         ]  # fmt: skip
 
     def start(self) -> subprocess.Popen[bytes]:

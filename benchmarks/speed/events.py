@@ -170,7 +170,7 @@ def by_us(source: Path, target: Path, vault: Vault) -> None:
         open_sink(target),
         vault=vault,
         tables={"regions": SecretTable(kind="recode", said=REGIONS)},
-        afresh=True,
+        restart=True,
     )
 
 

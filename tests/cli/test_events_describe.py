@@ -72,7 +72,7 @@ def test_describe_writes_a_policy_that_runs_and_verifies(run, events, tmp_path):
     assert (
         run("events", "describe", events, "-o", policy, "--overwrite", "--release", "r").status == 0
     )
-    assert run("events", "run", policy, events, out, *lock, "--on-bad", "go-on").status == 0
+    assert run("events", "run", policy, events, out, *lock, "--on-error", "skip").status == 0
     assert CANARY not in (tmp_path / "out.jsonl.manifest.json").read_text()
     assert f"{CANARY}0" not in (tmp_path / "out.jsonl.report.html").read_text()
     found = run("events", "verify", out)
@@ -88,7 +88,7 @@ def test_verify_says_what_is_wrong(run, events, tmp_path):
     Vault.create(tmp_path / "vault", lock=KeyFile.create(tmp_path / "key"))
     lock = ["--vault", tmp_path / "vault", "--key-file", tmp_path / "key"]
     run("events", "describe", events, "-o", policy, "--release", "r")
-    words = ["events", "run", policy, events, out, *lock, "--on-bad", "go-on"]
+    words = ["events", "run", policy, events, out, *lock, "--on-error", "skip"]
     run(*words)
     before = (tmp_path / "out.jsonl.manifest.json").read_bytes()
     assert run(*words).status == 0
@@ -112,7 +112,7 @@ def test_without_reports(run, events, tmp_path):
     Vault.create(tmp_path / "vault", lock=KeyFile.create(tmp_path / "key"))
     lock = ["--vault", tmp_path / "vault", "--key-file", tmp_path / "key"]
     run("events", "describe", events, "-o", policy, "--release", "r")
-    run("events", "run", policy, events, out, *lock, "--on-bad", "go-on", "--no-report")
+    run("events", "run", policy, events, out, *lock, "--on-error", "skip", "--no-report")
 
     assert [it.name for it in tmp_path.glob("out*")] == ["out.jsonl"]
 
@@ -135,14 +135,14 @@ def test_a_release_without_a_name_is_refused(run, events, tmp_path):
 
     described = run("events", "describe", events, "-o", policy)
     assert "name its release" in described.out
-    answer = run("events", "run", policy, events, out, *lock, "--on-bad", "go-on", "--json")
+    answer = run("events", "run", policy, events, out, *lock, "--on-error", "skip", "--json")
     assert (answer.status, answer.json["code"]) == (1, "policy")
     assert "has no name yet" in answer.json["error"]
     assert "release = " in answer.json["hint"]
     assert not list(tmp_path.glob("out*"))
 
     policy.write_text(policy.read_text().replace("name-this-release", "calls"))
-    assert run("events", "run", policy, events, out, *lock, "--on-bad", "go-on").status == 0
+    assert run("events", "run", policy, events, out, *lock, "--on-error", "skip").status == 0
 
 
 @pytest.mark.parametrize("name", ["", "a\nb", "\udcff", "x" * 1_001])
@@ -188,7 +188,7 @@ def test_verify_says_what_is_promised_and_by_which_policy(run, events, tmp_path)
     policy.write_text(GUARANTEED)
     Vault.create(tmp_path / "vault", lock=KeyFile.create(tmp_path / "key"))
     lock = ["--vault", tmp_path / "vault", "--key-file", tmp_path / "key"]
-    run("events", "run", policy, events, out, *lock, "--on-bad", "go-on")
+    run("events", "run", policy, events, out, *lock, "--on-error", "skip")
 
     found = run("events", "verify", out, "--policy", policy)
     assert found.status == 0
@@ -216,18 +216,18 @@ def test_a_run_that_wrote_nothing_warns(run, events, tmp_path):
     )
     Vault.create(tmp_path / "vault", lock=KeyFile.create(tmp_path / "key"))
     lock = ["--vault", tmp_path / "vault", "--key-file", tmp_path / "key"]
-    words = ["events", "run", policy, events, out, *lock, "--on-bad", "go-on"]
+    words = ["events", "run", policy, events, out, *lock, "--on-error", "skip"]
 
     said = run(*words)
     assert said.status == 0
     assert "Warning: Nothing was written but 300 empty lines." in said.err
-    assert "--afresh --overwrite" in said.err
+    assert "--restart --overwrite" in said.err
     assert "No event had the path of rule 1 (nobody.has)" in said.err
     page = (tmp_path / "out.jsonl.report.html").read_text()
     assert "Nothing was written but 300 empty lines." in page
     assert run(*words, "--json").json["warnings"]
 
     policy.write_text(policy.read_text().replace("nobody.has", "via"))
-    again = run(*words, "--afresh", "--overwrite")
+    again = run(*words, "--restart", "--overwrite")
     assert (again.status, "Warning" in again.err) == (0, False)
     assert len(out.read_text().splitlines()) == 300

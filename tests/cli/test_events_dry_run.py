@@ -50,9 +50,9 @@ def snapshot(folder):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("before", [False, True], ids=["a new vault", "after a run"])
-@pytest.mark.parametrize("more", [[], ["--json"], ["--follow"], ["--afresh", "--overwrite"]])
+@pytest.mark.parametrize("more", [[], ["--json"], ["--follow"], ["--restart", "--overwrite"]])
 def test_a_dry_run_changes_nothing(tmp_path, words, capsys, before, more):
-    """Also with another policy than the stream's, which a run refuses without --afresh."""
+    """Also with another policy than the stream's, which a run refuses without --restart."""
     if before:
         assert main(words) == 0
         (tmp_path / "policy").write_text(POLICY.replace('"id"', '"whom"'))
@@ -143,7 +143,7 @@ def test_windows_and_tables_go_through_it(tmp_path, words, capsys):
     (tmp_path / "policy").write_text(
         'halfmask-events = 1\nrelease = "r"\n[stream]\ntime = "t"\nentity = "who"\nzone = "UTC"\n'
         '[[rule]]\npath = "who"\ndo = "keep"\n[window]\nevery = "1 day"\nzone = "UTC"\n'
-        '[[aggregate]]\nwindow = "day"\ncount = "n"\nleast-entities = 2\n'
+        '[[aggregate]]\nwindow = "day"\ncount = "n"\nmin-entities = 2\n'
     )
     assert main([*words, "--dry-run", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)

@@ -164,7 +164,7 @@ def test_a_bad_line_stops_it_and_dead_letters_note_it(tmp_path, people, lock, ca
     assert "canary" not in json.dumps(answer)
 
     letters = tmp_path / "letters"
-    more = ["--on-bad", "go-on", "--dead-letters", str(letters)]
+    more = ["--on-error", "skip", "--dead-letters", str(letters)]
     assert main(["events", "run", *people, *lock, *more]) == 0
 
     assert json.loads(letters.read_text()) == {"file": 1, "line": 4, "reason": "not-json"}
@@ -320,7 +320,7 @@ def test_names_that_free_text_does_not_find_are_warned_of(tmp_path, lock, capsys
             table = ["events", "table", "set", "staff", str(tmp_path / "names.csv")]
             assert main([*table, "--kind", "names", *lock]) == 0
         capsys.readouterr()
-        assert main(["events", "run", *words, *lock, "--overwrite", "--afresh"]) == 0
+        assert main(["events", "run", *words, *lock, "--overwrite", "--restart"]) == 0
         said.append(capsys.readouterr().err)
 
     assert "names of people stay in the free text of rule 1 (note)" in said[0]

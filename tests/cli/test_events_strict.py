@@ -28,7 +28,7 @@ zone = "UTC"
 [[aggregate]]
 window = "day"
 count = "events"
-least-events = 2
+min-events = 2
 """
 
 
@@ -103,7 +103,7 @@ def test_strict_leaves_the_output_without_a_name(run, tmp_path, out):
 
     assert run(WHO + NUMBER, out=out)[0] == 0
     first = contents(Path(f"{tmp_path}/{out}"))
-    assert run(WHO + NUMBER, "--afresh", "--overwrite", out=out)[0] == 0
+    assert run(WHO + NUMBER, "--restart", "--overwrite", out=out)[0] == 0
     assert contents(Path(f"{tmp_path}/{out}")) == first
 
 
@@ -116,7 +116,7 @@ def contents(path):
 def test_strict_passes_where_nothing_singles_out(run, tmp_path):
     assert run(WHO + PLACE, "--strict")[0] == 0
     assert (tmp_path / "out").exists()
-    assert run(PLACE + GROUPS, "--strict", "--afresh", "--overwrite")[0] == 0
+    assert run(PLACE + GROUPS, "--strict", "--restart", "--overwrite")[0] == 0
 
 
 def test_strict_refuses_a_run_that_loses_events(run, tmp_path):

@@ -40,8 +40,8 @@ median = {median}
 window = "day"
 by = {{ country = "country" }}
 count = "orders"
-least-events = {events}
-least-entities = {entities}
+min-events = {events}
+min-entities = {entities}
 totals = {totals}
 """
 MEASURES = """
@@ -188,7 +188,7 @@ zone = "UTC"
 window = "month"
 by = {{ product = "lines[].product" }}
 count = "orders"
-least-entities = 2
+min-entities = 2
 [[aggregate.measure]]
 name = "pieces"
 do = "count"
@@ -312,8 +312,8 @@ def test_a_state_of_another_stage_is_refused():
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("least-events = 1\nleast-entities = 1\n", "", "least-events or least-entities"),
-        ("least-events = 1", "least-events = 0", "must be at least 1. Got 0"),
+        ("min-events = 1\nmin-entities = 1\n", "", "min-events or min-entities"),
+        ("min-events = 1", "min-events = 0", "must be at least 1. Got 0"),
         ('count = "orders"', 'count = "country"', "two fields have one name"),
         ('count = "orders"', 'count = "total"', "two fields have one name"),
         ('country = "country"', 'country = "town"', "no rule says what becomes of 'town'"),
@@ -338,7 +338,7 @@ def test_aggregates_that_can_not_be_are_refused(old, new, said):
 
 def test_cells_that_are_sums_of_each_other_are_refused():
     """By day and country, and by day alone: the difference is a cell that may be held back."""
-    text = policy_of().to_toml() + '\n[[aggregate]]\nname = "all"\nleast-events = 5\n'
+    text = policy_of().to_toml() + '\n[[aggregate]]\nname = "all"\nmin-events = 5\n'
 
     with pytest.raises(PolicyError, match="need a 'name'"):
         EventPolicy.from_toml(text)
@@ -354,3 +354,39 @@ def test_a_policy_with_windows_says_itself_again():
 
     assert policy == again
     assert policy.sha256 == again.sha256 != policy_of().sha256
+
+
+def test_keys_of_0_1_are_read():
+    """`least-events` and `least-entities` are `min-events` and `min-entities`; the hash stays."""
+    old = OF_0_1.replace("min-", "least-")
+
+    assert EventPolicy.from_toml(old) == EventPolicy.from_toml(OF_0_1)
+    assert "min-entities = 2" in EventPolicy.from_toml(old).to_toml()
+    # As 0.1 computed it: streams and manifests know a policy by it.
+    assert EventPolicy.from_toml(OF_0_1).sha256 == (
+        "bc3c0fe69e06f54e7bd6113747e298ef6c4e5987186e1b1e26a208544bce2096"
+    )
+
+
+def test_a_key_is_given_once():
+    """By its old name or by its new one, not by both."""
+    with pytest.raises(PolicyError, match="no key 'least-events'"):
+        EventPolicy.from_toml(OF_0_1 + "least-events = 3\n")
+
+
+OF_0_1 = """halfmask-events = 1
+release = "daily"
+[stream]
+time = "time"
+entity = "who"
+[[rule]]
+path = "time"
+do = "keep"
+[window]
+every = "1 day"
+zone = "UTC"
+[[aggregate]]
+count = "n"
+min-events = 3
+min-entities = 2
+"""

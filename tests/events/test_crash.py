@@ -26,7 +26,7 @@ def words(tmp_path, vault):
     (tmp_path / "policy.toml").write_text(POLICY.to_toml())
     found = [str(tmp_path / name) for name in ("policy.toml", "in.jsonl", "out.jsonl")]
     more = ["--vault", str(tmp_path / "vault"), "--key-file", str(tmp_path / "key")]
-    letters = ["--on-bad", "go-on", "--dead-letters", str(tmp_path / "letters")]
+    letters = ["--on-error", "skip", "--dead-letters", str(tmp_path / "letters")]
     del vault
     return ["events", "run", *found, *more, *letters, "--checkpoint-seconds", "0", "--json"]
 

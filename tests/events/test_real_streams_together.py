@@ -35,7 +35,7 @@ zone = "Europe/London"
 window = "day"
 by = { country = "country" }
 count = "orders"
-least-entities = 5
+min-entities = 5
 [[aggregate.measure]]
 name = "customers"
 do = "distinct"

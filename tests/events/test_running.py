@@ -151,14 +151,14 @@ def test_a_run_that_is_done_does_nothing_when_it_is_started_again(given, tmp_pat
 
 
 def test_numbers_go_on_in_the_next_input(tmp_path, vault):
-    """Who was numbered yesterday keeps the number, and line numbers begin anew."""
+    """Who was numbered yesterday keeps the number, and line numbers start again."""
     days = [LINES[:1_000], [*LINES[1_000:2_000], b"broken\n"]]
     told = []
     for number, day in enumerate(days):
         path, out = tmp_path / f"{number}.jsonl", tmp_path / f"out-{number}.jsonl"
         path.write_bytes(b"".join(day))
         told.append(
-            run_events(POLICY, source_of(path), open_sink(out), vault=vault, on_bad="go-on")
+            run_events(POLICY, source_of(path), open_sink(out), vault=vault, on_error="skip")
         )
 
     both = (tmp_path / "out-0.jsonl").read_bytes() + (tmp_path / "out-1.jsonl").read_bytes()
@@ -168,12 +168,12 @@ def test_numbers_go_on_in_the_next_input(tmp_path, vault):
     assert told[1].bad_lines == {"not-json": ((1, 1_001),)}
 
 
-def test_afresh_forgets_the_numbers(tmp_path, vault):
+def test_a_restart_forgets_the_numbers(tmp_path, vault):
     (tmp_path / "a").write_bytes(LINES[0])
     (tmp_path / "b").write_bytes(LINES[1])
     for name in ("a", "b"):
         source, sink = open_source(tmp_path / name), open_sink(tmp_path / f"{name}.out")
-        run_events(POLICY, source, sink, vault=vault, afresh=True)
+        run_events(POLICY, source, sink, vault=vault, restart=True)
 
     assert json.loads((tmp_path / "b.out").read_text())["who"] == 1
 
@@ -241,7 +241,7 @@ def test_two_runs_dont_write_one_output(given, tmp_path, vault):
 
 
 def test_who_was_overtaken_writes_no_checkpoint(given, tmp_path, vault):
-    """A run that another one replaced (afresh, elsewhere) ends at its next checkpoint."""
+    """A run that another one replaced (restarted elsewhere) ends at its next checkpoint."""
     other = tmp_path / "other.jsonl"
     other.write_bytes(LINES[0])
     done: list[object] = []
@@ -250,7 +250,7 @@ def test_who_was_overtaken_writes_no_checkpoint(given, tmp_path, vault):
         if not done:
             done.append(
                 run_events(
-                    POLICY, source_of(other), open_sink(tmp_path / "o"), vault=vault, afresh=True
+                    POLICY, source_of(other), open_sink(tmp_path / "o"), vault=vault, restart=True
                 )
             )
 
@@ -300,7 +300,7 @@ def test_each_bad_line_is_counted_and_noted_once(tmp_path, vault, block_bytes):
         open_sink(tmp_path / "out"),
         vault=vault,
         limits=LIMITS,
-        on_bad="go-on",
+        on_error="skip",
         dead_letters=DeadLetters(letters),
     )
 
@@ -321,7 +321,7 @@ def test_dead_letters_are_cut_back_too(tmp_path, vault):
     lines, _ = with_bad(LINES)
     path = tmp_path / "in.jsonl"
     path.write_bytes(b"".join(lines))
-    more = {"vault": vault, "limits": LIMITS, "on_bad": "go-on", "checkpoint_seconds": 0}
+    more = {"vault": vault, "limits": LIMITS, "on_error": "skip", "checkpoint_seconds": 0}
 
     def letters(name):
         return DeadLetters(tmp_path / name, with_content=True)
@@ -518,7 +518,7 @@ level = 1
     else:
         (tmp_path / "towns.csv").write_text("Rome;north;*\n")
     source, sink = source_of(tmp_path / "in"), FileSink(tmp_path / "out")
-    with pytest.raises(KeyMismatchError, match="broken off"):
+    with pytest.raises(KeyMismatchError, match="interrupted"):
         run_events(policy, source, sink, tables=others, **more)
 
     (tmp_path / "towns.csv").write_text(towns)
@@ -543,7 +543,7 @@ def test_nothing_says_what_is_in_a_line(given, tmp_path, vault):
         run_events(POLICY, source_of(given), open_sink(tmp_path / "a"), vault=vault)
     said.append(str(caught.value))
     summary = run_events(
-        POLICY, source_of(given), open_sink(tmp_path / "a"), vault=vault, on_bad="go-on"
+        POLICY, source_of(given), open_sink(tmp_path / "a"), vault=vault, on_error="skip"
     )
     said.append(json.dumps(summary.to_dict()) + repr(summary))
 
@@ -643,7 +643,7 @@ zone = "UTC"
 [[aggregate]]
 by = { who = "who" }
 count = "visits"
-least-events = 2
+min-events = 2
 """,
 }
 
@@ -777,7 +777,7 @@ def test_a_run_that_wrote_nothing_says_so(case, tmp_path, vault):
     given.write_bytes(data)
 
     for _ in range(2):
-        found = run_events(policy, source_of(given), open_sink(out), vault=vault, on_bad="go-on")
+        found = run_events(policy, source_of(given), open_sink(out), vault=vault, on_error="skip")
         assert found.complete
         assert len(found.warnings()) == (said is not None)
         assert (said or "") in "".join(found.warnings())

@@ -29,7 +29,7 @@ do = "keep"
 every = "1 hour"
 zone = "UTC"
 """
-AGGREGATE = '[[aggregate]]\nwindow = "hour"\ncount = "events"\nleast-events = 1\n'
+AGGREGATE = '[[aggregate]]\nwindow = "hour"\ncount = "events"\nmin-events = 1\n'
 GUARANTEE = '[[guarantee]]\nkind = "distinct"\npaths = ["place"]\nk = 2\nfails = "event"\n'
 START = datetime(2024, 3, 1, tzinfo=UTC)
 
@@ -72,7 +72,7 @@ def made(tmp_path, vault, source, text, **more):
     policy = EventPolicy.from_toml(HEAD + text)
     out = tmp_path / "out.jsonl"
     summary = run_events(
-        policy, source, open_sink(out, overwrite=True), vault=vault, afresh=True, **more
+        policy, source, open_sink(out, overwrite=True), vault=vault, restart=True, **more
     )
     return summary, out.read_bytes()
 
@@ -201,7 +201,7 @@ def test_a_broken_run_goes_on_with_the_windows_that_it_foresaw(tmp_path, vault):
 
     source = FileSource(path, block_bytes=5_000)
     first = run_events(
-        policy, source, open_sink(out, overwrite=True), vault=vault, afresh=True, stop=stop,
+        policy, source, open_sink(out, overwrite=True), vault=vault, restart=True, stop=stop,
         progress=progress, checkpoint_seconds=0,
     )  # fmt: skip
     assert not first.complete

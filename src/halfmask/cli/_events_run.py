@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["run"]
 
-OnBadWord: TypeAlias = Literal["stop", "go-on"]
+OnErrorWord: TypeAlias = Literal["stop", "skip"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,10 +74,10 @@ class EventInput:
 class BadLineOptions:
     """What becomes of lines that are no events."""
 
-    on_bad: Annotated[
-        OnBadWord,
+    on_error: Annotated[
+        OnErrorWord,
         typer.Option(
-            "--on-bad", help="What a line that is no event does; with go-on it is counted."
+            "--on-error", help="What happens at a line that is no event; skipped lines are counted."
         ),
     ] = "stop"
     dead_letters: Annotated[
@@ -126,12 +126,12 @@ class DryRunOptions:
 class RunOptions:
     """How a run goes on, what it tells of itself, and what it fails at."""
 
-    afresh: Annotated[
+    restart: Annotated[
         bool,
         typer.Option(
-            "--afresh",
-            help="Forget what is known of the stream: numbers begin anew, and what was broken off "
-            "isn't gone on with.",
+            "--restart",
+            help="Forget what is known of the stream: numbers start again, and an interrupted run "
+            "isn't continued.",
         ),
     ] = False
     checkpoint_seconds: Annotated[
@@ -230,9 +230,9 @@ def run(
             vault=vault,
             stream=place.stream,
             stage=stage,
-            on_bad=bad.on_bad,
+            on_error=bad.on_error,
             dead_letters=letters,
-            afresh=how.afresh,
+            restart=how.restart,
             checkpoint_seconds=how.checkpoint_seconds,
             stop=stop,
             progress=stages,

@@ -40,7 +40,7 @@ _STAGE = {
 _SAID = {"events", "late", "no-time"}
 #: The input stays as it was, unless it came through a pipe or topic.
 _AGAIN = (
-    "What is meant by the policy is hardly this: mend it, and run again with --afresh --overwrite."
+    "The policy probably doesn't mean this: change it, and run again with --restart --overwrite."
 )
 
 
@@ -71,7 +71,7 @@ def show_run(summary: RunSummary, policy: EventPolicy, err: Console, *, dry: boo
         )
         err.print(f"- {reason}: {count:,}, the first in line {places}", soft_wrap=True)
     if bad and dry:
-        err.print("A run stops at the first; --on-bad go-on leaves them out.", soft_wrap=True)
+        err.print("A run stops at the first; --on-error skip skips them.", soft_wrap=True)
     if summary.failures:
         _show_failures(summary, policy, err)
     if summary.unmet and summary.events:

@@ -207,8 +207,8 @@ zone = "UTC"
 [[aggregate]]
 by = { town = "town" }
 count = "n"
-least-events = 3
-least-entities = 2
+min-events = 3
+min-entities = 2
 totals = true
 [[aggregate.measure]]
 name = "people"

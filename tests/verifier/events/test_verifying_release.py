@@ -156,7 +156,7 @@ def run_of(folder, policy, events, *, out, tables):
         vault=vault,
         tables=tables,
         stage=stage,
-        on_bad="go-on",
+        on_error="skip",
     )
     beside.write(summary)
     return folder / out.rstrip("/")
@@ -532,7 +532,7 @@ length = 1
 [[aggregate]]
 by = { area = "zip" }
 count = "n"
-least-entities = 2
+min-entities = 2
 measure = [{ name = "sum", do = "sum", path = "size", of = "original" }]
 """
 
@@ -571,7 +571,7 @@ def test_a_manifest_is_held_against_its_policy(made, policy):
     assert (found.holds, found.differences) == (True, ())
     assert verify_release(out).differences is None
     for change in (
-        ("k = 2", "k = 3"), ("least-entities = 2", "least-entities = 3"),
+        ("k = 2", "k = 3"), ("min-entities = 2", "min-entities = 3"),
         ("first = 1", "first = 2"), ("first = 2", "first = 3"),
         ('release = "', 'release = "x-'), ('do = "token"', 'do = "keep"'),
     ):  # fmt: skip

@@ -48,13 +48,13 @@ class Company:
     ----------
     one_entity
         The share of different values that are met with one entity alone, in [0, 1].
-    least_events, least_entities
+    rarest_events, rarest_entities
         Of the rarest value: how many events, and how many entities; None where none is known.
     """
 
     one_entity: float | None
-    least_events: int
-    least_entities: int | None
+    rarest_events: int
+    rarest_entities: int | None
 
 
 def identifying(found: Sequence[FieldFacts], events: int) -> Identifying:
@@ -90,10 +90,10 @@ def company_of(facts: FieldFacts, entities: NDArray[np.int64] | None) -> Company
     """
     codes = _codes(facts.series)
     if not len(codes):
-        return Company(one_entity=None, least_events=0, least_entities=None)
+        return Company(one_entity=None, rarest_events=0, rarest_entities=None)
     least = int(_counts(codes, facts.event).min())
     if entities is None:
-        return Company(one_entity=None, least_events=least, least_entities=None)
+        return Company(one_entity=None, rarest_events=least, rarest_entities=None)
     whose = entities[facts.event]
     known = whose >= 0
     each = np.zeros(int(codes.max()) + 1, np.int64)
@@ -101,7 +101,7 @@ def company_of(facts: FieldFacts, entities: NDArray[np.int64] | None) -> Company
         values = np.unique(np.stack([codes[known], whose[known]]), axis=1)[0]
         each += np.bincount(values, minlength=len(each))
     return Company(
-        one_entity=float(np.mean(each == 1)), least_events=least, least_entities=int(each.min())
+        one_entity=float(np.mean(each == 1)), rarest_events=least, rarest_entities=int(each.min())
     )
 
 

@@ -177,8 +177,8 @@ def _number(facts: FieldFacts, gain: float) -> Suggestion:
 
 def _kept_if_common(facts: FieldFacts, scenery: Scenery) -> Suggestion:
     company, profile = scenery.company, facts.profile
-    rare = company.least_events < LEAST_EVENTS or (
-        company.least_entities is not None and company.least_entities < LEAST_ENTITIES
+    rare = company.rarest_events < LEAST_EVENTS or (
+        company.rarest_entities is not None and company.rarest_entities < LEAST_ENTITIES
     )
     if rare or profile.distinct > MOST_KEPT:
         why = (
@@ -187,7 +187,7 @@ def _kept_if_common(facts: FieldFacts, scenery: Scenery) -> Suggestion:
             else "Some of its values are rare, and rare ones single out: left out."
         )
         return _out(why, 'do = "generalize"  # to groups that are large enough, by a hierarchy')
-    among = "" if company.least_entities is None else f" of at least {LEAST_ENTITIES} entities"
+    among = "" if company.rarest_entities is None else f" of at least {LEAST_ENTITIES} entities"
     return Suggestion(
         rule={"do": "keep"},
         reason=f"Each of its values is met in at least {LEAST_EVENTS} events{among}. A value that "

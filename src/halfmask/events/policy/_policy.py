@@ -17,8 +17,13 @@ from halfmask.events.actions import Erase, Generalize, RecodeMany
 from halfmask.events.block._paths import Path, Step
 from halfmask.events.block._shape import OutputShape
 from halfmask.events.policy._policy_sections import RuleSection, StreamSection
-from halfmask.events.policy._sections import EventSection, Text, said_of
-from halfmask.events.policy._stage_sections import AggregateSection, GuaranteeSection, WindowSection
+from halfmask.events.policy._sections import EventSection, Text, table_of
+from halfmask.events.policy._stage_sections import (
+    OLD_KEYS,
+    AggregateSection,
+    GuaranteeSection,
+    WindowSection,
+)
 from halfmask.events.policy._together import check_together, original_paths
 
 if TYPE_CHECKING:
@@ -96,7 +101,7 @@ class EventPolicy(EventSection, WrittenPolicy):
 
     def to_toml(self) -> str:
         """Return the policy as TOML, without defaults; `from_toml` reads it."""
-        return tomlkit.dumps(self._said())
+        return tomlkit.dumps(self._table())
 
     def save(self, path: str | FilePath) -> None:
         """Write the policy file, whole or not at all."""
@@ -114,8 +119,15 @@ class EventPolicy(EventSection, WrittenPolicy):
 
         Comments, spaces, and whether a default is written don't matter; the order of rules does.
         """
-        said = json.dumps(self._said(), ensure_ascii=True, sort_keys=True, allow_nan=False)
-        return hashlib.sha256(said.encode("ascii")).hexdigest()
+        table = self._table()
+        # Keys have their names of 0.1 here, so that its streams and manifests have the same hash.
+        if "aggregate" in table:
+            table["aggregate"] = [
+                {OLD_KEYS.get(key, key): value for key, value in section.items()}
+                for section in table["aggregate"]
+            ]
+        text = json.dumps(table, ensure_ascii=True, sort_keys=True, allow_nan=False)
+        return hashlib.sha256(text.encode("ascii")).hexdigest()
 
     def paths(self) -> tuple[Path, ...]:
         """Return the paths that must be followed in events."""
@@ -223,21 +235,21 @@ class EventPolicy(EventSection, WrittenPolicy):
                         f"{kind!r}."
                     )
 
-    def _said(self) -> dict[str, Any]:
+    def _table(self) -> dict[str, Any]:
         stream = self.stream.model_dump(mode="json", exclude_none=True)
         return {
             "halfmask-events": self.version,
             "release": self.release,
             **({"stream": stream} if stream else {}),
             "rule": [rule.table() for rule in self.rules],
-            **({} if self.window is None else {"window": said_of(self.window)}),
-            **({"aggregate": list(map(said_of, self.aggregates))} if self.aggregates else {}),
-            **({"guarantee": list(map(said_of, self.guarantees))} if self.guarantees else {}),
+            **({} if self.window is None else {"window": table_of(self.window)}),
+            **({"aggregate": list(map(table_of, self.aggregates))} if self.aggregates else {}),
+            **({"guarantee": list(map(table_of, self.guarantees))} if self.guarantees else {}),
         }
 
     def __eq__(self, other: object) -> bool:
         """Return whether both say the same; where they were read from doesn't matter."""
-        return isinstance(other, EventPolicy) and self._said() == other._said()
+        return isinstance(other, EventPolicy) and self._table() == other._table()
 
     def __hash__(self) -> int:
         """Return a hash of what the policy says."""

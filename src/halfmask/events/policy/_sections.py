@@ -9,7 +9,7 @@ from pydantic import Field, ValidationError
 from halfmask._policy_files import Section
 from halfmask.events.policy._faults import policy_error
 
-__all__ = ["EventSection", "Text", "said_of"]
+__all__ = ["EventSection", "Text", "table_of"]
 
 Text: TypeAlias = Annotated[str, Field(strict=True, min_length=1, max_length=1_000)]
 
@@ -31,6 +31,6 @@ class EventSection(Section):
             raise policy_error(error, type(self)) from None
 
 
-def said_of(section: EventSection) -> dict[str, Any]:
+def table_of(section: EventSection) -> dict[str, Any]:
     """Return a section as TOML has it, without what is the default."""
     return section.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude_none=True)

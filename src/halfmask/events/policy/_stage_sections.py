@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import Field
+from pydantic import AliasChoices, Field
 
 from halfmask._errors import PolicyError
 from halfmask._policy_files import Whole
@@ -16,7 +16,10 @@ from halfmask.events.policy._durations import Duration, DurationText
 from halfmask.events.policy._policy_sections import place
 from halfmask.events.policy._sections import EventSection, Text
 
-__all__ = ["AggregateSection", "GuaranteeSection", "MeasureSection", "WindowSection"]
+__all__ = ["OLD_KEYS", "AggregateSection", "GuaranteeSection", "MeasureSection", "WindowSection"]
+
+#: Keys of ``[[aggregate]]`` and what they were called in 0.1, whose policies are still read.
+OLD_KEYS: Final = {"min-events": "least-events", "min-entities": "least-entities"}
 
 _Least = Annotated[Whole, Field(ge=1, le=1_000_000_000)]
 _SUMMABLE = ("sum", "min", "max", "mean")
@@ -109,6 +112,12 @@ class MeasureSection(EventSection):
         return self.do in _SUMMABLE
 
 
+def _renamed(key: str) -> Any:  # noqa: ANN401 # as pydantic's Field
+    """Return a field that is also read by the name that it had in 0.1."""
+    names = AliasChoices(key, OLD_KEYS[key])
+    return Field(default=None, alias=key, validation_alias=names)
+
+
 class AggregateSection(EventSection):
     """``[[aggregate]]``: many events become one line for each window and key.
 
@@ -124,8 +133,8 @@ class AggregateSection(EventSection):
         What the field of the number of events is called; without it the number isn't written.
     measures
         ``[[aggregate.measure]]``: other numbers.
-    least_events, least_entities
-        ``least-events``, ``least-entities``: a cell of fewer events, or of events of fewer
+    min_events, min_entities
+        ``min-events``, ``min-entities``: a cell of fewer events, or of events of fewer
         distinct entities, isn't written. One of both at least; entities are those of ``[stream]``.
     totals
         Whether a line for all cells of a window together is written, too. Cells that could be
@@ -137,16 +146,16 @@ class AggregateSection(EventSection):
     by: dict[Text, Text] = Field(default_factory=dict)
     count: Text | None = None
     measures: tuple[MeasureSection, ...] = Field(default=(), alias="measure")
-    least_events: _Least | None = Field(default=None, alias="least-events")
-    least_entities: _Least | None = Field(default=None, alias="least-entities")
+    min_events: _Least | None = _renamed("min-events")
+    min_entities: _Least | None = _renamed("min-entities")
     totals: bool = Field(default=False, strict=True)
 
     def model_post_init(self, context: object, /) -> None:  # noqa: ARG002 # pydantic's
         """Check that the fields go together."""
-        if self.least_events is None and self.least_entities is None:
+        if self.min_events is None and self.min_entities is None:
             raise PolicyError(
-                "least-events or least-entities must be given: of how many a cell must be.",
-                hint="Write least-entities = 5, say; 1 writes every cell.",
+                "min-events or min-entities is required: the smallest cell that is written.",
+                hint="Write min-entities = 5, for example; 1 writes every cell.",
             )
         names = ["aggregate", "update", "total", self.window, *self.by]
         names += [] if self.count is None else [self.count]

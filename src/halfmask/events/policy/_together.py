@@ -64,7 +64,7 @@ def check_together(policy: EventPolicy) -> None:
 
 def _check_stream(policy: EventPolicy) -> None:
     said = policy.stream.paths()
-    by_entity = [it for it in policy.aggregates if it.least_entities is not None]
+    by_entity = [it for it in policy.aggregates if it.min_entities is not None]
     needed = ["time", *(["entity"] if by_entity or policy.guarantees else [])]
     for need in needed:
         if need not in said:

@@ -189,12 +189,12 @@ def dry_run_events(
         store=_Forgetful(),
         notices=Notices(policy),
         letters=None,
-        on_bad="go-on",
+        on_error="skip",
         every=0,
         threads=threads,
         stop=threading.Event(),
         progress=progress,
-    ).go(afresh=True)
+    ).go(restart=True)
     return DryRun(
         summary=summary,
         sampled=sample.cut,

@@ -12,7 +12,7 @@ from halfmask._progress import silent
 from halfmask._validation import integer_at_least
 from halfmask.events.running._checkpoint import CheckpointStore
 from halfmask.events.running._notices import Notices
-from halfmask.events.running._running import Gate, OnBad, Running
+from halfmask.events.running._running import Gate, OnError, Running
 from halfmask.events.running._transforming import Transform
 from halfmask.events.secrets._tables import SecretTable
 from halfmask.events.stages._aggregation import Aggregation
@@ -97,9 +97,9 @@ def run_events(  # noqa: PLR0913 # each says one thing, by its name
     stream: str | None = None,
     tables: Mapping[str, SecretTable] | None = None,
     stage: Stage | None = None,
-    on_bad: OnBad = "stop",
+    on_error: OnError = "stop",
     dead_letters: DeadLetters | None = None,
-    afresh: bool = False,
+    restart: bool = False,
     limits: Limits | None = None,
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
     threads: int = 2,
@@ -123,14 +123,14 @@ def run_events(  # noqa: PLR0913 # each says one thing, by its name
         Secret tables; by default those of the vault.
     stage
         What stands between the rules and the output; None: what the policy says.
-    on_bad
-        What a line that is no event does: ``stop`` the run there, or ``go-on`` without it; it is
-        counted.
+    on_error
+        What happens at a line that is no event: ``stop`` the run there, or ``skip`` the line and
+        count it.
     dead_letters
         Where such lines are noted.
-    afresh
-        Whether to forget what is known of the stream: its numbers start again, and what was broken
-        off isn't gone on with.
+    restart
+        Whether to forget what is known of the stream: its numbers start again, and an interrupted
+        run isn't continued.
     limits
         Beyond what a line is refused.
     checkpoint_seconds
@@ -240,11 +240,11 @@ def run_events(  # noqa: PLR0913 # each says one thing, by its name
         store=CheckpointStore(vault, policy.release if stream is None else stream),
         notices=Notices(policy),
         letters=dead_letters,
-        on_bad=on_bad,
+        on_error=on_error,
         every=checkpoint_seconds,
         threads=threads,
         stop=threading.Event() if stop is None else stop,
         progress=progress,
         gate=gate,
     )
-    return run.go(afresh=afresh)
+    return run.go(restart=restart)

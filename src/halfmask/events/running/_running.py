@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
     _Ahead: TypeAlias = WorkingAhead[Block, "_Taken"]
 
-__all__ = ["Gate", "OnBad", "Running"]
+__all__ = ["Gate", "OnError", "Running"]
 
-OnBad: TypeAlias = Literal["stop", "go-on"]
+OnError: TypeAlias = Literal["stop", "skip"]
 Gate: TypeAlias = "Callable[[Iterator[bytes], RunSummary], None]"
 
 #: No more than one part in so many of the time goes into checkpoints.
@@ -85,7 +85,7 @@ class Running:
         What else is seen.
     letters
         Where lines that are no events are noted; None: nowhere.
-    on_bad
+    on_error
         Whether such a line stops the run.
     every
         Seconds between checkpoints, at least; 0: after each block.
@@ -107,7 +107,7 @@ class Running:
     store: CheckpointStore
     notices: Notices
     letters: DeadLetters | None
-    on_bad: OnBad
+    on_error: OnError
     every: float
     threads: int
     stop: threading.Event
@@ -121,15 +121,15 @@ class Running:
     _supplied: str = ""
     _due: float = 0.0
 
-    def go(self, *, afresh: bool) -> RunSummary:
+    def go(self, *, restart: bool) -> RunSummary:
         """Begin, or go on; return what was done.
 
         Parameters
         ----------
-        afresh
+        restart
             Whether to forget all that is known of the stream.
         """
-        found = None if afresh else self.store.load()
+        found = None if restart else self.store.load()
         self._supplied = self.transform.supplied()
         if found is not None:
             self._restore(found)
@@ -188,7 +188,7 @@ class Running:
             raise KeyMismatchError(
                 error.what.replace("The state", "What the vault knows of the stream"),
                 hint="Other events: give their policy another release, or --stream a name. "
-                "A policy that was changed: --afresh begins anew and forgets the numbers given.",
+                "A policy that was changed: --restart starts again and forgets its numbers.",
             ) from None
         if found.status == "complete":
             # Numbers go on; all else is of the next input.
@@ -197,9 +197,9 @@ class Running:
         same = found.told["supplied"] == self._supplied
         if not (same or found.position is None or self.source.endless):
             raise KeyMismatchError(
-                "A secret table or hierarchy file isn't what it was when the run was broken off: "
-                "the output would be of both.",
-                hint="Put it back until the run is at its end, or begin anew: --afresh.",
+                "A secret table or hierarchy file changed since the run was interrupted: the "
+                "output would mix both.",
+                hint="Put it back until the run has ended, or start again with --restart.",
             )
         self._told(found)
 
@@ -292,7 +292,7 @@ class Running:
 
     def _take(self, chunk: Chunk, block: Block) -> _Taken:
         """Let the rules change a block."""
-        if self.on_bad == "stop" and (block.bad or chunk.oversized):
+        if self.on_error == "stop" and (block.bad or chunk.oversized):
             raise _refused(chunk, block)
         taken = _Taken(chunk=chunk, block=block)
         if chunk.oversized:
@@ -418,6 +418,6 @@ def _refused(chunk: Chunk, block: Block) -> DataError:
     where = f"Line {line}" if chunk.file == 1 else f"Line {line} of file {chunk.file}"
     return DataError(
         f"{where} of the input is no event: {reason}.",
-        hint="Mend it and run again: it goes on from there. Or go on without such lines: "
-        "--on-bad go-on; --dead-letters notes which they were.",
+        hint="Correct it and run again: the run continues from there. Or skip such lines: "
+        "--on-error skip; --dead-letters lists them.",
     )

@@ -62,7 +62,7 @@ class Aggregation:
         self._gatherings = [
             Gathering(
                 section=section,
-                entity=policy.stream.entity if section.least_entities is not None else None,
+                entity=policy.stream.entity if section.min_entities is not None else None,
             )
             for section in policy.aggregates
         ]

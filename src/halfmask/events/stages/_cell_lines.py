@@ -82,8 +82,8 @@ class CellLines:
 
     def _is_enough(self, cell: Cell) -> bool:
         section = self._section
-        return cell.events >= (section.least_events or 0) and len(cell.entities) >= (
-            section.least_entities or 0
+        return cell.events >= (section.min_events or 0) and len(cell.entities) >= (
+            section.min_entities or 0
         )
 
     def _complemented(
@@ -143,8 +143,8 @@ class CellLines:
             by=tuple(section.by),
             count=section.count,
             entities=entities[0] if entities else None,
-            least_events=section.least_events,
-            least_entities=section.least_entities,
+            least_events=section.min_events,
+            least_entities=section.min_entities,
             totals=section.totals,
         )
 

@@ -66,9 +66,8 @@ class ColumnarFile:
         at, mark = 0, self._mark()
         if position is not None and position["mark"] != mark:
             raise DataError(
-                "The input isn't the one that the run was begun with: its size or its columns are "
-                "others.",
-                hint="Give the same input. To begin anew, forget what was done: --afresh.",
+                "The input isn't the one that the run began with: its size or its columns differ.",
+                hint="Give the same input, or start again with --restart.",
             )
         for batch in self._batches():
             before, at = at, at + batch.num_rows

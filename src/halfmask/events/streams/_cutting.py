@@ -199,7 +199,6 @@ def begin_at(reader: ByteReader, position: Position | None, *, read: int = 0) ->
         found += piece
     if not there or hashlib.sha256(found).hexdigest() != wanted:
         raise DataError(
-            "The input isn't the one that the run was begun with: what was worked on already "
-            "isn't in it.",
-            hint="Give the same input. To begin anew, forget what was done: --afresh.",
+            "The input isn't the one that the run began with: it lacks what was processed already.",
+            hint="Give the same input, or start again with --restart.",
         )

@@ -55,7 +55,7 @@ def not_ours() -> ReleaseError:
     """Return what is said where the output isn't what the checkpoint says."""
     return ReleaseError(
         "What was written before the last checkpoint isn't there any more, or is something else.",
-        hint="Name the output that the run was begun with, or begin anew: --afresh.",
+        hint="Name the output that the run began with, or start again with --restart.",
     )
 
 

@@ -452,7 +452,7 @@ def test_a_time_with_a_zone_is_not_one_without():
         fitted.transform(pl.DataFrame({"seen": times.dt.replace_time_zone("UTC")}))
 
 
-def test_texts_that_are_nearly_numbers_are_said():
+def test_texts_that_are_nearly_numbers_are_reported():
     table = pl.DataFrame({"pay": ["NA", *map(str, range(40))]})
     anonymizer = Anonymizer(guarantees=[KAnonymity(k=2)])
 

@@ -73,7 +73,7 @@ def test_a_type_for_a_column_that_is_not_there_is_refused():
 
 
 @pytest.mark.parametrize("format_", ["csv", "parquet", "jsonl", "frame"])
-def test_cells_that_do_not_fit_are_missing_where_that_is_said(format_, tmp_path):
+def test_cells_that_do_not_fit_are_missing_where_that_is_declared(format_, tmp_path):
     """They are counted once, before a row is read, and markers are told from mistakes."""
     table = pl.DataFrame({"age": ["41", "NA", "CANARY", None], "born": ["1.2.1980"] * 3 + ["x"]})
     file = tmp_path / f"t.{format_}"

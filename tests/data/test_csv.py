@@ -98,7 +98,7 @@ def test_quotes_hold_delimiters_line_ends_and_quotes(tmp_path):
     assert table["a"].to_list() == ['x,"y"\r\nz']
 
 
-def test_another_quote_can_be_said(tmp_path):
+def test_another_quote_can_be_declared(tmp_path):
     assert read(tmp_path, "a;b\n'x;y';1\n", quote="'")["a"].to_list() == ["x;y"]
 
 
@@ -309,7 +309,7 @@ def test_real_files_have_the_rows_and_columns_that_their_list_says(shared_data, 
         (["1", "2"], False),
     ],
 )
-def test_decimals_that_could_be_thousands_are_said(cells, ambiguous, tmp_path):
+def test_decimals_that_could_be_thousands_are_reported(cells, ambiguous, tmp_path):
     """1.234 is 1234 in many countries; a declared type or format says which."""
     file = tmp_path / "t.csv"
     file.write_text("\n".join(["pay,town", *(f"{cell},Bree" for cell in cells)]))

@@ -67,7 +67,7 @@ def read(texts, format_, **options):
     ]
 
 
-def test_years_of_two_digits_are_of_the_hundred_years_that_are_said():
+def test_years_of_two_digits_are_of_the_declared_hundred_years():
     """31-12-48 as a date of birth is 1948; strptime's own rule makes it 2048."""
     found = read(["31-12-48", "01-01-29", "29-02-00"], "%d-%m-%y", first_years={"born": 1930})
 

@@ -132,7 +132,7 @@ def test_what_stands_in_a_full_name_is_a_name():
     assert found["else"].role == "quasi_identifier"
 
 
-def test_no_cell_stands_in_what_is_said():
+def test_no_cell_stands_in_the_reasons():
     table = people().with_columns(v1=pl.lit("CANARY") + (pl.col("age") // 10).cast(pl.String))
 
     found = describe(table)["v1"]

@@ -52,7 +52,7 @@ def test_the_first_bytes_say_the_compression(start, compression):
 
 
 @pytest.mark.parametrize(
-    ("start", "said", "found"),
+    ("start", "declared", "found"),
     [
         (b"PAR1....", None, "parquet"),
         (b"ARROW1..", "arrow", "arrow"),
@@ -63,16 +63,16 @@ def test_the_first_bytes_say_the_compression(start, compression):
         (b'{"a": 1}', "csv", "csv"),
     ],
 )
-def test_the_first_bytes_say_the_format(start, said, found):
-    assert format_of_bytes(start, said=said, sure=True, what="It") == found
+def test_the_first_bytes_say_the_format(start, declared, found):
+    assert format_of_bytes(start, declared=declared, sure=True, what="It") == found
     assert found in FORMATS
 
 
 @pytest.mark.parametrize(
-    ("start", "said", "seen"),
+    ("start", "declared", "seen"),
     [(b"PAR1", "csv", "of parquet"), (b"age,sex", "parquet", "not of that format")],
 )
-@pytest.mark.parametrize(("sure", "word"), [(True, "said"), (False, "named")])
-def test_bytes_that_are_of_another_format_are_refused(start, said, seen, sure, word):
-    with pytest.raises(DataError, match=f"It is {word} to be {said}, but .* {seen}"):
-        format_of_bytes(start, said=said, sure=sure, what="It")
+@pytest.mark.parametrize(("sure", "word"), [(True, "declared"), (False, "named")])
+def test_bytes_that_are_of_another_format_are_refused(start, declared, seen, sure, word):
+    with pytest.raises(DataError, match=f"It is {word} to be {declared}, but .* {seen}"):
+        format_of_bytes(start, declared=declared, sure=sure, what="It")

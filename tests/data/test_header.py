@@ -149,7 +149,7 @@ def test_names_need_to_know_whether_there_is_a_header():
         ("x,,y", ("x", "column_2", "y")),
     ],
 )
-def test_columns_without_a_name_of_their_own_get_one_and_that_is_said(tmp_path, header, names):
+def test_columns_without_a_name_of_their_own_get_one_with_a_warning(tmp_path, header, names):
     with pytest.warns(ColumnWarning, match="with a blank or repeated name.* column_names"):
         source = opened(tmp_path, f"{header}\n0,39,1\n1,38,2\n")
 

@@ -49,7 +49,7 @@ def test_weeks_are_those_of_iso_and_belong_to_the_month_of_their_thursday(values
         assert month == thursday.isoformat()[:7]
 
 
-def test_text_is_read_in_the_format_that_is_said():
+def test_text_is_read_in_the_declared_format():
     values = pl.Series(["03/01/2020", "12/31/2019"])
 
     tree = Dates(levels=("year",), format="%m/%d/%Y").build(values, column="visit")

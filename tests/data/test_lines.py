@@ -98,7 +98,7 @@ def test_the_delimiter_that_excel_declares_is_taken(tmp_path, line, end):
     assert table.rows() == [("1,5", 2), ("2,5", 3)]
 
 
-def test_the_line_of_excel_goes_even_where_the_delimiter_is_said(tmp_path):
+def test_the_line_of_excel_goes_even_where_the_delimiter_is_declared(tmp_path):
     assert read(tmp_path, "sep=;\na;b\n1;2\n", delimiter=";").rows() == [(1, 2)]
     assert read(tmp_path, "\ufeffsep=\t\na\tb\n1\t2\n").rows() == [(1, 2)]
     assert read(tmp_path, "# x\nsep=|\na|b\n1|2\n", comment="#").rows() == [(1, 2)]

@@ -57,7 +57,7 @@ def test_bytes_of_another_encoding_are_told_by_their_place():
     )
 
 
-def test_memory_that_ran_out_is_told():
+def test_memory_that_ran_out_is_reported():
     assert "asks for more memory than there is" in told(MemoryError("CANARY"))
 
 

@@ -119,14 +119,14 @@ def test_an_empty_standard_input_is_an_error(monkeypatch):
         open_table("-")
 
 
-def test_a_said_format_goes_before_a_name_and_never_before_the_bytes(tmp_path):
+def test_a_declared_format_goes_before_a_name_and_never_before_the_bytes(tmp_path):
     path = tmp_path / "table.parquet"
     path.write_bytes(CONTENTS["csv"])
 
     assert open_table(path, format="csv").read().equals(TABLE)
     with pytest.raises(DataError, match="named to be parquet, but its first bytes"):
         open_table(path)
-    with pytest.raises(DataError, match="said to be arrow, but its first bytes"):
+    with pytest.raises(DataError, match="declared to be arrow, but its first bytes"):
         open_table(path, format="arrow")
     with pytest.raises(ParameterError, match="'format'"):
         open_table(path, format="xlsx")  # type: ignore[arg-type] # that is the point

@@ -41,7 +41,7 @@ def test_characters_are_read_wherever_a_chunk_ends(tmp_path, monkeypatch, encodi
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
-def test_a_byte_order_mark_goes_before_what_is_said(tmp_path, encoding):
+def test_a_byte_order_mark_goes_before_the_declaration(tmp_path, encoding):
     assert read(place(tmp_path, TEXT.encode(encoding)), "latin-1") == TEXT
 
 

@@ -109,6 +109,6 @@ def test_neither_batches_nor_order_change_the_type(texts, cut, random):
         (pl.Datetime("us"), "2024-01-01 00:00:00", "2024-01-01"),
     ],
 )
-def test_texts_that_do_not_fit_are_told(dtype, fits, misfits):
+def test_texts_that_do_not_fit_are_reported(dtype, fits, misfits):
     assert typed(pl.DataFrame({"a": [fits, None]}), {"a": dtype})[1] == []
     assert typed(pl.DataFrame({"a": [fits, misfits]}), {"a": dtype})[1] == ["a"]

@@ -19,8 +19,11 @@ PAGES = (
 #: Rooms whose comments, docstrings and messages have none of the words; a room joins when clean.
 ROOMS = (
     "src/halfmask/anonymize/**/*.py",
+    "src/halfmask/data/**/*.py",
     "src/halfmask/guarantees/**/*.py",
+    "src/halfmask/hashing/**/*.py",
     "src/halfmask/minimize/**/*.py",
+    "src/halfmask/vault/**/*.py",
 )
 CODE = ("src/**/*.py",)
 #: Files that are still to be rewritten: remove a line when its file has none of the words.

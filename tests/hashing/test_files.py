@@ -217,7 +217,7 @@ def test_a_hasher_as_bytes():
             FileHasher.from_bytes(data, secret=SECRET)
 
 
-def test_progress_is_told():
+def test_progress_is_reported():
     said = []
 
     hasher = fit(people(), progress=lambda *it: said.append(it))
@@ -350,7 +350,7 @@ def test_a_file_appears_whole_or_not_at_all(tmp_path):
     assert written(ROWS).rows == 3
 
 
-def test_damaged_files_are_told(tmp_path):
+def test_damaged_files_are_reported(tmp_path):
     path, bad = tmp_path / "out.arrows", tmp_path / "bad.arrows"
     with RowsWriter(path) as writer:
         writer.write(ROWS)

@@ -139,7 +139,7 @@ def test_what_a_label_can_t_become():
     ],
     ids=range(7),
 )  # fmt: skip
-def test_damaged_bytes_are_told(change):
+def test_damaged_bytes_are_reported(change):
     said = json.loads(LabelCodes.fit(["a", "b"], secret=SECRET).to_bytes())
 
     for data in (json.dumps(said | change).encode(), b"", b"[]", b"null"):

@@ -386,7 +386,7 @@ def test_a_plan_of_0_1_is_read_and_written(numbers, stored, indices, values):
     ],
     ids=range(9),
 )
-def test_damaged_bytes_are_told(secret, change):
+def test_damaged_bytes_are_reported(secret, change):
     data = plan_of(pa.table(PEOPLE), secret).to_bytes()
     assert change(data) != data
 

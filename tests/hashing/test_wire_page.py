@@ -28,8 +28,8 @@ def test_its_vectors_are_the_golden_ones():
     for it in GOLDEN["keys"]:
         assert any(row.endswith(f"| `{it['key']}` |") for row in rows)
     titles = 3
-    vectors_told = len(GOLDEN["cells"]) + len(GOLDEN["siphash"]) + len(GOLDEN["keys"])
-    assert len(rows) == vectors_told + titles
+    vectors_listed = len(GOLDEN["cells"]) + len(GOLDEN["siphash"]) + len(GOLDEN["keys"])
+    assert len(rows) == vectors_listed + titles
 
 
 def test_the_body_that_it_shows_is_a_stream_of_ours():

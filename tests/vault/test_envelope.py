@@ -78,7 +78,7 @@ def test_every_cut_is_found():
         open_sealed(sealed + b"\0", key=KEY, context=b"here")
 
 
-def test_another_version_is_said():
+def test_another_version_is_reported():
     sealed = b"halfmask-seal/2\n" + seal(DATA, key=KEY, context=b"")[16:]
     with pytest.raises(VaultError, match="version") as caught:
         open_sealed(sealed, key=KEY, context=b"")

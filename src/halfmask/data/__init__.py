@@ -1,8 +1,8 @@
-"""Tables in and out, and what is said of their columns.
+"""Tables in and out, and the schema of their columns.
 
 Start with `open_table`, which reads a file, a folder, standard input or a frame in batches; then
 `describe`, which proposes a role and a kind for each column of a table, and says why; `Schema` is
-what the owner makes of it, and `write_table` writes what may leave.
+what the owner makes of it, and `write_table` writes what may be released.
 """
 
 from __future__ import annotations

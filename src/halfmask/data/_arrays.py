@@ -33,7 +33,7 @@ def unmasked(
     name: str,
     told_as: type[HalfmaskError] = ParameterError,
 ) -> Any:  # noqa: ANN401 # the same
-    """Return values as they are, unless what they mask would come to light.
+    """Return values unchanged, unless masked ones would show.
 
     Raises
     ------
@@ -52,7 +52,7 @@ def unmasked(
 
 
 def table_like(X: Any) -> Any:  # noqa: ANN401 # an array, or lists of cells
-    """Return rows as an array of two dimensions; a sparse matrix as it is.
+    """Return rows as an array of two dimensions; a sparse matrix unchanged.
 
     scikit-learn checks the same, and shows all cells when it fails.
 
@@ -64,7 +64,7 @@ def table_like(X: Any) -> Any:  # noqa: ANN401 # an array, or lists of cells
 
     Notes
     -----
-    **Edge cases.** In lists numbers beside texts stay numbers.
+    **Edge cases.** In lists that hold texts as well numbers stay numbers.
 
     Examples
     --------

@@ -63,7 +63,7 @@ def _extension(field: Any) -> str | None:  # noqa: ANN401 - as above
     """Return the name of the first extension type in a field, at any depth."""
     import pyarrow as pa  # noqa: PLC0415 - heavy, and frames of polars don't need it
 
-    # A type that pyarrow doesn't know is its storage, with the name beside it.
+    # A type that pyarrow doesn't know is its storage, with the name next to it.
     named = (field.metadata or {}).get(_NAME)
     if named is not None:
         return str(named.decode(errors="replace"))

@@ -1,8 +1,8 @@
 """Files and folders that are written whole or not at all.
 
-What is written lies beside its target under a name of its own, is flushed to the disk, and takes
-the target's name in one step. A process that dies at any point leaves the target as it was, or
-new and complete; what it leaves beside is removed by the next one that writes there.
+A new file lies next to its target under a name of its own, is flushed to the disk, and takes
+the target's name in one step. A process that dies at any point leaves the target unchanged, or
+new and complete; the next one that writes there removes its rest.
 """
 
 from __future__ import annotations

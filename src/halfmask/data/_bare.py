@@ -2,7 +2,7 @@
 
 An Arrow array may keep a value under a missing cell, rows outside of its slice, and categories
 that no row has. Parquet and text files are written value by value; an Arrow file is a copy of the
-buffers, so they are made anew before.
+buffers, so they are rebuilt before.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ def check_declared(declared: Iterable[str], columns: Iterable[str]) -> None:
 
 
 class Coerced:
-    """How many cells of each column didn't fit what is said of it, and became missing.
+    """How many cells of each column didn't fit its declaration, and became missing.
 
     Parameters
     ----------
@@ -88,14 +88,14 @@ def warn_ambiguous(columns: Iterable[str]) -> None:
 def as_declared(
     frame: pl.DataFrame, declared: Mapping[str, Declaration], coerced: Coerced
 ) -> pl.DataFrame:
-    """Return the frame with the declared columns read as they are said to be.
+    """Return the frame with the declared columns read by their declarations.
 
     Parameters
     ----------
     frame
         Some rows, of any of the columns.
     declared
-        What is said of columns.
+        The declarations of columns.
     coerced
         The columns in which a cell that doesn't fit becomes missing, and is counted.
 
@@ -127,8 +127,8 @@ def _misfit(name: str, declared: Declaration, lost: int, of: int) -> SchemaError
     )
     if declared.fitted:
         hint = (
-            "Say how the cells are written if that was said at the fit (date_formats, "
-            "number_formats), name the texts that mean missing, correct them, or fit anew."
+            "Declare how the cells are written if the fit had that (date_formats, "
+            "number_formats), name the texts that mean missing, correct them, or fit again."
         )
     return SchemaError(
         f"Column {name!r} {declared.says()}, and {lost} of {of} cells looked at don't fit.",

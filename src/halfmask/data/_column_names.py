@@ -116,11 +116,11 @@ def _phrases(words: tuple[str, ...]) -> list[tuple[int, int, Topic]]:
         for end in range(start + 1, min(start + LONGEST_PHRASE, len(words)) + 1):
             part = words[start:end]
             # Tables write "zipcode", "zip_code" and "ZipCode" for the same.
-            said = "".join(part)
-            topic = phrases.get(said)
+            word = "".join(part)
+            topic = phrases.get(word)
             # "months" are counted; "month" is one of a calendar.
-            if topic is None and said not in MEASURE_WORDS:
-                topic = phrases.get(said.removesuffix("s"))
+            if topic is None and word not in MEASURE_WORDS:
+                topic = phrases.get(word.removesuffix("s"))
             if topic is not None:
                 hits.append((end, end - start, topic))
     return hits

@@ -153,7 +153,7 @@ TOPICS = (
         "text",
     ),
     Topic(
-        "a person's body, as it is recognised",
+        "a person's recognised body",
         "identifier",
         "photo, photograph, picture, portrait, selfie, signature, unterschrift, voiceprint, "
         "iris scan, face id, biometric id, dna profile",

@@ -63,7 +63,7 @@ class CsvReader:
                 judge.see(texts.select(pl.exclude(list(declared))))
                 as_declared(texts, declared, coerced)
                 self.n_rows += texts.height
-        # Names that aren't there are said after the header was found to be one.
+        # Missing names are an error after the header was found to be one.
         check_declared(declared, self.columns)
         coerced.warn()
         warn_ambiguous(judge.ambiguous())
@@ -80,8 +80,8 @@ class CsvReader:
                 frame, misfits = typed(texts.select(free), self.dtypes)
                 if misfits:
                     raise DataError(f"{part.place.what} has changed while it was read.")
-                said = as_declared(texts, self._declared, self._coerced)
-                yield settle(said.with_columns(frame.get_columns()))
+                rest = as_declared(texts, self._declared, self._coerced)
+                yield settle(rest.with_columns(frame.get_columns()))
 
 
 class _Part:

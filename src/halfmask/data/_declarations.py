@@ -1,4 +1,4 @@
-"""What is said of a column's cells, and how they are read by it: cell by cell, or not at all."""
+"""Declarations of a column's cells, and how cells are read by them: one by one, or not at all."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Declaration:
     number_format
         How texts spell numbers.
     fitted
-        Whether nobody said so, but cells of an earlier table were of that type. Then a text must
+        Whether cells of an earlier table gave the type, not a declaration. Then a text must
         be written as such cells are: ``"007"`` isn't the integer 7.
     """
 
@@ -72,7 +72,7 @@ class Declaration:
         return numbers.set(other, None)
 
     def says(self) -> str:
-        """Return what a column is said to be, as it reads after its name."""
+        """Return a column's declaration in words, as it reads after its name."""
         if self.fitted:
             return f"held {self.dtype} at the fit"
         if self.date_format is not None:

@@ -1,6 +1,6 @@
 """Columns that follow from others: copies, codes, bands, and what is computed from one or two.
 
-A column that leaves unchanged tells what it was computed from, however that is generalized. So it
+A released column shows what it was computed from, however that is generalized. So it
 takes the role of its sources.
 """
 
@@ -229,7 +229,7 @@ def _fitted(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
 
 
 def _given(design: NDArray[np.float64], y: NDArray[np.float64], near: float) -> NDArray[np.bool_]:
-    """Return which rows a linear formula gives, but for so small a miss."""
+    """Return which rows a linear formula gives, within a small tolerance."""
     kept, misses = np.ones(len(y), dtype=bool), np.zeros(len(y))
     # Rows that the first fit misses by far may be errors in the table: the second does without.
     for _ in range(2):

@@ -231,7 +231,7 @@ def _derived(
     derivations, judged
         What finds sources, and what is proposed so far, ``None`` for columns that say nothing.
     known
-        Columns whose role was told: they keep it.
+        Columns whose role was given: they keep it.
     certain
         Whether name and values of the sources say what they are: then columns take their role that
         were judged sensitive, too. ``False`` is for sources that single out.
@@ -298,12 +298,12 @@ def _drawn(batches: Iterator[pl.DataFrame], most: int) -> tuple[pl.DataFrame, in
     sort). The seed is fixed: the same table is described the same way each time.
     """
     rng = np.random.default_rng(0)
-    kept, lots, rows = pl.DataFrame(), np.empty(0), 0
+    kept, draws, rows = pl.DataFrame(), np.empty(0), 0
     for batch in batches:
         rows += batch.height
         kept = pl.concat([kept, batch], how="vertical_relaxed") if kept.width else batch
-        lots = np.concatenate([lots, rng.random(batch.height)])
+        draws = np.concatenate([draws, rng.random(batch.height)])
         if kept.height > most:
-            stay = np.sort(np.argpartition(lots, most)[:most])
-            kept, lots = kept[stay], lots[stay]
+            stay = np.sort(np.argpartition(draws, most)[:most])
+            kept, draws = kept[stay], draws[stay]
     return kept, rows

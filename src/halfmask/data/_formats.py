@@ -85,34 +85,34 @@ def compression_of_bytes(start: bytes) -> Compression | None:
     return next((name for magic, name in _COMPRESSED_MAGIC if start.startswith(magic)), None)
 
 
-def format_of_bytes(start: bytes, *, said: Format | None, sure: bool, what: str) -> Format:
-    """Return the format of a file by its first bytes and by what is said of it.
+def format_of_bytes(start: bytes, *, declared: Format | None, sure: bool, what: str) -> Format:
+    """Return the format of a file by its first bytes and its declaration.
 
     Parameters
     ----------
     start
         The first bytes, decompressed.
-    said
-        The format that the caller or the file's name says, if any.
+    declared
+        The format that the caller or the file's name gives, if any.
     sure
-        Whether the caller said it, and not only a name.
+        Whether the caller gave it, and not only a name.
     what
         What the file is called in errors.
 
     Raises
     ------
     DataError
-        If the bytes and what is said don't agree.
+        If the bytes and the declared format don't agree.
     """
     seen = next((name for magic, name in _MAGIC if start.startswith(magic)), None)
-    if seen == "arrows" and said == "arrow":
+    if seen == "arrows" and declared == "arrow":
         return "arrows"  # Feather's ending is used for files and for streams
-    if said is None or seen == said:
+    if declared is None or seen == declared:
         return seen or ("jsonl" if start.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"{" else "csv")
-    if seen is not None or said not in TEXT_FORMATS:
+    if seen is not None or declared not in TEXT_FORMATS:
         raise DataError(
-            f"{what} is {'said' if sure else 'named'} to be {said}, but its first bytes are "
-            f"{'not of that format' if seen is None else f'of {seen}'}.",
+            f"{what} is {'declared' if sure else 'named'} to be {declared}, but its first bytes "
+            f"are {'not of that format' if seen is None else f'of {seen}'}.",
             hint="Say its format with format=." if not sure else "Leave format= away.",
         )
-    return said
+    return declared

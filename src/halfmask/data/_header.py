@@ -98,14 +98,14 @@ class Header:
     first
         The cells of the first row.
     options
-        What is said of the header.
+        The declaration of the header.
     what
         What the file is called in errors.
 
     Raises
     ------
     SchemaError
-        If nothing is said of the header and cells of the first row have the forms of values, if
+        If the header isn't declared and cells of the first row have the forms of values, if
         there are more or fewer names than columns, or a name can't be one.
     """
 

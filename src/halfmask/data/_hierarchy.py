@@ -294,7 +294,7 @@ class Hierarchy:
 
 
 def _check(levels: pl.DataFrame, column: str) -> None:
-    """Raise unless the levels are a tree whose leaves are told apart."""
+    """Raise unless the levels are a tree whose leaves differ."""
     of = f"The hierarchy of column {column!r}"
     if levels.width > MOST_LEVELS:
         raise HierarchyError(f"{of} has {levels.width} levels; {MOST_LEVELS} are the most.")

@@ -1,4 +1,4 @@
-"""Hierarchies from files, in the format of ARX as it is."""
+"""Hierarchies from files, in the format of ARX."""
 
 from __future__ import annotations
 

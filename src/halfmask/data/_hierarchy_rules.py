@@ -271,8 +271,8 @@ class Groups:
     groups: Mapping[str, Any]
 
     def __post_init__(self) -> None:
-        said: object = self.groups  # a policy file or a caller may have anything here
-        if not isinstance(said, Mapping) or not said:
+        groups: object = self.groups  # a policy file or a caller may have anything here
+        if not isinstance(groups, Mapping) or not groups:
             raise ParameterError("The 'groups' parameter of Groups must be a mapping, not empty.")
 
     def build(self, values: pl.Series, *, column: str) -> Hierarchy:

@@ -72,7 +72,7 @@ class WholeNumbers:
         Raises
         ------
         SchemaError
-            If a column holds fractions beside whole numbers that a float would change.
+            If a column holds fractions and whole numbers that a float would change.
         """
         mixed = sorted(self._unsafe & self._fractions)
         if mixed:

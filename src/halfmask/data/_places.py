@@ -156,7 +156,7 @@ def places_of(where: str | Path, *, called: str = TABLE) -> list[Place]:
         if not stat.S_ISREG(mode):
             with path.open("rb") as pipe:
                 return [_spooled(pipe, called)]
-        # What can't be opened is said now, not at the first batch.
+        # A file that can't be opened is an error now, not at the first batch.
         path.open("rb").close()
         return [Place(called, name=path.name, path=path.absolute())]
 

@@ -24,7 +24,7 @@ ROLES = {
     "identifier": "dropped",
     "quasi_identifier": "generalized until its groups are large enough",
     "sensitive": "kept; the guarantees say how much of it may be learnt",
-    "insensitive": "kept as it is",
+    "insensitive": "kept unchanged",
 }
 HIERARCHIES = {
     "numeric": "hierarchy = { intervals = [5, 10, 20] }",
@@ -44,7 +44,7 @@ HEAD = """\
 It holds names of columns and no data, so it may be shown to others.
 
 Roles: "identifier" is dropped; "quasi_identifier" points at people together with others and is
-generalized; "sensitive" is what nobody may learn of a person; "insensitive" stays as it is.
+generalized; "sensitive" is what nobody may learn of a person; "insensitive" stays unchanged.
 Kinds: "numeric", "ordinal", "categorical", "datetime", "geo", "text".
 The proposals rest on names, on forms of values and on counting. False negatives are possible: a
 column that points at people may stand here as insensitive. Look at each line."""
@@ -63,7 +63,7 @@ COERCED = """\
 coerce: cells of these columns that aren't written like the others become missing. The comment of
 the column says how many."""
 GUARANTEES = """\
-What the release promises. It is counted on the file that was written; if it doesn't hold, there
+What the release guarantees. It is counted on the file that was written; if it doesn't hold, there
 is no release. These numbers are yours to decide:
 
 k    Each person shares all quasi-identifiers with at least k - 1 others, so that who looks for

@@ -35,7 +35,7 @@ RANGE = (
 class ColumnProfile:
     """Counts of one column. Holds no value of it.
 
-    Shares are fractions in [0, 1] of the rows with a value, unless said otherwise.
+    Shares are fractions in [0, 1] of the rows with a value, unless stated otherwise.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ def _numbers(values: pl.Series, different: pl.Series) -> dict[str, object]:
 
 
 def _infinite(numbers: pl.Series) -> TextForm | None:
-    """Return a form that leaves infinite numbers out: no range can hold them."""
+    """Return a form without infinite numbers: no range can hold them."""
     infinite = int(numbers.is_infinite().sum())
     if not infinite:
         return None

@@ -16,7 +16,7 @@ from halfmask.data._verdicts import (
     has_free_text,
     is_nearly_unique,
     judge,
-    values_said,
+    values_text,
 )
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ __all__ = [
     "propose_by_itself",
 ]
 
-# Of so many cells that are numbers or dates something is said, though not enough are.
+# From this share of numbers or dates on a column gets a note, though not enough are.
 NEARLY = 0.8
 # Values of columns with these roles are counted: in classes, and by guarantees.
 COUNTED_ROLES = frozenset({"quasi_identifier", "sensitive"})
@@ -161,9 +161,9 @@ def propose_as_source(profile: ColumnProfile, role: Role, derivation: Derivation
 
 
 def propose_as_told(profile: ColumnProfile, role: Role) -> Proposal:
-    """Return the proposal for a column whose role the owner said."""
+    """Return the proposal for a column whose role the owner gave."""
     kind, why = _kind(profile, hint_of(profile.name))
-    return _proposal(profile, RoleVerdict(role, "You said this role.", "you said so"), kind, why)
+    return _proposal(profile, RoleVerdict(role, "You gave this role.", "given by you"), kind, why)
 
 
 def _proposal(profile: ColumnProfile, verdict: RoleVerdict, kind: Kind, why: str) -> Proposal:
@@ -222,8 +222,8 @@ def _respelled(values: int) -> str:
 
 def _differ(steps: tuple[Normalization, ...]) -> str:
     """Return in what spellings differ that these steps make one."""
-    said = {"trim": "blanks around them", "nfc": "Unicode form", "casefold": "capitals"}
-    return " or ".join(said[step] for step in steps)
+    words = {"trim": "blanks around them", "nfc": "Unicode form", "casefold": "capitals"}
+    return " or ".join(words[step] for step in steps)
 
 
 def _declared(profile: ColumnProfile, kind: Kind) -> TextForm | None:
@@ -276,7 +276,7 @@ def _kind(profile: ColumnProfile, hint: NameHint | None) -> tuple[Kind, str]:
         (
             True,
             "categorical",
-            f"It has {values_said(distinct)} without a clear order.{_nearly(form)}",
+            f"It has {values_text(distinct)} without a clear order.{_nearly(form)}",
         ),
     )
     return next((kind, why) for fits, kind, why in cases if fits)

@@ -1,4 +1,4 @@
-"""What a reader has to be told of a file that the file itself doesn't say."""
+"""Read options: what a reader can't see in the file itself."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ class ReadOptions:
             object.__setattr__(self, "missing", tuple(self.missing))
         typed = {name: _dtype(name, dtype) for name, dtype in (self.dtypes or {}).items()}
         object.__setattr__(self, "dtypes", typed)
-        steps = {name: check_steps(name, said) for name, said in self.normalize.items()}
+        steps = {name: check_steps(name, given) for name, given in self.normalize.items()}
         object.__setattr__(self, "normalize", steps)
         self._check_formats()
         self._check_coerced()
@@ -195,23 +195,23 @@ class ReadOptions:
         """Return the declaration of each column, including what a fit saw."""
         of_dates = {name: dtype_of_format(each) for name, each in self.date_formats.items()}
         of_numbers = dict.fromkeys(self.number_formats, pl.Float64())
-        said: dict[str, pl.DataType] = of_dates | of_numbers
-        said |= {name: _dtype(name, dtype) for name, dtype in self.dtypes.items()}
+        declared: dict[str, pl.DataType] = of_dates | of_numbers
+        declared |= {name: _dtype(name, dtype) for name, dtype in self.dtypes.items()}
         return {
             name: Declaration(
                 dtype=dtype,
                 date_format=self.date_formats.get(name),
                 first_year=self.first_years.get(name),
                 number_format=self.number_formats.get(name),
-                fitted=name not in said,
+                fitted=name not in declared,
             )
-            for name, dtype in {**self.fitted, **said}.items()
+            for name, dtype in {**self.fitted, **declared}.items()
         }
 
     def of(self, columns: Container[str]) -> Self:
         """Return the options of a table that has only some of the columns."""
         kept: dict[str, Any] = {
-            each: {name: said for name, said in getattr(self, each).items() if name in columns}
+            each: {name: value for name, value in getattr(self, each).items() if name in columns}
             for each in (
                 "dtypes",
                 "date_formats",

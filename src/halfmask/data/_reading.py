@@ -60,8 +60,8 @@ def _undecodable(what: str, error: UnicodeError) -> tuple[str]:
 def _unreadable(what: str, form: str | None, error: BaseException) -> DataError:
     number = error.errno if isinstance(error, OSError) else None
     if number in _REASONS:
-        said, hint = _REASONS[number]
-        return DataError(f"{what} {said}.", hint=hint)
+        reason, hint = _REASONS[number]
+        return DataError(f"{what} {reason}.", hint=hint)
     if isinstance(error, OSError) and "Truncated" in str(error):
         return DataError(f"{what} ends too early: its compressed data is cut off.")
     if isinstance(error, ValueError) and "straddl" in str(error):
@@ -69,8 +69,8 @@ def _unreadable(what: str, form: str | None, error: BaseException) -> DataError:
             f"{what} has a row longer than 4 million bytes.",
             hint="Check for a quote that is opened and never closed.",
         )
-    said = "" if form is None else f" as {form}"
+    as_form = "" if form is None else f" as {form}"
     return DataError(
-        f"{what} can't be read{said}: it is damaged, or of another format.",
-        hint="Say its format with format=, or write it again.",
+        f"{what} can't be read{as_form}: it is damaged, or of another format.",
+        hint="Give its format with format=, or write it again.",
     )

@@ -1,4 +1,4 @@
-"""What is said of a table's columns: the role, kind, hierarchy and missing policy of each."""
+"""The schema of a table's columns: the role, kind, hierarchy and missing policy of each."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ class Schema:
 
     @property
     def insensitive(self) -> tuple[str, ...]:
-        """The names of the columns that stay as they are."""
+        """The names of the columns that stay unchanged."""
         return self._of("insensitive")
 
     @property
@@ -218,12 +218,12 @@ class Schema:
             column that nobody looked at may hold anything.
         """
         there = list(names)
-        said, there_set = set(self.names), set(there)
+        named, there_set = set(self.names), set(there)
         absent = [name for name in self.names if name not in there_set]
         if absent:
-            unnamed = [name for name in there if name not in said]
+            unnamed = [name for name in there if name not in named]
             raise ColumnNotFoundError.of(absent, unnamed or there, where="the table")
-        unnamed = [name for name in there if name not in said]
+        unnamed = [name for name in there if name not in named]
         if unnamed:
             raise SchemaError(
                 "The schema doesn't name these columns of the table: "

@@ -90,7 +90,7 @@ SENSITIVE = (
         "score, risk score, decile score, score text, grades, gpa, iq, iq score, kww, attitude, "
         "opinion, trust, happiness, happy, self esteem, personality, zeugnis, note moyenne",
     ),
-    # Who trains a model on the release needs the target as it is; nobody should look it up.
+    # A model that is trained on the release needs the raw target; nobody should look it up.
     Topic(
         "what a model predicts, or how it ended",
         "sensitive",

@@ -171,7 +171,7 @@ class Source:
         if not steps:
             return self
         check_declared(steps, self.columns)
-        checked = {name: check_steps(name, said) for name, said in steps.items()}
+        checked = {name: check_steps(name, given) for name, given in steps.items()}
         marks = missing if missing is not None else ("",) if self.format in {"csv", "tsv"} else ()
         return self.through(lambda reader: NormalizedReader(reader, checked, marks))
 
@@ -329,9 +329,9 @@ def open_table(
 
 
 def _file_reader(
-    places: list[Place], said: Format | None, options: ReadOptions
+    places: list[Place], declared: Format | None, options: ReadOptions
 ) -> tuple[Reader, Format]:
-    formats = [_format_of(place, said) for place in places]
+    formats = [_format_of(place, declared) for place in places]
     # A folder may mix the two kinds of Arrow files, and nothing else.
     for place, found in zip(places, formats, strict=True):
         if found != formats[0] and {found, formats[0]} != {"arrow", "arrows"}:
@@ -354,7 +354,7 @@ def _file_reader(
     return ColumnarReader(list(zip(places, formats, strict=True)), options), first  # type: ignore[arg-type] # text formats went above
 
 
-def _format_of(place: Place, said: Format | None) -> Format:
+def _format_of(place: Place, declared: Format | None) -> Format:
     start = start_of(place)
     if not start:
         raise DataError(f"{place.what} is empty.", hint="Give a table with a header and rows.")
@@ -362,8 +362,8 @@ def _format_of(place: Place, said: Format | None) -> Format:
     named = form_of_name(place.name)
     found = format_of_bytes(
         start,
-        said=said or (named.format if named else None),
-        sure=said is not None,
+        declared=declared or (named.format if named else None),
+        sure=declared is not None,
         what=place.what,
     )
     if found not in TEXT_FORMATS:

@@ -31,13 +31,13 @@ STEPS: tuple[Normalization, ...] = get_args(Normalization)
 
 def check_steps(column: str, steps: object) -> tuple[Normalization, ...]:
     """Return the steps for a column in the order they are done, or raise a `ParameterError`."""
-    said = list(steps) if isinstance(steps, Sequence) and not isinstance(steps, str) else [None]
-    if any(step not in STEPS for step in said):
+    given = list(steps) if isinstance(steps, Sequence) and not isinstance(steps, str) else [None]
+    if any(step not in STEPS for step in given):
         raise ParameterError(
             f"The normalization of column {column!r} must be a list of {', '.join(STEPS)}.",
             hint='Write normalize = ["trim", "casefold"].',
         )
-    return tuple(step for step in STEPS if step in said)
+    return tuple(step for step in STEPS if step in given)
 
 
 def normalized(texts: pl.Series, steps: Sequence[Normalization]) -> pl.Series:
@@ -68,7 +68,7 @@ def _one_spelling(text: str, steps: Sequence[Normalization]) -> str:
         text = text.strip()
     if "casefold" in steps:
         text = text.casefold()
-    # Last: folded characters may compose anew.
+    # Last: folded characters may compose again.
     return unicodedata.normalize("NFC", text) if "nfc" in steps else text
 
 
@@ -110,7 +110,7 @@ class NormalizedReader:
     Parameters
     ----------
     reader
-        The table as it is.
+        The raw table.
     steps
         What is done, by column; columns that hold no text stay.
     missing

@@ -113,7 +113,7 @@ class TextStream(io.RawIOBase):
                 f"{self._what} holds NUL characters: it is no text, or of another encoding.",
                 hint='Try encoding="utf-16", or say its format with format=.',
             )
-        # Plain ASCII goes on as it is; elsewhere the decoder may have held back a cut character.
+        # Plain ASCII goes on unchanged; elsewhere the decoder may have held back a cut character.
         as_it_is = self._plain and text.isascii() and len(text) == len(chunk)
         return chunk if as_it_is else text.encode("utf-8")
 

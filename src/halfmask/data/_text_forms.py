@@ -230,7 +230,7 @@ class _Form:
 
     def reads(self, texts: pl.Series) -> pl.Series:
         """Return what the reader makes of texts that may well be of this form."""
-        said = Declaration(
+        declaration = Declaration(
             dtype=_DTYPES[self.dtype],
             date_format=self.date_format,
             first_year=self.first_year,
@@ -241,7 +241,7 @@ class _Form:
             texts = texts.set(texts.str.contains(_ZEROS), None)
             if self.number_format is None:
                 texts = texts.set(~texts.str.contains(_NUMBER), None)
-        values = said.read(texts)
+        values = declaration.read(texts)
         if self.date_format in _DIGITS:
             values = values.set(~values.dt.year().is_between(*_YEARS), None)
         return values
@@ -330,7 +330,7 @@ class TextWatch:
     owner
         What takes texts for categories, as it reads before "takes".
     known
-        Columns of which somebody has said that they are text or categories.
+        Columns that were declared text or categories.
     """
 
     def __init__(self, *, owner: str, known: Collection[str] = ()) -> None:

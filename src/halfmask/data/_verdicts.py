@@ -25,7 +25,7 @@ __all__ = [
     "has_free_text",
     "is_nearly_unique",
     "judge",
-    "values_said",
+    "values_text",
 ]
 
 # Nearly every row has a value of its own from this share on.
@@ -142,9 +142,9 @@ def _by_name(profile: ColumnProfile, hint: NameHint | None) -> RoleVerdict | Non
     if hint is None or not hint.strong or not can_be(profile, hint):
         return None
     topic = hint.topic
-    said, brief = f"Its name speaks of {topic.about}", f"name: {_bare(topic.about)}"
+    reason, brief = f"Its name speaks of {topic.about}", f"name: {_bare(topic.about)}"
     if topic.role == "sensitive" and _is_of_dates(profile):
-        why = f"{said}; it is a date, which others may have seen."
+        why = f"{reason}; it is a date, which others may have seen."
         return RoleVerdict("quasi_identifier", why, brief)
     few = profile.distinct <= max(min(FEW_VALUES, FEW_SHARE * profile.filled), 2)
     yes_or_no = profile.distinct <= 2
@@ -152,11 +152,11 @@ def _by_name(profile: ColumnProfile, hint: NameHint | None) -> RoleVerdict | Non
     if topic.role == "identifier" and groups and profile.filled >= FEW_ROWS:
         return RoleVerdict(
             "quasi_identifier",
-            f"{said}, but it has only {values_said(profile.distinct)}, which point at groups.",
+            f"{reason}, but it has only {values_text(profile.distinct)}, which point at groups.",
             brief,
             certain=False,
         )
-    return RoleVerdict(topic.role, f"{said}.", brief, certain=not hint.inside)
+    return RoleVerdict(topic.role, f"{reason}.", brief, certain=not hint.inside)
 
 
 def can_be(profile: ColumnProfile, hint: NameHint) -> bool:
@@ -175,23 +175,23 @@ def _by_weak_name(profile: ColumnProfile, hint: NameHint | None) -> RoleVerdict 
     """Judge by a word that says little, where the values bear it out."""
     if hint is None or hint.strong:
         return None
-    topic, said = hint.topic, f"Its name speaks of {hint.topic.about}"
+    topic, reason = hint.topic, f"Its name speaks of {hint.topic.about}"
     brief = f"name: {_bare(topic.about)}"
     if topic.role == "quasi_identifier":
         dated = _is_of_dates(profile) or _is_of_calendar(profile, hint)
-        return RoleVerdict("quasi_identifier", f"{said}.", brief) if dated else None
+        return RoleVerdict("quasi_identifier", f"{reason}.", brief) if dated else None
     if topic.role == "sensitive":
         is_code = is_nearly_unique(profile) and not profile.is_number
         is_other = is_code or _is_of_dates(profile)
-        return None if is_other else RoleVerdict("sensitive", f"{said}.", brief, certain=False)
+        return None if is_other else RoleVerdict("sensitive", f"{reason}.", brief, certain=False)
     if topic.kind == "text" and profile.mean_words >= REMARK_WORDS:
-        why = f"{said}, which may name people: as an identifier it is dropped."
+        why = f"{reason}, which may name people: as an identifier it is dropped."
         return RoleVerdict("identifier", why, brief, certain=False)
     if hint.measures or not _has_many(profile, hint):
         return None
     return RoleVerdict(
         "identifier",
-        f"{said}, and it has {profile.distinct:,} different values in {profile.filled:,} rows.",
+        f"{reason}, and it has {profile.distinct:,} different values in {profile.filled:,} rows.",
         brief,
         certain=profile.uniqueness >= NEARLY_UNIQUE,
     )
@@ -279,7 +279,7 @@ def _bare(about: str) -> str:
     return about.partition(",")[0].removeprefix("a ").removeprefix("an ")
 
 
-def values_said(n: int) -> str:
+def values_text(n: int) -> str:
     """Return how many different values there are, in words."""
     return f"{n:,} different {'value' if n == 1 else 'values'}"
 

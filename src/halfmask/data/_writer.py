@@ -42,7 +42,7 @@ class TableWriter:
         Whether a file of that name may be replaced.
     guard_formulas
         Whether an apostrophe goes before each text of a CSV file that a spreadsheet would run as a
-        formula, names in the header included. Numbers stay as they are.
+        formula, names in the header included. Numbers stay unchanged.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class TableWriter:
     The file holds the rows that were written and nothing else of the frames they came from: no
     category that no row has, no value under a missing cell, no index, no metadata of pandas.
     Statistics and dictionaries of Parquet are of the written rows. If the block raises, or a
-    batch could not be written, no file appears and an old one stays as it was.
+    batch could not be written, no file appears and an old one stays unchanged.
 
     Examples
     --------
@@ -235,23 +235,23 @@ def _batches(table: object) -> Iterable[object]:
     return [table]
 
 
-def _form(where: str | Path, said: Format | None) -> FileForm:
-    if said is not None:
-        one_of(FORMATS, owner="TableWriter", format=said)
+def _form(where: str | Path, declared: Format | None) -> FileForm:
+    if declared is not None:
+        one_of(FORMATS, owner="TableWriter", format=declared)
     named = form_of_name(Path(where).name)
-    if named is not None and (said is None or said == named.format):
+    if named is not None and (declared is None or declared == named.format):
         return named
-    if said is not None:
-        return FileForm(said)
+    if declared is not None:
+        return FileForm(declared)
     raise ParameterError(
-        "The format to write isn't said, and the end of the name doesn't tell.",
+        "The format to write isn't given, and the end of the name doesn't show it.",
         hint="Say format= or end the name in .csv, .tsv, .parquet, .arrow or .jsonl.",
     )
 
 
 @contextmanager
 def _foreign(form: str) -> Iterator[None]:
-    """Let no foreign exception out: their texts quote cells. The disk's errors are told above."""
+    """Let no foreign exception out: their texts quote cells. The disk's errors are raised above."""
     try:
         yield
     except (HalfmaskError, OSError, MemoryError):

@@ -1,9 +1,9 @@
 """Keyed feature hashing: rows become integers at home, and are learnt from elsewhere.
 
 Start with `KeyedHasher`, a transformer of scikit-learn, or with `FileHasher` for tables in files
-(`halfmask hash` is that). Both make `HashedRows`, which is what leaves: integers, maybe values,
-labels and weights, and neither a name nor a key. `LabelCodes` keeps at home what a label means.
-Who learns from hashed rows needs `HashedRows` alone.
+(`halfmask hash` is that). Both make `HashedRows`, which are sent: integers, maybe values,
+labels and weights, and neither a name nor a key. `LabelCodes` keeps the meaning of labels at home.
+A trainer of hashed rows needs `HashedRows` alone.
 """
 
 from __future__ import annotations

@@ -140,7 +140,7 @@ def views_of(array: Any) -> NDArray[np.uint64] | None:  # noqa: ANN401 # pyarrow
 def words_of(array: Any) -> NDArray[np.uint64]:  # noqa: ANN401 # pyarrow ships no types
     """Return the 64 bits by which a cell that is no text is hashed; missing ones are 0.
 
-    Whole numbers as they are, in two's complement, and so whole numbers that lie in a column of
+    Whole numbers unchanged, in two's complement, and so whole numbers that lie in a column of
     floats: pandas turns the one into the other. Other floats by their bits. Truth values as 1 and
     0, dates as days and moments as microseconds since 1970 in UTC, times of day and durations as
     microseconds.

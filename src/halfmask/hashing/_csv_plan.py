@@ -114,12 +114,12 @@ def _places(table: object, reading: TableReading) -> list[Place]:
 
 def _dialect(place: Place, reading: TableReading) -> Dialect | None:
     named = form_of_name(place.name)
-    said = reading.format or (named.format if named else None)
+    declared = reading.format or (named.format if named else None)
     try:
         # What is wrong with a file is for the reader of all files to say.
         with TextStream(place, encoding="utf-8") as stream:
             start = stream.read(_SAMPLE)
-        form = format_of_bytes(start, said=said, sure=False, what=place.what)
+        form = format_of_bytes(start, declared=declared, sure=False, what=place.what)
         if form not in TEXT_FORMATS or form == "jsonl":
             return None
         sample = start.decode("utf-8", errors="ignore").lstrip("\r\n")

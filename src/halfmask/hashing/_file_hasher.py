@@ -58,7 +58,7 @@ class FileHasher:
     label
         The column that is to be predicted, or None.
     codes
-        What its classes are sent as; None where it is a number, which is sent as it is.
+        The codes of its classes; None where it is a number, which is sent raw.
 
     Examples
     --------
@@ -120,7 +120,7 @@ class FileHasher:
         reading = reading or TableReading()
         source = opened(table, reading)
         features = _features(source, label, reading.leave_out)
-        told, seen = progress or silent, 0
+        report, seen = progress or silent, 0
         labels = _LabelsSeen(label, task)
 
         def frames() -> Iterator[Any]:
@@ -129,7 +129,7 @@ class FileHasher:
                 labels.see(batch)
                 yield batch.select(features)
                 seen += batch.num_rows
-                told("fitting", seen / source.n_rows)
+                report("fitting", seen / source.n_rows)
 
         known = () if reading.options is None else reading.options.typed()
         plan = fitted(frames(), settings=settings, secret=secret, known=known)
@@ -163,18 +163,18 @@ class FileHasher:
         Rows keep their order. Two batches for each processor are in memory; of Parquet, up to three
         row groups as they lie unpacked in the file, of 128 MB each at most.
         """
-        reading, told, seen = reading or TableReading(), progress or silent, 0
+        reading, report, seen = reading or TableReading(), progress or silent, 0
         plain = self._plain_rows(table, labelled=labelled, reading=reading)
         if plain is not None:
             with suppress(NotPlainError):
                 for rows, share in plain:
                     yield rows
                     seen += len(rows)
-                    told("hashing", share)
+                    report("hashing", share)
                 if seen:
                     return
         yield from self._any_rows(
-            table, labelled=labelled, reading=reading, progress=told, given=seen
+            table, labelled=labelled, reading=reading, progress=report, given=seen
         )
 
     def _plain_rows(
@@ -271,7 +271,7 @@ class FileHasher:
         reading: TableReading | None = None,
         progress: Progress | None = None,
     ) -> int:
-        """Hash a table into a file that may leave, and return its number of rows.
+        """Hash a table into a file to send, and return its number of rows.
 
         Parameters
         ----------

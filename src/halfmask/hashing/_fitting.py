@@ -77,8 +77,8 @@ def fitted(
     ColumnWarning
         If a column of text is nearly all numbers, dates or times.
     """
-    said = {*known, *settings.categorical, *settings.text, *settings.sets}
-    watch = TextWatch(owner="A hasher", known=said)
+    declared = {*known, *settings.categorical, *settings.text, *settings.sets}
+    watch = TextWatch(owner="A hasher", known=declared)
     kinds: dict[str, str] = {}
     sample = _Sample()
     rows = 0
@@ -184,7 +184,7 @@ def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def _edges(numbers: NDArray[np.float64], bins: int) -> NDArray[np.float64]:
-    """Return where at most so many bins of about equal numbers begin, but for the first."""
+    """Return where at most so many bins of about equal numbers begin, without the first."""
     if not len(numbers):
         return np.zeros(0)
     places = np.arange(1, bins) * len(numbers) // bins

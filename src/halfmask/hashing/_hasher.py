@@ -95,15 +95,15 @@ class KeyedHasher(
 
     What stays visible to anyone who gets the rows: that two cells are equal, how often each is
     there, which are there together, and so, with knowledge of the population, what the frequent
-    ones are; when rows come, and how many; labels, unless `LabelCodes` hides what they mean, and
+    ones are; when rows come, and how many; labels, unless `LabelCodes` encodes them, and
     numbers that are ``"raw"``. One known row names its indices.
 
     **Edge cases.** A missing cell, NaN included, is a value of its own. An empty text is another.
     Infinity is in the outermost bin, and can't be kept. Whole numbers are hashed alike whether
     their column is one of integers or of floats. A set is a set: members count once. Words are of
     ASCII letters, digits, ``_`` and all beyond ASCII; only ASCII letters are lowered. With
-    ``numbers="log"`` or ``"raw"`` nothing needs to be fitted, and a hasher that isn't takes the
-    columns of each table as they are.
+    ``numbers="log"`` or ``"raw"`` no fit is needed. A hasher that isn't fitted takes the columns of
+    each table.
 
     Sources: Weinberger, Dasgupta, Langford, Smola, Attenberg, "Feature hashing for large scale
     multitask learning" (ICML 2009); Aumasson and Bernstein, "SipHash" (INDOCRYPT 2012).
@@ -227,14 +227,14 @@ class KeyedHasher(
         weights: ArrayLike | None = None,
         classes: int = 2,
     ) -> HashedRows:
-        """Hash the rows of a frame into what may leave.
+        """Hash the rows of a frame into rows to send.
 
         Parameters
         ----------
         frame
             A frame of polars, pandas or pyarrow, or an array.
         labels
-            Codes of classes (`LabelCodes` makes them), or numbers: sent as they are.
+            Codes of classes (`LabelCodes` makes them), or numbers: sent raw.
         weights
             How much each row counts.
         classes
@@ -293,8 +293,8 @@ class KeyedHasher(
             If it was fitted with another secret.
         """
         plan = HashPlan.from_bytes(data, secret=secret)
-        said = {name: getattr(plan.settings, name) for name in _PARAMETERS}
-        made = cls(secret=secret, **said)
+        parameters = {name: getattr(plan.settings, name) for name in _PARAMETERS}
+        made = cls(secret=secret, **parameters)
         made.plan_ = plan
         made.n_features_in_ = len(plan.columns)
         return made

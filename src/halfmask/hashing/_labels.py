@@ -207,7 +207,7 @@ class LabelCodes:
         return cls(kind=kind, values=values)
 
     def to_bytes(self) -> bytes:
-        """Return the classes as bytes, to be sealed in a vault: they are what codes hide."""
+        """Return the classes as bytes, to be sealed in a vault: the meaning of the codes."""
         return json.dumps(self.to_dict(), ensure_ascii=False).encode()
 
     @classmethod

@@ -1,7 +1,7 @@
 """A column of one row group of Parquet as its dictionary and the codes of its cells.
 
 Only what a writer makes of a column with few values is read here: pages of codes, and one
-dictionary. Of anything else, or anything odd, nothing is said: another reader reads the column.
+dictionary. Anything else, or anything odd, is left to another reader.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ def parquet_rows(
 
     Returns
     -------
-    An iterator of rows. It raises `NotPlainError` where it finds that a file isn't as it said.
+    An iterator of rows. It raises `NotPlainError` where a file contradicts its header.
     None if the table is anything else, its columns aren't those of the plan, or nothing is won:
     few columns have dictionaries.
     """

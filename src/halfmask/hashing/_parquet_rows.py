@@ -1,7 +1,7 @@
 """Parquet straight into hashed rows: each distinct value of a row group is hashed once.
 
 Writers of Parquet keep a column with few values as a dictionary and codes. Other readers turn the
-codes into values, of which a hasher then makes codes again. Here the entries of the dictionary are
+codes into values, which a hasher then codes again. Here the entries of the dictionary are
 hashed, and a cell is a look into a table. Columns that are kept in any other way are read by
 polars, and both kinds meet in the same rows.
 """

@@ -102,7 +102,7 @@ class HashPlan:
         frame
             A frame of polars, pandas or pyarrow, or an array, with the fitted columns.
         labels
-            Codes of classes, or numbers; as they are to be sent.
+            Codes of classes, or numbers; sent unchanged.
         weights
             How much each row counts.
         classes
@@ -265,7 +265,7 @@ def _fits(kind: str, fitted: str) -> bool:
 
 
 def as_labels(labels: ArrayLike) -> NDArray[np.int32] | NDArray[np.float32]:
-    """Return labels as they are sent: whole numbers as ``int32``, others as ``float32``."""
+    """Return labels to send: whole numbers as ``int32``, others as ``float32``."""
     array = np.asarray(labels)
     if array.dtype.kind in "iub":
         if array.size and not 0 <= int(array.min()) <= int(array.max()) < 1 << 31:

@@ -79,37 +79,37 @@ def opened(
     Cells of text files, which have no types of their own, are read as ``kinds`` says where what
     the file itself suggests is something else.
     """
-    said, options = reading.format, reading.options
+    file_format, options = reading.format, reading.options
     path = isinstance(table, str | Path) and str(table) != "-"
     if isinstance(table, str | Path) and path and options in (None, ReadOptions()):
         places = places_of(table)
-        if all(is_parquet(place, said) for place in places):
+        if all(is_parquet(place, file_format) for place in places):
             return _Parquet(places)
     if isinstance(table, Source):
         return _Opened(table)
-    source = open_table(table, format=said, options=options)
+    source = open_table(table, format=file_format, options=options)
     if path and kinds and source.format in TEXT_FORMATS:
         other = _other_types(source, kinds, options)
         if other:
             options = replace(options or ReadOptions(), fitted=other)
-            source = open_table(table, format=said, options=options)
+            source = open_table(table, format=file_format, options=options)
     return _Opened(source)
 
 
-def is_parquet(place: Place, said: Format | None) -> bool:
-    """Return whether a file is Parquet by its first bytes, and is said to be nothing else."""
-    return said in {None, "parquet"} and start_of(place).startswith(b"PAR1")
+def is_parquet(place: Place, declared: Format | None) -> bool:
+    """Return whether a file is Parquet by its first bytes, and not declared another format."""
+    return declared in {None, "parquet"} and start_of(place).startswith(b"PAR1")
 
 
 def _other_types(
     source: Source, kinds: Mapping[str, str], options: ReadOptions | None
 ) -> dict[str, pl.DataType]:
-    said = {} if options is None else options.typed()
+    declared = {} if options is None else options.typed()
     found: dict[str, pl.DataType] = {}
     for name, dtype in source.dtypes.items():
         kind = kind_of(pl.Series(name, [], dtype=dtype).to_arrow().type, name)
         wanted = kinds.get(name, "empty")
-        if name not in said and wanted in _TYPES and not same_kind(kind, wanted):
+        if name not in declared and wanted in _TYPES and not same_kind(kind, wanted):
             found[name] = _TYPES[wanted]
     return found
 
@@ -177,7 +177,7 @@ def _plain_batches(path: Path, columns: Sequence[str]) -> Iterator[Any]:
     frames = pl.scan_parquet(path, glob=False).select(columns)
     for frame in frames.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True):
         for piece in frame.iter_slices(BATCH_ROWS):
-            # Short texts lie in views, as they are hashed; the older layout would be a copy.
+            # Short texts lie in views, the layout that is hashed; the older one would be a copy.
             yield piece.to_arrow(compat_level=pl.CompatLevel.newest())
 
 

@@ -1,4 +1,4 @@
-"""What is said of a hasher before it has seen a row."""
+"""The settings of a hasher before it has seen a row."""
 
 from __future__ import annotations
 
@@ -101,9 +101,9 @@ class HasherSettings:
         SchemaError
             If the declaration of the column doesn't fit its kind.
         """
-        said = [n for n in ("categorical", "text", "sets") if column in getattr(self, n)]
-        if len(said) > 1:
-            raise SchemaError(f"Column {column!r} is in {said[0]!r} and in {said[1]!r}.")
+        lists = [n for n in ("categorical", "text", "sets") if column in getattr(self, n)]
+        if len(lists) > 1:
+            raise SchemaError(f"Column {column!r} is in {lists[0]!r} and in {lists[1]!r}.")
         listed = kind.startswith("list of ")
         if column in self.text:
             if kind not in {"text", "empty"}:

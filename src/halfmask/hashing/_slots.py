@@ -86,7 +86,7 @@ def _frozen(array: NDArray[Any]) -> NDArray[Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CategorySlot:
-    """A cell is hashed as it is: a text's bytes, or 64 bits of something else."""
+    """A cell is hashed unchanged: a text's bytes, or 64 bits of something else."""
 
     column: str
     key: Key

@@ -1,4 +1,4 @@
-"""The wire format ``hashed-rows/1``: record batches of Arrow, as they are sent and filed."""
+"""The wire format ``hashed-rows/1``: record batches of Arrow, the same when sent and in files."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ def batch_of(
         for name, array in arrays.items()
         if array is not None
     ]
-    said = {
+    metadata = {
         _FORMAT_KEY: FORMAT.encode(),
         _BITS_KEY: str(bits).encode(),
         _LABELS_KEY: labels.encode(),
     }
     fields = [pa.field(name, column.type, nullable=False) for name, column in columns]
     return pa.RecordBatch.from_arrays(
-        [column for _, column in columns], schema=pa.schema(fields, metadata=said)
+        [column for _, column in columns], schema=pa.schema(fields, metadata=metadata)
     )
 
 
@@ -80,7 +80,7 @@ def arrays_of(batch: object) -> dict[str, Any]:
     if ("y" in names) != (kind is not None):
         raise DataError("The field y must be there exactly if halfmask.labels isn't 'none'.")
     try:
-        # Offsets and masks of a stranger may point anywhere.
+        # Offsets and masks from outside may point anywhere.
         batch.validate(full=True)
     except pa.ArrowException:
         raise DataError("The record batch of hashed rows is damaged.") from None
@@ -101,13 +101,13 @@ def arrays_of(batch: object) -> dict[str, Any]:
 
 def _said(schema: Any) -> tuple[int, Any, int]:  # noqa: ANN401 - pyarrow ships no types
     """Return the bits, the type of labels or None, and the number of classes."""
-    said = schema.metadata or {}
-    if said.get(_FORMAT_KEY) != FORMAT.encode():
+    metadata = schema.metadata or {}
+    if metadata.get(_FORMAT_KEY) != FORMAT.encode():
         raise DataError(
             f"The metadata 'halfmask.format' of the schema must be {FORMAT!r}.",
             hint="The page on the wire format says what a client has to send.",
         )
-    bits, labels = said.get(_BITS_KEY, b""), said.get(_LABELS_KEY, b"")
+    bits, labels = metadata.get(_BITS_KEY, b""), metadata.get(_LABELS_KEY, b"")
     if not _NUMBER.fullmatch(bits):
         raise DataError("The metadata 'halfmask.bits' of the schema must be a number, 1 to 31.")
     if labels == b"none":

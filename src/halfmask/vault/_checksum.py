@@ -1,7 +1,7 @@
 """A line below a short text that tells damage from a wrong key.
 
-A checksum is no seal: who alters a file on purpose writes a new one. What it finds is a bad disk, a
-slip in an editor and a torn copy, before a key is tried.
+A checksum is no seal: an attacker who alters a file writes a new one. It finds a bad disk, a slip
+in an editor and a torn copy, before a key is tried.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ A sealed file is, one after the other::
     16   tag
     32   SHA-256 of all before                tells damage from a wrong key
 
-The key of the cipher and the commitment are the two halves of one HKDF over key, salt and context.
+The key of the cipher and the commitment are the two parts of one HKDF over key, salt and context.
 An AEAD alone doesn't commit: two keys can be made to open one file, each to a text of its own
 (Albertini et al., "How to Abuse and Fix Authenticated Encryption Without Key Commitment", USENIX
 Security 2022). Here a second key, or a second context, would need a collision of SHA-256.
@@ -84,7 +84,7 @@ def open_sealed(sealed: bytes, *, key: bytes, context: bytes) -> bytes:
 
     Notes
     -----
-    **Guarantees.** Nothing of the data is returned unless all of it is as it was sealed.
+    **Guarantees.** Nothing of the data is returned unless all of it is unaltered.
     """
     from cryptography.exceptions import InvalidTag  # noqa: PLC0415 # 30 ms
     from cryptography.hazmat.primitives.ciphers.aead import (  # noqa: PLC0415 # the same

@@ -113,8 +113,8 @@ class Generation:
 
     def put_index(self, index: Index) -> None:
         """Write what the generation holds, in one step."""
-        said = index.to_bytes(header=self.header.to_bytes(), root_key=self.root_key)
-        replace_private(self.folder / _INDEX, said)
+        sealed = index.to_bytes(header=self.header.to_bytes(), root_key=self.root_key)
+        replace_private(self.folder / _INDEX, sealed)
 
     def read(self, entry: VaultEntry) -> bytes:
         """Open the file of an entry."""
@@ -166,7 +166,7 @@ class Generation:
 
 
 def missing() -> IntegrityError:
-    """Return what is said where a file isn't there that should be."""
+    """Return the error for a file that is missing."""
     return IntegrityError(
         "A file of the vault is missing.", hint="Take the copy that was made last."
     )

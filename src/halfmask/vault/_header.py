@@ -1,6 +1,6 @@
 """What a vault says of itself in the open: its id, its lock, and the root key, wrapped.
 
-The pointer names the generation that counts. A new generation is written beside the old one and
+The pointer names the generation that counts. A new generation is written next to the old one and
 the pointer takes its name in one step, so that there is always one that is whole.
 """
 
@@ -87,8 +87,8 @@ class VaultHeader:
     def wrap(cls, root_key: bytes, *, pointer: Pointer, lock: Lock) -> Self:
         """Wrap a root key under a lock, with new parameters."""
         parameters = lock.fresh()
-        said = _said(pointer, lock.kind, parameters, root_id(root_key))
-        wrapped = seal(root_key, key=lock.key(parameters), context=framed(_WRAPPED, said))
+        authenticated = _authenticated(pointer, lock.kind, parameters, root_id(root_key))
+        wrapped = seal(root_key, key=lock.key(parameters), context=framed(_WRAPPED, authenticated))
         return cls(
             pointer=pointer,
             kind=lock.kind,
@@ -111,10 +111,10 @@ class VaultHeader:
             raise KeyMismatchError(
                 f"The vault is locked by {KINDS[self.kind]}, not by {KINDS[lock.kind]}."
             )
-        said = _said(self.pointer, self.kind, self.parameters, self.root)
+        authenticated = _authenticated(self.pointer, self.kind, self.parameters, self.root)
         key = lock.key(self.parameters)
         try:
-            root_key = open_sealed(self.wrapped, key=key, context=framed(_WRAPPED, said))
+            root_key = open_sealed(self.wrapped, key=key, context=framed(_WRAPPED, authenticated))
         except KeyMismatchError:
             raise KeyMismatchError(
                 f"The vault doesn't open: {KINDS[self.kind]} of another vault, or a wrong one.",
@@ -133,23 +133,23 @@ class VaultHeader:
 
     def to_bytes(self) -> bytes:
         """Return the header file."""
-        said = json.loads(_said(self.pointer, self.kind, self.parameters, self.root))
-        return with_checksum(_canonical({**said, "wrapped": self.wrapped.hex()}) + b"\n")
+        fields = json.loads(_authenticated(self.pointer, self.kind, self.parameters, self.root))
+        return with_checksum(_canonical({**fields, "wrapped": self.wrapped.hex()}) + b"\n")
 
     @classmethod
     def from_bytes(cls, text: bytes) -> Self:
         """Read a header file."""
         body = checked(text, what="The vault's header")
         try:
-            said = json.loads(body)
-            if said["format"] != FORMAT:
+            fields = json.loads(body)
+            if fields["format"] != FORMAT:
                 raise _other_version()
             header = cls(
-                pointer=Pointer(vault=said["vault"], generation=said["generation"]),
-                kind=said["lock"],
-                parameters=dict(said["parameters"]),
-                root=said["root"],
-                wrapped=bytes.fromhex(said["wrapped"]),
+                pointer=Pointer(vault=fields["vault"], generation=fields["generation"]),
+                kind=fields["lock"],
+                parameters=dict(fields["parameters"]),
+                root=fields["root"],
+                wrapped=bytes.fromhex(fields["wrapped"]),
             )
             whole = header.kind in KINDS and header.to_bytes() == text
         except (KeyError, TypeError, AttributeError, RecursionError):
@@ -173,7 +173,7 @@ def fresh_root() -> bytes:
     return os.urandom(KEY_BYTES)
 
 
-def _said(pointer: Pointer, kind: str, parameters: Parameters, root: str) -> bytes:
+def _authenticated(pointer: Pointer, kind: str, parameters: Parameters, root: str) -> bytes:
     return _canonical(
         {
             "format": FORMAT,

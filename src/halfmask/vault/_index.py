@@ -103,14 +103,14 @@ class Index:
 
     def to_bytes(self, *, header: bytes, root_key: bytes) -> bytes:
         """Return the index file: sealed under the root key, for this header and no other."""
-        said = [asdict(self.entries[name]) for name in sorted(self.entries)]
-        return seal(json.dumps(said).encode(), key=root_key, context=_of(header))
+        entries = [asdict(self.entries[name]) for name in sorted(self.entries)]
+        return seal(json.dumps(entries).encode(), key=root_key, context=_of(header))
 
     @classmethod
     def from_bytes(cls, sealed: bytes, *, header: bytes, root_key: bytes) -> Self:
         """Open an index file."""
-        said = json.loads(open_sealed(sealed, key=root_key, context=_of(header)))
-        return cls(entries={each["name"]: VaultEntry(**each) for each in said})
+        stored = json.loads(open_sealed(sealed, key=root_key, context=_of(header)))
+        return cls(entries={each["name"]: VaultEntry(**each) for each in stored})
 
 
 def check_name(name: str) -> None:

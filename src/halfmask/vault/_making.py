@@ -58,7 +58,7 @@ def leave(folder: Path) -> None:
 
 
 def check_apart(folder: Path, lock: Lock) -> None:
-    """Refuse a key that would lie beside what it locks."""
+    """Refuse a key that would lie next to what it locks."""
     if isinstance(lock, KeyFile) and lock.path.parent.resolve().is_relative_to(folder.resolve()):
         raise ParameterError(
             "The key file lies in the vault that it is to lock.", hint="Keep it elsewhere."

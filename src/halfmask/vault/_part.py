@@ -55,11 +55,11 @@ class KeyPart:
 
     def to_bytes(self) -> bytes:
         """Return the line, with a checksum at its end."""
-        said = (
+        line = (
             f"halfmask-part/1 vault:{self.vault} split:{self.split} "
             f"part:{self.number}/{self.parts} needed:{self.needed} {self.share.hex()}"
         )
-        return f"{said} {_checksum(said)}\n".encode()
+        return f"{line} {_checksum(line)}\n".encode()
 
     @classmethod
     def from_bytes(cls, line: bytes, *, given: int) -> Self:
@@ -167,5 +167,5 @@ def _check_fits(part: KeyPart, first: KeyPart, *, header: VaultHeader) -> None:
         )
 
 
-def _checksum(said: str) -> str:
-    return hashlib.sha256(said.encode()).hexdigest()[:16]
+def _checksum(line: str) -> str:
+    return hashlib.sha256(line.encode()).hexdigest()[:16]

@@ -31,13 +31,13 @@ class Secret:
 
     Notes
     -----
-    **Guarantees.** Keys of different purposes, columns or lengths are independent: who learns some
-    of them learns nothing of the others, nor of the secret. The same words give the same key, on
-    every machine and in every version that writes the same derivation number. Neither ``repr`` nor
-    any error shows a byte of it, and it can't be pickled.
+    **Guarantees.** Keys of different purposes, columns or lengths are independent: an attacker who
+    learns some of them learns nothing of the others, nor of the secret. The same words give the
+    same key, on every machine and in every version that writes the same derivation number. Neither
+    ``repr`` nor any error shows a byte of it, and it can't be pickled.
 
     **Edge cases.** Purpose and column are length-prefixed, so that ``"ab", "c"`` and ``"a", "bc"``
-    differ. Texts are taken as they are: the composed and the decomposed form of a letter are two
+    differ. Texts aren't normalized: the composed and the decomposed form of a letter are two
     columns. Python can't wipe memory: the bytes live until the process ends, maybe longer.
 
     Sources: HKDF with SHA-256 (RFC 5869).

@@ -67,7 +67,7 @@ class Vault:
 
     **Edge cases.** A copy of the whole folder that was made earlier opens with the lock that it had
     then, and putting it back isn't noticed. Python can't wipe memory: keys live in it until the
-    process ends. What is destroyed may be left on the disk as it was, sealed; see `destroy`.
+    process ends. What is destroyed may stay on the disk, sealed; see `destroy`.
 
     Sources: the forms are described in ``docs/explanation/vault.md``.
 
@@ -305,10 +305,10 @@ class Vault:
 
         Notes
         -----
-        **Guarantees.** A death at any point leaves the vault as it was, under the lock before, or
+        **Guarantees.** A death at any point leaves the vault unchanged, under the lock before, or
         whole under the new one.
 
-        **Edge cases.** Who has a copy of the folder from before and the lock before opens the copy.
+        **Edge cases.** An earlier copy of the folder still opens with the earlier lock.
         """
         check_apart(self._folder, lock)
         with self._writing() as old:
@@ -385,7 +385,9 @@ class Vault:
         """Return the generation that counts: another process may have rotated the vault."""
         if read_pointer(self._folder) != self._opened.header.pointer:
             if self._lock is None:
-                raise VaultError("The vault was rotated since it was opened.", hint="Open it anew.")
+                raise VaultError(
+                    "The vault was rotated since it was opened.", hint="Open it again."
+                )
             self._opened = Generation.unlock(self._folder, self._lock)
         return self._opened
 

@@ -1,4 +1,4 @@
-"""One writer at a time: the second is told so at once, and a dead one is in nobody's way."""
+"""One writer at a time: the second gets an error at once, and a dead one blocks nobody."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def sole_writer(folder: Path) -> Iterator[None]:
     Raises
     ------
     VaultError
-        If another process, or another part of this one, holds it; its number is said. Or if the
-        file system has no locks.
+        If another process, or another part of this one, holds it; the error has its number. Or if
+        the file system has no locks.
 
     Notes
     -----

@@ -10,7 +10,7 @@ MINUTES ?= 60
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-lowest lint types contracts unit slow fuzz format bench bench-quick docs sizes schema lock clean
+.PHONY: help demo test test-all test-lowest lint types contracts unit slow fuzz format bench bench-quick docs notebooks sizes schema lock clean
 
 help: ## List what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
@@ -60,6 +60,9 @@ bench-quick: $(VENV)/.runtime ## Measure what needs no peers, in under a minute
 
 docs: $(VENV)/.development ## Build the documentation into site/; a warning is an error
 	$(BIN)/python tools/build_docs.py
+
+notebooks: $(VENV)/.development ## Run examples/notebooks/ and store what they show
+	$(BIN)/python tools/run_notebooks.py
 
 sizes: $(VENV)/.runtime ## Print lines, long functions and circles of imports of each room
 	$(BIN)/python tools/sizes.py

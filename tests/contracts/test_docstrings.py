@@ -6,9 +6,11 @@ import importlib
 import inspect
 import pkgutil
 import re
+from enum import Enum
 from typing import NamedTuple
 
 import pytest
+from pydantic import BaseModel
 
 import halfmask
 from halfmask.events import run_events
@@ -139,19 +141,23 @@ def test_a_parameter_is_described_in_at_most_three_lines(documented):
 
 
 def test_every_parameter_is_described(documented):
-    """Of functions, and of the names in `halfmask` with their methods."""
+    """Of functions and values, and of the names in `halfmask` with their methods."""
     missing = [
         (each.name, sorted(asked))
         for each in documented
-        if _is_function(each) or each.name.split(".")[1] in halfmask.__all__
+        if _is_call(each) or each.name.split(".")[1] in halfmask.__all__
         if (asked := _asked(each.it) - set(each.described))
     ]
     assert missing == []
 
 
-def _is_function(each):
-    """Whether it is a function of a room, and no method."""
-    return inspect.isfunction(each.it) and not each.name.split(".")[-2][0].isupper()
+def _is_call(each):
+    """Whether it is a function of a room, or a class whose own fields are its parameters."""
+    if inspect.isclass(each.it):
+        return not issubclass(each.it, BaseModel | Enum | Exception) and not getattr(
+            each.it, "_is_protocol", False
+        )
+    return not each.name.split(".")[-2][0].isupper()
 
 
 def _asked(it):

@@ -32,7 +32,13 @@ MICRODATA: Final = "microdata"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowCounts:
-    """Rows that came in, that left, and that were left out: in = out + suppressed."""
+    """Rows that came in, that left, and that were left out: in = out + suppressed.
+
+    Parameters
+    ----------
+    n_in, n_out, n_suppressed
+        How many rows were read, released and suppressed.
+    """
 
     n_in: int
     n_out: int
@@ -41,7 +47,17 @@ class RowCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SupportFile:
-    """The order or tree of a sensitive column: ``;``-separated ancestors."""
+    """The order or tree of a sensitive column: ``;``-separated ancestors.
+
+    Parameters
+    ----------
+    name
+        The name of the file in the release.
+    column
+        The sensitive column that it is of.
+    sha256
+        The hash of the file.
+    """
 
     name: str
     column: str
@@ -53,6 +69,17 @@ class ReleasedColumn:
     """One released column, and what was done to it: a recoding, a mask, nothing.
 
     `mask_parameters` are those of the policy, so that recipients can account for the mask.
+
+    Parameters
+    ----------
+    name, role, kind
+        As of the policy.
+    recoding, mask
+        Their names; ``None`` without one.
+    dtype
+        The type of what is released.
+    mask_parameters
+        The parameters of the mask, as the policy has them.
     """
 
     name: str

@@ -26,7 +26,15 @@ class HierarchyRule(Protocol):
     """Anything that builds a hierarchy from the values of a column."""
 
     def build(self, values: pl.Series, *, column: str) -> Hierarchy:
-        """Build the hierarchy of ``values``, which are distinct and not missing."""
+        """Build the hierarchy of ``values``, which are distinct and not missing.
+
+        Parameters
+        ----------
+        values
+            The values, distinct and not missing.
+        column
+            The name of the column.
+        """
         ...
 
 

@@ -41,7 +41,15 @@ TABLE = 4_000_000
 
 @dataclass(frozen=True, slots=True)
 class SinglingOut:
-    """A set of columns, and the share of rows that are unique on them, 0 to 1."""
+    """A set of columns, and the share of rows that are unique on them, 0 to 1.
+
+    Parameters
+    ----------
+    columns
+        The names of the columns.
+    share_unique
+        The share of rows that no other row equals on them.
+    """
 
     columns: tuple[str, ...]
     share_unique: float

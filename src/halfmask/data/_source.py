@@ -45,6 +45,15 @@ class Source:
 
     Made by `open_table`.
 
+    Parameters
+    ----------
+    reader
+        What the table is read through.
+    format
+        The format that it is read as, such as ``"csv"``.
+    places
+        Where the files are. A file that changes later is an error.
+
     Guarantees
     ----------
     Every batch has the same columns of the same types, in the same order. Reading twice gives the
@@ -121,6 +130,11 @@ class Source:
     def without(self, columns: Sequence[str]) -> Source:
         """Return the same table without some columns, which are then never looked at.
 
+        Parameters
+        ----------
+        columns
+            The names of the columns to drop.
+
         Raises
         ------
         ColumnNotFoundError
@@ -177,6 +191,11 @@ class Source:
 
     def read(self, *, columns: Sequence[str] | None = None) -> pl.DataFrame:
         """Return the whole table, or some columns of it.
+
+        Parameters
+        ----------
+        columns
+            The columns to read; by default all.
 
         Raises
         ------

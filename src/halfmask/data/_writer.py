@@ -125,6 +125,11 @@ class TableWriter:
     def write(self, batch: object) -> None:
         """Add the rows of a frame of any library.
 
+        Parameters
+        ----------
+        batch
+            A frame with the columns of the first one.
+
         Raises
         ------
         ReleaseError

@@ -28,7 +28,15 @@ class Engine(Protocol):
     """
 
     def map(self, batches: Iterable[Batch], apply: Callable[[Batch], Part], /) -> Iterator[Part]:
-        """Yield the function of each batch, in the order of the batches."""
+        """Yield the function of each batch, in the order of the batches.
+
+        Parameters
+        ----------
+        batches
+            The batches, read one by one.
+        apply
+            The function of a batch.
+        """
 
     def fold(
         self,
@@ -38,6 +46,15 @@ class Engine(Protocol):
         /,
     ) -> Part:
         """Return the merged summaries of all batches; ``merge`` must be associative.
+
+        Parameters
+        ----------
+        batches
+            The batches, read one by one.
+        summarize
+            The function that makes a batch a summary.
+        merge
+            The function that adds up two summaries.
 
         Raises
         ------

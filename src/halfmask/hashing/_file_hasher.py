@@ -314,6 +314,13 @@ class FileHasher:
     def from_bytes(cls, data: bytes, *, secret: Secret) -> Self:
         """Return the hasher that bytes hold.
 
+        Parameters
+        ----------
+        data
+            What `to_bytes` returned.
+        secret
+            The secret of the fit.
+
         Raises
         ------
         DataError

@@ -108,7 +108,15 @@ class LabelCodes:
     def fit_batches(
         cls, batches: Iterable[object], *, secret: Secret, name: str = "hasher"
     ) -> Self:
-        """Return the codes of the labels of several batches."""
+        """Return the codes of the labels of several batches.
+
+        Parameters
+        ----------
+        batches
+            Labels, batch by batch.
+        secret, name
+            As of `fit`.
+        """
         kind, found = "", None
         for batch in batches:
             array = _array(batch)
@@ -128,6 +136,11 @@ class LabelCodes:
     def encode(self, labels: object) -> NDArray[np.int32]:
         """Return the code of each label.
 
+        Parameters
+        ----------
+        labels
+            Labels of the fit.
+
         Raises
         ------
         DataError
@@ -143,6 +156,11 @@ class LabelCodes:
 
     def decode(self, codes: Any) -> NDArray[Any]:  # noqa: ANN401 # an array
         """Return the class of each code.
+
+        Parameters
+        ----------
+        codes
+            Codes, as a trainer answers them.
 
         Raises
         ------
@@ -213,6 +231,11 @@ class LabelCodes:
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
         """Return the codes that bytes hold.
+
+        Parameters
+        ----------
+        data
+            What `to_bytes` returned.
 
         Raises
         ------

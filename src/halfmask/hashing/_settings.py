@@ -24,6 +24,13 @@ _LONGEST_RUN = 16
 class HasherSettings:
     """The settings of a hasher; `KeyedHasher` says what each means.
 
+    Parameters
+    ----------
+    bits, signed, interactions, numbers, bins, bins_per_octave
+        As of `KeyedHasher`.
+    categorical, text, ngrams, characters, sets, name
+        As of `KeyedHasher`.
+
     Raises
     ------
     ParameterError

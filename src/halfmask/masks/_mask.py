@@ -60,6 +60,11 @@ class Mask(Protocol):
     def written(self, column: str, dtype: pl.DataType) -> pl.DataType:
         """Return the type of what is written for a column of a type.
 
+        Parameters
+        ----------
+        column, dtype
+            Its name and its type in the table.
+
         Raises
         ------
         SchemaError

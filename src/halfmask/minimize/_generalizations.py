@@ -111,6 +111,11 @@ class FeatureGeneralization:
 class Generalizations:
     """How coarsely each feature of a model may be asked for: one partition a feature.
 
+    Parameters
+    ----------
+    features
+        The generalization of each feature, in order.
+
     Guarantees
     ----------
     It holds no row: of each feature separately cut points, categories, a representative value for

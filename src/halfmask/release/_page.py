@@ -57,7 +57,15 @@ meter { width: 60%; }
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextBlock:
-    """Sentences under a heading."""
+    """Sentences under a heading.
+
+    Parameters
+    ----------
+    title
+        The heading.
+    sentences
+        A paragraph each.
+    """
 
     title: str
     sentences: Sequence[str]
@@ -69,7 +77,19 @@ class TextBlock:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableBlock:
-    """A table under a heading; columns of numbers are aligned at their right."""
+    """A table under a heading; columns of numbers are aligned at their right.
+
+    Parameters
+    ----------
+    title
+        The heading.
+    columns
+        The names of the columns.
+    rows
+        The cells of each row, as texts.
+    caption
+        A sentence above the table.
+    """
 
     title: str
     columns: Sequence[str]
@@ -92,7 +112,15 @@ class TableBlock:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BarsBlock:
-    """Shares from 0 to 1 as bars under a heading."""
+    """Shares from 0 to 1 as bars under a heading.
+
+    Parameters
+    ----------
+    title
+        The heading.
+    shares
+        The share of each bar, 0 to 1, by its label.
+    """
 
     title: str
     shares: Mapping[str, float]

@@ -98,7 +98,13 @@ def publish_verified(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Published:
-    """Where manifest and report of an output are; the report stays at home."""
+    """Where manifest and report of an output are; the report stays at home.
+
+    Parameters
+    ----------
+    manifest_path, report_path
+        Where they were written.
+    """
 
     manifest_path: Path
     report_path: Path

@@ -76,6 +76,11 @@ class AccuracyByK:
     def largest_k(self, *, at_least: float) -> int:
         """Return the largest k that was tried whose mean score is at least so much.
 
+        Parameters
+        ----------
+        at_least
+            The least score.
+
         Raises
         ------
         GuaranteeNotMetError
@@ -98,7 +103,13 @@ class AccuracyByK:
         return max(kept)
 
     def score(self, *, k: int) -> float:
-        """Return the mean score at a k that was tried."""
+        """Return the mean score at a k that was tried.
+
+        Parameters
+        ----------
+        k
+            One of the k that were tried.
+        """
         for cost in self.costs:
             if cost.k == k:
                 return cost.score

@@ -52,6 +52,13 @@ class Arm(Protocol):
 class Certain:
     """A number that is known, not measured: a baseline, or a full count.
 
+    Parameters
+    ----------
+    value
+        The number.
+    trials
+        How many cases were counted; 0 if none.
+
     Raises
     ------
     DataError
@@ -193,6 +200,13 @@ class Resampled:
 @dataclass(frozen=True, slots=True)
 class Combined:
     """A weighted sum of independent arms.
+
+    Parameters
+    ----------
+    arms
+        Independent arms.
+    weights
+        The weight of each in the sum.
 
     Notes
     -----

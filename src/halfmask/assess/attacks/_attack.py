@@ -23,7 +23,21 @@ class Attack(Protocol):
     attacks: ClassVar[type]
 
     def missing_inputs(self, target: Any) -> str:  # noqa: ANN401 # one of the targets
-        """Return which inputs of this attack the target lacks; empty if it has them all."""
+        """Return which inputs of this attack the target lacks; empty if it has them all.
+
+        Parameters
+        ----------
+        target
+            The target, of the type in `attacks`.
+        """
 
     def run(self, target: Any, *, random_state: int) -> tuple[Outcome, ...]:  # noqa: ANN401 # the same
-        """Attack, and return one outcome for each measure and group."""
+        """Attack, and return one outcome for each measure and group.
+
+        Parameters
+        ----------
+        target
+            The target, of the type in `attacks`.
+        random_state
+            The seed of all that is random.
+        """

@@ -23,6 +23,13 @@ class Members(NamedTuple):
     """The codes of each cell's set: ``codes[offsets[i]:offsets[i + 1]]``.
 
     Each set lists a code once. A cell without members says "missing".
+
+    Attributes
+    ----------
+    offsets
+        Where the set of each cell begins in `codes`, and the end of the last.
+    codes
+        The codes of all sets, cell by cell.
     """
 
     offsets: Integers

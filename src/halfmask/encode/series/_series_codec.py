@@ -293,7 +293,17 @@ class SeriesCodec:
     def horizon(
         self, steps: int, *, entity: object = None, state: SeriesState | None = None
     ) -> pl.Series:
-        """Return the next times after a state; by default after the fitted rows."""
+        """Return the next times after a state; by default after the fitted rows.
+
+        Parameters
+        ----------
+        steps
+            How many times.
+        entity
+            The series, if there are several.
+        state
+            The state; by default that after the fitted rows.
+        """
         known = state or self.state_
         known.check(self.plan_.id)
         first = known.next[entity_number(self.plan_, entity)]
@@ -355,6 +365,11 @@ class SeriesCodec:
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
         """Return the fitted codec that `to_bytes` wrote, without the secret.
+
+        Parameters
+        ----------
+        data
+            What `to_bytes` returned.
 
         Raises
         ------

@@ -115,6 +115,11 @@ class Action(EventSection):
     def prepared(self, supplies: Supplies) -> Applier:
         """Return the action ready to work on the values of one path.
 
+        Parameters
+        ----------
+        supplies
+            The secret tables and keys of the run.
+
         Raises
         ------
         ParameterError

@@ -104,7 +104,13 @@ class EventPolicy(EventSection, WrittenPolicy):
         return tomlkit.dumps(self._table())
 
     def save(self, path: str | FilePath) -> None:
-        """Write the policy file, whole or not at all."""
+        """Write the policy file, whole or not at all.
+
+        Parameters
+        ----------
+        path
+            The file to write.
+        """
         with atomic_file(path) as file:
             file.write(self.to_toml().encode())
 

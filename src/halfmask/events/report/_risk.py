@@ -38,8 +38,10 @@ class ReleasedRisk(LinesRisk):
 
     Parameters
     ----------
+    events, unique_events, by, traces, unique_traces, known
+        As of `LinesRisk`.
     cells
-        Whether the lines are cells of aggregates; see `LinesRisk` for the counts.
+        Whether the lines are cells of aggregates.
     """
 
     cells: bool = False

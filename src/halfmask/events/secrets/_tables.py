@@ -114,6 +114,11 @@ class SecretTable:
     def from_toml(cls, text: str) -> Self:
         """Read a table from TOML: ``halfmask-table = 1``, ``kind`` and ``values``.
 
+        Parameters
+        ----------
+        text
+            The text of the table.
+
         Raises
         ------
         DataError
@@ -212,6 +217,15 @@ class SecretTable:
     def seal(self, vault: Vault, name: str, *, overwrite: bool = False) -> None:
         """Keep the table in a vault under a name.
 
+        Parameters
+        ----------
+        vault
+            The vault that keeps it.
+        name
+            The name that rules call it.
+        overwrite
+            Whether one of that name may be replaced.
+
         Raises
         ------
         VaultError
@@ -222,6 +236,13 @@ class SecretTable:
     @classmethod
     def unseal(cls, vault: Vault, name: str) -> Self:
         """Return the table that a vault keeps under a name.
+
+        Parameters
+        ----------
+        vault
+            The vault that keeps it.
+        name
+            The name that rules call it.
 
         Raises
         ------
@@ -238,6 +259,11 @@ class SecretTable:
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
         """Return the table that `to_bytes` wrote.
+
+        Parameters
+        ----------
+        data
+            What a vault unsealed.
 
         Raises
         ------

@@ -111,32 +111,70 @@ class Managed:
         return tuple(RemoteModel.of(each) for each in listed)
 
     def model(self, name: str) -> RemoteModel:
-        """Return the facts about a model."""
+        """Return the facts about a model.
+
+        Parameters
+        ----------
+        name
+            The name of the model.
+        """
         return RemoteModel.of(self._transport.json("GET", path_of(name)))
 
     def delete(self, name: str) -> None:
-        """Delete a model, with all that it learned."""
+        """Delete a model, with all that it learned.
+
+        Parameters
+        ----------
+        name
+            The name of the model.
+        """
         self._transport.json("DELETE", path_of(name))
 
     def metrics(self, name: str) -> dict[str, Any]:
-        """Return how a model does, on rows before it learned from them."""
+        """Return how a model does, on rows before it learned from them.
+
+        Parameters
+        ----------
+        name
+            The name of the model.
+        """
         found: dict[str, Any] = self._transport.json("GET", path_of(name, "metrics"))
         return found
 
     def snapshot(self, name: str) -> dict[str, Any]:
-        """Keep a model as it is now, to go back to."""
+        """Keep a model as it is now, to go back to.
+
+        Parameters
+        ----------
+        name
+            The name of the model.
+        """
         found: dict[str, Any] = self._transport.json(
             "POST", path_of(name, "snapshots"), value={}, harmless=False
         )
         return found
 
     def snapshots(self, name: str) -> tuple[dict[str, Any], ...]:
-        """Return the snapshots that a model may go back to."""
+        """Return the snapshots that a model may go back to.
+
+        Parameters
+        ----------
+        name
+            The name of the model.
+        """
         payload = self._transport.json("GET", path_of(name, "snapshots"))
         return tuple(payload.get("snapshots", ()) if isinstance(payload, dict) else ())
 
     def rollback(self, name: str, snapshot: object) -> dict[str, Any]:
-        """Make a model what it was at a snapshot. What it learned since is forgotten."""
+        """Make a model what it was at a snapshot. What it learned since is forgotten.
+
+        Parameters
+        ----------
+        name
+            The name of the model.
+        snapshot
+            The number of the snapshot.
+        """
         found: dict[str, Any] = self._transport.json(
             "POST", path_of(name, "rollback"), value={"snapshot": snapshot}
         )

@@ -161,6 +161,13 @@ class DefendedLearner:
     def learn(self, rows: HashedRows, *, client: str = "") -> Learned:
         """Learn rows of a client, as far as the defences let them.
 
+        Parameters
+        ----------
+        rows
+            Hashed rows of one client.
+        client
+            The client, by its id.
+
         Raises
         ------
         DataError, ParameterError
@@ -234,7 +241,13 @@ class DefendedLearner:
         return rollback
 
     def predict(self, rows: HashedRows) -> NDArray[np.floating]:
-        """Predict rows; with a guard, by the learner as it was last judged."""
+        """Predict rows; with a guard, by the learner as it was last judged.
+
+        Parameters
+        ----------
+        rows
+            Hashed rows, of as many bits.
+        """
         return self._answering.predict(rows)
 
     def digest(self) -> str:

@@ -153,7 +153,13 @@ class OnlineLearner:
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> Self:
-        """Return a new learner with stored `settings`; those of 0.1 are read, too."""
+        """Return a new learner with stored `settings`; those of 0.1 are read, too.
+
+        Parameters
+        ----------
+        settings
+            What `settings` holds.
+        """
         return cls(**current_names(settings))
 
     @property
@@ -235,6 +241,11 @@ class OnlineLearner:
     def predict(self, rows: HashedRows) -> NDArray[np.float32]:
         """Return a prediction for each row.
 
+        Parameters
+        ----------
+        rows
+            Hashed rows, of as many bits.
+
         Returns
         -------
         ndarray
@@ -277,6 +288,11 @@ class OnlineLearner:
     @classmethod
     def from_bytes(cls, data: bytes) -> OnlineLearner:
         """Return the learner that bytes hold; it predicts and learns as the one did.
+
+        Parameters
+        ----------
+        data
+            What `to_bytes` returned.
 
         Raises
         ------

@@ -79,7 +79,15 @@ class Budget:
 
 
 class Lease:
-    """What one request has of a budget, until it gives it back."""
+    """What one request has of a budget, until it gives it back.
+
+    Parameters
+    ----------
+    budget
+        The budget that bytes are taken from.
+    client, tenant
+        For whom they are taken.
+    """
 
     def __init__(self, budget: Budget, client: bytes, tenant: str) -> None:
         self._budget = budget

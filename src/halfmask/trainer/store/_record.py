@@ -149,7 +149,17 @@ class Head:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """An entry as it stands in the log, under its sequence number."""
+    """An entry as it stands in the log, under its sequence number.
+
+    Parameters
+    ----------
+    seq
+        Its sequence number in the log.
+    group
+        The sequence number of the first entry that was written with it.
+    entry
+        What was written.
+    """
 
     seq: int
     group: int

@@ -51,6 +51,8 @@ class Token:
         The largest importance weight that its examples may have; None without a limit.
     created, expires
         Seconds since 1970; None where it doesn't expire.
+    digest
+        The HMAC by which the token is recognised.
     revoked
         Whether it is of no use any more.
     """
@@ -112,6 +114,19 @@ class Tokens:
     ) -> tuple[Token, str]:
         """Make a token; return its facts and the token, which is shown only once.
 
+        Parameters
+        ----------
+        client
+            Who gets it.
+        tenant
+            Whose models it reaches.
+        scopes
+            What it may do; see `SCOPES`.
+        requests_per_second, rows_per_second, rows_quota, max_weight
+            As of `Token`.
+        valid_seconds
+            How long it is valid; None: until it is revoked.
+
         Raises
         ------
         ParameterError
@@ -156,6 +171,11 @@ class Tokens:
 
     def revoke(self, identity: str) -> None:
         """Make a token of no use. A service that runs knows within a second.
+
+        Parameters
+        ----------
+        identity
+            The id of the token, in hexadecimal digits.
 
         Raises
         ------

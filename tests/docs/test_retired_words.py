@@ -20,6 +20,7 @@ PAGES = (
 ROOMS = (
     "src/halfmask/anonymize/**/*.py",
     "src/halfmask/data/**/*.py",
+    "src/halfmask/encode/**/*.py",
     "src/halfmask/guarantees/**/*.py",
     "src/halfmask/hashing/**/*.py",
     "src/halfmask/minimize/**/*.py",
@@ -30,7 +31,12 @@ CODE = ("src/**/*.py",)
 PENDING: frozenset[str] = frozenset()
 #: Sentences that may have such a word: the one that explains the project's name.
 ALLOWED = ("A half mask hides who you are",)
-#: What isn't prose: code, and the targets of links.
+#: What isn't prose of a module: a text of one word is a name; so are code and names in docstrings.
+NAME = re.compile(r"""[a-z]*(["'])[\w-]*\1""")
+CODE_OF_A_TEXT = re.compile(
+    r"""``[^`]*``|`[^`\n]*`|\b\w+="\w+"|^ *(?:>>>|\.\.\.) .*$|^ *\w+(?:, \w+)*$""", re.MULTILINE
+)
+#: What isn't prose of a page: code, and the targets of links.
 CODE_OF_A_PAGE = re.compile(r"^```.*?^```$|`[^`\n]*`|(?<=\])\([^)\s]*\)", re.DOTALL | re.MULTILINE)
 
 
@@ -106,8 +112,10 @@ def _prose(path: Path) -> str:
 
 def _texts(code: str) -> Iterator[str]:
     for token in tokenize.generate_tokens(io.StringIO(code).readline):
-        if token.type in {tokenize.COMMENT, tokenize.STRING}:
+        if token.type == tokenize.COMMENT:
             yield token.string
+        elif token.type == tokenize.STRING and not NAME.fullmatch(token.string):
+            yield CODE_OF_A_TEXT.sub("", token.string)
 
 
 def _files(root: Path, paths: tuple[str, ...]) -> list[Path]:
@@ -152,6 +160,12 @@ def test_code_on_a_page_is_no_prose(tmp_path):
 def test_names_of_a_module_are_no_prose(tmp_path):
     """A variable may be called hidden; a comment and a message may not use the word."""
     module = tmp_path / "module.py"
-    module.write_text('hidden = "a hidden unit"  # hidden\n')
+    module.write_text(
+        'hidden = "a hidden unit"  # hidden\n'
+        'if missing == "hidden":\n'
+        '    """Take ``missing="hidden"``.\n\n    hidden\n        Hidden cells.\n    """\n'
+    )
 
-    assert _prose(module).splitlines() == ['"a hidden unit"', "# hidden"]
+    assert [it.strip() for it in _prose(module).splitlines() if it.strip()] == [
+        '"a hidden unit"', "# hidden", '"""Take .', "Hidden cells.", '"""'
+    ]  # fmt: skip

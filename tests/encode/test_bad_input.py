@@ -295,7 +295,7 @@ def test_what_a_schema_says_is_followed_or_refused(secret):
     for role, kind, said in (
         ("identifier", "categorical", "is an identifier"),
         ("insensitive", "text", "of kind text"),
-        ("insensitive", "numeric", "is said to be numeric and holds String"),
+        ("insensitive", "numeric", "is declared numeric and holds String"),
     ):
         assert said in _raised(
             lambda role=role, kind=kind: Codec(learner="trees").fit(

@@ -43,7 +43,7 @@ def test_ranks_leak_order_and_codes_equality(table, secret):
 def test_a_flow_promises_no_number_of_rows(table, secret):
     found = _weaknesses(table, secret, learner="networks", strength=1.0)
 
-    assert "no k is promised" in found[("nonlinear", NUMBERS)]
+    assert "no k is guaranteed" in found[("nonlinear", NUMBERS)]
 
 
 def test_split_categories_say_that_siblings_may_merge(table, secret):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from halfmask.encode._flow import Bend, Flow
+from halfmask.encode._flow import Flow, MonotoneMap
 from halfmask.encode._keyed_stream import KeyedStream, token
 from halfmask.encode._mix import CONDITION, Affine
 
@@ -45,7 +45,7 @@ def test_turns_are_uniform():
 def test_flows_and_bends_come_back_and_bend_more_with_strength(size, strength):
     rows = 3 * _stream(9).normal(size, 500)
     flow = Flow.keyed(size, strength=strength, stream=_stream())
-    bend = Bend.keyed(size, strength=strength, stream=_stream())
+    bend = MonotoneMap.keyed(size, strength=strength, stream=_stream())
 
     assert np.allclose(flow.backward(flow.forward(rows)), rows, atol=1e-12)
     assert np.allclose(bend.backward(bend.forward(rows)), rows, atol=1e-12)

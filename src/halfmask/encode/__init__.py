@@ -1,7 +1,7 @@
 """Reversible encodings of tables for a machine that must not know what it learns from.
 
-Start with `Codec`: it is fitted at home, encodes rows that may leave, and decodes what comes back.
-It is no encryption: its `claims` say for which learners predictions stay as they are, its
+Start with `Codec`: it is fitted at home, encodes rows to send, and decodes the results.
+It is no encryption: its `claims` state for which learners predictions stay unchanged, its
 `weaknesses` what an attacker with known rows learns. `CodecPlan` is what has to stay secret.
 """
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = ["batch_number", "batch_rows", "fit_rows", "numbered"]
 
-# Both belong to the format of a plan: a file is decoded by the same cuts as it was encoded by.
-# Whoever changes one raises PLAN_VERSION.
+# Both belong to the format of a plan: the same cuts encode and decode a file.
+# A change of one raises PLAN_VERSION.
 _CELLS = 1 << 24
 _MOST_ROWS = 1 << 18
 # Batches of one file, far more than any file has; the rest of 64 bits numbers the files.
@@ -25,7 +25,7 @@ _BATCHES = 1 << 32
 def batch_rows(plan: CodecPlan) -> int:
     """Return how many rows a batch of a file has: 262,144, fewer beyond 64 encoded columns.
 
-    It follows from the plan alone, so that nothing has to be written beside an encoded file.
+    It follows from the plan alone, so an encoded file needs no second file.
     """
     return fit_rows(len(plan.tokens))
 

@@ -1,4 +1,4 @@
-"""What a codec claims for its learner, and what it says that it doesn't hide."""
+"""What a codec claims for its learner, and its stated weaknesses."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def claims_of(plan: CodecPlan) -> tuple[LearnerClaim, ...]:
 
 
 def weaknesses_of(plan: CodecPlan) -> tuple[Weakness, ...]:
-    """Return what a plan's rows don't hide, strongest first."""
+    """Return the weaknesses of a plan's rows, strongest first."""
     settings, found, target = plan.settings, [], plan.target
     if plan.mix is not None:
         found.append(_of_matrix(settings, plan))
@@ -73,10 +73,10 @@ def weaknesses_of(plan: CodecPlan) -> tuple[Weakness, ...]:
 
 def _of_codes(codes: Codes) -> Weakness:
     if codes.is_split:
-        word, told = "siblings-merge", "codes of equal company are siblings"
+        word, reason = "siblings-merge", "codes of equal company are siblings"
     else:
-        word, told = "equality-leaking", "frequencies tell common ones"
-    ledger = f"1 known cell tells all cells of its code; {told}"
+        word, reason = "equality-leaking", "frequencies tell common ones"
+    ledger = f"1 known cell tells all cells of its code; {reason}"
     return Weakness(name=word, columns=(codes.name,), known_plaintext=ledger)
 
 
@@ -96,7 +96,7 @@ def _of_matrix(settings: CodecSettings, plan: CodecPlan) -> Weakness:
             name="nonlinear",
             columns=columns,
             known_plaintext="a regression on known rows learns it as fast as a learner does; "
-            "no k is promised",
+            "no k is guaranteed",
         )
     each = f" for each value of {settings.by!r}" if settings.by else ""
     return Weakness(
@@ -105,7 +105,7 @@ def _of_matrix(settings: CodecSettings, plan: CodecPlan) -> Weakness:
 
 
 def _nulls(settings: CodecSettings, plan: CodecPlan) -> tuple[str, ...]:
-    """Return the columns whose missing cells show: of the target, whatever is hidden, too."""
+    """Return the columns whose missing cells show; those of the target always do."""
     target = plan.target
     may_miss = isinstance(target, Codes) or (target is not None and target.scaling.nullable)
     last = [target.name] if target is not None and may_miss else []

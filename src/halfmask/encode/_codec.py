@@ -47,8 +47,8 @@ __all__ = ["Codec"]
 class Codec:
     """A reversible encoding of a table, made for a kind of learner.
 
-    Encoded rows are plain columns of numbers that any framework trains on. What they hide, and
-    what not, stands in :attr:`weaknesses`; for which learners the predictions are those of plain
+    Encoded rows are plain columns of numbers that any framework trains on. What stays
+    visible is in :attr:`weaknesses`; for which learners the predictions are those of plain
     training, in :attr:`claims`.
 
     Parameters
@@ -275,7 +275,7 @@ class Codec:
         ------
         SchemaError
             If columns or types aren't those of the fit, a category was never seen, or a cell would
-            not come back as it is.
+            not come back equal.
         """
         frame = to_polars(table)
         encoded = self.plan_.apply(frame, number=batch, ids=ids)
@@ -302,7 +302,7 @@ class Codec:
     def plain(self, table: object, *, batch: int = 0) -> Any:  # noqa: ANN401 # as above
         """Return the rows that a learner would get without encoding, to compare.
 
-        Numeric columns are as they are for trees, and standardised for other learners; categories
+        Numeric columns are raw for trees, and standardised for other learners; categories
         are numbered in their order. Columns and rows stand in the order in which `encode` sends
         them, so that a learner breaks ties alike.
 
@@ -496,12 +496,12 @@ class Codec:
 
     @property
     def weaknesses(self) -> tuple[Weakness, ...]:
-        """What the encoding doesn't hide, and how many known rows undo it."""
+        """The weaknesses of the encoding, and how many known rows undo it."""
         return weaknesses_of(self.plan_)
 
     @property
     def publishable(self) -> bool:
-        """Whether the codec may leave: never, it is the key."""
+        """Whether the codec may be published: never, it is the key."""
         return False
 
     def to_bytes(self) -> bytes:

@@ -27,7 +27,7 @@ class Codes:
     name, token
         The column's name at home, and what it is called elsewhere.
     values
-        The fitted values, each once. Where missing cells are hidden, one of them is missing.
+        The fitted values, each once. Where missing cells are encoded, one of them is missing.
     value_of
         For each code, the number of its value; -1 for the code of values never seen.
     weights
@@ -42,7 +42,7 @@ class Codes:
 
     Guarantees
     ----------
-    The codes are those of a permutation that is uniform for whoever doesn't know the key. Every
+    The codes are those of a permutation that is uniform without the key. Every
     code but the reserved one decodes to its value, bit-equal; the reserved one to a missing cell.
     """
 

@@ -81,7 +81,7 @@ def decode_file(
     Edge cases
     ----------
     Columns come in the fitted order. Categories that weren't there at the fit come back missing,
-    and a `ColumnWarning` counts them. Texts are written as they are: a decoded CSV file may hold
+    and a `ColumnWarning` counts them. Texts are written unchanged: a decoded CSV file may hold
     what a spreadsheet runs as a formula. Rows that were taken out or put in another order are
     refused by their receipt; without one, the order of rows is wrong then.
     """
@@ -97,7 +97,7 @@ def decode_file(
         number=returned.number or 0,
         format=None,
         overwrite=overwrite,
-        told=partial(progress or silent, "decoding"),
+        report=partial(progress or silent, "decoding"),
     )
     warn_of_unseen(sum(map(Counter, unseen), Counter()))
     return replace(done, number=returned.number)
@@ -172,7 +172,7 @@ def decode_predictions_file(
         number=returned.number or 0,
         format=None,
         overwrite=overwrite,
-        told=partial(progress or silent, "decoding"),
+        report=partial(progress or silent, "decoding"),
     )
     by_count = returned.number is not None and not returned.is_checked
     return replace(done, number=returned.number, by_count=by_count)
@@ -181,7 +181,7 @@ def decode_predictions_file(
 def _decoded_rows(
     plan: CodecPlan, returned: Returned, numbered: tuple[int, pl.DataFrame]
 ) -> tuple[pl.DataFrame, dict[str, int]]:
-    """Return the rows of a batch as they were, and how many cells weren't known at the fit."""
+    """Return the original rows of a batch, and how many cells weren't known at the fit."""
     rows = plan.undo(numbered[1], number=returned.order_of(*numbered), threads=False)
     return rows, plan.unseen(numbered[1])
 

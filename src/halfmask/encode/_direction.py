@@ -46,7 +46,7 @@ class CategoryWeights:
         """Return what the column adds for each row, by the place of its value.
 
         Nothing for values never seen and for missing ones, whose place is behind all values where
-        they are hidden.
+        they are encoded.
         """
         return np.append(self.weights, np.zeros(3))[places]
 

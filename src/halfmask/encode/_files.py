@@ -119,7 +119,7 @@ def fit_file(
     CodecPlan(learner='trees', 1 features)
     """
     source = opened(table, options)
-    told = progress or silent
+    report = progress or silent
     seen = 0
 
     def batches() -> Iterator[pl.DataFrame]:
@@ -127,7 +127,7 @@ def fit_file(
         for batch in source.batches(fit_rows(len(source.columns))):
             seen += batch.height
             yield batch
-            told("fitting", seen / source.n_rows)
+            report("fitting", seen / source.n_rows)
             # No name may keep a batch alive while the next one is read.
             del batch
 
@@ -224,7 +224,7 @@ def encode_file(  # noqa: PLR0913 # each says one thing, by its name
         number=number,
         format=format,
         overwrite=overwrite,
-        told=partial(progress or silent, "encoding"),
+        report=partial(progress or silent, "encoding"),
     )
     rows, digests = zip(*notes, strict=True)
     first = batch_number(number, 0)
@@ -274,7 +274,7 @@ def stream(
     number: int,
     format: EncodedFormat | None,  # noqa: A002 # the word for it
     overwrite: bool,
-    told: Callable[[float], None],
+    report: Callable[[float], None],
 ) -> tuple[FileCount, list[Note]]:
     """Write what a function makes of each batch of a source, in order, and count it.
 
@@ -293,8 +293,8 @@ def stream(
         The number of the file.
     format, overwrite
         As of `encode_file`; without a format the end of the file's name says it.
-    told
-        Is told the share that is done.
+    report
+        Gets the share that is done.
 
     Returns
     -------
@@ -312,5 +312,5 @@ def stream(
         for frame, note in LocalEngine().map(numbered(source, codec.plan_, file=number), function):
             writer.write(frame)
             notes.append(note)
-            told(writer.rows / source.n_rows)
+            report(writer.rows / source.n_rows)
     return FileCount(rows=writer.rows, batches=len(notes)), notes

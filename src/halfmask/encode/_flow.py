@@ -1,4 +1,4 @@
-"""Nonlinear maps of a vector with an exact inverse: scalar bends and coupling layers."""
+"""Nonlinear maps of a vector with an exact inverse: monotone maps and coupling layers."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
     from halfmask.encode._keyed_stream import KeyedStream
 
-__all__ = ["Bend", "Coupling", "Flow"]
+__all__ = ["Coupling", "Flow", "MonotoneMap"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bend:
+class MonotoneMap:
     """A strictly increasing function for each coordinate: ``sinh(tail * asinh(x) + shift)``.
 
     The sinh-arcsinh transformation of Jones and Pewsey (Biometrika 2009), whose inverse is of the
@@ -27,14 +27,14 @@ class Bend:
     shift: NDArray[np.float64]
 
     @classmethod
-    def keyed(cls, size: int, *, strength: float, stream: KeyedStream) -> Bend:
-        """Return the bends that follow from a stream; the larger ``strength``, the more bent."""
+    def keyed(cls, size: int, *, strength: float, stream: KeyedStream) -> MonotoneMap:
+        """Return the maps that follow from a stream; the larger ``strength``, the less linear."""
         spread = 0.35 * min(strength, 2.0)
         tail = np.exp(spread * (2 * stream.uniform(size) - 1))
         return cls(tail=tail, shift=spread * (2 * stream.uniform(size) - 1))
 
     def forward(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Bend vectors, that stand as columns."""
+        """Map vectors, that stand as columns."""
         return np.asarray(np.sinh(self.tail[:, None] * np.arcsinh(x) + self.shift[:, None]))
 
     def backward(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -79,10 +79,10 @@ class Coupling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flow:
-    """Coupling layers, then a bend of each coordinate."""
+    """Coupling layers, then a monotone map of each coordinate."""
 
     layers: tuple[Coupling, ...]
-    bend: Bend
+    bend: MonotoneMap
 
     @classmethod
     def keyed(cls, size: int, *, strength: float, stream: KeyedStream) -> Flow:
@@ -96,7 +96,7 @@ class Flow:
             Coupling.keyed(size, strength=strength, stream=stream)
             for _ in range(n_layers if size > 1 else 0)
         )
-        return cls(layers=layers, bend=Bend.keyed(size, strength=strength, stream=stream))
+        return cls(layers=layers, bend=MonotoneMap.keyed(size, strength=strength, stream=stream))
 
     def forward(self, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
         """Map vectors, that stand as columns."""

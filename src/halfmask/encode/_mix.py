@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from halfmask.encode._flow import Bend, Flow
+    from halfmask.encode._flow import Flow, MonotoneMap
     from halfmask.encode._keyed_stream import KeyedStream
     from halfmask.encode._scaling import Scaling
 
@@ -42,7 +42,7 @@ class Affine:
         """Return the map that follows from a stream.
 
         ``"turned"``: an orthogonal matrix, which gradient descent doesn't notice.
-        ``"orthogonal"``: the same and one shift for all coordinates, which leaves distances and
+        ``"orthogonal"``: the same and one shift for all coordinates, which keeps distances and
         the variance of all coordinates together, from which scikit-learn takes a kernel's width.
         ``"affine"``: ``A = U diag(s) V'`` with s from 0.1 to 10 on a logarithmic scale, so that
         its condition is at most 100 and what it does to a float can be undone to 1e-12; and a
@@ -63,7 +63,7 @@ class Affine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mix:
-    """Standardised columns through scalar bends, a matrix, a flow; and back.
+    """Standardised columns through scalar maps, a matrix, a flow; and back.
 
     Parameters
     ----------
@@ -73,13 +73,13 @@ class Mix:
         What the vector's coordinates are called when they leave.
     flags
         For each column what the column is called that says where its cells are missing; empty
-        where it isn't said.
+        where it isn't given.
     by
         The categorical column whose values have a matrix of their own; empty for one matrix.
     maps
         One affine map, or one for each value of ``by`` and a last one for missing and new values.
     bend, flow
-        What bends before the matrix and behind it; ``None`` for nothing.
+        The maps before the matrix and behind it; ``None`` for none.
     """
 
     columns: tuple[Scaling, ...]
@@ -87,7 +87,7 @@ class Mix:
     flags: tuple[str, ...]
     by: str
     maps: tuple[Affine, ...]
-    bend: Bend | None
+    bend: MonotoneMap | None
     flow: Flow | None
 
     def encode(
@@ -98,7 +98,7 @@ class Mix:
         Raises
         ------
         SchemaError
-            If a cell would not come back as it was.
+            If a cell would not come back equal.
         """
         cells = [to_ticks(batch[column.name]) for column in self.columns]
         plain = np.empty((len(cells), batch.height))
@@ -132,7 +132,7 @@ class Mix:
             lost = int((~np.isfinite(mixed).all(axis=0)).sum())
             raise DataError(
                 f"{lost or unmarked} encoded rows have coordinates that are missing or not finite.",
-                hint="Decode the rows as they were encoded.",
+                hint="Decode the encoded rows unchanged.",
             )
         plain = self._backward(mixed, group, threads=threads)
         marks = [(encoded[flag] != 0).to_numpy() if flag else None for flag in self.flags]

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["CodecPlan", "inverse"]
 
 Column = TypeVar("Column")
-# What a keystream is told apart by has 64 bits.
+# The number of a keystream has 64 bits.
 _NUMBERS = 1 << 64
 
 
@@ -50,7 +50,7 @@ class CodecPlan:
     names, dtypes
         The features at home, in the table's order, and their types.
     tokens
-        The columns that leave, in the order in which they leave, without the target.
+        The encoded columns, in the order in which they are sent, without the target.
     ranks, codes, mix
         How each feature is encoded.
     direction
@@ -85,7 +85,7 @@ class CodecPlan:
 
     @property
     def publishable(self) -> bool:
-        """Whether the plan may leave: never, it is the key."""
+        """Whether the plan may be published: never, it is the key."""
         return False
 
     def apply(
@@ -173,7 +173,7 @@ class CodecPlan:
         encoded
             Rows as `apply` gave them. The target may be left out.
         number
-            The batch's number, to put its rows back in order; ``None`` leaves them as they are.
+            The batch's number, to put its rows back in order; ``None`` keeps theirs.
         threads
             Whether columns and chunks of rows are decoded in threads of their own.
         """
@@ -200,7 +200,7 @@ class CodecPlan:
         return {name: count for name, count in counts.items() if count}
 
     def order(self, n_rows: int, number: int) -> NDArray[np.int64] | None:
-        """Return the order in which rows leave; ``None`` where they keep theirs.
+        """Return the order in which rows are sent; ``None`` where they keep theirs.
 
         Raises
         ------
@@ -282,7 +282,7 @@ class CodecPlan:
         if foreign:
             raise SchemaError(
                 f"{len(foreign)} of {len(self.tokens)} encoded columns hold no numbers.",
-                hint="Decode the columns as they were encoded.",
+                hint="Decode the encoded columns unchanged.",
             )
 
     def _places(self, batch: pl.DataFrame) -> dict[str, NDArray[np.int64]]:

@@ -7,7 +7,7 @@ from typing import Any
 from halfmask.encode._archive import Archive
 from halfmask.encode._codes import Codes
 from halfmask.encode._direction import CategoryWeights, Direction, NumberWeight
-from halfmask.encode._flow import Bend, Coupling, Flow
+from halfmask.encode._flow import Coupling, Flow, MonotoneMap
 from halfmask.encode._mix import Affine, Mix
 from halfmask.encode._plan import CodecPlan
 from halfmask.encode._ranks import Ranks
@@ -21,7 +21,7 @@ __all__ = ["PLAN_VERSION", "plan_from_bytes", "plan_to_bytes"]
 PLAN_VERSION = 1
 _KINDS: dict[str, type[Any]] = {
     "Affine": Affine,
-    "Bend": Bend,
+    "Bend": MonotoneMap,
     "CategoryWeights": CategoryWeights,
     "Codes": Codes,
     "Coupling": Coupling,

@@ -12,7 +12,7 @@ from halfmask._errors import DataError, SchemaError
 from halfmask.encode._codes import Codes
 from halfmask.encode._direction import CategoryWeights, Direction, NumberWeight, score_without
 from halfmask.encode._fingerprint import fingerprint
-from halfmask.encode._flow import Bend, Flow
+from halfmask.encode._flow import Flow, MonotoneMap
 from halfmask.encode._keyed_stream import KeyedStream, token
 from halfmask.encode._lookup import Lookup
 from halfmask.encode._mix import Affine, Mix
@@ -95,7 +95,7 @@ class Planning:
         """Whether the target must not be turned upside down, which the learner would notice.
 
         Boosting scans the categories of a column from both ends and leaves those too rare to scan
-        on the right: where two splits are the same but for their sides, the first one wins, and
+        on the right: where two splits differ only in their sides, the first one wins, and
         which one is first follows from the target's sign.
         """
         return PROFILES[self.settings.learner].numbers == "ranks"
@@ -183,7 +183,7 @@ class Planning:
             n_maps = counts.height + (settings.missing == "hidden") + 1
         stream = self._stream("matrix")
         numbers = PROFILES[settings.learner].numbers
-        bent = settings.strength > 0
+        strength = settings.strength
         size = len(names)
         return Mix(
             columns=columns,
@@ -194,8 +194,8 @@ class Planning:
             ),
             by=settings.by,
             maps=tuple(Affine.keyed(size, numbers=numbers, stream=stream) for _ in range(n_maps)),
-            bend=Bend.keyed(size, strength=settings.strength, stream=stream) if bent else None,
-            flow=Flow.keyed(size, strength=settings.strength, stream=stream) if bent else None,
+            bend=MonotoneMap.keyed(size, strength=strength, stream=stream) if strength else None,
+            flow=Flow.keyed(size, strength=strength, stream=stream) if strength else None,
         )
 
     def _scaling(self, name: str, *, hidden: bool) -> Scaling:

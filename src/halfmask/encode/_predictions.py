@@ -143,7 +143,7 @@ def _as_array(predictions: Any) -> NDArray[Any]:  # noqa: ANN401 # arrays, Serie
 def _named(
     target: Codes | NumberTarget | None, values: NDArray[np.float64] | NDArray[np.int64]
 ) -> pl.DataFrame:
-    """Return decoded predictions in columns that are named as they are at home."""
+    """Return decoded predictions in columns with their names at home."""
     if not isinstance(target, Codes):
         return pl.DataFrame({target.name if target is not None else "": values})
     if values.ndim == 2:

@@ -1,4 +1,4 @@
-"""What each kind of learner allows, what is claimed for it, and what its encoding doesn't hide."""
+"""What each kind of learner allows, what is claimed for it, and the weaknesses of its encoding."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Ranks:
     values
         The fitted values as ticks, sorted, each once.
     null_at
-        The place of missing cells among the values where they are hidden; -1 where they stay
+        The place of missing cells among the values where they are encoded; -1 where they stay
         missing.
     out_of_range
         Whether values beyond the fitted ones are an ``"error"`` or placed at the ends
@@ -47,9 +47,9 @@ class Ranks:
     Guarantees
     ----------
     Codes of neighbouring fitted values are four apart, and decode bit-equal. A value between two
-    fitted ones is coded beside the nearer of them, the lower at a tie: exactly on the side of the
+    fitted ones is coded next to the nearer of them, the lower at a tie: exactly on the side of the
     middle between them where a threshold of scikit-learn's puts it. Such a code, and one beyond
-    the range, can't be decoded, and `decode` says so. Unless missing cells are hidden, zero has
+    the range, can't be decoded, and `decode` says so. Unless missing cells are encoded, zero has
     code 0, and other codes the sign of their values: LightGBM gives zero a bin of its own, and cuts
     either side of it by itself. So which code is zero's, and which values are negative, shows.
     """
@@ -112,7 +112,7 @@ class Ranks:
     def _zero(self) -> int:
         """What four times a rank is at zero; between two ranks where no fitted value is zero.
 
-        0 where missing cells are hidden: their sign might be one that no value has.
+        0 where missing cells are encoded: their sign might be one that no value has.
         """
         if not len(self.values) or self.null_at >= 0:
             return 0

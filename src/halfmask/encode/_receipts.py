@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EncodingReceipt", "Number", "digest_of", "known_number"]
 
-#: A number of the caller's, ``"auto"`` to find it, or ``None`` to leave rows as they are.
+#: A number of the caller's, ``"auto"`` to find it, or ``None`` to keep the order of rows.
 Number: TypeAlias = int | Literal["auto"] | None
 
 _FORMAT = "halfmask receipt 1"

@@ -37,7 +37,7 @@ class Returned:
     Raises
     ------
     DataError
-        If it belongs to none of the encoded files, to several, or to another than was said.
+        If it belongs to none of the encoded files, to several, or to another than was given.
     """
 
     def __init__(
@@ -77,12 +77,12 @@ class Returned:
         return self._receipt is not None
 
     def order_of(self, number: int, batch: pl.DataFrame) -> int | None:
-        """Return the number by which a batch is put in order; ``None`` to leave it as it is.
+        """Return the number by which a batch is put in order; ``None`` to keep its order.
 
         Raises
         ------
         DataError
-            If the batch isn't as it was encoded.
+            If the batch has changed since it was encoded.
         """
         if self.number is None:
             return None

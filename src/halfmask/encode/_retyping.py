@@ -52,7 +52,7 @@ def types_to_declare(
 ) -> dict[str, pl.DataType]:
     """Return the types to read a text file's columns with, where its cells don't say them.
 
-    A text of digits is the text that it was at the fit. Numbers are left as they were read:
+    A text of digits is the text that it was at the fit. Numbers keep the type that was read:
     `as_fitted` converts them, and refuses what lost a digit.
     """
     declared = {}

@@ -61,7 +61,7 @@ class Roles:
             If the target isn't there, the schema names other columns, or a column can't be
             encoded: text, places and identifiers.
         ParameterError
-            If the target is an integer and the task isn't said.
+            If the target is an integer and the task isn't given.
         """
         if target is not None and target not in dtypes:
             raise ColumnNotFoundError.of([target], dtypes, where="the table")
@@ -87,14 +87,14 @@ def _is_number(name: str, dtype: pl.DataType, schema: Schema | None) -> bool:
     if column.role == "identifier" or column.kind in {"text", "geo"}:
         what = "an identifier" if column.role == "identifier" else f"of kind {column.kind}"
         raise SchemaError(
-            f"Column {name!r} is {what}: a code for each of its values would hide nothing.",
+            f"Column {name!r} is {what}: a code for each of its values would protect nothing.",
             hint="Leave the column out of the table.",
         )
     if column.kind not in {"numeric", "datetime"}:
         return False
     if not is_ordered(dtype):
         raise SchemaError(
-            f"Column {name!r} is said to be {column.kind} and holds {dtype}.",
+            f"Column {name!r} is declared {column.kind} and holds {dtype}.",
             hint="Read it with the type that it is of, or call it categorical.",
         )
     return True

@@ -45,14 +45,14 @@ class Scaling:
     unit
         All values are ``center`` and a whole number of times this; 0 for floats.
     digits
-        Decimals that all fitted floats have at most; -1 where they have more than can be told.
+        Decimals that all fitted floats have at most; -1 where they have more than can be counted.
     low, high
         The fitted range.
     missing_at
-        What a missing cell becomes, in standard units. Where missing cells are hidden it is a
+        What a missing cell becomes, in standard units. Where missing cells are encoded it is a
         place that no value has, and is turned back.
     hidden, nullable
-        Whether missing cells are hidden, and whether any was there at the fit.
+        Whether missing cells are encoded, and whether any was there at the fit.
     out_of_range
         ``"error"`` or ``"extrapolate"`` for values outside of the fitted range.
     precision
@@ -62,7 +62,7 @@ class Scaling:
     Guarantees
     ----------
     Integers, dates, decimals, 32-bit floats and whole numbers up to 2**53 come back equal, other
-    floats to `RELATIVE`: `check` proves it for each batch that leaves, or refuses it. Zero comes
+    floats to `RELATIVE`: `check` proves it for each batch that is sent, or refuses it. Zero comes
     back without a sign.
     """
 
@@ -136,7 +136,7 @@ class Scaling:
         back: NDArray[np.float64],
         missing: NDArray[np.bool_] | None,
     ) -> None:
-        """Raise unless ticks come back from ``back`` as they were."""
+        """Raise unless ticks come back equal from ``back``."""
         from halfmask.kernels.encoding import standard as kernel  # noqa: PLC0415 # numba is heavy
 
         restored, there = self._ticks(back, missing)
@@ -165,20 +165,20 @@ class Scaling:
     ) -> tuple[Numbers, NDArray[np.bool_]]:
         from halfmask.kernels.encoding import standard as kernel  # noqa: PLC0415 # numba is heavy
 
-        said = read_only(np.empty(0, dtype=np.bool_) if missing is None else missing)
+        gone = read_only(np.empty(0, dtype=np.bool_) if missing is None else missing)
         standard = read_only(standard)
         present = np.empty(len(standard), dtype=np.bool_)
         if self.unit:
             steps = np.empty(len(standard), dtype=np.int64)
             kernel.steps_back(
-                standard, said, self.hidden, int(self.center), self.unit, self.scale,
+                standard, gone, self.hidden, int(self.center), self.unit, self.scale,
                 self.missing_at, steps, present,
             )  # fmt: skip
             return steps, present
         values = np.empty(len(standard))
         power = 10.0**self.digits if self.digits >= 0 else 0.0
         kernel.floats_back(
-            standard, said, self.hidden, float(self.center), self.scale, self.missing_at,
+            standard, gone, self.hidden, float(self.center), self.scale, self.missing_at,
             power, self._magnitude, values, present,
         )  # fmt: skip
         return values, present

@@ -48,7 +48,7 @@ def split(
     -----
     A value with ``n`` rows gets about ``n / m`` siblings, where m is the rows of the rarest value
     that has ``min_rows`` or more, or a small share of all rows if that is less: where there are two
-    categories, each has to have many codes. Rarer values stay as they are: nothing makes them more
+    categories, each has to have many codes. Rarer values stay unchanged: nothing makes them more
     frequent.
     They are not quite equal, and by a key. Rows with equal scores stay together, so siblings are
     only as equal as scores are distinct.
@@ -75,7 +75,7 @@ def split(
 def _cuts(
     own: NDArray[np.float64], uneven: NDArray[np.float64], *, least: float
 ) -> NDArray[np.float64]:
-    """Return the scores at which the siblings of one value begin, but for the first."""
+    """Return the scores at which the siblings of one value begin, without the first."""
     parts = np.cumsum(_LEAST_PART + _VARYING * uneven)
     starts = (parts[:-1] / parts[-1] * len(own)).astype(np.int64)
     wanted = np.unique(own[starts])

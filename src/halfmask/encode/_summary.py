@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST_DIGITS", "CodecSummary", "ColumnSummary", "Moments"]
 
-# Decimals that are looked for in floats; a float with more is taken as it is.
+# Decimals that are looked for in floats; a float with more is taken raw.
 MOST_DIGITS = 15
 _ROUGH = 99
 _FEW = 1_000

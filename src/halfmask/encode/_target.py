@@ -71,7 +71,7 @@ class NumberTarget:
         if wrong:
             raise DataError(
                 f"Target {self.name!r} has {wrong} encoded cells that are not finite.",
-                hint="Decode the rows as they were encoded.",
+                hint="Decode the encoded rows unchanged.",
             )
         return self.scaling.restore((values - self.shift) / self.slope, missing)
 

@@ -94,7 +94,7 @@ def from_ticks(
     if lost:
         raise DataError(
             f"Column {name!r} has {lost} cells that {dtype} has no room for.",
-            hint="Decode the rows as they were encoded.",
+            hint="Decode the encoded rows unchanged.",
         )
     return cells
 
@@ -105,9 +105,9 @@ def _decimals(
     """Make the 128-bit integers by hand: a cast to decimal would multiply by the scale."""
     import pyarrow as pa  # noqa: PLC0415 # heavy, and only decimals need it
 
-    halves = np.empty((len(numbers), 2), dtype=np.int64)
-    halves[:, 0], halves[:, 1] = numbers, numbers >> 63
-    buffers = [pa.py_buffer(np.packbits(present, bitorder="little")), pa.py_buffer(halves)]
+    words = np.empty((len(numbers), 2), dtype=np.int64)
+    words[:, 0], words[:, 1] = numbers, numbers >> 63
+    buffers = [pa.py_buffer(np.packbits(present, bitorder="little")), pa.py_buffer(words)]
     kind = pa.decimal128(dtype.precision or 38, dtype.scale)
     column: Any = pl.from_arrow(pa.Array.from_buffers(kind, len(numbers), buffers))
     return pl.Series(name, column).cast(dtype)

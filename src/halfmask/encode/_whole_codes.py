@@ -42,11 +42,11 @@ def whole_codes(
     if wrong:
         raise DataError(
             f"Column {name!r} has {wrong} codes that are no whole numbers of 64 bits.",
-            hint="Decode the rows as they were encoded.",
+            hint="Decode the encoded rows unchanged.",
         )
     if hidden and codes.null_count():
         raise DataError(
-            f"Column {name!r} has {codes.null_count()} missing codes, and hides missing cells.",
-            hint="Decode the rows as they were encoded.",
+            f"Column {name!r} has {codes.null_count()} missing codes; encode gave none.",
+            hint="Decode the encoded rows unchanged.",
         )
     return codes.fill_null(0).to_numpy(), coded.is_not_null().to_numpy()

@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
     from halfmask.encode.series._clock import SeriesClock
     from halfmask.encode.series._filter import Filter
-    from halfmask.encode.series._grain import Grain
+    from halfmask.encode.series._quantizer import Quantizer
     from halfmask.encode.series._scores import ScoreMap
     from halfmask.encode.series._seasons import Seasons
     from halfmask.encode.series._veil import Veil
 
-__all__ = ["Channel", "Walked"]
+__all__ = ["Channel", "FilteredSeries"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Walked:
+class FilteredSeries:
     """What came of going along a series: values, what is sent, and what was expected.
 
     ``history`` is what the next step looks back at, (3, reach).
@@ -68,7 +68,7 @@ class Channel:
         What a fit to the first half left of the second: autocorrelations by lag.
     """
 
-    grain: Grain
+    grain: Quantizer
     power: float
     scale: float
     center: float
@@ -117,7 +117,7 @@ class Channel:
         lost: NDArray[np.bool_],
         around: NDArray[np.float64],
         history: NDArray[np.float64],
-    ) -> Walked:
+    ) -> FilteredSeries:
         """Go along steps from a history, sending values or taking what was sent.
 
         Parameters
@@ -145,7 +145,7 @@ class Channel:
             histories, expected,
         )  # fmt: skip
         after = histories[:, histories.shape[1] - history.shape[1] :]
-        return Walked(values=values, sent=sent, expected=expected, history=after.copy())
+        return FilteredSeries(values=values, sent=sent, expected=expected, history=after.copy())
 
     def numbers(
         self,

@@ -1,4 +1,4 @@
-"""What a codec of series claims for forecasts, and what it says that it doesn't hide."""
+"""What a codec of series claims for forecasts, and its stated weaknesses."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _largest(plan: SeriesPlan) -> str:
 
 
 def weaknesses_of(plan: SeriesPlan) -> tuple[Weakness, ...]:
-    """Return what a plan's rows don't hide, strongest first."""
+    """Return the weaknesses of a plan's rows, strongest first."""
     settings, columns = plan.settings, plan.columns
     reach = max(channel.reach for channel in plan.channels)
     blind = ""

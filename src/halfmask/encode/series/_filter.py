@@ -46,10 +46,10 @@ class Filter:
 
     def along(self, series: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what is predicted for each value; before the first, the past is 0."""
-        said = np.full(len(series), self.constant)
+        forecast = np.full(len(series), self.constant)
         for lag, weight in zip(self.lags, self.weights, strict=True):
-            said[lag:] += weight * series[: len(series) - lag]
-        return said
+            forecast[lag:] += weight * series[: len(series) - lag]
+        return forecast
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.encode.series._clock import SeriesClock
-    from halfmask.encode.series._grain import Grain
+    from halfmask.encode.series._quantizer import Quantizer
     from halfmask.encode.series._seasons import Seasons
 
 __all__ = ["Fitting"]
@@ -64,7 +64,7 @@ class Fitting:
 
     clock: SeriesClock
     seasons: Seasons
-    grain: Grain
+    grain: Quantizer
     positions: NDArray[np.int64]
     steps: NDArray[np.float64]
     present: NDArray[np.bool_]
@@ -92,7 +92,7 @@ class Fitting:
 
 
 class _Stages:
-    """The stages of one fit, each of which leaves its rest to the next."""
+    """The stages of one fit; each fits the rest of the one before."""
 
     def __init__(self, fitting: Fitting, *, power: float | None = None) -> None:
         self._it = fitting
@@ -143,7 +143,7 @@ class _Stages:
         if len(self._rows) < _FEW:
             return channel, np.where(it.present, g, 0.0)
         veil = Veil.of(g, it.noise, self._rows, calendar)
-        # Nothing is drawn yet: scores are walked once more, as spread as noise.
+        # Nothing is drawn yet: scores are filtered once more, as spread as noise.
         flat = replace(channel, veil=replace(veil, drawn=0 * veil.drawn))
         g = self._walked(flat)
         tilt = self._fitted(g)
@@ -158,11 +158,11 @@ class _Stages:
 
         # The steps are dithered already.
         around = channel.around(self._it.clock, self._it.positions, np.zeros(self._n))
-        walked = channel.walk(
+        filtered = channel.walk(
             SEND, values=self._it.steps, sent=np.zeros(self._n), lost=~self._it.present,
             around=around, history=channel.before,
         )  # fmt: skip
-        return walked.sent
+        return filtered.sent
 
     def _bend(self) -> tuple[float, float, float]:
         """Choose power, scale and centre, by a rough model's likelihood (Box and Cox 1964)."""
@@ -195,10 +195,10 @@ class _Stages:
         """Return the weights of the level, on which single values pull only so hard."""
         if len(self._rows) < _FEW:
             return self._flat(float(np.median(target[self._rows])))
-        said = self._calendar.along(self._fitted(target))
-        rest = (target - said)[self._rows]
+        fitted = self._calendar.along(self._fitted(target))
+        rest = (target - fitted)[self._rows]
         bound = _WINSOR * _MAD * float(np.median(np.abs(rest)))
-        return self._fitted(said + np.clip(target - said, -bound, bound))
+        return self._fitted(fitted + np.clip(target - fitted, -bound, bound))
 
     def _width(self, rest: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the weights of the log spread, and the spread at each step."""
@@ -207,10 +207,10 @@ class _Stages:
         if len(rows) < _FEW:
             return self._flat(np.log(typical)), np.full(self._n, typical)
         weights = self._fitted(np.log(np.abs(rest) + 0.02 * typical))
-        said = np.exp(self._calendar.along(weights))
-        factor = float(np.sqrt(np.mean((rest[rows] / said[rows]) ** 2))) or 1.0
+        spread = np.exp(self._calendar.along(weights))
+        factor = float(np.sqrt(np.mean((rest[rows] / spread[rows]) ** 2))) or 1.0
         weights[0] += np.log(factor)
-        return weights, said * factor
+        return weights, spread * factor
 
     def _flat(self, value: float) -> NDArray[np.float64]:
         weights = np.zeros(self._calendar.width)
@@ -234,7 +234,7 @@ class _Stages:
         series: NDArray[np.float64],
         noise: NDArray[np.float64],
     ) -> Filter:
-        """Return a filter that leaves as much memory at its lags as noise has, and not none.
+        """Return a filter whose rest has as much memory at its lags as noise has, and not none.
 
         Least squares leave no correlation at the lags that they look back at: a hole that shows
         which they are. What the same lags would say of noise is left in.
@@ -302,7 +302,7 @@ def _before(channel: Channel, mirror: NDArray[np.float64]) -> NDArray[np.float64
 def _mirror(past: Filter, v: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return a past for the first step: the first values in a mirror, turned if that fits better.
 
-    A stationary series goes on in a mirror as it is, a rising one turned around its first value.
+    A stationary series goes on in a plain mirror, a rising one turned around its first value.
     """
     reach = past.reach
     if len(v) <= reach:

@@ -46,7 +46,7 @@ class ForecastQuery:
         Raises
         ------
         DataError, ParameterError, SchemaError
-            If there are no numbers, or it isn't said of which series they are.
+            If there are no numbers, or their series isn't given.
         """
         try:
             numbers = np.array(forecasts, dtype=np.float64)
@@ -66,16 +66,16 @@ class ForecastQuery:
 
     def ahead(self, state: SeriesState) -> NDArray[np.float64]:
         """Return the steps behind a state, each given the forecasts before it."""
-        lane = self.plan.lane(self.entity, self.column)
+        pipeline = self.plan.pipeline(self.entity, self.column)
         history = self.plan.history(state, self.entity, self.column)
         first = state.next[self.entity]
         positions = np.arange(first, first + len(self.numbers), dtype=np.int64)
         if self.numbers.ndim == 1:
-            return lane.expect(self.numbers, positions, history)
+            return pipeline.expect(self.numbers, positions, history)
         self._refuse_blinding("paths")
         found = np.empty(self.numbers.shape)
         for place, path in enumerate(self.numbers.T):
-            found[:, place] = lane.expect(path, positions, history)
+            found[:, place] = pipeline.expect(path, positions, history)
         return found
 
     def one_step(
@@ -87,7 +87,7 @@ class ForecastQuery:
         if levels is not None:
             self._refuse_blinding("quantiles")
             _check_levels(levels, self.numbers.shape[1])
-        lane = self.plan.lane(self.entity, self.column)
+        pipeline = self.plan.pipeline(self.entity, self.column)
         rows = dict(self.plan.by_entity(table)).get(self.entity)
         if rows is None:
             raise DataError("The table has no row of the series.")
@@ -100,12 +100,12 @@ class ForecastQuery:
             )
         history = self.plan.history(state, self.entity, self.column)
         cells = rows[self.plan.columns[self.column]]
-        walked = lane.after(cells, grid.rows, grid.positions, history)
+        filtered = pipeline.after(cells, grid.rows, grid.positions, history)
         asked = np.zeros((len(grid.rows), *self.numbers.shape[1:]))
         asked[sent] = self.numbers
-        numbers = lane.judge(asked, grid.positions, walked)[grid.there]
+        numbers = pipeline.judge(asked, grid.positions, filtered)[grid.there]
         # Where up was turned into down, the lowest quantile that is sent is the highest at home.
-        return numbers[:, ::-1] if levels is not None and lane.channel.sign < 0 else numbers
+        return numbers[:, ::-1] if levels is not None and pipeline.channel.sign < 0 else numbers
 
     def _refuse_blinding(self, what: str) -> None:
         if self.plan.settings.blinding:

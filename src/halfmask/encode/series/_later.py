@@ -1,4 +1,4 @@
-"""What a model of earlier rows leaves of later ones: measured on the rows of a fit."""
+"""Residuals of later rows under a model of earlier ones: measured on the rows of a fit."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ def remembered(
         present=present[:n],
         noise=fitting.noise[rows][:n],
     ).channel()
-    walked = channel.walk(
+    filtered = channel.walk(
         SEND, values=steps, sent=np.zeros(len(steps)),
         lost=~present | np.isin(positions, channel.sealed),
         around=channel.around(clock, positions, np.zeros(len(steps))), history=channel.before,
     )  # fmt: skip
-    left = np.where(present, walked.sent, np.nan)[n:]
+    left = np.where(present, filtered.sent, np.nan)[n:]
     lags = tuple(sorted({1, *(lag for lag in lengths if lag < len(left) // 2)}))
     found = autocorrelations(left, lags[-1])
     return tuple((lag, float(found[lag - 1])) for lag in lags) if len(found) else ()

@@ -98,8 +98,8 @@ class Regression:
 
     def along(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what weights say of every row, fitted or not."""
-        said = [self._matrix(place) @ weights for place in range(len(self._chunks))]
-        return np.concatenate(said)
+        fitted = [self._matrix(place) @ weights for place in range(len(self._chunks))]
+        return np.concatenate(fitted)
 
     def _matrix(self, place: int) -> NDArray[np.float64]:
         if place in self._kept:

@@ -31,7 +31,7 @@ def past_of(
 ) -> tuple[Filter, NDArray[np.float64]]:
     """Return the filter that says most of the next value, and the series as it looks back at it.
 
-    A missing value is what the filter said of it. A line drawn through a gap would end in a value
+    A missing value is its forecast by the filter. A line drawn through a gap would end in a value
     that is unknown, and a filter that is fitted to it is wrong behind every gap.
 
     Parameters

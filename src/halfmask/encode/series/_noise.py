@@ -63,7 +63,7 @@ class Keystream:
     def padded(self, whole: NDArray[np.int64], first: int) -> NDArray[np.float64]:
         """Return normal numbers that hold whole numbers below `PAD`, each behind its pad.
 
-        To who has no key they are as any others: each of them may hold any number.
+        Without the key they look like any others: each of them may hold any number.
         """
         from scipy.special import ndtri  # noqa: PLC0415 # scipy loads late
 

@@ -12,8 +12,8 @@ import polars as pl
 from halfmask._errors import ColumnNotFoundError, KeyMismatchError, SchemaError
 from halfmask.encode._keyed_stream import token
 from halfmask.encode._whole_codes import whole_codes
+from halfmask.encode.series._column_pipeline import ColumnPipeline
 from halfmask.encode.series._grid import StepGrid
-from halfmask.encode.series._lane import Lane
 from halfmask.encode.series._state import SeriesState
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class SeriesPlan:
     entities
         The values of the entity column, one null where there is none.
     codes
-        The number that leaves for each.
+        The number that is sent for each.
     columns
         The columns of numbers, in the table's order.
     time_token, entity_token, tokens
@@ -78,7 +78,7 @@ class SeriesPlan:
 
     @property
     def publishable(self) -> bool:
-        """Whether the plan may leave: never, it is the key."""
+        """Whether the plan may be published: never, it is the key."""
         return False
 
     @property
@@ -87,11 +87,11 @@ class SeriesPlan:
         history = tuple(channel.before for channel in self.channels)
         return SeriesState(codec=self.id, next=self.starts, history=history)
 
-    def lane(self, entity: int, column: int) -> Lane:
+    def pipeline(self, entity: int, column: int) -> ColumnPipeline:
         """Return how a column of an entity is sent and taken back."""
         place = entity * len(self.columns) + column
         bounds = [event.bounds() for event in self.settings.events]
-        return Lane(
+        return ColumnPipeline(
             channel=self.channels[place],
             noise=self.noises[place],
             clock=self.clock,
@@ -113,10 +113,13 @@ class SeriesPlan:
             first = int(grid.positions[0])
             part = {self.time_token: pl.Series(grid.positions - self.starts[entity])}
             for column, name in enumerate(self.columns):
-                lane, history = self.lane(entity, column), self.history(state, entity, column)
-                sent = lane.send(rows[name], grid.rows, grid.positions, history)
+                pipeline, history = (
+                    self.pipeline(entity, column),
+                    self.history(state, entity, column),
+                )
+                sent = pipeline.send(rows[name], grid.rows, grid.positions, history)
                 part[self.tokens[column]] = pl.Series(sent.values, nan_to_null=True)
-                halves = lane.noise.halves(sent.rest, first)
+                halves = pipeline.noise.halves(sent.rest, first)
                 part |= dict(zip(self.rest_tokens(column), map(pl.Series, halves), strict=True))
                 rested |= {column} if sent.rest.any() else set()
             frame = pl.DataFrame(part)
@@ -158,10 +161,10 @@ class SeriesPlan:
             ahead[entity] = int(grid.positions[-1]) + 1
             for column, name in enumerate(self.columns):
                 known = self.history(state, entity, column)
-                walked = self.lane(entity, column).after(
+                filtered = self.pipeline(entity, column).after(
                     rows[name], grid.rows, grid.positions, known
                 )
-                history[entity * len(self.columns) + column] = walked.history
+                history[entity * len(self.columns) + column] = filtered.history
         return SeriesState(codec=self.id, next=tuple(ahead), history=tuple(history))
 
     def by_entity(self, batch: pl.DataFrame) -> Iterator[tuple[int, pl.DataFrame]]:
@@ -221,11 +224,11 @@ class SeriesPlan:
             self._check_cells(cells, hidden=hidden)
             sent[index - begin] = cells
             history = self.history(state, entity, column)
-            lane = self.lane(entity, column)
-            steps, present, rows, _ = lane.take(sent, positions, history)
+            pipeline = self.pipeline(entity, column)
+            steps, present, rows, _ = pipeline.take(sent, positions, history)
             there |= rows
-            rest = self._rest(encoded, column, index - begin, lane, positions)
-            found[name] = lane.channel.grain.joined(steps, rest, present)
+            rest = self._rest(encoded, column, index - begin, pipeline, positions)
+            found[name] = pipeline.channel.grain.joined(steps, rest, present)
         if not hidden:
             there[:] = False
             there[index - begin] = True
@@ -237,7 +240,7 @@ class SeriesPlan:
         encoded: pl.DataFrame,
         column: int,
         places: NDArray[np.int64],
-        lane: Lane,
+        pipeline: ColumnPipeline,
         positions: NDArray[np.int64],
     ) -> NDArray[np.int64] | None:
         """Return the rests of a column's cells, None where the rows came without them."""
@@ -251,13 +254,13 @@ class SeriesPlan:
             cells = encoded[name].cast(pl.Float64).to_numpy()
             self._check_cells(cells, hidden=True)
             half[places] = cells
-        return lane.noise.whole(halves[0], halves[1], int(positions[0]))
+        return pipeline.noise.whole(halves[0], halves[1], int(positions[0]))
 
     def _check_cells(self, cells: NDArray[np.float64], *, hidden: bool) -> None:
         if np.isinf(cells).any() or (hidden and np.isnan(cells).any()):
             raise SchemaError(
                 "There are encoded cells that are missing or infinite, which encode gave none of.",
-                hint="Decode the rows as they were encoded.",
+                hint="Decode the encoded rows unchanged.",
             )
 
     def _check(self, batch: pl.DataFrame) -> None:

@@ -6,9 +6,9 @@ from halfmask.encode._archive import Archive
 from halfmask.encode.series._channel import Channel
 from halfmask.encode.series._clock import SeriesClock
 from halfmask.encode.series._filter import Filter
-from halfmask.encode.series._grain import Grain
 from halfmask.encode.series._noise import Keystream
 from halfmask.encode.series._plan import SeriesPlan
+from halfmask.encode.series._quantizer import Quantizer
 from halfmask.encode.series._scores import ScoreMap
 from halfmask.encode.series._seasons import Seasons, Term
 from halfmask.encode.series._settings import Event, SeriesSettings
@@ -25,7 +25,7 @@ PLAN_ARCHIVE = Archive(
         "Clock": SeriesClock,
         "Event": Event,
         "Filter": Filter,
-        "Grain": Grain,
+        "Grain": Quantizer,
         "Noise": Keystream,
         "Scores": ScoreMap,
         "Seasons": Seasons,

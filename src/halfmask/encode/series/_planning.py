@@ -13,13 +13,13 @@ import polars as pl
 from halfmask._errors import ColumnNotFoundError, DataError, SchemaError
 from halfmask.encode._keyed_stream import KeyedStream, token
 from halfmask.encode.series._clock import SeriesClock
+from halfmask.encode.series._column_pipeline import ColumnPipeline
 from halfmask.encode.series._fitting import Fitting
-from halfmask.encode.series._grain import Grain
 from halfmask.encode.series._grid import StepGrid
-from halfmask.encode.series._lane import Lane
 from halfmask.encode.series._later import remembered
 from halfmask.encode.series._noise import Keystream
 from halfmask.encode.series._plan import SeriesPlan
+from halfmask.encode.series._quantizer import Quantizer
 from halfmask.encode.series._seasons import Seasons
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def _channel(
     noise: Keystream,
     sign: float,
 ) -> Channel:
-    grain = Grain.of(column)
+    grain = Quantizer.of(column)
     steps, _, filled = grain.split(column)
     present = grid.there & filled[grid.rows]
     first, n = int(grid.positions[0]), len(grid.positions)
@@ -146,7 +146,7 @@ def _channel(
         grain=grain,
         positions=grid.positions,
         steps=np.where(present, steps[grid.rows], grain.center) + dither,
-        present=present & ~Lane.events_at(clock, events, grid.positions),
+        present=present & ~ColumnPipeline.events_at(clock, events, grid.positions),
         far=settings.seal_beyond or np.inf,
         noise=noise.normal("veil", first, n),
     )

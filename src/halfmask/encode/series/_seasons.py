@@ -26,7 +26,7 @@ _MOST_CELLS = 700
 _ROWS_A_CELL = 5
 _WAVES = {"year": 6, "month": 2}
 _LONG_WAVES = 12
-#: What a profile may change along, beside a slower cycle.
+#: What a profile may change along, in addition to a slower cycle.
 DRIFT = "drift"
 #: The column of the design that is the drift.
 DRIFT_COLUMN = 1
@@ -60,7 +60,7 @@ class Seasons:
     terms
         The cycles.
     unfitted
-        Cycles that were asked for, of which the series is too short to know any.
+        Cycles that were asked for, but the series is too short to fit them.
     lengths
         The fitted cycles in whole steps, the shortest first, months left out.
     first, last
@@ -120,11 +120,11 @@ class Seasons:
         self, clock: SeriesClock, positions: NDArray[np.int64], weights: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Return what each row of weights says of each step, (weights, steps)."""
-        said = np.empty((len(weights), len(positions)))
+        values = np.empty((len(weights), len(positions)))
         for start in range(0, len(positions), CHUNK):
             chunk = slice(start, start + CHUNK)
-            said[:, chunk] = (self.design(clock, positions[chunk]) @ weights.T).T
-        return said
+            values[:, chunk] = (self.design(clock, positions[chunk]) @ weights.T).T
+        return values
 
 
 def steps_of(clock: SeriesClock, period: Period) -> float:

@@ -32,10 +32,10 @@ __all__ = ["SeriesCodec"]
 
 @dataclass(kw_only=True, eq=False)
 class SeriesCodec:
-    """A reversible encoding of time series that hides when they were.
+    """A reversible encoding of time series that protects their times.
 
     Home fits a model of its own: level, spread and scores by the cycles of the calendar, a drift,
-    and autoregressions over the past. What leaves is what the model missed, as numbers that look
+    and autoregressions over the past. The residuals of the model are sent, as numbers that look
     like independent normal ones, at steps 0, 1, 2, ... A learner elsewhere forecasts these, and
     `decode_forecasts` puts its forecasts on top of the model's.
 
@@ -61,13 +61,13 @@ class SeriesCodec:
         From how many robust spreads a fitted residual leaves as keyed noise, too; at least 3, or
         0 for never. At most one row in a hundred is.
     missing
-        ``"hidden"``: missing cells and steps without a row leave as keyed noise. ``"visible"``:
+        ``"hidden"``: missing cells and steps without a row are sent as keyed noise. ``"visible"``:
         missing cells stay missing, and steps without a row are left out.
     order
         What rows are whose times go back: ``"error"``, or ``"sort"`` to put them in order.
     blinding
-        0 to below 1: the share of what leaves that is keyed noise, as a share of its variance. It
-        hides a series from who has it, and leaves a learner that much less to learn from.
+        0 to below 1: the share of the sent numbers' variance that is keyed noise. It protects a
+        series that an attacker knows, and a learner has that much less to learn from.
     longest_gap
         How many steps without a row there may be at one place.
     secret
@@ -82,7 +82,7 @@ class SeriesCodec:
     Guarantees
     ----------
     ``decode(encode(rows))`` gives back every cell bit-equal: integers, decimals, times, and any
-    float that is finite. The loop is closed over the values as they are at home, so that no error
+    float that is finite. The loop is closed over the raw values, so that no error
     adds up. A column whose cells have more digits than its encoded numbers can hold leaves with
     two more columns, :attr:`rest_names_`: keyed noise that only `decode` needs.
     Each batch is proven to come back before it leaves, or refused. Nothing else is guaranteed; see
@@ -180,7 +180,7 @@ class SeriesCodec:
         ------
         SchemaError
             If columns, types or entities aren't those of the fit, times are out of order, off
-            their steps or before the state, or a cell would not come back as it is.
+            their steps or before the state, or a cell would not come back equal.
         """
         return like(self.plan_.apply(to_polars(table), self._state(state)), table)
 
@@ -350,12 +350,12 @@ class SeriesCodec:
 
     @property
     def weaknesses(self) -> tuple[Weakness, ...]:
-        """What the encoding doesn't hide, and how much known rows undo it."""
+        """The weaknesses of the encoding, and how much known rows undo it."""
         return weaknesses_of(self.plan_)
 
     @property
     def publishable(self) -> bool:
-        """Whether the codec may leave: never, it is the key."""
+        """Whether the codec may be published: never, it is the key."""
         return False
 
     def to_bytes(self) -> bytes:

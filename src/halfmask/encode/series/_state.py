@@ -40,7 +40,7 @@ class SeriesState:
 
     @property
     def publishable(self) -> bool:
-        """Whether it may leave: never."""
+        """Whether it may be published: never."""
         return False
 
     def check(self, codec: str) -> None:

@@ -1,6 +1,6 @@
 """What the calendar says of fitted rows, taken out and replaced by what it says of noise.
 
-A model that is fitted to rows leaves too little in them: the mean of each hour of the week is 0 to
+The residuals of a model have too little of its cycles: the mean of each hour of the week is 0 to
 the last digit, where that of noise is not. An attacker who folds the rows finds the cycle by its
 hole.
 """
@@ -82,11 +82,11 @@ def _log_variance(
     """Return the calendar's weights for the logarithm of the mean of squares."""
     weights = np.zeros(calendar.width)
     weights[0] = np.log(max(float(np.mean(squares[rows])), 1e-12))
-    said = np.full(len(squares), weights[0])
+    log_level = np.full(len(squares), weights[0])
     for _ in range(_STEPS):
-        step = calendar.weights(squares * np.exp(-said) - 1)
+        step = calendar.weights(squares * np.exp(-log_level) - 1)
         moved = calendar.along(step)
         # Half of a step too far is made good by the next; a whole one of a few rows need not be.
         share = 1 / max(1.0, float(np.abs(moved[rows]).max()))
-        weights, said = weights + share * step, said + share * moved
+        weights, log_level = weights + share * step, log_level + share * moved
     return weights

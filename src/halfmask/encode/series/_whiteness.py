@@ -47,8 +47,8 @@ def ljung_box(series: NDArray[np.float64], lags: tuple[int, ...]) -> tuple[tuple
     Notes
     -----
     ``Q = n (n + 2) sum of r_k ** 2 / (n - k)`` against chi-squared with as many degrees of freedom
-    as lags (Ljung and Box 1978, Biometrika 65). Who sees a series without its model can subtract
-    no parameters, so we don't.
+    as lags (Ljung and Box 1978, Biometrika 65). Without the model of a series
+    no parameters can be subtracted, so we don't.
     """
     from scipy.special import gammaincc  # noqa: PLC0415 # scipy loads late
 

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halfmask._errors import DataError, SchemaError
-from halfmask.encode.series._grain import LIMITS
 from halfmask.encode.series._noise import PAD
+from halfmask.encode.series._quantizer import LIMITS
 
 if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from halfmask.encode.series._channel import Channel, Walked
+    from halfmask.encode.series._channel import Channel, FilteredSeries
     from halfmask.encode.series._clock import SeriesClock
     from halfmask.encode.series._noise import Keystream
 
-__all__ = ["Lane", "Sent"]
+__all__ = ["ColumnPipeline", "Sent"]
 
 # What a padded step holds where its value is missing; values are centred at the middle.
 _MISSING = PAD - 1
@@ -30,15 +30,15 @@ _SAME = 1e-12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sent:
-    """What leaves of a column: a number for each step, the rests of cells, and the walk."""
+    """An encoded column: a number for each step, the rests of cells, and the filtered series."""
 
     values: NDArray[np.float64]
     rest: NDArray[np.int64]
-    walked: Walked
+    filtered: FilteredSeries
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lane:
+class ColumnPipeline:
     """How a column's steps are sent and taken back.
 
     Parameters
@@ -48,9 +48,9 @@ class Lane:
     events
         First moments and the first behind them, (events, 2), on the wall clock.
     hidden
-        Whether missing cells leave as keyed noise.
+        Whether missing cells are sent as keyed noise.
     blinding
-        The share of what leaves that is keyed noise, as a share of variance.
+        The share of the sent numbers' variance that is keyed noise.
     """
 
     channel: Channel
@@ -67,7 +67,7 @@ class Lane:
         positions: NDArray[np.int64],
         history: NDArray[np.float64],
     ) -> Sent:
-        """Return what leaves for each step, and how it came about.
+        """Return the number to send for each step, and how it came about.
 
         Parameters
         ----------
@@ -88,8 +88,8 @@ class Lane:
         failed = 0
         for limit in LIMITS:
             steps, rest, present = self._on_grid(column, rows, limit)
-            walked = self._sent(steps, present, positions, history)
-            sent = self._dressed(walked, steps, present, positions, rows >= 0)
+            filtered = self._sent(steps, present, positions, history)
+            sent = self._dressed(filtered, steps, present, positions, rows >= 0)
             back, back_present, back_there, _ = self.take(sent, positions, history)
             wrong = (present & (back != steps)) | (present != back_present)
             if self.hidden:
@@ -98,7 +98,7 @@ class Lane:
                 # Version 0.1 had no rests, and nothing that says where one is.
                 wrong |= (rest != 0) & (steps % self.channel.grain.spacing == 0)
             if not wrong.any():
-                return Sent(values=sent, rest=rest, walked=walked)
+                return Sent(values=sent, rest=rest, filtered=filtered)
             failed = failed or int(wrong.sum())
         raise SchemaError(
             f"Column {column.name!r} has {failed} cells that would not come back exactly.",
@@ -110,7 +110,7 @@ class Lane:
         sent: NDArray[np.float64],
         positions: NDArray[np.int64],
         history: NDArray[np.float64],
-    ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Walked]:
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], FilteredSeries]:
         """Return each step's value, whether it has one, whether it has a row, and the walk.
 
         Parameters
@@ -134,9 +134,9 @@ class Lane:
         present &= ~(sealed & (whole == _MISSING))
         steps[sealed] = (whole - _MIDDLE)[sealed] + self.channel.grain.center
         bare = self._bare(np.where(seen, sent, 0.0), positions)
-        walked = self._walk(TAKE, steps, bare, sealed | ~present, positions, history)
-        steps = np.where(sealed, steps, walked.values)
-        return steps, present, there, walked
+        filtered = self._walk(TAKE, steps, bare, sealed | ~present, positions, history)
+        steps = np.where(sealed, steps, filtered.values)
+        return steps, present, there, filtered
 
     def after(
         self,
@@ -144,9 +144,9 @@ class Lane:
         rows: NDArray[np.int64],
         positions: NDArray[np.int64],
         history: NDArray[np.float64],
-    ) -> Walked:
+    ) -> FilteredSeries:
         """Go along rows that are known as `send` does."""
-        return self.send(column, rows, positions, history).walked
+        return self.send(column, rows, positions, history).filtered
 
     def expect(
         self,
@@ -159,21 +159,21 @@ class Lane:
 
         bare = self.undressed(forecasts, positions)
         nothing = np.zeros(len(positions))
-        walked = self._walk(ASK, nothing, bare, nothing > 0, positions, history)
-        return self.channel.grain.numbers(walked.values)
+        filtered = self._walk(ASK, nothing, bare, nothing > 0, positions, history)
+        return self.channel.grain.numbers(filtered.values)
 
     def judge(
-        self, forecasts: NDArray[np.float64], positions: NDArray[np.int64], walked: Walked
+        self, forecasts: NDArray[np.float64], positions: NDArray[np.int64], filtered: FilteredSeries
     ) -> NDArray[np.float64]:
         """Return forecasts as numbers of the column, each given the true values before it."""
         around = self._around(positions)
         bare = self.undressed(forecasts, positions)
-        return self.channel.grain.numbers(self.channel.numbers(bare, walked.expected, around))
+        return self.channel.grain.numbers(self.channel.numbers(bare, filtered.expected, around))
 
     def undressed(
         self, forecasts: NDArray[np.float64], positions: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Return forecasts without sign and blinding; what leaves sealed is expected to be 0."""
+        """Return forecasts without sign and blinding; sealed numbers are expected to be 0."""
         if not np.isfinite(forecasts).all():
             raise DataError("There are forecasts that are missing or infinite.")
         share = np.sqrt(1 - self.blinding)
@@ -214,7 +214,7 @@ class Lane:
         present: NDArray[np.bool_],
         positions: NDArray[np.int64],
         history: NDArray[np.float64],
-    ) -> Walked:
+    ) -> FilteredSeries:
         from halfmask.kernels.encoding.series import SEND  # noqa: PLC0415 # loads the compiler
 
         lost = ~present | self.sealed(positions)
@@ -222,7 +222,7 @@ class Lane:
 
     def _dressed(
         self,
-        walked: Walked,
+        filtered: FilteredSeries,
         steps: NDArray[np.float64],
         present: NDArray[np.bool_],
         positions: NDArray[np.int64],
@@ -230,7 +230,7 @@ class Lane:
     ) -> NDArray[np.float64]:
         """Put on sign, blinding, pads and what stands for missing cells."""
         first, n = self._span(positions)
-        sent = self.channel.sign * walked.sent * np.sqrt(1 - self.blinding)
+        sent = self.channel.sign * filtered.sent * np.sqrt(1 - self.blinding)
         if self.blinding:
             sent = sent + np.sqrt(self.blinding) * self.noise.normal("blind", first, n)
         sealed = self.sealed(positions)
@@ -265,7 +265,7 @@ class Lane:
         lost: NDArray[np.bool_],
         positions: NDArray[np.int64],
         history: NDArray[np.float64],
-    ) -> Walked:
+    ) -> FilteredSeries:
         return self.channel.walk(
             doing, values=values, sent=sent, lost=lost, around=self._around(positions),
             history=history,

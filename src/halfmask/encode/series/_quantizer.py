@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Floats: TypeAlias = NDArray[np.float64]
     Integers: TypeAlias = NDArray[np.int64]
 
-__all__ = ["LIMITS", "Grain"]
+__all__ = ["LIMITS", "Quantizer"]
 
 #: How many steps from the origin a cell is placed at most. Each limit is tried after the one
 #: before it; whatever lies further away is in the cell's rest.
@@ -37,7 +37,7 @@ _SIGN = np.int64(2**63 - 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Grain:
+class Quantizer:
     """How one column is counted in steps.
 
     Parameters
@@ -45,13 +45,13 @@ class Grain:
     name, dtype
         The column's name and type at home.
     digits
-        Decimals of a column of floats; -1 where it has more than can be told, -2 for integers.
+        Decimals of a column of floats; -1 where it has more than can be counted, -2 for integers.
     step
         The size of a step of floats without decimals, and of integers; a power of two.
     center
         The step from which distances are counted.
     origin
-        The value, in steps of decimals or as it is, at which steps are counted from 0.
+        The value, in steps of decimals or raw, at which steps are counted from 0.
     spacing
         How many steps one place of the grid has: its first is for cells on the grid, its second
         for those that have a rest, the others are for none. 1 in version 0.1, which has no rest.
@@ -71,7 +71,7 @@ class Grain:
     spacing: int = 1
 
     @classmethod
-    def of(cls, column: pl.Series) -> Grain:
+    def of(cls, column: pl.Series) -> Quantizer:
         """Find the grid of a column.
 
         Raises
@@ -196,7 +196,7 @@ class Grain:
 
 
 def _cells(column: pl.Series) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Return cells as numbers, -0.0 as it is, and which are there."""
+    """Return cells as numbers, -0.0 unchanged, and which are there."""
     numbers, present = to_ticks(_narrow(column))
     if column.dtype.is_float():
         return column.cast(pl.Float64).fill_null(0.0).to_numpy(), present

@@ -34,6 +34,8 @@ COMMANDS = (
     "serve run",
     "serve token",
     *(f"serve token {name}" for name in ("create", "list", "revoke")),
+    "serve model",
+    *(f"serve model {name}" for name in ("create", "list")),
 )
 RUN = "import sys; from halfmask.cli import main; sys.exit(main())"
 HEAD = """\

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import socket
 
 import pytest
 
@@ -117,3 +118,17 @@ def test_without_words_the_help_is_shown(capsys):
     assert "token" in capsys.readouterr().out
     assert main(["serve", "token"]) == 2
     assert "revoke" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_a_port_that_is_taken_is_named(tmp_path, capsys):
+    """Whoever starts a second service reads which port it was."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+
+        status = main(["serve", str(tmp_path / "trainer"), "--port", str(port)])
+
+    said = capsys.readouterr().err
+    assert status == 1
+    assert f"can't listen on port {port} of 127.0.0.1" in said
+    assert "0 is one that is free" in said

@@ -74,7 +74,7 @@ def predict(
     journal = trainer.journal_of("predict", beside=out)
     err = console(stderr=True)
     with (
-        trainer.connect() as client,
+        trainer.connect(trainer.compression) as client,
         Stages(err, verbose=saying.verbose) as stages,
         rows_of(
             source,

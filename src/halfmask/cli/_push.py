@@ -49,7 +49,7 @@ def push(
     hasher = hashing.unlocked()
     err = console(stderr=True)
     with (
-        trainer.connect() as client,
+        trainer.connect(trainer.compression) as client,
         Stages(err, verbose=saying.verbose) as stages,
         rows_of(
             source,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from halfmask.cli._vault_lock import LockOptions
     from halfmask.trainer.client import TrainerClient
 
-__all__ = ["InFlightOption", "TrainerOptions"]
+__all__ = ["ConnectionOptions", "InFlightOption", "TrainerOptions"]
 
 CompressionName: TypeAlias = Literal["none", "lz4", "zstd"]
 _MOST_BYTES = 4096
@@ -28,8 +28,8 @@ InFlightOption = Annotated[
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TrainerOptions:
-    """A trainer and its model, and how rows get there."""
+class ConnectionOptions:
+    """A trainer, and how it is reached."""
 
     url: Annotated[
         str,
@@ -40,10 +40,6 @@ class TrainerOptions:
             help="Where the trainer is, such as https://trainer.example:8765.",
         ),
     ]
-    model: Annotated[
-        str,
-        typer.Option("--model", metavar="NAME", show_default=False, help="The model's name there."),
-    ]
     token_file: Annotated[
         str,
         typer.Option(
@@ -53,27 +49,6 @@ class TrainerOptions:
             help="The file of the token, of mode 0600; - reads standard input.",
         ),
     ]
-    batch_rows: Annotated[
-        int,
-        typer.Option(
-            "--batch-rows",
-            min=1,
-            metavar="ROWS",
-            help="How many rows one request has. Going on after a break takes the same number.",
-        ),
-    ] = 4096
-    journal: Annotated[
-        str | None,
-        typer.Option(
-            "--journal",
-            metavar="FILE",
-            show_default=False,
-            help="What remembers what was acknowledged; by default a file beside.",
-        ),
-    ] = None
-    compression: Annotated[
-        CompressionName, typer.Option("--compression", help="Of the rows on their way.")
-    ] = "none"
     authority: Annotated[
         str | None,
         typer.Option(
@@ -114,7 +89,7 @@ class TrainerOptions:
         ),
     ] = 300.0
 
-    def connect(self) -> TrainerClient:
+    def connect(self, compression: CompressionName = "none") -> TrainerClient:
         """Return a client of the trainer."""
         own = (self.certificate, self.certificate_key)
         if self.certificate is None and self.certificate_key is not None:
@@ -131,12 +106,43 @@ class TrainerOptions:
                 verify=True if self.authority is None else self.authority,
                 certificate=None if self.certificate is None else tuple(filter(None, own)),
                 retry_policy=RetryPolicy(give_up_seconds=self.give_up),
-                compression=self.compression,
+                compression=compression,
                 plain_http=self.plain_http,
                 proxy=self.proxy,
             )
         except ParameterError as error:
             raise UsageError(error.what, hint=error.hint) from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainerOptions(ConnectionOptions):
+    """A trainer and its model, and how rows get there."""
+
+    model: Annotated[
+        str,
+        typer.Option("--model", metavar="NAME", show_default=False, help="The model's name there."),
+    ]
+    batch_rows: Annotated[
+        int,
+        typer.Option(
+            "--batch-rows",
+            min=1,
+            metavar="ROWS",
+            help="How many rows one request has. Going on after a break takes the same number.",
+        ),
+    ] = 4096
+    journal: Annotated[
+        str | None,
+        typer.Option(
+            "--journal",
+            metavar="FILE",
+            show_default=False,
+            help="What remembers what was acknowledged; by default a file beside.",
+        ),
+    ] = None
+    compression: Annotated[
+        CompressionName, typer.Option("--compression", help="Of the rows on their way.")
+    ] = "none"
 
     def check_inputs(self, source: str, lock: LockOptions) -> None:
         """Refuse two readers of standard input."""

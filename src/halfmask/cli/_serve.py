@@ -17,6 +17,7 @@ from typer.core import TyperGroup
 from halfmask.cli._console import console, listing, say_json
 from halfmask.cli._option_groups import spreads_groups
 from halfmask.cli._options import AnswerOptions, command_group
+from halfmask.cli._serve_model import model
 
 if TYPE_CHECKING:
     from halfmask.trainer.store import Limits, Token, Tokens
@@ -40,6 +41,7 @@ serve = command_group(
 )
 token = command_group("token", "Make, list and revoke the tokens of clients.")
 serve.add_typer(token)
+serve.add_typer(model)
 
 FolderArgument = Annotated[
     str, typer.Argument(metavar="FOLDER", show_default=False, help="The folder of the trainer.")

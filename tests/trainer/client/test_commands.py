@@ -357,3 +357,23 @@ class TestWrongUse:
         assert "something else than probabilities" in done.err
         assert margins.status == 0
         assert pl.read_csv(desk / "out.csv")["prediction"].n_unique() == 1
+
+
+@pytest.mark.slow
+def test_models_are_made_and_listed(trainer, run):
+    """What is made is listed; a name that is taken and a scope that is missing are refused."""
+    of = ["--url", trainer.url, "--token-file", trainer.token_file("admin", "read")]
+
+    made = run("serve", "model", "create", "fresh", "--bits", 12, *of, "--json")
+    listed = run("serve", "model", "list", *of, "--json")
+    shown = run("serve", "model", "list", *of)
+    again = run("serve", "model", "create", "fresh", "--bits", 12, *of)
+    reader = ["--url", trainer.url, "--token-file", trainer.token_file("read")]
+    refused = run("serve", "model", "create", "other", "--bits", 12, *reader)
+
+    said = {"name": "fresh", "loss": "logistic", "bits": 12, "classes": 2, "rows": 0}
+    assert json.loads(made.out) == {"ok": True, **said}
+    assert said in json.loads(listed.out)["models"]
+    assert "fresh" in shown.out
+    assert (again.status, refused.status) == (1, 1)
+    assert "scope" in refused.err.lower()

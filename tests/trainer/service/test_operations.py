@@ -64,6 +64,7 @@ def test_what_the_openapi_allows_and_forbids_is_answered_as_it_says(walked, mode
 
 def test_health_and_readiness_need_no_token(trainer):
     assert trainer.client.get("/health").json() == {"ok": True}
+    assert trainer.client.get("/healthz").json() == {"ok": True}
     assert trainer.client.get("/ready").json() == {"ok": True}
 
 

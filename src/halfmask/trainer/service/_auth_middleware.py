@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["OPEN", "TOKEN", "AuthMiddleware"]
 
 #: Paths that need no token. None of them reveals a tenant, a client or a model.
-OPEN = frozenset({"/health", "/ready", "/docs", "/openapi.json"})
+OPEN = frozenset({"/health", "/healthz", "/ready", "/docs", "/openapi.json"})
 #: Where the token of a request is, for the routes.
 TOKEN = "halfmask.token"  # noqa: S105 # a name, no token
 _HEADERS = [

@@ -26,6 +26,7 @@ _TEXT: dict[int | str, dict[str, Any]] = {
 _POLICY = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
 
 
+@router.get("/healthz", include_in_schema=False)  # as orchestrators call it
 @router.get("/health", response_model=schemas.Done)
 async def health() -> Response:
     """Show that the process answers. No token."""

@@ -56,7 +56,8 @@ def run(
             raise
     except SystemExit:
         raise ParameterError(
-            "The service can't listen there.", hint="Is another one using the port?"
+            f"The service can't listen on port {port} of {host}.",
+            hint="Another program may use it. Choose another port; 0 is one that is free.",
         ) from None
 
 

@@ -1,0 +1,80 @@
+"""``halfmask serve model``: make and list the models of a trainer that runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+
+import typer
+
+from halfmask.cli._console import console, listing, printable, say_json
+from halfmask.cli._option_groups import spreads_groups
+from halfmask.cli._options import AnswerOptions, command_group
+from halfmask.cli._remote import ConnectionOptions
+
+if TYPE_CHECKING:
+    from halfmask.trainer.client import RemoteModel
+
+__all__ = ["model"]
+
+LossName: TypeAlias = Literal["logistic", "hinge", "squared", "softmax", "quantile"]
+
+model = command_group("model", "Make and list the models of a trainer that runs.")
+
+
+@model.command()
+@spreads_groups
+def create(
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", show_default=False, help="What it is to be called.")
+    ],
+    *,
+    bits: Annotated[
+        int,
+        typer.Option(
+            "--bits", min=1, max=31, metavar="N", show_default=False, help="As of the hasher."
+        ),
+    ],
+    loss: Annotated[LossName, typer.Option("--loss", help="What it learns.")] = "logistic",
+    classes: Annotated[
+        int | None,
+        typer.Option("--classes", min=2, metavar="N", help="How many classes, for softmax."),
+    ] = None,
+    connection: ConnectionOptions,
+    answer: AnswerOptions,
+) -> int:
+    """Make a model of a trainer. The token needs the scope admin."""
+    settings: dict[str, Any] = {} if classes is None else {"classes": classes}
+    with connection.connect() as client:
+        made = client.create(name, loss=loss, bits=bits, **settings)
+    if answer.as_json:
+        say_json({"ok": True, **_told(made)})
+    else:
+        console().print(f"The model {printable(made.name)} was made.")
+    return 0
+
+
+@model.command(name="list")
+@spreads_groups
+def list_(*, connection: ConnectionOptions, answer: AnswerOptions) -> int:
+    """List the models that the token may see. It needs the scope read."""
+    with connection.connect() as client:
+        found = client.models()
+    if answer.as_json:
+        say_json({"ok": True, "models": [_told(each) for each in found]})
+        return 0
+    table = listing("model", "loss", "bits", "classes", "rows", right=("bits", "classes", "rows"))
+    for each in found:
+        numbers = (f"{number:,}" for number in (each.bits, each.classes, each.rows))
+        table.add_row(printable(each.name), printable(each.loss), *numbers)
+    console().print(table)
+    return 0
+
+
+def _told(of: RemoteModel) -> dict[str, object]:
+    return {
+        "name": of.name,
+        "loss": of.loss,
+        "bits": of.bits,
+        "classes": of.classes,
+        "rows": of.rows,
+    }

@@ -57,7 +57,8 @@ class Summary:
 
     def values(self, name: str) -> pl.Series:
         """Return the distinct values of a kept column, in no order; none is missing."""
-        return self.distinct[name].explode().drop_nulls()  # no value is read as a missing one
+        listed = self.distinct[name].explode(empty_as_null=False)
+        return listed.drop_nulls()  # no value is read as a missing one
 
     def __repr__(self) -> str:
         return f"Summary({self.rows.height} of {self.n_rows} rows)"
@@ -72,7 +73,9 @@ class Summary:
         parts = list(summaries)
         rows = _kept(pl.concat([part.rows for part in parts], rechunk=False))
         # One query for all columns: with small batches, queries cost more than values.
-        distinct = _distinct(pl.concat([part.distinct for part in parts]), pl.all().explode())
+        distinct = _distinct(
+            pl.concat([part.distinct for part in parts]), pl.all().explode(empty_as_null=False)
+        )
         return cls(
             rows=rows,
             distinct=distinct,

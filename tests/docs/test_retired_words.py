@@ -23,6 +23,7 @@ ROOMS = (
     "src/halfmask/encode/**/*.py",
     "src/halfmask/guarantees/**/*.py",
     "src/halfmask/hashing/**/*.py",
+    "src/halfmask/kernels/**/*.py",
     "src/halfmask/minimize/**/*.py",
     "src/halfmask/vault/**/*.py",
 )

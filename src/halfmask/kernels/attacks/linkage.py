@@ -40,7 +40,7 @@ def add_number_gaps(
     weight
         What a gap of 1 costs, before it is squared.
     missing_cost
-        What a missing value costs beside a cell that can't be missing.
+        What a missing value costs compared with a cell that can't be missing.
     squared
         Whether to add the squares of gaps.
     out

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask.kernels.lean import swift
+from halfmask.kernels.compiling import njit_unchecked
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,7 +25,7 @@ _DECAYS = 3.0
 _TIE = 1e-12
 
 
-@swift
+@njit_unchecked
 def _first_at(time: NDArray[np.float64], low: int, high: int, least: float) -> int:
     """Return the first of some sorted times that isn't below a least one."""
     while low < high:
@@ -37,7 +37,7 @@ def _first_at(time: NDArray[np.float64], low: int, high: int, least: float) -> i
     return low
 
 
-@swift
+@njit_unchecked
 def _meet(
     trace: NDArray[np.int32],
     time: NDArray[np.float64],
@@ -92,7 +92,7 @@ def _meet(
     return n_met
 
 
-@swift
+@njit_unchecked
 def _lead(
     touched: NDArray[np.int32],
     n_touched: int,
@@ -125,7 +125,7 @@ def _lead(
     return leader, lead / spread if spread > 0.0 and lead > _TIE else 0.0, matching, sole
 
 
-@swift
+@njit_unchecked
 def scoreboard(
     trace: NDArray[np.int32],
     time: NDArray[np.float64],

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask.kernels.lean import lean
+from halfmask.kernels.compiling import njit_no_nrt
 
 if TYPE_CHECKING:
     from typing import Any
@@ -19,7 +19,7 @@ __all__ = ["STEP", "find_places", "rank_codes", "rank_values", "start_buckets"]
 STEP = 4
 
 
-@lean
+@njit_no_nrt
 def start_buckets(values: NDArray[Any], scale: float, starts: NDArray[np.int64]) -> None:
     """Write where each bucket of the sorted values begins; the last entry is their number.
 
@@ -37,7 +37,7 @@ def start_buckets(values: NDArray[Any], scale: float, starts: NDArray[np.int64])
         bucket += 1
 
 
-@lean
+@njit_no_nrt
 def rank_codes(
     ticks: NDArray[Any],
     present: NDArray[np.bool_],
@@ -86,7 +86,7 @@ def rank_codes(
     return outside
 
 
-@lean
+@njit_no_nrt
 def rank_values(
     codes: NDArray[np.int64],
     present: NDArray[np.bool_],
@@ -115,7 +115,7 @@ def rank_values(
     return lost
 
 
-@lean
+@njit_no_nrt
 def find_places(
     ticks: NDArray[Any],
     present: NDArray[np.bool_],
@@ -133,7 +133,7 @@ def find_places(
         places[i] = place if place < len(values) and values[place] == ticks[i] else -1
 
 
-@lean
+@njit_no_nrt
 def _bucket(x: float, low: float, scale: float, n_buckets: int) -> int:
     """Return the bucket of a number from the lowest value to the highest.
 
@@ -144,7 +144,7 @@ def _bucket(x: float, low: float, scale: float, n_buckets: int) -> int:
     return min(n_buckets - 1, int((np.float64(x) - np.float64(low)) * scale))
 
 
-@lean
+@njit_no_nrt
 def _first_not_below(
     x: float, values: NDArray[Any], starts: NDArray[np.int64], scale: float
 ) -> int:
@@ -164,7 +164,7 @@ def _first_not_below(
     return int(low)
 
 
-@lean
+@njit_no_nrt
 def _nearer(x: float, below: float, above: float, whole: bool) -> bool:  # noqa: FBT001 # as above
     """Return whether a number lies at or below the middle of two others."""
     if whole:

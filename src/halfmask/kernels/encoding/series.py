@@ -1,7 +1,7 @@
 """Go along a series one step at a time: predict, and send or restore what the prediction missed.
 
-The loop is closed: what is predicted at a step follows from the values as they are at home, which
-whoever restores them has, too, by then. So a rounding error of one step never reaches the next.
+The loop is closed: the prediction of a step follows from the raw values, which the side that
+restores them has, too, by then. So a rounding error of one step never reaches the next.
 
 A step, with histories V (levels), W (log spreads) and G (scores)::
 
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask.kernels.lean import lean
+from halfmask.kernels.compiling import njit_no_nrt
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,7 +40,7 @@ _WIDEST = 3.0
 _FAR = 2.0**50
 
 
-@lean
+@njit_no_nrt
 def _power(value: float, power: float) -> float:
     size = abs(value)
     if power == 1.0:
@@ -49,7 +49,7 @@ def _power(value: float, power: float) -> float:
     return turned if value >= 0 else -turned
 
 
-@lean
+@njit_no_nrt
 def _unpower(turned: float, power: float) -> float:
     size = min(abs(turned), 700.0) if power == 0.0 else abs(turned)
     if power == 1.0:
@@ -58,7 +58,7 @@ def _unpower(turned: float, power: float) -> float:
     return value if turned >= 0 else -value
 
 
-@lean
+@njit_no_nrt
 def _along(x: float, xs: NDArray[np.float64], ys: NDArray[np.float64]) -> float:
     low, high = 0, len(xs) - 1
     while high - low > 1:
@@ -71,7 +71,7 @@ def _along(x: float, xs: NDArray[np.float64], ys: NDArray[np.float64]) -> float:
     return float(ys[low] + (x - xs[low]) * slope)
 
 
-@lean
+@njit_no_nrt
 def _score(z: float, knots: NDArray[np.float64], scores: NDArray[np.float64]) -> float:
     last = len(knots) - 1
     if z < knots[0]:
@@ -81,7 +81,7 @@ def _score(z: float, knots: NDArray[np.float64], scores: NDArray[np.float64]) ->
     return _along(z, knots, scores)
 
 
-@lean
+@njit_no_nrt
 def _unscore(score: float, knots: NDArray[np.float64], scores: NDArray[np.float64]) -> float:
     last = len(knots) - 1
     if score < scores[0]:
@@ -91,7 +91,7 @@ def _unscore(score: float, knots: NDArray[np.float64], scores: NDArray[np.float6
     return _along(score, scores, knots)
 
 
-@lean
+@njit_no_nrt
 def _look_back(
     history: NDArray[np.float64], at: int, lags: NDArray[np.int64], weights: NDArray[np.float64]
 ) -> float:
@@ -101,7 +101,7 @@ def _look_back(
     return total
 
 
-@lean
+@njit_no_nrt
 def walk(
     doing: int,
     values: NDArray[np.float64],
@@ -130,7 +130,7 @@ def walk(
     values
         Whole steps of the column's grid, (n,).
     sent
-        What leaves, (n,); nothing is written where a step is `LOST`.
+        The sent numbers, (n,); nothing is written where a step is `LOST`.
     kinds
         `KEEP` or `LOST`, (n,).
     around

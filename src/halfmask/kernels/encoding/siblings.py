@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from halfmask.kernels.lean import lean
+from halfmask.kernels.compiling import njit_no_nrt
 
 if TYPE_CHECKING:
     import numpy as np
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["count_cuts"]
 
 
-@lean
+@njit_no_nrt
 def count_cuts(
     places: NDArray[np.int64],
     score: NDArray[np.float64],

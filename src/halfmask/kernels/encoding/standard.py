@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask.kernels.lean import lean
+from halfmask.kernels.compiling import njit_no_nrt
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -26,7 +26,7 @@ __all__ = [
     "steps_to_standard",
 ]
 
-#: More steps than that can't go through a matrix of condition 100 and be told apart behind it.
+#: More steps than that can't go through a matrix of condition 100 and stay distinct.
 MOST_STEPS = 2.0**46
 # How near to the place of missing cells a number is one: in standard units, and in steps.
 _SAME = 1e-10
@@ -39,7 +39,7 @@ MOST_WHOLE = 2.0**53
 _SAME_STEP = 0.25
 
 
-@lean
+@njit_no_nrt
 def count_outside(ticks: Numbers, present: NDArray[np.bool_], low: float, high: float) -> int:
     """Return how many numbers lie outside of a range."""
     outside = 0
@@ -48,7 +48,7 @@ def count_outside(ticks: Numbers, present: NDArray[np.bool_], low: float, high: 
     return outside
 
 
-@lean
+@njit_no_nrt
 def steps_to_standard(
     ticks: Numbers,
     present: NDArray[np.bool_],
@@ -82,7 +82,7 @@ def steps_to_standard(
     return between, far
 
 
-@lean
+@njit_no_nrt
 def floats_to_standard(
     ticks: Numbers,
     present: NDArray[np.bool_],
@@ -96,7 +96,7 @@ def floats_to_standard(
         out[i] = (ticks[i] - center) / scale if present[i] else missing_at
 
 
-@lean
+@njit_no_nrt
 def steps_back(
     standard: NDArray[np.float64],
     missing: NDArray[np.bool_],
@@ -115,7 +115,7 @@ def steps_back(
     standard
         Standard units, give or take what a matrix and its inverse did to them.
     missing
-        Which cells are missing, where that is said; empty elsewhere.
+        Which cells are missing, where that is known; empty elsewhere.
     hidden
         Whether a cell at ``missing_at`` is missing, where ``missing`` is empty.
     center, unit, scale, missing_at
@@ -136,7 +136,7 @@ def steps_back(
             ticks[i] = np.int64(bounded) * unit + center
 
 
-@lean
+@njit_no_nrt
 def floats_back(
     standard: NDArray[np.float64],
     missing: NDArray[np.bool_],
@@ -182,21 +182,21 @@ def floats_back(
             values[i] = 0.0 if abs(value) <= near else value + 0.0
 
 
-@lean
+@njit_no_nrt
 def count_wrong_steps(
     ticks: Numbers,
     present: NDArray[np.bool_],
     back: Numbers,
     back_present: NDArray[np.bool_],
 ) -> int:
-    """Return how many cells didn't come back as they were."""
+    """Return how many cells didn't come back equal."""
     wrong = 0
     for i in range(len(ticks)):
         wrong += present[i] != back_present[i] or (present[i] and ticks[i] != back[i])
     return wrong
 
 
-@lean
+@njit_no_nrt
 def count_wrong_floats(
     values: Numbers,
     present: NDArray[np.bool_],

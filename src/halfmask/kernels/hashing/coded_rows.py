@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask.kernels.lean import swift
+from halfmask.kernels.compiling import njit_unchecked
 from halfmask.kernels.text.wide_loads import word_at
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _MOST_WIDTH = 32
 _ONE = np.uint64(1)
 
 
-@swift
+@njit_unchecked
 def _run(data: NDArray[np.uint8], at: int, end: int, width: int, run: NDArray[np.int64]) -> bool:
     """Read the start of a run: how many values, its code or -1, where its bits are, its end."""
     head, shift = 0, 0
@@ -55,7 +55,7 @@ def _run(data: NDArray[np.uint8], at: int, end: int, width: int, run: NDArray[np
     return True
 
 
-@swift
+@njit_unchecked
 def find_runs(
     data: NDArray[np.uint8],
     start: int,
@@ -114,7 +114,7 @@ def find_runs(
     return done
 
 
-@swift
+@njit_unchecked
 def spread_levels(
     data: NDArray[np.uint8],
     start: int,
@@ -157,7 +157,7 @@ def spread_levels(
     return present
 
 
-@swift
+@njit_unchecked
 def _spread(data: NDArray[np.uint8], place: int, n: int, there: NDArray[np.uint8]) -> int:
     """Write n bits as bytes; return how many are set."""
     whole = n >> 3
@@ -173,7 +173,7 @@ def _spread(data: NDArray[np.uint8], place: int, n: int, there: NDArray[np.uint8
     return present
 
 
-@swift
+@njit_unchecked
 def _run_of(firsts: NDArray[np.int64], code: int) -> int:
     """Return which run a code is in: the last that begins at it or before."""
     low, high = 0, len(firsts)
@@ -186,7 +186,7 @@ def _run_of(firsts: NDArray[np.int64], code: int) -> int:
     return max(low - 1, 0)
 
 
-@swift
+@njit_unchecked
 def _unpack(
     data: NDArray[np.uint8],
     firsts: NDArray[np.int64],
@@ -218,7 +218,7 @@ def _unpack(
     return run
 
 
-@swift
+@njit_unchecked
 def place_coded(  # arrays and numbers by place: numba knows no keywords
     data: NDArray[np.uint8],
     firsts: NDArray[np.int64],

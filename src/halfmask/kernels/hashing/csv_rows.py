@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from halfmask.kernels.compiling import njit_unchecked
 from halfmask.kernels.hashing.siphash import hash_words
 from halfmask.kernels.hashing.siphash_lanes import LANES, hash_cells
-from halfmask.kernels.lean import swift
 from halfmask.kernels.text.plain_numbers import number_at, whole_at
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _RETURN, _NEWLINE = np.uint8(13), np.uint8(10)
 _MOST_COUNTED = 128
 
 
-@swift
+@njit_unchecked
 def _bounds(
     data: NDArray[np.uint8],
     places: NDArray[np.int32],
@@ -67,7 +67,7 @@ def _bounds(
     return True
 
 
-@swift
+@njit_unchecked
 def rows_end_alike(
     data: NDArray[np.uint8], places: NDArray[np.int32], count: int, width: int
 ) -> bool:
@@ -83,7 +83,7 @@ def rows_end_alike(
     return True
 
 
-@swift
+@njit_unchecked
 def _bins(
     numbers: NDArray[np.float64], edges: NDArray[np.float64], codes: NDArray[np.int32]
 ) -> None:
@@ -110,7 +110,7 @@ def _bins(
             codes[i] = len(edges) + 1
 
 
-@swift
+@njit_unchecked
 def hash_rows(
     data: NDArray[np.uint8],
     places: NDArray[np.int32],

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from halfmask.kernels.compiling import njit_no_nrt
 from halfmask.kernels.hashing.siphash_rounds import Word, hash_bytes
-from halfmask.kernels.lean import lean
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,7 +28,7 @@ SPACE = np.uint8(0x20)
 UPPER, WITHIN = np.uint8(0xC0), np.uint8(0x80)
 
 
-@lean
+@njit_no_nrt
 def clean_texts(
     offsets: Offsets,
     data: NDArray[np.uint8],
@@ -69,14 +69,14 @@ def clean_texts(
     clean_offsets[len(offsets) - 1] = at
 
 
-@lean
+@njit_no_nrt
 def _begins(clean: NDArray[np.uint8], at: int, by_word: bool) -> bool:  # noqa: FBT001 # a kernel
     if by_word:
         return bool(clean[at - 1] == SPACE)
     return bool(clean[at] & UPPER != WITHIN)
 
 
-@lean
+@njit_no_nrt
 def count_grams(
     offsets: NDArray[np.int64],
     clean: NDArray[np.uint8],
@@ -108,7 +108,7 @@ def count_grams(
         counts[i] = total
 
 
-@lean
+@njit_no_nrt
 def hash_grams(
     offsets: NDArray[np.int64],
     clean: NDArray[np.uint8],

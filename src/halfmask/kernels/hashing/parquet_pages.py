@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from halfmask.kernels.lean import swift
+from halfmask.kernels.compiling import njit_unchecked
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,7 +22,7 @@ __all__ = [
 
 #: What is known of a page: its kind, its size before and after compression, how many values it
 #: has, how they and (data pages) their levels are encoded; of the second version how many bytes the
-#: levels take, and whether the rest is stored as it is; and where its bytes begin.
+#: levels take, and whether the rest is stored raw; and where its bytes begin.
 KIND, RAW, PACKED, COUNT, ENCODING, LEVELS, REPEATED, STORED, BODY, FIELDS = range(10)
 DATA, DICTIONARY, DATA_2 = 0, 2, 3
 #: No header has fewer bytes.
@@ -31,7 +31,7 @@ _FALSE, _BYTE, _WHOLE, _DOUBLE, _BINARY, _STRUCT = 2, 3, 5, 7, 8, 12
 _MOST_BITS = 63
 
 
-@swift
+@njit_unchecked
 def _varint(data: NDArray[np.uint8], size: int, cursor: NDArray[np.int64]) -> int:
     """Read a number of seven bits a byte; the cursor is -1 after a failure, and stays that."""
     at, value, shift = int(cursor[0]), 0, 0
@@ -48,13 +48,13 @@ def _varint(data: NDArray[np.uint8], size: int, cursor: NDArray[np.int64]) -> in
             return value
 
 
-@swift
+@njit_unchecked
 def _signed(data: NDArray[np.uint8], size: int, cursor: NDArray[np.int64]) -> int:
     value = _varint(data, size, cursor)
     return (value >> 1) ^ -(value & 1)
 
 
-@swift
+@njit_unchecked
 def _field(data: NDArray[np.uint8], size: int, cursor: NDArray[np.int64], before: int) -> int:
     """Read the start of a field: its number and, in the last four bits, its type; 0 at the end."""
     at = int(cursor[0])
@@ -69,7 +69,7 @@ def _field(data: NDArray[np.uint8], size: int, cursor: NDArray[np.int64], before
     return (number << 4) | (byte & 15)
 
 
-@swift
+@njit_unchecked
 def _skip(data: NDArray[np.uint8], size: int, cursor: NDArray[np.int64], kind: int) -> None:
     """Go beyond a value, structures in structures included; lists aren't in a page's header."""
     depth = 0
@@ -96,7 +96,7 @@ def _skip(data: NDArray[np.uint8], size: int, cursor: NDArray[np.int64], kind: i
             return
 
 
-@swift
+@njit_unchecked
 def _part(
     data: NDArray[np.uint8],
     size: int,
@@ -132,7 +132,7 @@ def _part(
             _skip(data, size, cursor, form)
 
 
-@swift
+@njit_unchecked
 def _header(
     data: NDArray[np.uint8], size: int, cursor: NDArray[np.int64], page: NDArray[np.int64]
 ) -> None:
@@ -162,7 +162,7 @@ def _header(
     page[BODY] = cursor[0]
 
 
-@swift
+@njit_unchecked
 def find_pages(
     data: NDArray[np.uint8], size: int, cursor: NDArray[np.int64], pages: NDArray[np.int64]
 ) -> int:
@@ -199,7 +199,7 @@ def find_pages(
     return found
 
 
-@swift
+@njit_unchecked
 def text_bounds(
     data: NDArray[np.uint8],
     size: int,

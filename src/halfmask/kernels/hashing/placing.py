@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import njit
 
+from halfmask.kernels.compiling import njit_unchecked
 from halfmask.kernels.hashing.siphash import LOW, THREE, hash_pairs
 from halfmask.kernels.hashing.siphash_lanes import LANES
 from halfmask.kernels.hashing.siphash_rounds import N8, N32, N56, NONE, ONE, SEVEN
-from halfmask.kernels.lean import swift
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -75,12 +75,12 @@ def place_views(
             indices[start + i, slot] = index
 
 
-@swift
+@njit_unchecked
 def _is_valid(valid: NDArray[np.uint8], bit: int) -> bool:
     return bool((valid[bit >> 3] >> (bit & 7)) & 1)
 
 
-@swift
+@njit_unchecked
 def place_logged(
     numbers: NDArray[np.float64] | NDArray[np.int64],
     valid: NDArray[np.uint8],
@@ -118,7 +118,7 @@ def place_logged(
         indices[i, slot] = table[last if gone else code]
 
 
-@swift
+@njit_unchecked
 def place_binned(
     numbers: NDArray[np.float64] | NDArray[np.int64],
     valid: NDArray[np.uint8],

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numba import njit
 
+from halfmask.kernels.compiling import njit_no_nrt
 from halfmask.kernels.hashing.siphash_lanes import LANES, READABLE, ROOM, hash_cells
 from halfmask.kernels.hashing.siphash_rounds import (
     C0,
@@ -33,7 +34,6 @@ from halfmask.kernels.hashing.siphash_rounds import (
     finish,
     hash_bytes,
 )  # fmt: skip
-from halfmask.kernels.lean import lean
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -119,7 +119,7 @@ def hash_views(
             hashes[start + i] = found[i]
 
 
-@lean
+@njit_no_nrt
 def hash_pairs(
     firsts: NDArray[np.uint64],
     lasts: NDArray[np.uint64],
@@ -141,7 +141,7 @@ def hash_pairs(
         hashes[i] = finish(v0, v1, v2, v3)
 
 
-@lean
+@njit_no_nrt
 def hash_words(
     words: NDArray[np.uint64], key0: Word, key1: Word, hashes: NDArray[np.uint64]
 ) -> None:
@@ -196,7 +196,7 @@ def bin_codes(
                 counted[i] += 1 if edge <= some[i] else 0
 
 
-@lean
+@njit_no_nrt
 def place(
     table: NDArray[np.uint32],
     codes: NDArray[np.int32],
@@ -223,7 +223,7 @@ def place(
         indices[first + i, slot] = table[codes[i]]
 
 
-@lean
+@njit_no_nrt
 def place_hashes(
     hashes: NDArray[np.uint64],
     mask: Word,

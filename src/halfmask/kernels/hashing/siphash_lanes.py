@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from halfmask.kernels.compiling import njit_no_nrt
 from halfmask.kernels.hashing.siphash_rounds import (
     C0,
     C1,
@@ -23,7 +24,6 @@ from halfmask.kernels.hashing.siphash_rounds import (
     finish,
     hash_bytes,
 )
-from halfmask.kernels.lean import lean
 from halfmask.kernels.text.wide_loads import word_at
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ READABLE = 16
 _ONE, _SIXTEEN = np.uint64(1), np.uint64(16)
 
 
-@lean
+@njit_no_nrt
 def hash_cells(
     data: NDArray[np.uint8],
     starts: NDArray[np.int64],

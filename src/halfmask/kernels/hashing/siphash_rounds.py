@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numba import njit
 
-from halfmask.kernels.lean import lean
+from halfmask.kernels.compiling import njit_no_nrt
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,7 +36,7 @@ SEVEN, ONE, NONE = np.uint64(7), np.uint64(1), np.uint64(0)
 N24, N40 = np.uint64(24), np.uint64(40)
 
 
-@lean
+@njit_no_nrt
 def _round(v0: Word, v1: Word, v2: Word, v3: Word) -> State:
     v0 += v1
     v1 = (v1 << N13) | (v1 >> N51)
@@ -55,7 +55,7 @@ def _round(v0: Word, v1: Word, v2: Word, v3: Word) -> State:
     return v0, v1, v2, v3
 
 
-@lean
+@njit_no_nrt
 def absorb(v0: Word, v1: Word, v2: Word, v3: Word, word: Word) -> State:
     """Take in one word of the message."""
     v3 ^= word
@@ -64,7 +64,7 @@ def absorb(v0: Word, v1: Word, v2: Word, v3: Word, word: Word) -> State:
     return v0 ^ word, v1, v2, v3
 
 
-@lean
+@njit_no_nrt
 def finish(v0: Word, v1: Word, v2: Word, v3: Word) -> Word:
     """Return the hash of what was taken in."""
     v2 ^= END
@@ -73,7 +73,7 @@ def finish(v0: Word, v1: Word, v2: Word, v3: Word) -> Word:
     return v0 ^ v1 ^ v2 ^ v3
 
 
-@lean
+@njit_no_nrt
 def _word(data: NDArray[np.uint8], at: Word) -> Word:
     # The compiler makes one load of it. Unsigned places spare it the test for negative ones.
     return (
@@ -88,8 +88,8 @@ def _word(data: NDArray[np.uint8], at: Word) -> Word:
     )
 
 
-# A call for each text would cost as much as a round: the compiler is told to have none.
-@njit(nogil=True, cache=True, inline="always", _nrt=False)  # type: ignore[call-overload, untyped-decorator] # as `lean`
+# A call for each text would cost as much as a round: the compiler must inline it.
+@njit(nogil=True, cache=True, inline="always", _nrt=False)  # type: ignore[call-overload, untyped-decorator] # as `njit_no_nrt`
 def hash_bytes(data: NDArray[np.uint8], start: Word, end: Word, key0: Word, key1: Word) -> Word:
     """Return the hash of a piece of a buffer: for other kernels, inlined into them."""
     v0, v1, v2, v3 = key0 ^ C0, key1 ^ C1, key0 ^ C2, key1 ^ C3
@@ -101,7 +101,7 @@ def hash_bytes(data: NDArray[np.uint8], start: Word, end: Word, key0: Word, key1
     last = (end - start) << N56
     if rest > NONE:
         if at + N8 <= np.uint64(len(data)):
-            # A whole word, of which what belongs to the next text is cut off.
+            # A whole word; the bytes of the next text are cut off.
             last |= _word(data, at) & ((ONE << (rest * N8)) - ONE)
         else:
             tail = NONE

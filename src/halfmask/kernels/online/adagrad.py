@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask.kernels.lean import swift
+from halfmask.kernels.compiling import njit_unchecked
 from halfmask.kernels.online.lookahead import fetch
 from halfmask.kernels.online.losses import invariant_step, pull
 from halfmask.kernels.online.rates import FAR, TINY
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 __all__ = ["learn_adagrad"]
 
 
-@swift
+@njit_unchecked
 def _rates(room: NDArray[np.float32], n: int, rate: np.float32, square: np.float32) -> None:
     """Turn sums of squares into rates, all of them raised by one square before."""
     for k in range(n):
         room[k] = rate / np.sqrt(room[k] + square)
 
 
-@swift
+@njit_unchecked
 def _sum(room: NDArray[np.float32], n: int) -> float:
     """Return the sum of n numbers; room for the next seven is set to zero."""
     for k in range(n, n + 7):
@@ -51,7 +51,7 @@ def _sum(room: NDArray[np.float32], n: int) -> float:
     return float(((a + b) + (c + d)) + ((e + f) + (g + h)))
 
 
-@swift
+@njit_unchecked
 def learn_adagrad(
     indptr: NDArray[np.int64],
     indices: NDArray[np.uint32],

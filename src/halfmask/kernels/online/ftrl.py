@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask.kernels.lean import swift
+from halfmask.kernels.compiling import njit_unchecked
 from halfmask.kernels.online.lookahead import fetch
 from halfmask.kernels.online.losses import pull
 from halfmask.kernels.online.rates import FAR, TINY
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["learn_ftrl", "proximal"]
 
 
-@swift
+@njit_unchecked
 def proximal(z: float, n: float, rate: float, beta: float, l1: float, l2: float) -> float:
     """Return the weight that a sum of gradients ``z`` and of their squares ``n`` stand for."""
     size = abs(z) - l1
@@ -35,7 +35,7 @@ def proximal(z: float, n: float, rate: float, beta: float, l1: float, l2: float)
     return -weight if z > 0.0 else weight
 
 
-@swift
+@njit_unchecked
 def _follow(
     model: NDArray[np.float32],
     slot: int,
@@ -57,7 +57,7 @@ def _follow(
     return bool(abs(model[slot, 0]) < FAR and abs(z) < FAR and after < FAR * FAR)
 
 
-@swift
+@njit_unchecked
 def learn_ftrl(
     indptr: NDArray[np.int64],
     indices: NDArray[np.uint32],

@@ -12,7 +12,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from halfmask.kernels.lean import swift
+from halfmask.kernels.compiling import njit_unchecked
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,7 +60,7 @@ def _emit(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -
 prefetch: Callable[..., None] = intrinsic(_prefetch)
 
 
-@swift
+@njit_unchecked
 def fetch(
     model: NDArray[np.float32], width: int, indices: NDArray[np.uint32], start: int, stop: int
 ) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from halfmask.kernels.lean import swift
+from halfmask.kernels.compiling import njit_unchecked
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,11 +33,11 @@ SQUARED = 2
 QUANTILE = 3
 # Beyond it an example's pull is less than a rounding error of any weight.
 _SURE = 40.0
-# Below it the curve of the loss can't be told from its tangent.
+# Below it the curve of the loss is indistinguishable from its tangent.
 _SHORT = 1e-9
 
 
-@swift
+@njit_unchecked
 def pull(loss: int, margin: float, label: float, tau: float) -> float:
     """Return how strongly an example pulls its prediction: minus the loss's derivative.
 
@@ -65,7 +65,7 @@ def pull(loss: int, margin: float, label: float, tau: float) -> float:
     return tau if label > margin else tau - 1.0
 
 
-@swift
+@njit_unchecked
 def invariant_step(
     loss: int, margin: float, label: float, tau: float, weight: float, reach: float
 ) -> float:
@@ -101,7 +101,7 @@ def invariant_step(
     return -min(weight * (1.0 - tau), (margin - label) / reach)
 
 
-@swift
+@njit_unchecked
 def _glide(start: float, distance: float) -> float:
     """Return how far a margin gets on the logistic loss: d with ``d + E expm1(d) = distance``.
 
@@ -128,7 +128,7 @@ def _glide(start: float, distance: float) -> float:
     return far
 
 
-@swift
+@njit_unchecked
 def _halley(far: float, odds: float, distance: float) -> float:
     # Taylor to the tenth power: no call, and 1e-9 of the value at most.
     square = far * far
@@ -141,7 +141,7 @@ def _halley(far: float, odds: float, distance: float) -> float:
     return far - 2.0 * miss * slope / (2.0 * slope * slope - miss * (odds + grown))
 
 
-@swift
+@njit_unchecked
 def loss_of(loss: int, margin: float, label: float, tau: float) -> float:
     """Return what a prediction costs; `SQUARED` is half of the square."""
     if loss == LOGISTIC:
@@ -155,7 +155,7 @@ def loss_of(loss: int, margin: float, label: float, tau: float) -> float:
     return tau * miss if miss >= 0.0 else (tau - 1.0) * miss
 
 
-@swift
+@njit_unchecked
 def summed_losses(
     loss: int,
     tau: float,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask.kernels.lean import swift
+from halfmask.kernels.compiling import njit_unchecked
 from halfmask.kernels.online.lookahead import fetch
 from halfmask.kernels.online.softmax import soften
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["predict_classes", "predict_rows"]
 
 
-@swift
+@njit_unchecked
 def predict_rows(
     indptr: NDArray[np.int64],
     indices: NDArray[np.uint32],
@@ -57,7 +57,7 @@ def predict_rows(
         out[r] = 1.0 / (1.0 + math.exp(-margin)) if logistic else margin
 
 
-@swift
+@njit_unchecked
 def predict_classes(
     indptr: NDArray[np.int64],
     indices: NDArray[np.uint32],

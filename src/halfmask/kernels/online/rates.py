@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from halfmask.kernels.lean import swift
+from halfmask.kernels.compiling import njit_unchecked
 
 __all__ = ["FAR", "TINY", "decayed"]
 
@@ -14,7 +14,7 @@ FAR = 1e15
 TINY = 1e-15
 
 
-@swift
+@njit_unchecked
 def decayed(rate: float, decay: float, seen: float) -> float:
     """Return the rate after some examples: ``rate / (1 + seen) ** decay``."""
     if decay == 0.0:

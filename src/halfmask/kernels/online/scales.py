@@ -1,7 +1,7 @@
 """Normalized updates: what is learnt doesn't depend on the units that values are in.
 
 Each slot has a scale, the largest magnitude it has had so far. Where a row raises it, the slot's
-weight shrinks so that what it said of earlier rows stays, and rates count in units of the scale.
+weight shrinks so that its predictions of earlier rows stay, and rates count in units of the scale.
 
 Ross, Mineiro and Langford, "Normalized online learning" (UAI 2013).
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from halfmask.kernels.lean import swift
+from halfmask.kernels.compiling import njit_unchecked
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["norm_of", "raise_scales"]
 
 
-@swift
+@njit_unchecked
 def raise_scales(
     row: NDArray[np.uint32],
     value: NDArray[np.float32],
@@ -51,7 +51,7 @@ def raise_scales(
             scales[slot] = size
 
 
-@swift
+@njit_unchecked
 def norm_of(
     row: NDArray[np.uint32], value: NDArray[np.float32], scales: NDArray[np.float32]
 ) -> float:

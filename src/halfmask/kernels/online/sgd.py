@@ -1,7 +1,7 @@
 """Online learning by stochastic gradient descent: predict, take the step, go to the next row.
 
 Rows are compressed: the slots of row r are ``indices[indptr[r]:indptr[r + 1]]``, with ``values``
-beside them, or all of value one where ``values`` is None. The last slot of a model is its bias,
+as their values, or all of value one where ``values`` is None. The last slot of a model is its bias,
 which no index reaches. ``scales`` holds the largest magnitude that each slot has had, or is None.
 
 A slot that a row names twice gets both updates, each computed from the model before the row.
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask.kernels.lean import swift
+from halfmask.kernels.compiling import njit_unchecked
 from halfmask.kernels.online.lookahead import fetch
 from halfmask.kernels.online.losses import invariant_step, pull
 from halfmask.kernels.online.rates import FAR, TINY, decayed
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["learn_sgd"]
 
 
-@swift
+@njit_unchecked
 def learn_sgd(
     indptr: NDArray[np.int64],
     indices: NDArray[np.uint32],

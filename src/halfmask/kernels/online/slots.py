@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from halfmask.kernels.lean import swift
+from halfmask.kernels.compiling import njit_unchecked
 from halfmask.kernels.online.lookahead import fetch
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["gather", "scatter"]
 
 
-@swift
+@njit_unchecked
 def gather(
     model: NDArray[np.float32], indices: NDArray[np.uint32], out: NDArray[np.float32]
 ) -> None:
@@ -25,7 +25,7 @@ def gather(
             out[k, c] = model[indices[k], c]
 
 
-@swift
+@njit_unchecked
 def scatter(
     model: NDArray[np.float32], indices: NDArray[np.uint32], kept: NDArray[np.float32]
 ) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask.kernels.lean import swift
+from halfmask.kernels.compiling import njit_unchecked
 from halfmask.kernels.online.ftrl import proximal
 from halfmask.kernels.online.lookahead import fetch
 from halfmask.kernels.online.rates import FAR, decayed
@@ -28,7 +28,7 @@ ADAGRAD = 1
 FTRL = 2
 
 
-@swift
+@njit_unchecked
 def soften(margins: NDArray[np.float64]) -> None:
     """Turn the margins of a row into probabilities, in place."""
     most, total = margins[0], 0.0
@@ -41,7 +41,7 @@ def soften(margins: NDArray[np.float64]) -> None:
         margins[c] /= total
 
 
-@swift
+@njit_unchecked
 def _learn_slot(
     model: NDArray[np.float32],
     slot: int,
@@ -84,7 +84,7 @@ def _learn_slot(
     return fits
 
 
-@swift
+@njit_unchecked
 def learn_softmax(
     indptr: NDArray[np.int64],
     indices: NDArray[np.uint32],

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from halfmask.kernels.lean import lean
+from halfmask.kernels.compiling import njit_no_nrt
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -65,7 +65,7 @@ class Rules(NamedTuple):
     trees: NDArray[np.int64]
 
 
-@lean
+@njit_no_nrt
 def rules_hold(
     counts: NDArray[np.int64], side: Int, size: Int, rules: Rules, scratch: NDArray[np.float64]
 ) -> bool:
@@ -119,7 +119,7 @@ def rules_hold(
     return True
 
 
-@lean
+@njit_no_nrt
 def _distinct(counts: NDArray[np.int64], side: Int, first: Int, last: Int) -> Int:
     distinct: Int = 0
     for value in range(first, last):
@@ -127,7 +127,7 @@ def _distinct(counts: NDArray[np.int64], side: Int, first: Int, last: Int) -> In
     return distinct
 
 
-@lean
+@njit_no_nrt
 def _entropy(counts: NDArray[np.int64], side: Int, first: Int, last: Int, size: Int) -> float:
     total = 0.0
     for value in range(first, last):
@@ -137,7 +137,7 @@ def _entropy(counts: NDArray[np.int64], side: Int, first: Int, last: Int, size: 
     return float(np.log(size) - total / size)
 
 
-@lean
+@njit_no_nrt
 def _recursive(
     counts: NDArray[np.int64], side: Int, first: Int, last: Int, size: Int, l: float, c: float
 ) -> bool:
@@ -165,7 +165,7 @@ def _recursive(
     return bool(largest < c * (size - head) * (1 - SLACK))
 
 
-@lean
+@njit_no_nrt
 def _equal_distance(
     counts: NDArray[np.int64],
     side: Int,
@@ -180,7 +180,7 @@ def _equal_distance(
     return float(total / 2)
 
 
-@lean
+@njit_no_nrt
 def _ordered_distance(
     counts: NDArray[np.int64],
     side: Int,
@@ -199,7 +199,7 @@ def _ordered_distance(
     return float(total / max(1, steps))
 
 
-@lean
+@njit_no_nrt
 def _hierarchical_distance(
     counts: NDArray[np.int64],
     side: Int,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numba import njit
 
-from halfmask.kernels.lean import lean
+from halfmask.kernels.compiling import njit_no_nrt
 from halfmask.kernels.partition.criteria import Int, Rules, rules_hold
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ def _lengthen(
             return
 
 
-@lean
+@njit_no_nrt
 def _open(
     lows: NDArray[np.int32], run: Int, low: NDArray[np.int32], high: NDArray[np.int32]
 ) -> None:
@@ -183,7 +183,7 @@ def _open(
         high[j] = lows[run, j]
 
 
-@lean
+@njit_no_nrt
 def _widened(
     lows: NDArray[np.int32],
     highs: NDArray[np.int32],
@@ -201,7 +201,7 @@ def _widened(
     return width
 
 
-@lean
+@njit_no_nrt
 def _count(
     sensitive: NDArray[np.signedinteger[Any]],
     first: Int,

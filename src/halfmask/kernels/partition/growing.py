@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import njit
 
-from halfmask.kernels.lean import lean
+from halfmask.kernels.compiling import njit_no_nrt
 from halfmask.kernels.partition.criteria import Int, Rules
 from halfmask.kernels.partition.guided import guided_cut
 from halfmask.kernels.partition.lanes import lane_extremes
@@ -61,7 +61,7 @@ def grow(
     run
         First row, row behind the last, and which of the two buffers holds them.
     whole
-        Runs of no more rows than this are left as they are, for others to partition; 0: none.
+        Runs of no more rows than this are left for others to partition; 0: none.
     tree
         Written. Room for ``2 * rows // k + 1`` nodes.
 
@@ -139,7 +139,7 @@ def grow(
     return n_nodes, n_cells
 
 
-@lean
+@njit_no_nrt
 def _move(
     buffers: RecordBuffers, side: Int, start: Int, stop: Int, feature: Int, cut: Int, shared: Int
 ) -> Int:
@@ -168,7 +168,7 @@ def _move(
     return front
 
 
-@lean
+@njit_no_nrt
 def _move_short(
     lanes: NDArray[np.uint8],
     source: NDArray[np.uint64],

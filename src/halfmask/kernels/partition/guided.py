@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask.kernels.lean import lean
+from halfmask.kernels.compiling import njit_no_nrt
 from halfmask.kernels.partition.sides import may_cut, sides_hold, top_level
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ COUNT_ONE = 1 << COUNT_SHIFT
 SUM_MASK = COUNT_ONE - 1
 
 
-@lean
+@njit_no_nrt
 def guided_cut(
     lanes: NDArray[np.uint8],
     start: Int,
@@ -61,7 +61,7 @@ def guided_cut(
         room.gains[feature] = 0.0
 
 
-@lean
+@njit_no_nrt
 def _gather(
     lanes: NDArray[np.uint8],
     start: Int,
@@ -106,7 +106,7 @@ def _gather(
     return float(squares - explained)
 
 
-@lean
+@njit_no_nrt
 def _lay_out(
     n_columns: Int, low: NDArray[np.uint8], high: NDArray[np.uint8], guide: Guide, room: Room
 ) -> bool:
@@ -125,7 +125,7 @@ def _lay_out(
     return shifted
 
 
-@lean
+@njit_no_nrt
 def _best_cut(
     feature: Int,
     size: Int,

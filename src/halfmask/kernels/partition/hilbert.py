@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import njit
 
-from halfmask.kernels.lean import lean
+from halfmask.kernels.compiling import njit_no_nrt
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,7 +36,7 @@ def curve_keys(
         The rows' codes, none negative, (rows, columns).
     greatest
         The greatest code of each column, (columns,). A column's codes are spread over the whole
-        side of the cube: a column of two codes is otherwise as good as ignored beside one of many.
+        side of the cube: a column of two codes is otherwise as good as ignored next to one of many.
     bits
         Bits of a side: at least those of every greatest code.
     keys
@@ -86,7 +86,7 @@ def find_runs(
         runs[i] = first
 
 
-@lean
+@njit_no_nrt
 def _before(lasts: NDArray[np.uint64], run: Int, key: NDArray[np.uint64]) -> bool:
     for word in range(key.shape[0]):
         if lasts[run, word] != key[word]:
@@ -94,7 +94,7 @@ def _before(lasts: NDArray[np.uint64], run: Int, key: NDArray[np.uint64]) -> boo
     return False
 
 
-@lean
+@njit_no_nrt
 def _key(
     points: NDArray[np.int32],
     row: Int,
@@ -117,7 +117,7 @@ def _key(
             place += 1
 
 
-@lean
+@njit_no_nrt
 def _transpose(axes: NDArray[np.int64], bits: Int) -> None:
     """Turn coordinates into the curve's number, whose bits lie across the axes.
 

@@ -42,7 +42,7 @@ def _lane_extremes(
     -----
     A loop over rows that keeps a minimum for each lane isn't turned into vector code by LLVM (the
     accumulators might overlap the records), which costs nine tenths of the pass: so the loop is
-    built here, in LLVM's portable vector form, with four accumulators to hide the latency.
+    built here, in LLVM's portable vector form, with four accumulators against the latency.
     """
     signature = types.void(records, types.int64, types.int64, low, high)
     return signature, _emit

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask.kernels.lean import lean
+from halfmask.kernels.compiling import njit_no_nrt
 from halfmask.kernels.partition.sides import may_cut, sides_hold, top_level
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["median_cut"]
 
 
-@lean
+@njit_no_nrt
 def median_cut(
     lanes: NDArray[np.uint8],
     start: Int,
@@ -65,7 +65,7 @@ def median_cut(
             return feature, median, (stop - start) // 2 - below
 
 
-@lean
+@njit_no_nrt
 def _nearest(
     lanes: NDArray[np.uint8],
     start: Int,
@@ -99,7 +99,7 @@ def _nearest(
     return cut, left
 
 
-@lean
+@njit_no_nrt
 def _median(
     lanes: NDArray[np.uint8],
     start: Int,
@@ -143,7 +143,7 @@ def _median(
         span = min(1 << shift, last - base + 1)
 
 
-@lean
+@njit_no_nrt
 def _count(
     lanes: NDArray[np.uint8],
     start: Int,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask.kernels.lean import lean
+from halfmask.kernels.compiling import njit_no_nrt
 from halfmask.kernels.partition.sides import may_cut, sides_hold, top_level
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ __all__ = ["BOX_BINS", "margin_cut"]
 BOX_BINS = 256
 
 
-@lean
+@njit_no_nrt
 def margin_cut(
     lanes: NDArray[np.uint8],
     start: Int,
@@ -37,8 +37,8 @@ def margin_cut(
     """Return the cut whose two boxes are smallest, of those that are even enough.
 
     A box's size is its margin, the sum of its normalized widths, times its rows. Each column offers
-    the best of its cuts that leave ``share`` of the rows on each side, or its most even one where
-    none does; the best offer that keeps every rule is taken. Returns the column (-1: none) and the
+    the best of its cuts with ``share`` of the rows on each side, or its most even one where there
+    is none; the best offer that keeps every rule is taken. Returns the column (-1: none) and the
     last code of the left side.
     """
     n_columns = columns.scale.shape[0]
@@ -62,7 +62,7 @@ def margin_cut(
         room.gains[feature] = np.inf
 
 
-@lean
+@njit_no_nrt
 def _best_cut(
     lanes: NDArray[np.uint8],
     start: Int,
@@ -109,7 +109,7 @@ def _best_cut(
     return best, best_cut
 
 
-@lean
+@njit_no_nrt
 def _gather(
     lanes: NDArray[np.uint8],
     start: Int,
@@ -141,7 +141,7 @@ def _gather(
         histogram[own] += 1
 
 
-@lean
+@njit_no_nrt
 def _rights(used: Int, columns: RecordColumns, room: Room) -> None:
     """Write the margin of all rows behind each bin."""
     margin, empty = 0.0, True
@@ -152,7 +152,7 @@ def _rights(used: Int, columns: RecordColumns, room: Room) -> None:
             empty = False
 
 
-@lean
+@njit_no_nrt
 def _widened(
     room: Room,
     b: Int,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask.kernels.lean import lean
+from halfmask.kernels.compiling import njit_no_nrt
 from halfmask.kernels.partition.criteria import DISTINCT_L, Int, Rules, rules_hold
 from halfmask.kernels.partition.records import APART
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["may_cut", "sides_hold", "top_level"]
 
 
-@lean
+@njit_no_nrt
 def top_level(columns: RecordColumns, feature: Int, low: Int, high: Int) -> Int:
     """Return the level at which the codes from low to high come together: where to cut."""
     if not columns.tiered[feature]:
@@ -32,7 +32,7 @@ def top_level(columns: RecordColumns, feature: Int, low: Int, high: Int) -> Int:
     return level
 
 
-@lean
+@njit_no_nrt
 def may_cut(columns: RecordColumns, feature: Int, code: Int, level: Int) -> bool:
     """Return whether a column may be cut behind a code, where its codes come together at level."""
     return bool(
@@ -40,7 +40,7 @@ def may_cut(columns: RecordColumns, feature: Int, code: Int, level: Int) -> bool
     )
 
 
-@lean
+@njit_no_nrt
 def sides_hold(
     lanes: NDArray[np.uint8],
     start: Int,
@@ -63,7 +63,7 @@ def sides_hold(
     )
 
 
-@lean
+@njit_no_nrt
 def _sides_differ(
     lanes: NDArray[np.uint8],
     start: Int,
@@ -104,7 +104,7 @@ def _sides_differ(
     return True
 
 
-@lean
+@njit_no_nrt
 def _only_distinct(rules: Rules) -> bool:
     others: Int = 0
     for r in range(rules.kinds.shape[0]):
@@ -112,7 +112,7 @@ def _only_distinct(rules: Rules) -> bool:
     return others == 0
 
 
-@lean
+@njit_no_nrt
 def _count_sides(
     lanes: NDArray[np.uint8],
     start: Int,

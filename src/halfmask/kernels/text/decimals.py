@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from halfmask.kernels.lean import lean
+from halfmask.kernels.compiling import njit_no_nrt
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,7 +17,7 @@ MOST_DIGITS = 18
 NONE, LONG = -1, -2
 
 
-@lean
+@njit_no_nrt
 def _exponent(data: NDArray[np.uint8], at: int, stop: int) -> tuple[int, int]:
     """Return an exponent and its end; an end of -1 where there is none."""
     negative = at < stop and data[at] == 45
@@ -30,7 +30,7 @@ def _exponent(data: NDArray[np.uint8], at: int, stop: int) -> tuple[int, int]:
     return -power if negative else power, at if at > first else -1
 
 
-@lean
+@njit_no_nrt
 def _one(data: NDArray[np.uint8], at: int, stop: int) -> tuple[int, int, int]:
     """Return the units and the places of a number, and where it ends."""
     negative = at < stop and data[at] == 45
@@ -73,7 +73,7 @@ def _one(data: NDArray[np.uint8], at: int, stop: int) -> tuple[int, int, int]:
     return -units if negative else units, places, at
 
 
-@lean
+@njit_no_nrt
 def parse_decimals(
     data: NDArray[np.uint8],
     starts: NDArray[np.int64],

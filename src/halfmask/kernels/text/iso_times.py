@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from halfmask.kernels.lean import lean
+from halfmask.kernels.compiling import njit_no_nrt
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,7 +37,7 @@ _SECOND = 1_000_000
 _ZERO, _COLON, _DASH, _PLUS, _POINT, _COMMA = 48, 58, 45, 43, 46, 44
 
 
-@lean
+@njit_no_nrt
 def _digits(data: NDArray[np.uint8], at: int, n: int, stop: int) -> int:
     """Return a number of exactly n digits, or -1."""
     if at + n > stop:
@@ -51,7 +51,7 @@ def _digits(data: NDArray[np.uint8], at: int, n: int, stop: int) -> int:
     return value
 
 
-@lean
+@njit_no_nrt
 def _days(year: int, month: int, day: int) -> int:
     """Return the days from 1970-01-01."""
     year -= month <= 2
@@ -61,7 +61,7 @@ def _days(year: int, month: int, day: int) -> int:
     return era * 146_097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year - 719_468
 
 
-@lean
+@njit_no_nrt
 def _is_date(year: int, month: int, day: int) -> bool:
     if year < 1 or not 1 <= month <= 12 or day < 1:
         return False
@@ -71,7 +71,7 @@ def _is_date(year: int, month: int, day: int) -> bool:
     return day <= (30 if month in (4, 6, 9, 11) else 31)
 
 
-@lean
+@njit_no_nrt
 def _date(data: NDArray[np.uint8], at: int, stop: int) -> tuple[int, int]:
     """Return the days of a date and where it ends; an end of -1 where there is none."""
     year = _digits(data, at, 4, stop)
@@ -89,7 +89,7 @@ def _date(data: NDArray[np.uint8], at: int, stop: int) -> tuple[int, int]:
     return _days(year, month, day), at + 2
 
 
-@lean
+@njit_no_nrt
 def _fraction(data: NDArray[np.uint8], at: int, stop: int) -> tuple[int, int]:
     """Return the microseconds of the digits behind a point, finer ones cut off, and their end."""
     first, value, scale = at, 0, 100_000
@@ -100,7 +100,7 @@ def _fraction(data: NDArray[np.uint8], at: int, stop: int) -> tuple[int, int]:
     return value, at if at > first else -1
 
 
-@lean
+@njit_no_nrt
 def _clock(data: NDArray[np.uint8], at: int, stop: int) -> tuple[int, int]:
     """Return the microseconds of a time of day and where it ends; an end of -1 if there's none."""
     hours = _digits(data, at, 2, stop)
@@ -128,7 +128,7 @@ def _clock(data: NDArray[np.uint8], at: int, stop: int) -> tuple[int, int]:
     return (hours * 3600 + minutes * 60 + seconds) * _SECOND + micros, at
 
 
-@lean
+@njit_no_nrt
 def _offset(data: NDArray[np.uint8], at: int, stop: int) -> tuple[int, int]:
     """Return how far a clock is before UTC in microseconds, and where that ends, or -1."""
     if data[at] == 90 or data[at] == 122:
@@ -148,7 +148,7 @@ def _offset(data: NDArray[np.uint8], at: int, stop: int) -> tuple[int, int]:
     return sign * (hours * 60 + minutes) * 60 * _SECOND, at
 
 
-@lean
+@njit_no_nrt
 def time_at(data: NDArray[np.uint8], at: int, stop: int) -> tuple[int, int]:
     """Return a text's time and what it is, as `parse_times` has them.
 
@@ -174,7 +174,7 @@ def time_at(data: NDArray[np.uint8], at: int, stop: int) -> tuple[int, int]:
     return time - ahead, ZONED
 
 
-@lean
+@njit_no_nrt
 def parse_times(
     data: NDArray[np.uint8],
     starts: NDArray[np.int64],
@@ -204,7 +204,7 @@ def parse_times(
         micros[i], found[i] = time_at(data, starts[i], stops[i])
 
 
-@lean
+@njit_no_nrt
 def _put(out: NDArray[np.uint8], at: int, value: int, n: int) -> int:
     """Write a number of n digits; return its end."""
     for i in range(n - 1, -1, -1):
@@ -213,7 +213,7 @@ def _put(out: NDArray[np.uint8], at: int, value: int, n: int) -> int:
     return at + n
 
 
-@lean
+@njit_no_nrt
 def _put_date(out: NDArray[np.uint8], at: int, days: int) -> int:
     shifted = days + 719_468
     era = shifted // 146_097
@@ -230,7 +230,7 @@ def _put_date(out: NDArray[np.uint8], at: int, days: int) -> int:
     return _put(out, at + 1, day, 2)
 
 
-@lean
+@njit_no_nrt
 def _put_clock(out: NDArray[np.uint8], at: int, of_day: int) -> int:
     seconds, micros = of_day // _SECOND, of_day % _SECOND
     at = _put(out, at, seconds // 3600, 2)
@@ -246,7 +246,7 @@ def _put_clock(out: NDArray[np.uint8], at: int, of_day: int) -> int:
     return at
 
 
-@lean
+@njit_no_nrt
 def _put_offset(out: NDArray[np.uint8], at: int, ahead: int) -> int:
     if ahead == 0:
         out[at] = 90
@@ -262,7 +262,7 @@ def _put_offset(out: NDArray[np.uint8], at: int, ahead: int) -> int:
     return at
 
 
-@lean
+@njit_no_nrt
 def put_time(out: NDArray[np.uint8], at: int, micros: int, ahead: int, form: int) -> int:
     """Write a time; return its end.
 
@@ -282,7 +282,7 @@ def put_time(out: NDArray[np.uint8], at: int, micros: int, ahead: int, form: int
     return at
 
 
-@lean
+@njit_no_nrt
 def write_times(
     micros: NDArray[np.int64],
     ahead: NDArray[np.int64],

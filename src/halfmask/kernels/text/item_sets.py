@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask.kernels.lean import lean
+from halfmask.kernels.compiling import njit_no_nrt
 from halfmask.kernels.text.json_tokens import SPREAD
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ __all__ = ["count_sets", "prune_sets"]
 _FOLD = np.uint64(29)
 
 
-@lean
+@njit_no_nrt
 def _slot_of(key: int, keys: NDArray[np.int64]) -> np.int64:
     """Return where a key stands, or the free place where it would."""
     mixed = np.uint64(key) * SPREAD
@@ -28,7 +28,7 @@ def _slot_of(key: int, keys: NDArray[np.int64]) -> np.int64:
     return at
 
 
-@lean
+@njit_no_nrt
 def _enter(
     key: int,
     owner: int,
@@ -47,7 +47,7 @@ def _enter(
     return new
 
 
-@lean
+@njit_no_nrt
 def count_sets(
     offsets: NDArray[np.int64],
     items: NDArray[np.int64],
@@ -101,7 +101,7 @@ def count_sets(
     return used
 
 
-@lean
+@njit_no_nrt
 def _fits(
     item: int,
     chosen: NDArray[np.int64],
@@ -126,7 +126,7 @@ def _fits(
     return True
 
 
-@lean
+@njit_no_nrt
 def prune_sets(
     offsets: NDArray[np.int64],
     items: NDArray[np.int64],

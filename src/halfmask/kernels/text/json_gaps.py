@@ -1,4 +1,4 @@
-"""Gaps: what stands between two values of an object of JSON lines, remembered as it was read.
+"""Gaps: what stands between two values of an object of JSON lines, remembered unchanged.
 
 Lines of a stream are alike. Each gap, such as ``,"price":``, is remembered with the one that
 followed it: where the same bytes come again, 64 of them are compared at once, and the key isn't
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask.kernels.lean import inlined, swift
+from halfmask.kernels.compiling import inlined, njit_unchecked
 from halfmask.kernels.text.wide_loads import WIDTH, alike, peek
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def gap_after(
     return -1
 
 
-@swift
+@njit_unchecked
 def remember(
     gaps: NDArray[np.int64],
     made: int,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from halfmask.kernels.lean import swift
+from halfmask.kernels.compiling import njit_unchecked
 
 if TYPE_CHECKING:
     import numpy as np
@@ -15,7 +15,7 @@ __all__ = ["join_column"]
 _INTEGER, _STRING = 4, 6
 
 
-@swift
+@njit_unchecked
 def join_column(
     kinds: NDArray[np.uint8],
     starts: NDArray[np.int64],

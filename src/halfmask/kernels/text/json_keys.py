@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask.kernels.lean import swift
+from halfmask.kernels.compiling import njit_unchecked
 from halfmask.kernels.text.json_tokens import SPREAD
 from halfmask.kernels.text.wide_loads import word_at
 
@@ -19,7 +19,7 @@ _ALL, _ONE, _EIGHT = np.uint64(0xFFFFFFFFFFFFFFFF), np.uint64(1), np.uint64(8)
 _BITS, _FOLD = np.uint64(64), np.uint64(32)
 
 
-@swift
+@njit_unchecked
 def _key_hash(data: NDArray[np.uint8], start: int, length: int, node: int) -> np.uint64:
     """Return a hash of a key's first and last eight bytes, its length and its node."""
     first = np.uint64(0)
@@ -34,7 +34,7 @@ def _key_hash(data: NDArray[np.uint8], start: int, length: int, node: int) -> np
     return value ^ (value >> _FOLD)
 
 
-@swift
+@njit_unchecked
 def child_of(
     data: NDArray[np.uint8],
     start: int,
@@ -78,7 +78,7 @@ def child_of(
         place = (place + _ONE) & mask
 
 
-@swift
+@njit_unchecked
 def enter_children(
     first: int,
     count: int,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from halfmask.kernels.lean import swift
+from halfmask.kernels.compiling import njit_unchecked
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,7 +17,7 @@ SLOTS = 0xFFFFFFFF
 _ARRAY = 8
 
 
-@swift
+@njit_unchecked
 def forget_line(
     log: NDArray[np.int64],
     logged: int,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask.kernels.lean import swift
+from halfmask.kernels.compiling import njit_unchecked
 from halfmask.kernels.text.wide_loads import poke
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _MOST_DIGITS = 19
 _MINUS, _POINT, _ZERO = 45, 46, 48
 
 
-@swift
+@njit_unchecked
 def put_decimal(data: NDArray[np.uint8], at: int, value: int, decimals: int) -> int:
     """Write a number; return the place behind it.
 
@@ -77,7 +77,7 @@ def put_decimal(data: NDArray[np.uint8], at: int, value: int, decimals: int) -> 
     return end
 
 
-@swift
+@njit_unchecked
 def write_decimals(
     units: NDArray[np.int64],
     decimals: int,

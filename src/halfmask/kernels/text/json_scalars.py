@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask.kernels.lean import inlined, swift
+from halfmask.kernels.compiling import inlined, njit_unchecked
 from halfmask.kernels.text.wide_loads import WIDTH, digits_at, lowest, peek, word_at
 
 if TYPE_CHECKING:
@@ -50,16 +50,16 @@ def after_space(data: NDArray[np.uint8], at: int) -> int:
     return at
 
 
-@swift
+@njit_unchecked
 def _digits_end(data: NDArray[np.uint8], at: int) -> int:
-    """Return where digits end, of which there must be one; else -1."""
+    """Return where digits end, one at least; -1 without any."""
     first = at
     while 48 <= peek(data, at) <= 57:
         at += 1
     return at if at > first else -1
 
 
-@swift
+@njit_unchecked
 def _long_number_end(data: NDArray[np.uint8], at: int) -> int:
     """Return what `number_end` does, of a number of any length and form."""
     if peek(data, at) == _MINUS:
@@ -120,7 +120,7 @@ def number_end(data: NDArray[np.uint8], at: int) -> int:
     return 2 * at + broken
 
 
-@swift
+@njit_unchecked
 def word_kind(data: NDArray[np.uint8], at: int) -> int:
     """Return the kind of a value that is a word: null, false or true; 0 if it is none.
 

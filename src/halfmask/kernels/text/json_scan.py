@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from halfmask.kernels.lean import swift
+from halfmask.kernels.compiling import njit_unchecked
 from halfmask.kernels.text.json_gaps import CHILD, GAP, LENGTH, LONGEST, gap_after, is_gap, remember
 from halfmask.kernels.text.json_keys import child_of
 from halfmask.kernels.text.json_log import SLOTS, forget_line
@@ -64,7 +64,7 @@ _QUOTE, _COMMA, _COLON, _MINUS = 34, 44, 58, 45
 _SQUARE, _END_SQUARE, _CURLY, _END_CURLY = 91, 93, 123, 125
 
 
-@swift
+@njit_unchecked
 def scan_lines(
     data: NDArray[np.uint8],
     size: int,
@@ -420,7 +420,7 @@ def scan_lines(
                 at += 1
                 number += 1
                 continue
-            # Of two bytes there is at most one value, but for brackets within brackets.
+            # Two bytes hold at most one value, except brackets within brackets.
             if end - begin <= longest and (end - begin) // 2 + deepest >= len(log):
                 at = begin
                 node = -1

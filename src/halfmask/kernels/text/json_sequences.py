@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask.kernels.lean import swift
+from halfmask.kernels.compiling import njit_unchecked
 from halfmask.kernels.text.json_numbers import put_decimal
 from halfmask.kernels.text.json_tokens import key_of, meta_of, same_bytes, shift_for
 from halfmask.kernels.text.wide_loads import peek, poke
@@ -21,7 +21,7 @@ _FALSE, _INTEGER, _STRING = 2, 4, 6
 _NULL = 1
 
 
-@swift
+@njit_unchecked
 def number_within(
     data: NDArray[np.uint8],
     kinds: NDArray[np.uint8],

@@ -24,7 +24,7 @@ __all__ = [
 DONE, FULL, NEW_KEY, NEW_ELEMENT = 0, 1, 2, 3
 #: Why a line is refused, besides the reasons of `json_strings`.
 TOO_DEEP, TOO_LONG, DUPLICATE_KEY, NOT_AN_OBJECT, TOO_MANY_PATHS = 4, 5, 6, 7, 8
-#: What is done at a node: its values are noted; unknown keys, or elements, are told to the caller.
+#: What is done at a node: its values are noted; the caller gets unknown keys, or elements.
 RECORDED, OPEN_KEYS, OPEN_ELEMENTS = 1, 2, 4
 #: How many numbers the stack has for a container.
 FRAME = 5

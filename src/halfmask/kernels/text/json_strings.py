@@ -14,7 +14,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from halfmask.kernels.lean import swift
+from halfmask.kernels.compiling import njit_unchecked
 from halfmask.kernels.text.wide_loads import WIDTH, lowest
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def _specials(_context: Any, data: Any, at: Any) -> Any:  # noqa: ANN401, ARG001
     Parameters
     ----------
     data
-        Bytes, of which 64 can be read from the place on.
+        Bytes; 64 can be read from the place on.
     at
         The place of the first.
 
@@ -78,7 +78,7 @@ def _emit(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -
 specials: Callable[..., np.uint64] = intrinsic(_specials)
 
 
-@swift
+@njit_unchecked
 def _hex_at(data: NDArray[np.uint8], at: int) -> int:
     """Return what four hexadecimal digits stand for, or -1 if one of them isn't one."""
     value = 0
@@ -96,7 +96,7 @@ def _hex_at(data: NDArray[np.uint8], at: int) -> int:
     return value
 
 
-@swift
+@njit_unchecked
 def _escape_end(data: NDArray[np.uint8], at: int) -> int:
     """Return where an escape ends that begins with a backslash; else why not, negative."""
     byte = int(data[at + 1])
@@ -116,7 +116,7 @@ def _escape_end(data: NDArray[np.uint8], at: int) -> int:
     return at + 12 if 0xDC00 <= second <= 0xDFFF else -LONE_SURROGATE
 
 
-@swift
+@njit_unchecked
 def _beyond_ascii_end(data: NDArray[np.uint8], at: int) -> int:
     """Return where a run of bytes beyond ASCII ends; -NOT_UTF8 if it isn't UTF-8.
 
@@ -146,7 +146,7 @@ def _beyond_ascii_end(data: NDArray[np.uint8], at: int) -> int:
         at += 4
 
 
-@swift
+@njit_unchecked
 def string_end(data: NDArray[np.uint8], at: int) -> int:
     """Find the quote that ends a string, and see whether all before it is valid.
 
@@ -188,7 +188,7 @@ def string_end(data: NDArray[np.uint8], at: int) -> int:
             return -NOT_JSON
 
 
-@swift
+@njit_unchecked
 def _put_character(data: NDArray[np.uint8], at: int, code: int) -> int:  # noqa: PLR0911 # a form each
     """Write a character in its shortest form; return the place behind it."""
     if code in (_QUOTE, _BACKSLASH):
@@ -230,7 +230,7 @@ def _put_character(data: NDArray[np.uint8], at: int, code: int) -> int:  # noqa:
     return at + 4
 
 
-@swift
+@njit_unchecked
 def shorten(data: NDArray[np.uint8], start: int, stop: int) -> int:
     """Rewrite a valid string in its shortest form, in place: no form is longer than what it was.
 
@@ -273,7 +273,7 @@ def shorten(data: NDArray[np.uint8], start: int, stop: int) -> int:
     return to
 
 
-@swift
+@njit_unchecked
 def move_right(data: NDArray[np.uint8], start: int, end: int, stop: int) -> int:
     """Let a key that became shorter end where it did before; spaces stand where it began.
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask.kernels.lean import swift
+from halfmask.kernels.compiling import njit_unchecked
 from halfmask.kernels.text.wide_loads import AHEAD, fetch, peek, word_at
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _FOLD = np.uint64(32)
 _FALSE, _INTEGER, _STRING = 2, 4, 6
 
 
-@swift
+@njit_unchecked
 def word_of(data: NDArray[np.uint8], start: int, length: int) -> np.uint64:
     """Return up to eight bytes as a little-endian word, zeros above; reads nothing beyond data.
 
@@ -61,7 +61,7 @@ def word_of(data: NDArray[np.uint8], start: int, length: int) -> np.uint64:
     return word
 
 
-@swift
+@njit_unchecked
 def hash_of(data: NDArray[np.uint8], start: int, stop: int, seed: np.uint64) -> np.uint64:
     """Return a hash of a token: for tables in memory, no secret and nothing to publish.
 
@@ -86,7 +86,7 @@ def hash_of(data: NDArray[np.uint8], start: int, stop: int, seed: np.uint64) -> 
     return value ^ (value >> _FOLD)
 
 
-@swift
+@njit_unchecked
 def same_bytes(
     left: NDArray[np.uint8], a: int, right: NDArray[np.uint8], b: int, length: int
 ) -> bool:
@@ -109,7 +109,7 @@ def same_bytes(
     return bool(word_of(left, a + i, length - i) == word_of(right, b + i, length - i))
 
 
-@swift
+@njit_unchecked
 def shift_for(table: NDArray[np.int32]) -> np.uint64:
     """Return how far a product is shifted so that it is a place in a table.
 
@@ -126,7 +126,7 @@ def shift_for(table: NDArray[np.int32]) -> np.uint64:
     return bits
 
 
-@swift
+@njit_unchecked
 def meta_of(kind: int, length: int) -> int:
     """Return a token's kind and length as one number; what has no bytes of its own has none.
 
@@ -138,9 +138,9 @@ def meta_of(kind: int, length: int) -> int:
     return length << 4 | kind if _INTEGER <= kind <= _STRING else kind
 
 
-@swift
+@njit_unchecked
 def key_of(data: NDArray[np.uint8], start: int, meta: int, seed: np.uint64) -> np.uint64:
-    """Return the bytes of a token of up to eight as they are, else their hash.
+    """Return the bytes of a token of up to eight unchanged, else their hash.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def key_of(data: NDArray[np.uint8], start: int, meta: int, seed: np.uint64) -> n
     return hash_of(data, start, start + length, seed)
 
 
-@swift
+@njit_unchecked
 def enter_again(
     keys: NDArray[np.uint64], count: int, seed: np.uint64, table: NDArray[np.int32]
 ) -> None:
@@ -180,7 +180,7 @@ def enter_again(
         table[place] = code
 
 
-@swift
+@njit_unchecked
 def number_distinct(
     data: NDArray[np.uint8],
     kinds: NDArray[np.uint8],
@@ -252,7 +252,7 @@ def number_distinct(
     return len(kinds), count
 
 
-@swift
+@njit_unchecked
 def number_known(
     data: NDArray[np.uint8],
     kinds: NDArray[np.uint8],

@@ -8,7 +8,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from halfmask.kernels.lean import swift
+from halfmask.kernels.compiling import njit_unchecked
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,7 +53,7 @@ def _emit(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -
 copy_piece: Callable[..., None] = intrinsic(_copy_piece)
 
 
-@swift
+@njit_unchecked
 def _copied(
     source: NDArray[np.uint8], start: int, stop: int, target: NDArray[np.uint8], to: int
 ) -> int:
@@ -67,7 +67,7 @@ def _copied(
     return to + length
 
 
-@swift
+@njit_unchecked
 def write_lines(
     data: NDArray[np.uint8],
     kinds: NDArray[np.uint8],
@@ -112,8 +112,8 @@ def write_lines(
 
     Notes
     -----
-    An object of which nothing is written is taken back, but for events and elements of arrays,
-    which are written as empty ones.
+    An object without any written value is taken back, except events and elements of arrays, which
+    are written as empty ones.
     """
     at = 0
     for event in range(len(wanted)):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask.kernels.lean import swift
+from halfmask.kernels.compiling import njit_unchecked
 from halfmask.kernels.text.wide_loads import WIDTH, lowest, matches
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ _NONE, _ONE = np.uint64(0), np.uint64(1)
 _NEWLINE = np.uint8(10)
 
 
-@swift
+@njit_unchecked
 def count_lines(data: NDArray[np.uint8], size: int) -> int:
     """Return how many line ends there are.
 
@@ -38,7 +38,7 @@ def count_lines(data: NDArray[np.uint8], size: int) -> int:
     return count
 
 
-@swift
+@njit_unchecked
 def line_end(data: NDArray[np.uint8], at: int) -> int:
     """Return the place of the next line end.
 
@@ -54,7 +54,7 @@ def line_end(data: NDArray[np.uint8], at: int) -> int:
     return at + lowest(found)
 
 
-@swift
+@njit_unchecked
 def last_line_end(data: NDArray[np.uint8], start: int, stop: int) -> int:
     """Return the place of the last line end between two places; -1 if there is none.
 

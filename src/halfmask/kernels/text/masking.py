@@ -1,10 +1,10 @@
-"""Texts with their middle hidden, by the column."""
+"""Texts with their middle masked, by the column."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from halfmask.kernels.lean import lean
+from halfmask.kernels.compiling import njit_no_nrt
 from halfmask.kernels.text.wide_loads import AHEAD, fetch
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["mask_texts"]
 
 
-@lean
+@njit_no_nrt
 def _after(data: NDArray[np.uint8], at: int, stop: int, count: int) -> int:
     """Return where so many characters of UTF-8 end; -1 if there are fewer, or one is escaped."""
     while count > 0:
@@ -27,7 +27,7 @@ def _after(data: NDArray[np.uint8], at: int, stop: int, count: int) -> int:
     return at
 
 
-@lean
+@njit_no_nrt
 def _characters(data: NDArray[np.uint8], at: int, stop: int) -> int:
     """Return how many characters of UTF-8 there are; -1 if one is escaped."""
     count = 0
@@ -38,7 +38,7 @@ def _characters(data: NDArray[np.uint8], at: int, stop: int) -> int:
     return count
 
 
-@lean
+@njit_no_nrt
 def mask_texts(
     data: NDArray[np.uint8],
     starts: NDArray[np.int64],

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask.kernels.lean import swift
+from halfmask.kernels.compiling import njit_unchecked
 from halfmask.kernels.text.wide_loads import word_at
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _ZEROS = np.uint64(0x3030303030303030)
 _TEN, _EIGHT = np.uint64(10), np.uint64(8)
 
 
-@swift
+@njit_unchecked
 def _up_to_eight_digits(data: NDArray[np.uint8], start: int, length: int) -> int:
     """Return a number of 1 to 8 digits, or -1 if one of them isn't one."""
     # What isn't there in front is read as zeros.
@@ -40,13 +40,13 @@ def _up_to_eight_digits(data: NDArray[np.uint8], start: int, length: int) -> int
     return int((fours * np.uint64(10000) + (fours >> np.uint64(32))) & np.uint64(0xFFFFFFFF))
 
 
-@swift
+@njit_unchecked
 def _zero_in_front(data: NDArray[np.uint8], at: int, stop: int) -> bool:
     """Return whether a zero stands there, and a digit behind it."""
     return bool(at + 1 < stop and data[at] == 48 and 48 <= data[at + 1] <= 57)
 
 
-@swift
+@njit_unchecked
 def number_at(data: NDArray[np.uint8], start: int, stop: int) -> float:
     """Return the float nearest to a number, or infinity where it isn't plain.
 
@@ -93,7 +93,7 @@ def number_at(data: NDArray[np.uint8], start: int, stop: int) -> float:
     return float(0.0 - value if negative else value)
 
 
-@swift
+@njit_unchecked
 def _exponent(data: NDArray[np.uint8], at: int, stop: int) -> tuple[int, int]:
     """Return an exponent and its end; where there is none, an end that is none."""
     negative = at < stop and data[at] == 45
@@ -106,7 +106,7 @@ def _exponent(data: NDArray[np.uint8], at: int, stop: int) -> tuple[int, int]:
     return -power if negative else power, at if at > first else -1
 
 
-@swift
+@njit_unchecked
 def whole_at(data: NDArray[np.uint8], start: int, stop: int, found: NDArray[np.int64]) -> bool:
     """Write a whole number of up to 18 digits; return whether it is one."""
     negative = data[start] == 45

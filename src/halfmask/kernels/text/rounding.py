@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask.kernels.lean import swift
+from halfmask.kernels.compiling import njit_unchecked
 from halfmask.kernels.text.json_numbers import put_decimal
 from halfmask.kernels.text.json_tokens import SPREAD, word_of
 from halfmask.kernels.text.wide_loads import lowest, peek, poke, put_word
@@ -24,7 +24,7 @@ __all__ = ["DOWN", "MEMORY", "NEAREST", "UP", "round_tokens"]
 #: their number; the rest of its four is empty.
 MEMORY = 1 << 12
 
-#: Where to; halves go to the even multiple.
+#: Where to; ties go to the even multiple.
 NEAREST, DOWN, UP = 0, 1, 2
 _NULL, _INTEGER, _NUMBER = 1, 4, 5
 #: Bytes of a word.
@@ -38,7 +38,7 @@ _UPPER = np.uint64(54)
 _ONES, _HIGHS = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
 
 
-@swift
+@njit_unchecked
 def _digits(word: np.uint64, count: int) -> int:
     """Return the number that 1 to 8 digits are, the first in the lowest byte; -1 if they aren't."""
     if count < 8:
@@ -52,7 +52,7 @@ def _digits(word: np.uint64, count: int) -> int:
     return np.int64(eight)  # type: ignore[return-value] # an int to the compiler
 
 
-@swift
+@njit_unchecked
 def _short(word: np.uint64, length: int) -> tuple[int, int]:
     """Return the units and places of a number of 1 to 8 bytes without sign; places of -1: none."""
     marks = word ^ _POINTS
@@ -70,7 +70,7 @@ def _short(word: np.uint64, length: int) -> tuple[int, int]:
     return (units, places) if units >= 0 else (0, -1)
 
 
-@swift
+@njit_unchecked
 def _long(data: NDArray[np.uint8], at: int, stop: int) -> tuple[int, int]:
     """Return the units and places of a number without sign and exponent; places of -1: none."""
     units, digits, places, point = 0, 0, 0, False
@@ -87,7 +87,7 @@ def _long(data: NDArray[np.uint8], at: int, stop: int) -> tuple[int, int]:
     return (units, places) if digits else (0, -1)
 
 
-@swift
+@njit_unchecked
 def _steps_in(units: int, step: int, to: int) -> int:
     """Return how many steps a number is: the nearest whole number, that below or above."""
     below = units // step
@@ -100,7 +100,7 @@ def _steps_in(units: int, step: int, to: int) -> int:
     return below
 
 
-@swift
+@njit_unchecked
 def _steps_of(
     data: NDArray[np.uint8],
     start: int,
@@ -132,7 +132,7 @@ def _steps_of(
     return _steps_in(-units if negative else units, steps[finer], to), True
 
 
-@swift
+@njit_unchecked
 def round_tokens(
     data: NDArray[np.uint8],
     kinds: NDArray[np.uint8],

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask.kernels.lean import swift
+from halfmask.kernels.compiling import njit_unchecked
 from halfmask.kernels.text.wide_loads import WIDTH, lowest, matches
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _NONE, _ONE, _ALL = np.uint64(0), np.uint64(1), np.uint64(0xFFFFFFFFFFFFFFFF)
 _NEWLINE = np.uint8(10)
 
 
-@swift
+@njit_unchecked
 def _between(quotes: np.uint64, inside: np.uint64) -> np.uint64:
     """Return which bytes have an odd number of quotes before them or at them."""
     for shift in (1, 2, 4, 8, 16, 32):
@@ -31,7 +31,7 @@ def _between(quotes: np.uint64, inside: np.uint64) -> np.uint64:
     return quotes ^ inside
 
 
-@swift
+@njit_unchecked
 def find_separators(
     data: NDArray[np.uint8],
     size: int,
@@ -76,7 +76,7 @@ def find_separators(
     return -1 if inside != _NONE else count
 
 
-@swift
+@njit_unchecked
 def end_of_rows(data: NDArray[np.uint8], size: int, quote: np.uint8) -> int:
     """Return how many bytes all complete rows have: up to the last line end between no quotes."""
     inside, end = _NONE, 0
@@ -92,7 +92,7 @@ def end_of_rows(data: NDArray[np.uint8], size: int, quote: np.uint8) -> int:
     return end
 
 
-@swift
+@njit_unchecked
 def survey(data: NDArray[np.uint8], size: int, quote: np.uint8) -> tuple[bool, bool, bool]:
     """Return whether text has quotes, returns that end no line, and bytes beyond ASCII.
 

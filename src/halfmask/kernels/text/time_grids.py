@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from halfmask.kernels.lean import lean
+from halfmask.kernels.compiling import njit_no_nrt
 from halfmask.kernels.text.iso_times import NO_ZONE, NOT_A_TIME, put_time, time_at
 from halfmask.kernels.text.wide_loads import AHEAD, fetch
 
@@ -24,7 +24,7 @@ ANY, BEFORE, STEPS_BACK = 0, 1, 2
 _NULL, _STRING = 1, 6
 
 
-@lean
+@njit_no_nrt
 def coarsen_times(
     data: NDArray[np.uint8],
     kinds: NDArray[np.uint8],
@@ -52,8 +52,8 @@ def coarsen_times(
     data, kinds, starts, stops
         Tokens of JSON. NULL stays.
     zoneless, behind
-        1 if texts may leave out their zone, and how far the clock that they are of is before
-        UTC then, in microseconds.
+        1 if texts may have no zone, and how far their clock is before UTC then, in
+        microseconds.
     ahead
         How far the clock that is written is before UTC.
     earliest, latest
@@ -114,7 +114,7 @@ def coarsen_times(
     return others
 
 
-@lean
+@njit_no_nrt
 def count_back(
     data: NDArray[np.uint8],
     kinds: NDArray[np.uint8],

@@ -52,7 +52,7 @@ def _matches(_context: Any, data: Any, at: Any, byte: Any) -> Any:  # noqa: ANN4
     Parameters
     ----------
     data
-        Bytes, of which 64 can be read from the place on.
+        Bytes; 64 can be read from the place on.
     at
         The place of the first.
     byte
@@ -90,7 +90,7 @@ def _alike(_context: Any, data: Any, at: Any, other: Any) -> Any:  # noqa: ANN40
     Parameters
     ----------
     data
-        Bytes, of which 64 can be read from both places on.
+        Bytes; 64 can be read from both places on.
     at, other
         The places.
     """

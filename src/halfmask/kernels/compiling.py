@@ -1,4 +1,4 @@
-"""Compile loops without counting references."""
+"""Compile loops without numba's run-time library: no references are counted."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any, TypeVar
 
 from numba import njit
 
-__all__ = ["inlined", "lean", "swift"]
+__all__ = ["inlined", "njit_no_nrt", "njit_unchecked"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def lean(function: Function) -> Function:
+def njit_no_nrt(function: Function) -> Function:
     """Compile a function that makes no array and calls none that does.
 
     Numba otherwise counts references to every array that a function takes out of a named tuple, by
@@ -25,17 +25,18 @@ def lean(function: Function) -> Function:
 
 
 def inlined(function: Function) -> Function:
-    """Compile as `swift` does, and put it wherever it is called: it is too short for a call."""
+    """Compile as `njit_unchecked` does, inlined where it is called: it is too short for a call."""
     compiled: Function = njit(  # type: ignore[call-overload]
         nogil=True, cache=True, _nrt=False, error_model="numpy", forceinline=True
     )(function)
     return compiled
 
 
-def swift(function: Function) -> Function:
-    """Compile as `lean` does, with numpy's division: by zero it gives infinity or NaN, no error.
+def njit_unchecked(function: Function) -> Function:
+    """Compile as `njit_no_nrt` does, with numpy's division.
 
-    The check for zero keeps LLVM from turning loops with divisions into vector code.
+    By zero it gives infinity or NaN, no error: the check keeps LLVM from turning loops with
+    divisions into vector code.
     """
     compiled: Function = njit(nogil=True, cache=True, _nrt=False, error_model="numpy")(  # type: ignore[call-overload]
         function

@@ -161,7 +161,7 @@ class Counted:
     wrong: list[str] = field(default_factory=list)
 
 
-def prepared(folder: Path, times: int) -> None:
+def bind(folder: Path, times: int) -> None:
     """Write policies, inputs and a vault."""
     lines = gzip.decompress((DATA / EDITS).read_bytes()).splitlines(keepends=True) * times
     for at in range(1_000, len(lines), 49_999):
@@ -280,7 +280,7 @@ def main() -> None:
     rng, counted = random.Random(asked.seed), Counted()  # noqa: S311 # not for keys
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        prepared(folder, times)
+        bind(folder, times)
         spans, wanted = {}, {}
         for arm in ARMS:
             whole = Round(folder, arm, f"{arm.name}-whole", asked.every)

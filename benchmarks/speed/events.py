@@ -169,7 +169,7 @@ def by_us(source: Path, target: Path, vault: Vault) -> None:
         open_source(source),
         open_sink(target),
         vault=vault,
-        tables={"regions": SecretTable(kind="recode", said=REGIONS)},
+        tables={"regions": SecretTable(kind="recode", values=REGIONS)},
         restart=True,
     )
 

@@ -162,7 +162,7 @@ def test_hierarchies(tmp_path):
 
 def test_free_texts():
     """Addresses, numbers and names are taken out; what isn't one stays."""
-    names = SecretTable(kind="names", said={"Rinat Abdullin": True, "Ann": True})
+    names = SecretTable(kind="names", values={"Rinat Abdullin": True, "Ann": True})
     texts = {
         "mail ann.b@example.co.uk or +7 917 123-45-67 now": "mail [email] or [phone] now",
         "see https://example.org/?q=1 and 192.168.0.1, fe80::1!": "see [url] and [ip], [ip]!",

@@ -94,7 +94,7 @@ def test_numbers_out_of_range_are_counted():
 @given(st.lists(DECIMALS, min_size=1, max_size=20), FACTORS)
 def test_scaling_is_exact(numbers, factor):
     """The product of decimals."""
-    table = SecretTable(kind="scale", said={"x": str(factor)})
+    table = SecretTable(kind="scale", values={"x": str(factor)})
     rules = [{"path": "v", "do": "scale", "table": "f", "by": "k"}]
     transform = transform_of(rules, tables={"f": table})
     data = "".join(f'{{"k":"x","v":{it}}}\n' for it in numbers).encode()
@@ -106,7 +106,7 @@ def test_scaling_is_exact(numbers, factor):
 
 def test_candies_by_two():
     """By the value of another field of the same element; others as the policy says."""
-    table = SecretTable(kind="scale", said={"candies": 2, "tea": Decimal("0.5")})
+    table = SecretTable(kind="scale", values={"candies": 2, "tea": Decimal("0.5")})
     rule = {"path": "items[].kg", "do": "scale", "table": "factors", "by": "items[].what"}
     events = [
         {

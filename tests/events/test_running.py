@@ -480,7 +480,7 @@ table = "amounts"
     more = {"vault": vault}
     with pytest.raises(ParameterError, match="amounts"):
         run_events(policy, open_source(tmp_path / "in"), open_sink(tmp_path / "out"), **more)
-    SecretTable(kind="recode", said={"1": 7}).seal(vault, table_entry("amounts"))
+    SecretTable(kind="recode", values={"1": 7}).seal(vault, table_entry("amounts"))
 
     run_events(policy, open_source(tmp_path / "in"), open_sink(tmp_path / "out"), **more)
 
@@ -506,7 +506,7 @@ level = 1
     policy = EventPolicy.load(tmp_path / "policy.toml")
     (tmp_path / "in").write_text('{"who":"ann","town":"Rome"}\n' * 2_000)
     (tmp_path / "towns.csv").write_text("Rome;south;*\n")
-    tables = {"people": SecretTable(kind="recode", said={"ann": "x"})}
+    tables = {"people": SecretTable(kind="recode", values={"ann": "x"})}
     more = {"vault": vault, "checkpoint_seconds": 0}
     broken = Breaking(FileSink(tmp_path / "out"), 3, after=False)
     with pytest.raises(BrokenError):
@@ -514,7 +514,7 @@ level = 1
 
     others, towns = tables, (tmp_path / "towns.csv").read_text()
     if changed == "table":
-        others = {"people": SecretTable(kind="recode", said={"ann": "y"})}
+        others = {"people": SecretTable(kind="recode", values={"ann": "y"})}
     else:
         (tmp_path / "towns.csv").write_text("Rome;north;*\n")
     source, sink = source_of(tmp_path / "in"), FileSink(tmp_path / "out")

@@ -176,7 +176,7 @@ def test_a_shift_is_an_entitys_own():
 
 def test_a_day_is_a_day_of_the_clock():
     """Shifted over the end of summer time, midnight stays midnight."""
-    table = SecretTable(kind="shift", said={"a": "10 days"})
+    table = SecretTable(kind="shift", values={"a": "10 days"})
     rule = {"path": "t", "do": "shift", "table": "s", "by": "who", "zone": "Europe/Berlin"}
     events = [{"who": "a", "t": "2014-10-20"}, {"who": "b", "t": "2014-10-20"}, {"t": "2014-10-20"}]
 

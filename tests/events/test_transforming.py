@@ -26,8 +26,8 @@ times = { quantity = 1 }
 set = { name = "post card" }
 times = { quantity = 3 }
 """),
-    "codes": SecretTable(kind="recode", said={"1": 5, "a": "x"}),
-    "factors": SecretTable(kind="scale", said={"a": 3}),
+    "codes": SecretTable(kind="recode", values={"1": 5, "a": "x"}),
+    "factors": SecretTable(kind="scale", values={"a": 3}),
 }
 STREAM = {"entity": "who", "session": "s", "zone": "UTC"}
 #: One rule of each action, at every level.

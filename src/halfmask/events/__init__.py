@@ -1,7 +1,7 @@
-"""Nested events: one policy says what of each JSON line may leave, and what no rule names doesn't.
+"""Nested events: a policy names the fields of JSON lines that are released; others are dropped.
 
 Lines come in blocks of some megabytes. A compiled scanner walks each line once, follows the paths
-that the policy names and leaves columns of tokens; rules work on whole columns; a compiled writer
+that the policy names and fills columns of tokens; rules work on whole columns; a compiled writer
 puts the output's lines together from the columns alone. So a field that nobody named can't be
 copied: there is no code that could.
 """
@@ -24,7 +24,7 @@ from halfmask.events.running._tally import Tally
 from halfmask.events.running._transforming import Changed, Transform
 from halfmask.events.secrets._reversal import Reversed, reverse_events
 from halfmask.events.secrets._tables import SecretTable
-from halfmask.events.stages._stage import Stage, Straight
+from halfmask.events.stages._stage import PassThrough, Stage
 
 __all__ = [
     "BadLine",
@@ -37,6 +37,7 @@ __all__ = [
     "Level",
     "Limits",
     "OutputShape",
+    "PassThrough",
     "Path",
     "PathTree",
     "Reason",
@@ -45,7 +46,6 @@ __all__ = [
     "SecretTable",
     "Stage",
     "Step",
-    "Straight",
     "Tally",
     "Transform",
     "Values",

@@ -114,7 +114,7 @@ path = "ok"
 do = "keep"
 when = { path = "ok", is = true }
 """
-TABLES = {"amounts": SecretTable(kind="recode", said={"1": 1, "10": 11})}
+TABLES = {"amounts": SecretTable(kind="recode", values={"1": 1, "10": 11})}
 
 
 def visits(count):

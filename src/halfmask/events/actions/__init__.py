@@ -1,4 +1,4 @@
-"""What rules do to values: one action a file, each with what it doesn't hide.
+"""What rules do to values: one action a file, each with its weaknesses.
 
 Start with `Token`, `Sequence`, `CoarsenTime` and `Round`. An action's options may be published;
 keys come from the vault's secret, tables from the vault. What an action can't do with a value is
@@ -11,7 +11,7 @@ from typing import Annotated, TypeAlias
 
 from pydantic import Field
 
-from halfmask.events.actions._action import Action, Supplies
+from halfmask.events.actions._action import Action, Resources
 from halfmask.events.actions._coarsen_time import CoarsenTime
 from halfmask.events.actions._erase import Erase
 from halfmask.events.actions._free_text import FreeText
@@ -43,11 +43,11 @@ __all__ = [
     "Noise",
     "Recode",
     "RecodeMany",
+    "Resources",
     "Round",
     "Scale",
     "Sequence",
     "Shift",
-    "Supplies",
     "Token",
     "reveal_token",
 ]

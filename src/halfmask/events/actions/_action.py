@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from halfmask.events.secrets._keys import EventKeys
     from halfmask.events.secrets._tables import SecretTable, TableKind
 
-__all__ = ["Action", "Supplies"]
+__all__ = ["Action", "Resources"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Supplies:
+class Resources:
     """What an action needs to work, besides its options.
 
     Parameters
@@ -42,7 +42,7 @@ class Supplies:
     folder
         Where hierarchy files are looked for.
     is_last
-        Whether no other action of times works on what this one leaves.
+        Whether no other action of times works on its result.
     """
 
     keys: EventKeys
@@ -89,15 +89,15 @@ class Supplies:
 class Action(EventSection):
     """An action of a rule: what is done to the values of a path.
 
-    Its options hold no secret and no data. `weaknesses` says, in words that `WEAKNESSES` explains,
-    what it doesn't hide.
+    Its options hold no secret and no data. `weaknesses` names, in words that `WEAKNESSES` explains,
+    what it doesn't protect from.
     """
 
     do: str
 
     @property
     def weaknesses(self) -> tuple[str, ...]:
-        """What it doesn't hide."""
+        """What it doesn't protect from."""
         raise NotImplementedError
 
     def reads(self) -> tuple[str, ...]:
@@ -112,7 +112,7 @@ class Action(EventSection):
         """Return the secret tables that it needs: names and kinds."""
         return ()
 
-    def prepared(self, supplies: Supplies) -> Applier:
+    def bind(self, resources: Resources) -> Applier:
         """Return the action ready to work on the values of one path.
 
         Parameters

@@ -19,7 +19,7 @@ from halfmask.events.secrets._draws import event_draws
 from halfmask.events.stages._grid import cell_of, origin_of
 
 if TYPE_CHECKING:
-    from halfmask.events.actions._action import Supplies
+    from halfmask.events.actions._action import Resources
     from halfmask.events.running._context import Applier, Context
 
 __all__ = ["CoarsenTime", "check_clock"]
@@ -59,8 +59,8 @@ class CoarsenTime(Action):
     that is independent of the time. Repeats of one event don't average out to the time, only to the
     cell.
 
-    **Edge cases.** It doesn't hide the order of events that are further apart than a cell, how many
-    fall into a cell, nor intervals between them to within a cell. A cell with one event in it says
+    **Edge cases.** It reveals the order of events that are further apart than a cell, how many
+    fall into a cell, and intervals between them to within a cell. A cell with one event in it says
     that there was one. Where clocks are put back an hour occurs twice, and ``local`` doesn't say
     which it was; where they are put forward a cell may be written that the clock skips.
     ``offset`` with ``own`` reveals in which zone an event happened.
@@ -99,9 +99,9 @@ class CoarsenTime(Action):
         """What a grid of times reveals."""
         return ("order-leaking", "interval-leaking", "frequency-leaking")
 
-    def prepared(self, supplies: Supplies) -> Applier:
+    def bind(self, resources: Resources) -> Applier:
         """Return the coarsener."""
-        coarsener = _Coarsener(self, supplies)
+        coarsener = _Coarsener(self, resources)
         if self.jitter is not None:
             return coarsener
         return coarsener.evenly() or OnceEach(coarsener)
@@ -119,13 +119,13 @@ def check_clock(zone: str, write: Form) -> None:
 class _Coarsener:
     __slots__ = ("_action", "_clock", "_form", "_grid", "_jitter", "_key")
 
-    def __init__(self, action: CoarsenTime, supplies: Supplies) -> None:
+    def __init__(self, action: CoarsenTime, resources: Resources) -> None:
         self._action = action
         self._grid = Duration.parse(action.every)
         self._jitter = None if action.jitter is None else Duration.parse(action.jitter).micros
-        self._key = supplies.keys.words("jitter", supplies.path)
-        self._form: Form = action.write if supplies.is_last else "offset"
-        zoneless = action.zoneless or supplies.zone
+        self._key = resources.keys.words("jitter", resources.path)
+        self._form: Form = action.write if resources.is_last else "offset"
+        zoneless = action.zoneless or resources.zone
         self._clock = ZoneClock(action.zone, zoneless=zoneless, form=self._form)
 
     def evenly(self) -> _Even | None:

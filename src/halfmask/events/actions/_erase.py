@@ -8,7 +8,7 @@ from halfmask.events.actions._action import Action
 from halfmask.events.block._levels import absent
 
 if TYPE_CHECKING:
-    from halfmask.events.actions._action import Supplies
+    from halfmask.events.actions._action import Resources
     from halfmask.events.block._values import Values
     from halfmask.events.running._context import Applier, Context
 
@@ -41,7 +41,7 @@ class Erase(Action):
         """None."""
         return ()
 
-    def prepared(self, supplies: Supplies) -> Applier:  # noqa: ARG002 # as every action's
+    def bind(self, resources: Resources) -> Applier:  # noqa: ARG002 # as every action's
         """Return the eraser."""
         return _Eraser()
 

@@ -16,7 +16,7 @@ from halfmask.events.block._values import Kind, read_text, written_text
 from halfmask.events.policy._sections import Text
 
 if TYPE_CHECKING:
-    from halfmask.events.actions._action import Supplies
+    from halfmask.events.actions._action import Resources
     from halfmask.events.block._words import Token
     from halfmask.events.running._context import Applier
     from halfmask.events.secrets._tables import TableKind
@@ -94,9 +94,9 @@ class FreeText(Action):
         """Return the table's name."""
         return () if self.people is None else ((self.people, "names"),)
 
-    def prepared(self, supplies: Supplies) -> Applier:
+    def bind(self, resources: Resources) -> Applier:
         """Return the cleaner."""
-        named = () if self.people is None else supplies.table(self.people, "names").said
+        named = () if self.people is None else resources.table(self.people, "names").values
         search = _names_pattern(named) if named else None
         drops = self.found == "drop"
 

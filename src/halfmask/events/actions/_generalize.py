@@ -19,7 +19,7 @@ from halfmask.events.policy._sections import EventSection, Text
 
 if TYPE_CHECKING:
     from halfmask.data import HierarchyRule
-    from halfmask.events.actions._action import Supplies
+    from halfmask.events.actions._action import Resources
     from halfmask.events.block._words import Token
     from halfmask.events.running._context import Applier
 
@@ -111,7 +111,7 @@ class Generalize(Action):
     -----
     **Guarantees.** What is written depends on the label alone, and is one of the hierarchy's.
 
-    **Edge cases.** It doesn't hide which labels are equal, nor how often each occurs; a label that
+    **Edge cases.** It reveals which labels are equal, and how often each occurs; a label that
     few values have says about as much as they. Values that the hierarchy lacks are dropped, and
     counted as ``not-in-hierarchy``.
 
@@ -130,9 +130,9 @@ class Generalize(Action):
         """What labels reveal."""
         return ("equality-leaking", "frequency-leaking")
 
-    def prepared(self, supplies: Supplies) -> Applier:
+    def bind(self, resources: Resources) -> Applier:
         """Return the generalizer."""
-        made = self.hierarchy.made(supplies.folder)
+        made = self.hierarchy.made(resources.folder)
         if isinstance(made, Hierarchy):
             return Memo(_Looked(made, self.level).label)
         return Memo(_Ruled(made, self.level).label)

@@ -16,7 +16,7 @@ from halfmask.events.block._words import identity
 from halfmask.events.policy._sections import Text
 
 if TYPE_CHECKING:
-    from halfmask.events.actions._action import Supplies
+    from halfmask.events.actions._action import Resources
     from halfmask.events.block._words import Token
     from halfmask.events.running._context import Applier
 
@@ -46,8 +46,8 @@ class Hash(Action):
     as another's: BLAKE2b under a key is a pseudo-random function. Another release's key, or another
     domain, gives others.
 
-    **Edge cases.** It doesn't hide which values are equal, how often each occurs, or with which
-    others; an attacker who knows frequencies recognises frequent values. The holder of the key
+    **Edge cases.** It reveals which values are equal, how often each occurs, and with which
+    others. An attacker with known frequencies recognises frequent values. The holder of the key
     finds values by trying them. The number 12, 12.0 and the text "12" are the same value.
 
     Sources: BLAKE2 (RFC 7693), keyed mode.
@@ -76,9 +76,9 @@ class Hash(Action):
         """What equal hashes reveal."""
         return ("equality-leaking", "frequency-leaking")
 
-    def prepared(self, supplies: Supplies) -> Applier:
+    def bind(self, resources: Resources) -> Applier:
         """Return the hasher."""
-        key = supplies.keys.of("hash", self.domain or supplies.domain)
+        key = resources.keys.of("hash", self.domain or resources.domain)
         bits, shift = self.bits, _DIGEST_BYTES * 8 - self.bits
         digits, is_number = -(-bits // 4), self.form == "number"
 

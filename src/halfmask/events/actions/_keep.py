@@ -1,4 +1,4 @@
-"""Keep: the value leaves as it is."""
+"""Keep: the value is released unchanged."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from halfmask.events.block._levels import only
 from halfmask.events.block._values import Kind
 
 if TYPE_CHECKING:
-    from halfmask.events.actions._action import Supplies
+    from halfmask.events.actions._action import Resources
     from halfmask.events.block._values import Values
     from halfmask.events.running._context import Applier, Context
 
@@ -21,7 +21,7 @@ class Keep(Action):
 
     Notes
     -----
-    **Guarantees.** None: it hides nothing. What was written comes out, whether it is what the
+    **Guarantees.** None: the value is released. What was written comes out, whether it is what the
     field's name says or not.
 
     **Edge cases.** Objects and arrays aren't kept, since what is in them isn't named: they are
@@ -40,7 +40,7 @@ class Keep(Action):
         """The value itself."""
         return ("value-kept",)
 
-    def prepared(self, supplies: Supplies) -> Applier:  # noqa: ARG002 # as every action's
+    def bind(self, resources: Resources) -> Applier:  # noqa: ARG002 # as every action's
         """Return the keeper."""
         return _Keeper()
 

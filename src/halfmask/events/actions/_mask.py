@@ -16,7 +16,7 @@ from halfmask.events.block._quantities import with_nulls
 from halfmask.events.block._values import Kind, Values, read_text, written_text
 
 if TYPE_CHECKING:
-    from halfmask.events.actions._action import Supplies
+    from halfmask.events.actions._action import Resources
     from halfmask.events.block._words import Token
     from halfmask.events.running._context import Applier, Context
 
@@ -42,7 +42,7 @@ class Mask(Action):
 
     **Edge cases.** The characters that are kept may say it all: five digits of a post code are a
     village. Without `length` the text's length is revealed. Equal texts stay equal, and no key is
-    needed to try all that could have been there. Numbers are masked as they are written, and come
+    needed to try all that could have been there. Numbers are masked as texts, and come
     out as texts. Characters are those of Unicode, not what a reader sees as one letter.
 
     Examples
@@ -72,7 +72,7 @@ class Mask(Action):
         more = ("length-leaking",) if self.length is None else ()
         return ("partly-kept", "equality-leaking", *more)
 
-    def prepared(self, supplies: Supplies) -> Applier:  # noqa: ARG002 # as every action's
+    def bind(self, resources: Resources) -> Applier:  # noqa: ARG002 # as every action's
         """Return the masker."""
         return _Masker(self)
 

@@ -19,7 +19,7 @@ from halfmask.masks import noise as law_noise
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from halfmask.events.actions._action import Supplies
+    from halfmask.events.actions._action import Resources
     from halfmask.events.block._values import Values
     from halfmask.events.running._context import Applier, Context
 
@@ -112,19 +112,19 @@ class Noise(Action):
         """Return what the stream must name: the entity, where the rule doesn't."""
         return ("entity",) if self.per == "entity" and self.by is None else ()
 
-    def prepared(self, supplies: Supplies) -> Applier:
+    def bind(self, resources: Resources) -> Applier:
         """Return the maker of noise."""
-        return _Noisy(self, supplies)
+        return _Noisy(self, resources)
 
 
 class _Noisy:
     __slots__ = ("_action", "_entities", "_entity", "_key")
 
-    def __init__(self, action: Noise, supplies: Supplies) -> None:
+    def __init__(self, action: Noise, resources: Resources) -> None:
         self._action = action
-        self._key = supplies.keys.words("noise/event", supplies.path)
-        self._entities = EntityDraws(supplies.keys.of("noise/entity", supplies.path))
-        self._entity = supplies.entity_of(action.by) if action.per == "entity" else None
+        self._key = resources.keys.words("noise/event", resources.path)
+        self._entities = EntityDraws(resources.keys.of("noise/entity", resources.path))
+        self._entity = resources.entity_of(action.by) if action.per == "entity" else None
 
     def apply(self, values: Values, context: Context) -> Values:
         action = self._action
@@ -132,14 +132,14 @@ class _Noisy:
         drawn, fits = self._drawn(values, context, read.fits)
         noise = law_noise(fractions(drawn), law=action.law, scale=action.scale, most=action.most)
         number = read.units / 10.0**read.places
-        told = number + noise if action.how == "add" else number * (1.0 + noise)
+        noisy = number + noise if action.how == "add" else number * (1.0 + noise)
         if action.low is not None or action.high is not None:
-            told = np.clip(told, action.low, action.high)
-        told = np.rint(told * 10.0**action.decimals)
-        small = np.abs(told) < _MOST
+            noisy = np.clip(noisy, action.low, action.high)
+        noisy = np.rint(noisy * 10.0**action.decimals)
+        small = np.abs(noisy) < _MOST
         context.fail("out-of-range", values.level, fits & ~small)
         fits &= small
-        units = np.where(fits, told, 0.0).astype(np.int64)
+        units = np.where(fits, noisy, 0.0).astype(np.int64)
         return read.written(units, np.full(len(units), action.decimals), fits)
 
     def _drawn(

@@ -12,7 +12,7 @@ from halfmask.events.block._words import lookup_word, scalar_token
 from halfmask.events.policy._sections import Text
 
 if TYPE_CHECKING:
-    from halfmask.events.actions._action import Supplies
+    from halfmask.events.actions._action import Resources
     from halfmask.events.block._values import Kind
     from halfmask.events.block._words import Token
     from halfmask.events.running._context import Applier
@@ -36,10 +36,10 @@ class Recode(Action):
     -----
     **Guarantees.** Nothing is written but what the table or `other` says.
 
-    **Edge cases.** It doesn't hide which values are equal, unless the table gives several the same,
-    nor how often each occurs. Who has the table undoes it; it is no key, so a second release by
-    the same table can be joined to this one. Values are looked up by their text: the number 1.0
-    and the text "1" are the entry "1".
+    **Edge cases.** It reveals which values are equal, unless the table gives several the same,
+    and how often each occurs. The holder of the table can reverse it. It is no key, so a second
+    release by the same table can be joined to this one. Values are looked up by their text: the
+    number 1.0 and the text "1" are the entry "1".
 
     Examples
     --------
@@ -62,9 +62,9 @@ class Recode(Action):
         """Return the table's name."""
         return ((self.table, "recode"),)
 
-    def prepared(self, supplies: Supplies) -> Applier:
+    def bind(self, resources: Resources) -> Applier:
         """Return the recoder."""
-        entries: dict[str, Token] = supplies.table(self.table, "recode").entries()
+        entries: dict[str, Token] = resources.table(self.table, "recode").entries()
         other = None if self.other is None else scalar_token(self.other)
 
         def recoded(kind: Kind, token: bytes) -> Token | str:

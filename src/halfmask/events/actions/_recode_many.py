@@ -13,14 +13,14 @@ from halfmask.events.policy._sections import Text
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from halfmask.events.actions._action import Supplies
+    from halfmask.events.actions._action import Resources
     from halfmask.events.block._values import Level
     from halfmask.events.running._context import Context
     from halfmask.events.secrets._tables import ElementPart, TableKind
 
 __all__ = ["RecodeMany", "Splitter"]
 
-#: An element stays as it is; it is dropped.
+#: An element stays unchanged; it is dropped.
 STAYS, GOES = -1, -2
 
 
@@ -47,10 +47,10 @@ class RecodeMany(Action):
     **Guarantees.** Elements come in the order of the table, in the place of the one that they were.
     Numbers are multiplied exactly.
 
-    **Edge cases.** It doesn't hide that elements belong together: those that always come together,
+    **Edge cases.** It reveals that elements belong together: those that always come together,
     in the same proportions, show what the table says. Frequent elements become frequent groups.
-    The holder of the table can reverse it. Conditions see the element as it was. With ``stay``, an
-    attacker who knows what isn't in the table sees which elements weren't touched.
+    The holder of the table can reverse it. Conditions see the original element. With ``stay``, an
+    attacker who can tell what isn't in the table sees which elements are unchanged.
 
     Examples
     --------
@@ -76,9 +76,9 @@ class RecodeMany(Action):
         """Return the table's name."""
         return ((self.table, "recode-many"),)
 
-    def splitter(self, supplies: Supplies) -> Splitter:
+    def splitter(self, resources: Resources) -> Splitter:
         """Return what chooses the entry of each element."""
-        entries = supplies.table(self.table, "recode-many").entries()
+        entries = resources.table(self.table, "recode-many").entries()
         return Splitter(by=self.by, entries=entries, stays=self.other == "stay")
 
 

@@ -20,7 +20,7 @@ from halfmask.events.policy._sections import Text
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from halfmask.events.actions._action import Supplies
+    from halfmask.events.actions._action import Resources
     from halfmask.events.running._context import Applier, Context
 
 __all__ = ["Round"]
@@ -38,7 +38,7 @@ class Round(Action):
         One of them: so many digits behind the point, 0 to 18; multiples of a step, such as 0.05 or
         100; so many digits in all, 1 to 18.
     to
-        ``nearest`` (halves to the even digit), ``down`` or ``up``.
+        ``nearest`` (ties to the even digit), ``down`` or ``up``.
     units
         Texts that end in one of them are amounts, such as ``" EUR"`` in ``"7.99 EUR"``; they keep
         it. Without units, texts are dropped and counted as ``wrong-type``.
@@ -48,7 +48,7 @@ class Round(Action):
     **Guarantees.** What is written depends on the rounded number and the unit alone; digits behind
     the point are written alike, whatever was written before.
 
-    **Edge cases.** It doesn't hide the order of numbers that are rounded to different ones, equal
+    **Edge cases.** It reveals the order of numbers that are rounded to different ones. Equal
     ones stay equal, and a rare rounded number is as rare as before: the largest order stays the
     largest. Numbers of more than 18 digits are dropped and counted as ``out-of-range``.
 
@@ -81,7 +81,7 @@ class Round(Action):
         """What rounded numbers reveal."""
         return ("order-leaking", "equality-leaking", "frequency-leaking")
 
-    def prepared(self, supplies: Supplies) -> Applier:  # noqa: ARG002 # as every action's
+    def bind(self, resources: Resources) -> Applier:  # noqa: ARG002 # as every action's
         """Return the rounder."""
         if self.significant is not None:
             return OnceEach(_Significant(self, self.significant))

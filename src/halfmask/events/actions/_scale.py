@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from halfmask.events.actions._action import Supplies
+    from halfmask.events.actions._action import Resources
     from halfmask.events.block._values import Values
     from halfmask.events.running._context import Applier, Context
     from halfmask.events.secrets._tables import TableKind
@@ -41,7 +41,7 @@ class Scale(Action):
         The path of the field that is looked up, of the same element or what encloses it.
     other
         The factor where the table has none; without it those numbers are dropped, and counted as
-        ``not-in-table``. Write 1 to leave them as they are.
+        ``not-in-table``. Write 1 to keep them unchanged.
     decimals
         Round what comes out to so many digits behind the point.
     units
@@ -51,7 +51,7 @@ class Scale(Action):
     -----
     **Guarantees.** The product is exact in decimal digits.
 
-    **Edge cases.** It doesn't hide ratios: of numbers with the same factor, which one is twice the
+    **Edge cases.** It reveals ratios: of numbers with the same factor, which one is twice the
     other is still seen, and one that is known gives the factor. 0 stays 0. Products of more than 18
     digits are dropped and counted as ``out-of-range``.
 
@@ -86,17 +86,17 @@ class Scale(Action):
         """Return the table's name."""
         return ((self.table, "scale"),)
 
-    def prepared(self, supplies: Supplies) -> Applier:
+    def bind(self, resources: Resources) -> Applier:
         """Return the scaler."""
-        return _Scaler(self, supplies)
+        return _Scaler(self, resources)
 
 
 class _Scaler:
     __slots__ = ("_action", "_entries", "_other")
 
-    def __init__(self, action: Scale, supplies: Supplies) -> None:
+    def __init__(self, action: Scale, resources: Resources) -> None:
         self._action = action
-        self._entries: dict[str, Decimal] = supplies.table(action.table, "scale").entries()
+        self._entries: dict[str, Decimal] = resources.table(action.table, "scale").entries()
         self._other = None if action.other is None else Decimal(repr(action.other))
 
     def apply(self, values: Values, context: Context) -> Values:

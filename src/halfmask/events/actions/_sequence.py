@@ -18,7 +18,7 @@ from halfmask.events.block._words import SeenKinds, as_words
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from halfmask.events.actions._action import Supplies
+    from halfmask.events.actions._action import Resources
     from halfmask.events.block._words import Token
     from halfmask.events.running._context import Context
 
@@ -47,8 +47,8 @@ class Sequence(Action):
     scope, and in which order they first appeared. It holds no key: across scopes numbers mean
     nothing, across releases they are of different streams.
 
-    **Edge cases.** Within the scope it doesn't hide equality, how often a value occurs, nor the
-    order of first appearance: an attacker who knows who came first knows number 1, and the largest
+    **Edge cases.** Within the scope it reveals equality, how often a value occurs, and the
+    order of first appearance: the first one has number 1, and the largest
     number reveals how many there were. The number 12, 12.0 and the text "12" are the same value. A
     value without the session or tenant that it needs is dropped and counted as ``no-scope``. NULL
     isn't numbered. The numbers that were given are the transform's state, which holds the values:
@@ -73,9 +73,9 @@ class Sequence(Action):
         """Return what the scope is called in `[stream]`."""
         return (self.scope,) if self.scope in {"tenant", "session"} else ()
 
-    def prepared(self, supplies: Supplies) -> SequenceApplier:
+    def bind(self, resources: Resources) -> SequenceApplier:
         """Return the numberer."""
-        scope = supplies.scopes[self.scope] if self.needs() else None
+        scope = resources.scopes[self.scope] if self.needs() else None
         return SequenceApplier(scope=scope, within_event=self.scope == "event", most=self.open)
 
 

@@ -13,7 +13,7 @@ from halfmask.events.block._words import SeenKinds, identity
 from halfmask.events.policy._sections import Text
 
 if TYPE_CHECKING:
-    from halfmask.events.actions._action import Supplies
+    from halfmask.events.actions._action import Resources
     from halfmask.events.block._values import Values
     from halfmask.events.block._words import Token as JsonToken
     from halfmask.events.running._context import Context
@@ -39,8 +39,8 @@ class Token(Action):
     of 16 bytes, and whether it is the same as another's. Another release's key, or another domain,
     gives others. `reveal_token` turns it back, and refuses a token that wasn't made so.
 
-    **Edge cases.** It doesn't hide which values are equal, how often each occurs, with which others
-    and in which order; an attacker who knows frequencies recognises frequent values. The number
+    **Edge cases.** It reveals which values are equal, how often each occurs, with which others
+    and in which order. An attacker with known frequencies recognises frequent values. The number
     12, 12.0 and the text "12" are the same value: they have one token.
 
     Sources: AES-SIV (RFC 5297), deterministic, with a key of 512 bits; padded as in ISO/IEC 7816-4.
@@ -59,11 +59,11 @@ class Token(Action):
         """What equal tokens and their lengths reveal."""
         return ("equality-leaking", "frequency-leaking", "length-leaking")
 
-    def prepared(self, supplies: Supplies) -> TokenApplier:
+    def bind(self, resources: Resources) -> TokenApplier:
         """Return the maker of tokens."""
         from cryptography.hazmat.primitives.ciphers.aead import AESSIV  # noqa: PLC0415 # 30 ms
 
-        cipher = AESSIV(_key(supplies.keys, self.domain or supplies.domain))
+        cipher = AESSIV(_key(resources.keys, self.domain or resources.domain))
 
         def made(kind: Kind, token: bytes) -> JsonToken:
             plain = bytes([Kind.STRING]) + identity(kind, token) + b"\x80"

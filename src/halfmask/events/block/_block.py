@@ -21,7 +21,7 @@ from halfmask.events.block._values import Kind, Level, Values
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from halfmask.events.block._path_tree import PathTree, Sprout
+    from halfmask.events.block._path_tree import PathTree, ScanTree
     from halfmask.events.running._context import Context
 
 __all__ = ["Block", "scan_block"]
@@ -32,7 +32,7 @@ _PADDING = 128
 _LARGEST = (1 << 31) - (1 << 16)
 #: Enough for lines of 16 KB: the scan is left where the log is too short.
 _LEAST_LOG = 1 << 13
-#: Bytes of a block from which others can be told.
+#: Bytes of a block that distinguish it from others.
 _LEAST_LEARNED = 1 << 16
 _MOST_GAPS = 1 << 10
 _BOM = b"\xef\xbb\xbf"
@@ -80,7 +80,7 @@ class Block:
     levels: Mapping[str, Level]
     paths: tuple[str, ...]
     _data: NDArray[np.uint8] = field(repr=False)
-    _sprout: Sprout = field(repr=False)
+    _tree: ScanTree = field(repr=False)
     _columns: Columns = field(repr=False)
     room: ArrayLease = field(repr=False)
     ahead: dict[str, tuple[Values, list[tuple[int, Context]]]] = field(
@@ -102,8 +102,8 @@ class Block:
             The path isn't one of the places that were followed.
         """
         place = path if isinstance(path, Path) else Path.parse(path)
-        node = self._sprout.nodes.get(place.steps)
-        if node is None or not node or not self._sprout.wanted(node):
+        node = self._tree.nodes.get(place.steps)
+        if node is None or not node or not self._tree.wanted(node):
             raise ParameterError(
                 "A path was asked for that the scan didn't follow.",
                 hint="Name it in the PathTree.",
@@ -185,7 +185,7 @@ def scan_block(
     >>> block.bad[0].line, block.bad[0].reason
     (3, <Reason.NOT_JSON: 'not-json'>)
     """
-    scan = _Scan(data, tree.sprout(), limits or Limits(), first_line, lease or ArrayLease(), own)
+    scan = _Scan(data, tree.for_block(), limits or Limits(), first_line, lease or ArrayLease(), own)
     return scan.block()
 
 
@@ -198,7 +198,7 @@ class _Scan:
     def __init__(
         self,
         data: bytes | bytearray | memoryview,
-        sprout: Sprout,
+        tree: ScanTree,
         limits: Limits,
         first_line: int,
         lease: ArrayLease,
@@ -208,8 +208,8 @@ class _Scan:
         from halfmask.kernels.text.json_state import FRAME, State  # noqa: PLC0415 # as above
         from halfmask.kernels.text.line_ends import count_lines  # noqa: PLC0415 # as above
 
-        self.sprout, self.limits, self.lease = sprout, limits, lease
-        self.named = sprout.count
+        self.tree, self.limits, self.lease = tree, limits, lease
+        self.named = tree.count
         given = memoryview(data).cast("B")
         if len(given) > _LARGEST:
             raise DataError(
@@ -250,17 +250,17 @@ class _Scan:
         self._learn()
         state, place = self.state, json_state.State
         events, refused = int(state[place.EVENTS]), int(state[place.BAD])
-        sprout = self.sprout
-        wanted = (node for node in range(1, sprout.count) if sprout.wanted(node))
+        tree = self.tree
+        wanted = (node for node in range(1, tree.count) if tree.wanted(node))
         return Block(
             n_events=events,
             n_lines=int(state[place.LINE]) - self.first_line + 1,
             lines=self.lines[:events].copy(),
             bad=BadLines(self.bad[:refused].copy()),
-            levels=MappingProxyType(_levels(events, sprout, self.columns)),
-            paths=tuple(str(Path(steps=sprout.steps[node])) for node in wanted),
+            levels=MappingProxyType(_levels(events, tree, self.columns)),
+            paths=tuple(str(Path(steps=tree.steps[node])) for node in wanted),
             _data=self.data,
-            _sprout=sprout,
+            _tree=tree,
             _columns=self.columns,
             room=self.lease,
         )
@@ -268,7 +268,7 @@ class _Scan:
     def _run(self) -> int:
         from halfmask.kernels.text.json_scan import scan_lines  # noqa: PLC0415 # as above
 
-        tree, limits, columns = self.sprout, self.limits, self.columns
+        tree, limits, columns = self.tree, self.limits, self.columns
         return scan_lines(
             self.data,
             self.size,
@@ -302,7 +302,7 @@ class _Scan:
         """Return how much room nodes are given: a quarter more than such lines took before."""
         from halfmask.kernels.text.json_state import RECORDED  # noqa: PLC0415 # as above
 
-        tree = self.sprout
+        tree = self.tree
         here = slice(first, tree.count)
         noted = (tree.flags[here] & RECORDED > 0) | (tree.element[here] >= 0)
         if not at_first:
@@ -315,7 +315,7 @@ class _Scan:
         """Remember how many slots there are for each byte, for the blocks that follow."""
         from halfmask.kernels.text.json_state import State  # noqa: PLC0415 # as above
 
-        tree = self.sprout
+        tree = self.tree
         if self.size > _LEAST_LEARNED:
             counts = tree.counts[: len(tree.levels)] / self.size
             tree.density.update(enumerate(counts[: tree.named_levels].tolist()))
@@ -332,9 +332,9 @@ class _Scan:
             return
         room = self.columns.room.copy()
         # Nodes that are named are given room together: each time, all is copied.
-        alike = np.arange(self.sprout.count) == node
+        alike = np.arange(self.tree.count) == node
         if node < self.named:
-            alike |= self.sprout.level[: self.sprout.count] == self.sprout.level[node]
+            alike |= self.tree.level[: self.tree.count] == self.tree.level[node]
             alike[self.named :] = False
         room = np.where(alike & (room != NEVER), np.maximum(room, 64 + 2 * slot), room)
         self.columns.widen(room, self.lease)
@@ -344,14 +344,14 @@ class _Scan:
         from halfmask.kernels.text.json_state import TOO_MANY_PATHS, State  # noqa: PLC0415 # as above
 
         node = int(self.state[State.NODE])
-        if self.sprout.count - self.named >= self.limits.paths:
+        if self.tree.count - self.named >= self.limits.paths:
             self.state[State.REFUSED] = TOO_MANY_PATHS
             return
         if element:
-            self.sprout.grow(node, Step.ELEMENT)
+            self.tree.grow(node, Step.ELEMENT)
         else:
             start, stop = self.state[[State.KEY_START, State.KEY_STOP]].tolist()
-            self.sprout.grow(node, str(json.loads(b'"%b"' % self.data[start:stop].tobytes())))
+            self.tree.grow(node, str(json.loads(b'"%b"' % self.data[start:stop].tobytes())))
 
         columns = self.columns
         known = len(columns.room)
@@ -361,13 +361,13 @@ class _Scan:
         columns.base = np.concatenate([columns.base, np.zeros(len(columns.room) - known, np.int64)])
 
 
-def _levels(events: int, sprout: Sprout, columns: Columns) -> dict[str, Level]:
+def _levels(events: int, tree: ScanTree, columns: Columns) -> dict[str, Level]:
     levels = [Level.of_events(events)]
-    for node in sprout.levels[1:]:
-        array = int(sprout.parents[node])
-        above = levels[int(sprout.level[array])]
+    for node in tree.levels[1:]:
+        array = int(tree.parents[node])
+        above = levels[int(tree.level[array])]
         kinds, _, sizes = columns.of_node(array, above.slots)
         present = kinds == int(Kind.ARRAY)
-        path = str(Path(steps=sprout.steps[node]))
+        path = str(Path(steps=tree.steps[node]))
         levels.append(Level.under(above, path, np.where(present, sizes, 0), present=present))
     return {level.path: level for level in levels}

@@ -68,7 +68,7 @@ class Columns:
         """Give nodes more room: what they have moves behind all others, which stay where they are.
 
         So a node of which nothing was known costs no more than its own slots, however many there
-        are, and arrays are made anew only where they would have to be twice as long.
+        are, and arrays are made again only where they would have to be twice as long.
         """
         wider = np.flatnonzero((room != self.room) & (room != NEVER))
         end = self.used + int(room[wider].sum())

@@ -68,7 +68,7 @@ def number_runs(cells: NDArray[np.int64], numbers: Quantities) -> Iterator[tuple
     key, units = key[order], numbers.units[used][order]
     starts = np.flatnonzero(np.diff(key, prepend=-1))
     counts = np.diff(starts, append=len(key)).tolist()
-    # Two halves, so that a sum of many numbers of 18 digits doesn't run over.
+    # Two parts, so that a sum of many numbers of 18 digits doesn't run over.
     high = np.add.reduceat(units >> _LOW, starts).tolist()
     low = np.add.reduceat(units & ((1 << _LOW) - 1), starts).tolist()
     least = np.minimum.reduceat(units, starts).tolist()

@@ -23,7 +23,7 @@ class OpenElements:
 
     The writer writes an array, and its elements as objects, where a field may stand in them. Of
     fields that are named it knows from the policy; what stars find it would know from the block
-    alone, and a line's bytes would depend on the lines beside it.
+    alone, and a line's bytes would depend on its neighbours.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ from halfmask.events.block._values import written_text
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["PathTree", "Sprout"]
+__all__ = ["PathTree", "ScanTree"]
 
 #: Behind the names, so that eight bytes can be read from any of them on.
 _PADDING = 8
@@ -44,14 +44,14 @@ class PathTree:
     def __init__(self, paths: Iterable[str | Path]) -> None:
         found = (Path.parse(path) if isinstance(path, str) else path for path in paths)
         self.paths = tuple(dict.fromkeys(Path(steps=path.steps) for path in found))
-        self._root = Sprout.of([path.steps for path in self.paths])
+        self._root = ScanTree.of([path.steps for path in self.paths])
 
-    def sprout(self) -> Sprout:
+    def for_block(self) -> ScanTree:
         """Return the tree as the scan of one block begins with it."""
         return self._root.copied()
 
 
-class Sprout:
+class ScanTree:
     """A tree of paths while a block is scanned: arrays for the scanner, and how they grow.
 
     A node is a place; its state is how far along which pattern it is. Nodes that a path without
@@ -91,9 +91,9 @@ class Sprout:
         tree._enter()
         return tree
 
-    def copied(self) -> Sprout:
+    def copied(self) -> ScanTree:
         """Return a tree that grows by itself."""
-        other = Sprout.__new__(Sprout)
+        other = ScanTree.__new__(ScanTree)
         other.__dict__.update(self.__dict__)
         for name in ("steps", "nodes", "levels", "_states"):
             setattr(other, name, getattr(self, name).copy())

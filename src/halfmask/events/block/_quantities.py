@@ -139,7 +139,7 @@ def rounded_to(
 ) -> NDArray[np.int64]:
     """Return the multiples of positive steps that are nearest, below or above.
 
-    Halves go to the even multiple. Whole numbers below `MOST` come in, and steps below it.
+    Ties go to the even multiple. Whole numbers below `MOST` come in, and steps below it.
 
     Examples
     --------

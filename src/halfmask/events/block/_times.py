@@ -50,7 +50,7 @@ class Times:
 def read_times(
     values: Values, context: Context, *, zone: Zone | None, unit: Unit | None = None
 ) -> Times:
-    """Read times: texts of ISO 8601, and numbers where it is said what they count.
+    """Read times: texts of ISO 8601, and numbers whose unit is given.
 
     Parameters
     ----------
@@ -80,9 +80,9 @@ def read_times(
         context.fail("no-zone", level, unzoned)
         fits &= ~unzoned
     elif unzoned.any():
-        told, there = zone.utc(np.clip(utc[unzoned], EARLIEST, LATEST))
+        shifted, there = zone.utc(np.clip(utc[unzoned], EARLIEST, LATEST))
         within = (utc[unzoned] >= EARLIEST) & (utc[unzoned] <= LATEST)
-        utc[unzoned] = np.where(within, told, utc[unzoned])
+        utc[unzoned] = np.where(within, shifted, utc[unzoned])
         skipped = np.zeros(len(texts), np.bool_)
         skipped[unzoned] = ~there & within
         context.fail("no-such-time", level, skipped)
@@ -139,8 +139,8 @@ class ZoneClock:
         self._zone = None if name == OWN else Zone(name)
         # What such a text shows is its own clock, wherever that was.
         unsaid = "UTC" if name == OWN and form in {"local", "date"} else None
-        told = zoneless or unsaid
-        self._reading = None if told is None else Zone(told)
+        name_of_zone = zoneless or unsaid
+        self._reading = None if name_of_zone is None else Zone(name_of_zone)
 
     @property
     def even(self) -> int | None:
@@ -191,8 +191,8 @@ class ZoneClock:
         within = (clock >= EARLIEST) & (clock <= LATEST)
         # Beyond that no zone has a clock, and it is counted.
         utc = np.where(within, utc, LATEST + 1)
-        told = Times(source=times.source, utc=utc, fits=times.fits)
-        return write_times(told, ahead, context, form=self._form)
+        shifted = Times(source=times.source, utc=utc, fits=times.fits)
+        return write_times(shifted, ahead, context, form=self._form)
 
 
 def _own_ahead(times: Times, zoneless: Zone | None) -> NDArray[np.int64]:

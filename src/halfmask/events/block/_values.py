@@ -66,7 +66,7 @@ class Values:
         Bytes. Tokens may stand anywhere in them, overlap, and be shared.
     starts, stops
         Where each slot's token is: a STRING's content without its quotes, in canonical form; a
-        number as it was written; anything else has a token that nobody looks at.
+        number's text, unchanged; anything else has a token that nobody looks at.
 
     Notes
     -----

@@ -112,7 +112,7 @@ def as_words(values: Values) -> Values:
     if not (whole.any() or other.any()):
         return values
     sizes = values.stops - values.starts
-    # Written in one way alone, but for -0 and what is longer than anybody's number.
+    # Written in one way alone, except -0 and what is longer than anybody's number.
     for at in np.flatnonzero(whole & ((sizes == 2) | (sizes > _LONGEST_NUMBER))).tolist():
         other[at] = sizes[at] != 2 or values.token(at)[1] == b"-0"
     texts = replace(values, kinds=np.where(whole, np.uint8(Kind.STRING), kinds))
@@ -144,8 +144,8 @@ class SeenKinds:
 
     def state(self) -> list[int] | None:
         """Return what was seen, as JSON can hold it; None if they were texts alone."""
-        told = sorted(self._seen & {*_NUMBERS, Kind.TRUE, Kind.FALSE, Kind.STRING})
-        return None if told in ([], [int(Kind.STRING)]) else told
+        kinds = sorted(self._seen & {*_NUMBERS, Kind.TRUE, Kind.FALSE, Kind.STRING})
+        return None if kinds in ([], [int(Kind.STRING)]) else kinds
 
     def restore(self, state: Any) -> None:  # noqa: ANN401 # what JSON held
         """Go on from what `state` returned."""

@@ -147,7 +147,7 @@ def _levels(
             if other is not level and not _alike(other, level):
                 raise ParameterError(
                     "Columns of one array don't agree on its elements.",
-                    hint="Columns that stand beside a changed level need it too.",
+                    hint="Other columns of a changed level need it too.",
                 )
             level = level.above
     return levels

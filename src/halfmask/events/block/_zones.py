@@ -78,8 +78,8 @@ class Zone:
         if self.name == "UTC" or not len(utc):
             return np.zeros(len(utc), np.int64)
         days, where = np.unique(np.clip(utc, EARLIEST, LATEST) // DAY, return_inverse=True)
-        told = np.array([self._day(day) for day in days.tolist()], np.int64)
-        before, change, after = told[:, 0][where], told[:, 1][where], told[:, 2][where]
+        offsets = np.array([self._day(day) for day in days.tolist()], np.int64)
+        before, change, after = offsets[:, 0][where], offsets[:, 1][where], offsets[:, 2][where]
         return np.where(utc < change, before, after)
 
     def utc(self, clock: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:

@@ -46,7 +46,7 @@ _LONGEST_INT: Final = 400
 def describe_events(
     lines: bytes | Iterable[bytes], *, most: int = MOST_EVENTS, limits: Limits | None = None
 ) -> EventsDescription:
-    r"""Propose what may leave of each field of events, and say why.
+    r"""Propose a rule for each field of events, with its reasons.
 
     Parameters
     ----------
@@ -272,11 +272,11 @@ def _is_within(facts: FieldFacts, map_: str) -> bool:
 def _of_map(facts: FieldFacts, names: Mapping[str, int]) -> tuple[str, ...]:
     if facts.path not in names:
         return ()
-    said = (
+    reason = (
         f"Its {names[facts.path]:,} names were taken for values: they are a star here, and hashed "
         "where a rule writes them."
     )
-    return (said,)
+    return (reason,)
 
 
 def _without_failures(found: EventsDescription, sample: _Sample) -> EventsDescription:

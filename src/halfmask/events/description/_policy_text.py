@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 __all__ = ["policy_text"]
 
 HEAD: Final = """\
-A policy of events that halfmask proposes. It is yours now: read each line, and change what isn't
-so. It holds names of fields and no value. Names of fields leave as they are where a rule keeps
-the field: write name = "..." in the rule to give it another.
+A policy of events that halfmask proposes. It is yours now: read each line, and change what is
+wrong. It has names of fields and no value. A kept field keeps its name: write name = "..." in
+the rule to give it another.
 
 What no rule names is dropped, also a field that comes later. The proposals rest on names,
 on forms of values and on counting: false negatives are possible, so look at each rule."""
@@ -27,8 +27,8 @@ STREAM: Final = """\
 Where the time, tenant, session and entity of an event stand: guarantees and aggregates go by it."""
 ZONE: Final = "Times that don't say their zone are of this one: write which it is."
 GUARANTEE: Final = """\
-What must hold of the events that leave together. Uncomment it, and choose k: each value of the
-path is then of events of at least k distinct entities, or it is left out.
+What must hold of the events that are released together. Uncomment it, and choose k: each value
+of the path is then of events of at least k distinct entities, or it is left out.
 [window]
 every = "1 day"
 zone = "UTC"
@@ -38,7 +38,7 @@ paths = [{path}]
 k = 10
 fails = "field\""""
 NOTHING: Final = """\
-Nothing was found that may leave with a safe mind. A policy needs a rule: this lets nothing out."""
+No field was found that is harmless. A policy needs a rule: this one releases nothing."""
 
 
 def policy_text(found: EventsDescription, *, release: str) -> str:
@@ -60,8 +60,8 @@ def _findings(found: EventsDescription) -> Iterator[str]:
     first = "" if found.whole else " (the first of the stream)"
     yield f"{found.events:,} events{first} were looked at, {len(found.fields):,} paths were met."
     if found.refused:
-        told = ", ".join(f"{count:,} {reason}" for reason, count in found.refused.items())
-        yield f"Lines that are no events: {told}."
+        reasons = ", ".join(f"{count:,} {reason}" for reason, count in found.refused.items())
+        yield f"Lines that are no events: {reasons}."
     yield (
         f"In all fields together but identifiers and free text, {found.share_unique:.1%} of the "
         "events are unique."
@@ -88,12 +88,12 @@ def _stream(found: EventsDescription) -> Iterator[str]:
 def _field(proposal: FieldProposal) -> str:
     """Return the rule of a field under the reasons for it; of one that is left out, these alone."""
     kind = proposal.kind if proposal.certain else f"{proposal.kind}, perhaps"
-    said = [f"{proposal.path} - {kind}. {' '.join(proposal.reasons)}", _counted(proposal)]
+    lines = [f"{proposal.path} - {kind}. {' '.join(proposal.reasons)}", _counted(proposal)]
     if proposal.rule is None:
         if proposal.otherwise is not None:
-            said.append(f"Or: {proposal.otherwise}")
-        return _comment("\n".join(said))
-    return "\n".join((_comment("\n".join(said)), *_rule(proposal.path, proposal.rule)))
+            lines.append(f"Or: {proposal.otherwise}")
+        return _comment("\n".join(lines))
+    return "\n".join((_comment("\n".join(lines)), *_rule(proposal.path, proposal.rule)))
 
 
 def _rule(path: str, rule: Mapping[str, Any]) -> Iterator[str]:
@@ -106,17 +106,17 @@ def _rule(path: str, rule: Mapping[str, Any]) -> Iterator[str]:
 
 def _counted(proposal: FieldProposal) -> str:
     types = ", ".join(f"{count:,} {word}" for word, count in proposal.types.items())
-    said = f"In {proposal.events:,} events: {types}."
+    text = f"In {proposal.events:,} events: {types}."
     if proposal.values:
-        said += (
+        text += (
             f" {proposal.distinct:,} different; {proposal.share_unique:.1%} of its values are "
             "met once"
         )
         if proposal.one_entity is not None and proposal.role != "entity":
-            said += f", {proposal.one_entity:.1%} of the different ones with one entity alone"
-        said += "."
+            text += f", {proposal.one_entity:.1%} of the different ones with one entity alone"
+        text += "."
     weak = _weaknesses(proposal.rule)
-    return said + (f" Not hidden: {', '.join(weak)}." if weak else "")
+    return text + (f" Weaknesses: {', '.join(weak)}." if weak else "")
 
 
 def _weaknesses(rule: Mapping[str, Any] | None) -> tuple[str, ...]:

@@ -114,7 +114,7 @@ def _identifier(facts: FieldFacts, role: StreamRole | None) -> Suggestion:
     if role in {"entity", "session"}:
         return Suggestion(
             rule={"do": "token"},
-            reason="Events of one are told by a token, so that they can be studied together; "
+            reason="A token joins the events of one, so that they can be studied together; "
             "leave it out where that isn't needed.",
         )
     if role == "tenant":
@@ -122,14 +122,14 @@ def _identifier(facts: FieldFacts, role: StreamRole | None) -> Suggestion:
     if facts.place.level and facts.place.concrete and facts.profile.distinct > 1:
         return Suggestion(
             rule={"do": "sequence", "scope": "event"},
-            reason="It is numbered anew in each event: which are equal within it remains.",
+            reason="Each event numbers its values from 1: equal ones within it stay equal.",
         )
     return _out("It is left out.", 'do = "token"  # where events must be joined by it')
 
 
 def _grouping(role: StreamRole | None) -> Suggestion:
     if role in {"entity", "session"}:
-        return Suggestion(rule={"do": "token"}, reason="Its groups are told by tokens.")
+        return Suggestion(rule={"do": "token"}, reason="Tokens distinguish its groups.")
     if role == "tenant":
         return Suggestion(
             rule={"do": "sequence", "scope": "stream"},

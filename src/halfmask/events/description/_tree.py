@@ -1,4 +1,4 @@
-"""The places of a sample of events, and what was met at each; maps are told from records."""
+"""The places of a sample of events, and what was met at each; maps aren't records."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Node:
 
     @property
     def names(self) -> int:
-        """How many names it had, as far as they were counted."""
+        """How many names it had, up to the limit of counting."""
         return len(self._names) if self.star is not None else len(self.fields)
 
     def note(self, kind: Kind, event: int) -> None:

@@ -1,4 +1,4 @@
-"""What is wrong with a section of an events' policy, said by place and in our words.
+"""Errors of a section of an events policy: the place, and a sentence without values.
 
 Each section says its own faults; the section around it puts the place before them.
 """
@@ -73,7 +73,7 @@ def _place(loc: Sequence[int | str]) -> str:
 
 
 def _own(where: str, error: object) -> tuple[str, str | None]:
-    """Say what a check of ours said, with the place before it."""
+    """Return the sentence of a check of ours, with the place before it."""
     if isinstance(error, HalfmaskError):
         return where + error.what, error.hint
     return f"{where}isn't what it may be.", None

@@ -1,4 +1,4 @@
-"""EventPolicy: what may leave of each event, as a TOML file that may be published."""
+"""EventPolicy: what is released of each event, as a TOML file that may be published."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ UNNAMED: Final = "name-this-release"
 
 
 class EventPolicy(EventSection, WrittenPolicy):
-    """What may leave of each event: rules by path. What no rule names doesn't leave.
+    """What is released of each event: rules by path. Fields without a rule are dropped.
 
     It holds paths, options and, in conditions and hierarchies, categories that the owner wrote
     there; no event and no secret.
@@ -57,7 +57,7 @@ class EventPolicy(EventSection, WrittenPolicy):
         Windows of time, for aggregates and guarantees.
     aggregates, guarantees
         ``[[aggregate]]``: lines for many events together; ``[[guarantee]]``: what must hold of the
-        events that leave. One of both kinds at most.
+        events that are released. One of both kinds at most.
 
     Raises
     ------
@@ -197,7 +197,7 @@ class EventPolicy(EventSection, WrittenPolicy):
         super().model_post_init(context)
         if not self.rules:
             raise PolicyError(
-                "The policy has no [[rule]]: nothing would leave.",
+                "The policy has no [[rule]]: nothing would be released.",
                 hint="Write one for each path that may.",
             )
         for number, rule in enumerate(self.rules, start=1):
@@ -215,16 +215,16 @@ class EventPolicy(EventSection, WrittenPolicy):
         if not rule.steps and not beneath:
             raise PolicyError(
                 "the key 'do' is lacking, and no rule is beneath the path.",
-                hint='Say what becomes of it; do = "keep" passes it on as it is.',
+                hint='Write an action; do = "keep" releases it unchanged.',
             )
         erases = any(isinstance(action, Erase) for action in rule.steps)
         if erases and beneath and rule.place.steps[-1] is not Step.ELEMENT:
             raise PolicyError("it is erased, and rules beneath it write what is in it.")
         if erases and beneath and not rule.when:
             raise PolicyError("all elements are erased, and rules beneath write what is in them.")
-        said = self.stream.paths()
+        places = self.stream.paths()
         for need in (need for action in rule.steps for need in action.needs()):
-            if need not in said:
+            if need not in places:
                 raise PolicyError(
                     f"an action needs the path of the {need}.",
                     hint=f'Write {need} = "..." in [stream]'

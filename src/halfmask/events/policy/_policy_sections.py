@@ -66,7 +66,7 @@ class RuleSection(EventSection):
     path
         Which values; see `Path`.
     do, then
-        The action with its options, and others that work on what it leaves. Without any, the rule
+        The action with its options, and others that work on its result. Without any, the rule
         only names an object or an array.
     name
         What the field is called in the output; by default as in the input.
@@ -86,22 +86,22 @@ class RuleSection(EventSection):
     otherwise: Literal["drop", "refuse-event", "stop"] = "drop"
     steps: tuple[AnyAction, ...] = Field(default=(), alias="do")
 
-    def __init__(self, **said: object) -> None:
-        own: dict[str, Any] = {key: said[key] for key in _OWN if key in said}
-        options = {key: value for key, value in said.items() if key not in own and key != "then"}
+    def __init__(self, **keys: object) -> None:
+        own: dict[str, Any] = {key: keys[key] for key in _OWN if key in keys}
+        options = {key: value for key, value in keys.items() if key not in own and key != "then"}
         if isinstance(own.get("when"), dict):
             own["when"] = [own["when"]]
-        if "do" in said:
-            then = said.get("then", [])
+        if "do" in keys:
+            then = keys.get("then", [])
             own["do"] = [options, *then] if isinstance(then, list | tuple) else then
         else:
-            own |= options | ({"then": said["then"]} if "then" in said else {})
+            own |= options | ({"then": keys["then"]} if "then" in keys else {})
         try:
-            if "do" in said:
+            if "do" in keys:
                 _check_keys(options)
             super().__init__(**own)
         except PolicyError as error:
-            path = said.get("path")
+            path = keys.get("path")
             where = f"{path!r}: " if isinstance(path, str) else ""
             raise PolicyError(where + error.what, hint=error.hint) from None
 
@@ -152,29 +152,29 @@ class RuleSection(EventSection):
 
     @property
     def weaknesses(self) -> tuple[str, ...]:
-        """What the rule doesn't hide: of several actions, what the last leaves; and names."""
+        """The weaknesses of the last action, and of kept names."""
         last = self.steps[-1].weaknesses if self.steps else ()
         return (*last, *(("names-kept",) if self.names == "keep" else ()))
 
     def timed(self, step: int) -> bool:
-        """Return whether an action of times works on what an action leaves."""
+        """Return whether an action of times works on the result of an action."""
         return any(isinstance(it, CoarsenTime | Shift) for it in self.steps[step + 1 :])
 
     def table(self) -> dict[str, Any]:
         """Return the rule as TOML has it, without what is the default."""
-        said = self.model_dump(
+        table = self.model_dump(
             mode="json", by_alias=True, exclude_defaults=True, exclude_none=True, exclude={"steps"}
         )
-        actions = [_told(action) for action in self.steps]
+        actions = [_action_table(action) for action in self.steps]
         then = {"then": actions[1:]} if len(actions) > 1 else {}
-        return {**said, **(actions[0] if actions else {}), **then}
+        return {**table, **(actions[0] if actions else {}), **then}
 
 
 def _check_keys(options: dict[str, object]) -> None:
     """Raise where a key is neither the rule's nor its action's, and say all that there may be."""
     model = next((it for it in ACTIONS if it.model_fields["do"].default == options["do"]), None)
     if model is None:
-        return  # that there is no such action is said elsewhere
+        return  # that there is no such action is table elsewhere
     known = [field.alias or name for name, field in model.model_fields.items()]
     for key in options:
         if key not in known:
@@ -182,9 +182,9 @@ def _check_keys(options: dict[str, object]) -> None:
             raise PolicyError(f"there is no key {word(key)}.", hint=hint)
 
 
-def _told(action: Action) -> dict[str, Any]:
-    said = action.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude_none=True)
-    return {"do": action.do, **said}
+def _action_table(action: Action) -> dict[str, Any]:
+    table = action.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude_none=True)
+    return {"do": action.do, **table}
 
 
 def place(text: str) -> Path:

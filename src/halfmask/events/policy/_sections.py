@@ -24,9 +24,9 @@ class EventSection(Section):
         what was probably meant; it never quotes a text, which may be a category.
     """
 
-    def __init__(self, **said: object) -> None:
+    def __init__(self, **keys: object) -> None:
         try:
-            super().__init__(**said)
+            super().__init__(**keys)
         except ValidationError as error:
             raise policy_error(error, type(self)) from None
 

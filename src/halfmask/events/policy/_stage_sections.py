@@ -1,4 +1,4 @@
-"""The sections of a policy that say what leaves together: windows, aggregates, guarantees."""
+"""The sections of a policy for many events: windows, aggregates, guarantees."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ class WindowSection(EventSection):
         The latest time is the latest median of the times of so many events that follow each other,
         an odd number; 1: of each event. With it a few wrong times far ahead don't close windows.
     late
-        What becomes of events whose window is closed: ``drop`` them, or ``update``: they leave as
-        a group of their own, which must fulfil what is promised by itself. A pipe that lost events
-        so is an error, unless this is written.
+        What becomes of events whose window is closed: ``drop`` them, or ``update``: they are
+        released as a group of their own, which must fulfil the guarantees by itself. A pipe that
+        lost events so is an error, unless this is written.
     unit
         What numbers count since 1970; without it events whose time is a number have none.
     most
-        Guarantees: a window's events leave in parts of so many, so that none waits for longer.
+        Guarantees: a window's events are released in parts of so many: none waits for longer.
     """
 
     every: DurationText
@@ -191,7 +191,7 @@ class AggregateSection(EventSection):
 
 
 class GuaranteeSection(EventSection):
-    """``[[guarantee]]``: what must hold of the events that leave together.
+    """``[[guarantee]]``: what must hold of the events that are released together.
 
     Parameters
     ----------

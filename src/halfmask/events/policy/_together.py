@@ -46,7 +46,7 @@ def check_together(policy: EventPolicy) -> None:
     if policy.aggregates and policy.guarantees:
         raise PolicyError(
             "[[aggregate]] and [[guarantee]] can't stand in one policy: aggregates have minimum "
-            "counts of their own, and no event leaves."
+            "counts of their own, and no event is released."
         )
     if not policy.aggregates and not policy.guarantees:
         raise PolicyError("[window] is there, and neither [[aggregate]] nor [[guarantee]].")
@@ -63,17 +63,17 @@ def check_together(policy: EventPolicy) -> None:
 
 
 def _check_stream(policy: EventPolicy) -> None:
-    said = policy.stream.paths()
+    places = policy.stream.paths()
     by_entity = [it for it in policy.aggregates if it.min_entities is not None]
     needed = ["time", *(["entity"] if by_entity or policy.guarantees else [])]
     for need in needed:
-        if need not in said:
+        if need not in places:
             raise PolicyError(
                 f"the path of the {need} is needed for windows and minimum counts.",
                 hint=f'Write {need} = "..." in [stream].',
             )
-    for need in {"time", "entity", "session"} & said.keys():
-        if place(said[need]).level:
+    for need in {"time", "entity", "session"} & places.keys():
+        if place(places[need]).level:
             raise PolicyError(
                 f"[stream]: the {need} must be a field of the event, not of an array's elements, "
                 "where there are windows."
@@ -100,7 +100,7 @@ def _check_aggregate(policy: EventPolicy, section: AggregateSection, where: str)
             raise PolicyError(
                 f"{where}the measure {measure.name!r} is of original elements of an array whose "
                 "elements a rule leaves out or makes several.",
-                hint="Measure released values, or leave the array as it is.",
+                hint="Measure released values, or keep the array unchanged.",
             )
 
 

@@ -1,4 +1,4 @@
-"""What a run tells of its output: a manifest that leaves with it, and a report that stays.
+"""Files about an output: a manifest that is released with it, and a report that stays.
 
 Start with `write_reports`.
 """

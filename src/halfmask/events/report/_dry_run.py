@@ -147,7 +147,7 @@ def dry_run_events(
     Parameters
     ----------
     policy
-        What may leave.
+        The rules for each event.
     source
         Where events come from; one with an end.
     vault
@@ -311,7 +311,7 @@ class _Met:
 class _Counted:
     """A stage that counts what the rules wrote, and hands it to another one."""
 
-    is_straight = False
+    passes_through = False
 
     def __init__(self, policy: EventPolicy, stage: Stage) -> None:
         self._policy = policy

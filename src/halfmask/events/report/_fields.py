@@ -141,9 +141,12 @@ def _plain(steps: tuple[str | Step, ...]) -> tuple[str, ...]:
 
 
 def _form(action: Action) -> dict[str, Any]:
-    said = action.model_dump(mode="json", exclude_none=True)
+    options = action.model_dump(mode="json", exclude_none=True)
     wanted = _OPTIONS.get(action.do, ())
-    return {"do": action.do, **{name: said[name] for name in wanted if said.get(name, []) != []}}
+    return {
+        "do": action.do,
+        **{name: options[name] for name in wanted if options.get(name, []) != []},
+    }
 
 
 def _fields_of_cells(

@@ -123,13 +123,13 @@ def _rules(manifest: EventsManifest, policy: EventPolicy, summary: RunSummary) -
 def _dropped(policy: EventPolicy, seen: SeenPaths | None) -> AnyBlock:
     title = "Dropped fields"
     if seen is None:
-        said = "The input wasn't inspected for this page, so it can't list dropped fields."
-        return TextBlock(title=title, sentences=[said])
+        sentence = "The input wasn't inspected for this page, so it can't list dropped fields."
+        return TextBlock(title=title, sentences=[sentence])
     dropped = seen.dropped(policy)
     inspected = f"{seen.events:,} inspected events of the input"
     if not dropped:
-        said = f"In the {inspected}, every field with a value has a rule."
-        return TextBlock(title=title, sentences=[said])
+        sentence = f"In the {inspected}, every field with a value has a rule."
+        return TextBlock(title=title, sentences=[sentence])
     return TableBlock(
         title=title,
         caption=f"{len(dropped):,} fields with values that no rule writes, in the {inspected}"
@@ -153,15 +153,15 @@ def _weaknesses(manifest: EventsManifest) -> AnyBlock:
 
 def _claims(manifest: EventsManifest) -> AnyBlock:
     if not manifest.claimed.claims:
-        said = (
+        sentence = (
             "The policy has no [[guarantee]] and no [[aggregate]]: nothing bounds how few people "
             "share what an event shows."
         )
-        return TextBlock(title="Guarantees", sentences=[said])
+        return TextBlock(title="Guarantees", sentences=[sentence])
     return TableBlock(
         title="Guarantees",
         caption="Counted by the run on its output, window by window. halfmask verify counts again "
-        "what can be told from the lines.",
+        "what the lines show.",
         columns=("Claim", "Fields", "Evidence"),
         rows=[_claim(each) for each in manifest.claimed.claims],
     )
@@ -187,22 +187,22 @@ def _claim(claim: EventClaim) -> tuple[str, str, str]:
 def _risk(risk: ReleasedRisk, lines: int) -> Iterator[AnyBlock]:
     first = "the first" if risk.events < lines else "all"
     alone = percent(risk.unique_events / risk.events if risk.events else 0.0)
-    said = [
+    sentences = [
         f"{risk.unique_events:,} of {first} {risk.events:,} released lines ({alone}) are unique.",
-        "An attacker who knows such an event exactly as it was released finds it.",
+        "An attacker with the exact released values of such an event finds it.",
         "Attackers who know events roughly, or other fields, aren't counted here.",
         "The attacks of halfmask.assess.attacks test these.",
     ]
     if not risk.traces:
-        said.append("The output doesn't tell entities or sessions apart.")
-        yield TextBlock(title="Risk", sentences=said)
+        sentences.append("The output doesn't tell entities or sessions apart.")
+        yield TextBlock(title="Risk", sentences=sentences)
         return
     whom = "entities" if risk.by == "entity" else "sessions"
-    said.append(
-        f"{risk.traces:,} {whom} can be told apart in these lines; all events of "
+    sentences.append(
+        f"{risk.traces:,} {whom} can be distinguished in these lines; all events of "
         f"{risk.unique_traces:,} of them, taken together, are unique."
     )
-    yield TextBlock(title="Risk", sentences=said)
+    yield TextBlock(title="Risk", sentences=sentences)
     if risk.known:
         yield BarsBlock(
             title=f"{whom.capitalize()} that known events single out",
@@ -221,11 +221,11 @@ def _left_out(summary: RunSummary) -> AnyBlock:
     rows += [("refused by a rule", f"{summary.held:,}", "")] if summary.held else []
     rows += [(name, f"{count:,}", "") for name, count in summary.stage.items()]
     if summary.clock_went_back:
-        said = "earlier than the event before; written all the same"
-        rows.append((said, f"{summary.clock_went_back:,}", ""))
+        sentence = "earlier than the event before; written all the same"
+        rows.append((sentence, f"{summary.clock_went_back:,}", ""))
     if not rows:
-        said = "Every line was an event, and every event was written."
-        return TextBlock(title="Lines and events", sentences=[said])
+        sentence = "Every line was an event, and every event was written."
+        return TextBlock(title="Lines and events", sentences=[sentence])
     return TableBlock(title="Lines and events", columns=("Count of", "", "First lines"), rows=rows)
 
 

@@ -1,4 +1,4 @@
-"""What a policy promises of any output of it, so that a manifest can be held against the policy."""
+"""The claims of any output of a policy, so that a manifest can be compared with the policy."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def promises_of(policy: EventPolicy) -> EventPromises:
     ... path = "country"
     ... do = "keep"
     ... ''')
-    >>> promised = promises_of(policy)
-    >>> promised.release, [it.steps for it in promised.fields]
+    >>> expected = promises_of(policy)
+    >>> expected.release, [it.steps for it in expected.fields]
     ('orders-2014', [('.country',)])
     """
     if policy.aggregates:

@@ -1,4 +1,4 @@
-"""Reporting: a manifest and a report for a run, where it has an output that they can lie beside."""
+"""Reporting: a manifest and a report for a run whose output is a file or a folder."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Reporting:
     def write(self, summary: RunSummary) -> Reports | None:
         """Write both, if the run is whole and its output is a file or folder.
 
-        A run that had come to its end already, and was started once more, leaves what is there.
+        A run that had ended already, and was started again, keeps the files that exist.
 
         Raises
         ------

@@ -62,11 +62,11 @@ class ReleasedRisk(LinesRisk):
         if found:
             points, traces, share = found[0]
             whom = "entities" if self.by == "entity" else "sessions"
-            said = f"{_known(points)} out {percent(share)} of {traces:,} {whom}"
+            sentence = f"{_known(points)} out {percent(share)} of {traces:,} {whom}"
             worst = max(found, key=lambda it: it[2])
             if worst[2] > share:
-                said += f", {_known(worst[0])} out {percent(worst[2])}"
-            parts.append(said)
+                sentence += f", {_known(worst[0])} out {percent(worst[2])}"
+            parts.append(sentence)
         return ", and ".join(parts) + "." if parts else None
 
     @property
@@ -81,15 +81,15 @@ class RiskCounts:
     Parameters
     ----------
     entity, session
-        Where in the output these stand, if they are told there; see `telling_steps`.
+        Where in the output these stand, if they are released; see `telling_steps`.
     cells
         Whether the lines are cells of aggregates.
 
     Notes
     -----
-    A point is an event with all that was released of it but the entity and session. A trace is the
-    set of points of an entity, or of a session where no entity is told. Known points are drawn from
-    a trace by their hash: the same each time. "Unique in the crowd", de Montjoye, Hidalgo,
+    A point is an event with all that was released of it except entity and session. A trace is the
+    set of points of an entity, or of a session where no entity is released. Known points are drawn
+    from a trace by their hash: the same each time. "Unique in the crowd", de Montjoye, Hidalgo,
     Verleysen, Blondel, Scientific Reports 3 (2013).
     """
 
@@ -188,7 +188,7 @@ def counted_in(policy: EventPolicy, lines: Iterable[bytes]) -> ReleasedRisk:
 
 
 def percent(share: float) -> str:
-    """Return a fraction as it is read: never 0 % or 100 % where it is only near."""
+    """Return a fraction for readers: never 0 % or 100 % where it is only near."""
     if 0.0 < share < 0.001:
         return "< 0.1%"
     if 0.999 < share < 1.0:
@@ -201,7 +201,7 @@ def _known(points: int) -> str:
 
 
 def _written(text: str) -> dict[str, str]:
-    """Return a number with its digits as they were written: a float merges long ones."""
+    """Return a number with its original digits: a float merges long ones."""
     return {_NUMBER: text}
 
 

@@ -1,4 +1,4 @@
-"""write_reports: the manifest that leaves with an output, and the report that stays at home."""
+"""write_reports: the manifest that is released with an output, and the report that stays."""
 
 from __future__ import annotations
 

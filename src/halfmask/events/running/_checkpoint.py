@@ -39,10 +39,10 @@ class Checkpoint:
     position
         Where the source goes on; None: at its beginning.
     sink
-        What the sink told at its last sync; None before the first.
+        What the sink returned at its last sync; None before the first.
     letters
         How long the file of dead letters is.
-    told
+    progress
         What else the run knows, as JSON can hold it.
     transform, stage
         Their states.
@@ -54,7 +54,7 @@ class Checkpoint:
     position: Mapping[str, Any] | None
     sink: Mapping[str, Any] | None
     letters: int
-    told: Mapping[str, Any] = field(default_factory=dict)
+    progress: Mapping[str, Any] = field(default_factory=dict)
     transform: bytes = b""
     stage: bytes = b""
     pending: bytes = b""
@@ -71,7 +71,7 @@ class Checkpoint:
             "position": self.position,
             "sink": self.sink,
             "letters": self.letters,
-            "told": self.told,
+            "told": self.progress,
             "sizes": [len(blob) for blob in blobs],
         }
         plain = b"".join([json.dumps(form).encode(), b"\n", *blobs])
@@ -94,6 +94,7 @@ class Checkpoint:
             form = json.loads(head)
             sizes = [int(size) for size in form.pop("sizes")]
             version = form.pop("format"), form.pop("version")
+            form["progress"] = form.pop("told")
         except (ValueError, TypeError, KeyError, OSError):
             raise DataError("The checkpoint of the stream is damaged.") from None
         if version != (_FORMAT, _VERSION):

@@ -1,4 +1,4 @@
-"""What is claimed of lines that leave, and where in the output it can be recounted."""
+"""What is claimed of released lines, and where in the output it can be recounted."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["guarantee_claim", "output_steps"]
 
-#: Fewer bits let values share a hash, and whoever counts hashes counts too few.
+#: With fewer bits values share a hash, and the verifier would count too few.
 _TELLING_BITS: Final = 64
 
 

@@ -44,7 +44,7 @@ class Condition(EventSection):
 
     Notes
     -----
-    Of several keys all must hold. Fields are seen as they were before any rule. Numbers are
+    Of several keys all must hold. They see original values. Numbers are
     compared by what they are, ``1.0`` is ``1``; the text ``"1"`` is another thing.
     """
 

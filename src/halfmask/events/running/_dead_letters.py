@@ -30,7 +30,7 @@ class DeadLetters:
     Parameters
     ----------
     path
-        The file, of mode 0600. It must not leave.
+        The file, of mode 0600. It must not be released.
     with_content
         Whether the lines themselves are in it: ``raw``, or ``raw_base64`` where a line isn't
         UTF-8. Those that are too long aren't.
@@ -102,14 +102,14 @@ class DeadLetters:
             yield {"file": chunk.file, "line": chunk.first_line, "reason": str(Reason.TOO_LONG)}
             return
         for bad in block.bad:
-            told: dict[str, object] = {
+            letter: dict[str, object] = {
                 "file": chunk.file,
                 "line": bad.line,
                 "reason": str(bad.reason),
             }
             if self.with_content and bad.reason != Reason.TOO_LONG:
-                told |= _content(bytes(chunk.view[bad.start : bad.stop]))
-            yield told
+                letter |= _content(bytes(chunk.view[bad.start : bad.stop]))
+            yield letter
 
     def _put(self, data: bytes) -> None:
         if self._file is None:

@@ -17,7 +17,7 @@ from halfmask.events.running._transforming import Transform
 from halfmask.events.secrets._tables import SecretTable
 from halfmask.events.stages._aggregation import Aggregation
 from halfmask.events.stages._holding import Holding
-from halfmask.events.stages._stage import Straight
+from halfmask.events.stages._stage import PassThrough
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -85,7 +85,7 @@ def stage_of(policy: EventPolicy) -> Stage:
         return Aggregation(policy)
     if policy.guarantees:
         return Holding(policy)
-    return Straight()
+    return PassThrough()
 
 
 def run_events(  # noqa: PLR0913 # each says one thing, by its name
@@ -112,7 +112,7 @@ def run_events(  # noqa: PLR0913 # each says one thing, by its name
     Parameters
     ----------
     policy
-        What may leave.
+        The rules for each event.
     source, sink
         Where events come from, and where lines go; see `open_source` and `open_sink`.
     vault
@@ -144,7 +144,7 @@ def run_events(  # noqa: PLR0913 # each says one thing, by its name
         Is called with the share of the input that is done, if it is known.
     gate
         Is given the lines of the output and the summary before the output gets its name, such as
-        `halfmask.events.report.strict_gate`. What it raises leaves the output ``.partial``: the
+        `halfmask.events.report.strict_gate`. If it raises, the output keeps ``.partial``: the
         same run without the gate releases it.
 
     Returns

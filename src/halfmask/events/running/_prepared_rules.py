@@ -18,7 +18,7 @@ from halfmask.events.running._context import Context
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from halfmask.events.actions import Supplies
+    from halfmask.events.actions import Resources
     from halfmask.events.block._values import Values
     from halfmask.events.policy._policy_sections import RuleSection
     from halfmask.events.running._conditions import Condition
@@ -54,10 +54,10 @@ class RuleAt:
     appliers: Sequence[Applier]
 
     @classmethod
-    def of(cls, number: int, rule: RuleSection, supplies: Supplies) -> RuleAt:
+    def of(cls, number: int, rule: RuleSection, resources: Resources) -> RuleAt:
         """Make a rule ready."""
         appliers = [
-            action.prepared(replace(supplies, is_last=not rule.timed(step)))
+            action.bind(replace(resources, is_last=not rule.timed(step)))
             for step, action in enumerate(rule.steps)
         ]
         kinds = rule.place.kinds
@@ -83,10 +83,10 @@ class RuleAt:
         """Go on from what `state` returned."""
         if not isinstance(state, list) or len(state) != len(self.appliers):
             raise DataError("The state of a transform is damaged.")
-        for applier, told in zip(self.appliers, state, strict=True):
+        for applier, saved in zip(self.appliers, state, strict=True):
             # Tokens tell nothing where all values were texts.
-            if isinstance(applier, SequenceApplier) or (told and isinstance(applier, _KNOWING)):
-                applier.restore(told)
+            if isinstance(applier, SequenceApplier) or (saved and isinstance(applier, _KNOWING)):
+                applier.restore(saved)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -74,13 +74,13 @@ class RunSummary:
 
     def _lost(self) -> tuple[str, ...]:
         """Say of events that the output lacks though no rule and no guarantee wants that."""
-        told = {
+        reasons = {
             "late": "came after their window was closed, and are missing in the output.",
             "no-time": "have no time that can be read, and are missing in the output. See time and "
             "zone of [stream] in the policy.",
         }
-        counts = {name: self.stage.get(name, 0) for name in told}
-        return tuple(f"{count:,} events {told[name]}" for name, count in counts.items() if count)
+        counts = {name: self.stage.get(name, 0) for name in reasons}
+        return tuple(f"{count:,} events {reasons[name]}" for name, count in counts.items() if count)
 
     @property
     def wrote_nothing(self) -> bool:
@@ -132,7 +132,7 @@ class RunSummary:
         }
 
 
-def summed_up(tally: Tally, base: Tally, **told: Any) -> RunSummary:  # noqa: ANN401 # RunSummary's
+def summed_up(tally: Tally, base: Tally, **facts: Any) -> RunSummary:  # noqa: ANN401 # RunSummary's
     """Return the summary of what was counted since a tally."""
     bad = {why: count - base.bad[why] for why, count in sorted(tally.bad.items())}
     failures = (
@@ -146,5 +146,5 @@ def summed_up(tally: Tally, base: Tally, **told: Any) -> RunSummary:  # noqa: AN
         held=tally.held - base.held,
         bad={why: count for why, count in bad.items() if count},
         failures=tuple(each for each in failures if each[2]),
-        **told,
+        **facts,
     )

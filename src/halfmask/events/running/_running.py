@@ -56,7 +56,7 @@ class _SpoiltError(Exception):
 class _Taken:
     """A block that is ready to be written: changed, or one line that was skipped for its length.
 
-    `lines` are there where the stage is straight, `state` where it is time for a checkpoint.
+    `lines` are there where the stage passes through, `state` where it is time for a checkpoint.
     """
 
     chunk: Chunk
@@ -94,10 +94,10 @@ class Running:
     stop
         Ends the run between two blocks, with a checkpoint.
     progress
-        Is told of it.
+        Receives stages and counts.
     gate
-        Is given the lines of the output and the summary before the output gets its name; what it
-        raises leaves the output without one.
+        Is given the lines of the output and the summary before the output gets its name; if it
+        raises, the output gets none.
     """
 
     source: Source
@@ -156,7 +156,7 @@ class Running:
 
     def _look_ahead(self) -> None:
         """Let the stage see a whole input that has an end, so that it can wait for what is late."""
-        again = None if self.stage.is_straight or self._position else self.source.reread()
+        again = None if self.stage.passes_through or self._position else self.source.reread()
         if again is None:
             return
 
@@ -194,28 +194,30 @@ class Running:
             # Numbers go on; all else is of the next input.
             self._base = Tally.from_json(self.transform.tally.to_json())
             return
-        same = found.told["supplied"] == self._supplied
+        same = found.progress["supplied"] == self._supplied
         if not (same or found.position is None or self.source.endless):
             raise KeyMismatchError(
                 "A secret table or hierarchy file changed since the run was interrupted: the "
                 "output would mix both.",
                 hint="Put it back until the run has ended, or start again with --restart.",
             )
-        self._told(found)
+        self._continue_from(found)
 
-    def _told(self, found: Checkpoint) -> None:
-        told = found.told
-        self._base = Tally.from_json(told["base"])
-        self._bad_lines = {why: [(f, n) for f, n in at] for why, at in told["bad_lines"].items()}
-        self._saved = int(told["saved"])
-        self.notices.restore(told["notices"])
+    def _continue_from(self, found: Checkpoint) -> None:
+        progress = found.progress
+        self._base = Tally.from_json(progress["base"])
+        self._bad_lines = {
+            why: [(f, n) for f, n in at] for why, at in progress["bad_lines"].items()
+        }
+        self._saved = int(progress["saved"])
+        self.notices.restore(progress["notices"])
         self._position = found.position
         self._resumed = True
 
     def _is_done(self, found: Checkpoint) -> bool:
         """Return whether it is the run that came to its end, started once more."""
         target = self.sink.target
-        if target is None or found.told["target"] != _mark_of(target) or not target.exists():
+        if target is None or found.progress["target"] != _mark_of(target) or not target.exists():
             return False
         try:
             with closing(self.source.chunks(found.position, self.stop)) as chunks:  # type: ignore[type-var] # generators, all of them
@@ -223,7 +225,7 @@ class Running:
         except DataError:
             return False
         if is_end:
-            self._told(found)
+            self._continue_from(found)
         return is_end
 
     def _begin(self, found: Checkpoint | None, ahead: _Ahead) -> None:
@@ -231,7 +233,7 @@ class Running:
         self._due = time.monotonic() + self.every
         if found is not None and found.status == "running":
             target = self.sink.target
-            if found.sink is None and target and found.told["target"] != _mark_of(target):
+            if found.sink is None and target and found.progress["target"] != _mark_of(target):
                 raise not_ours()
             self.sink.begin(found.sink, found.pending, again=True)
             self._letters_begin(found.letters)
@@ -256,9 +258,9 @@ class Running:
 
     @property
     def _is_lasting(self) -> bool:
-        """Whether a run that is broken off is gone on with.
+        """Whether an interrupted run is continued.
 
-        What went into a pipe can't be called back: what has an end is begun anew then.
+        What went into a pipe can't be called back: an input with an end starts again then.
         """
         return self.sink.lasting or self.source.endless
 
@@ -309,7 +311,7 @@ class Running:
         return taken
 
     def _put_into_lines(self, taken: _Taken) -> None:
-        if taken.changed is not None and self.stage.is_straight:
+        if taken.changed is not None and self.stage.passes_through:
             try:
                 taken.lines = self.stage.take(taken.changed, taken.block)
             except DataError as error:  # later blocks may have been changed
@@ -330,7 +332,7 @@ class Running:
                     self._bad_at(bad.reason, chunk.file, bad.line)
         if self.letters is not None:
             self.letters.write(chunk, None if changed is None else block)
-        if self.stage.is_straight:
+        if self.stage.passes_through:
             block.release()
             chunk.release()
         if taken.state is not None:
@@ -350,7 +352,7 @@ class Running:
         """Write what was held back, give the output its name, and remember that it is done."""
         state = self.transform.state()
         if self._is_lasting:
-            # Whoever finds the output named and the run not complete knows it again by this.
+            # The next run recognizes by this an output that has its name already.
             self._save("running", self._position, state)
         self._check_late()
         self.sink.write(self.stage.finish())
@@ -362,10 +364,10 @@ class Running:
     def _save(self, status: Status, position: Position | None, state: bytes) -> None:
         begun = time.monotonic()
         self._saved += 1
-        told, pending = self.sink.sync() if status == "running" else (None, b"")
+        written, pending = self.sink.sync() if status == "running" else (None, b"")
         letters = 0 if self.letters is None else self.letters.sync()
         made = self._checkpoint(
-            status, state, sink=told, position=position, pending=pending, letters=letters
+            status, state, sink=written, position=position, pending=pending, letters=letters
         )
         self.store.save(made)
         if position is not None:
@@ -375,7 +377,7 @@ class Running:
 
     def _checkpoint(self, status: Status, state: bytes, **where: Any) -> Checkpoint:  # noqa: ANN401 # a Checkpoint's
         target = self.sink.target
-        told = {
+        progress = {
             "base": self._base.to_json(),
             "bad_lines": self._bad_lines,
             "saved": self._saved,
@@ -385,7 +387,7 @@ class Running:
         }
         return Checkpoint(
             status=status,
-            told=told,
+            progress=progress,
             transform=state,
             stage=self.stage.state(),
             **{"position": None, "letters": 0, **where},

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from halfmask._errors import DataError, KeyMismatchError, ParameterError
-from halfmask.events.actions import RecodeMany, Supplies
+from halfmask.events.actions import RecodeMany, Resources
+from halfmask.events.block._array_rebuild import ArrayRebuild, ContainerRule, field_path
 from halfmask.events.block._block import Block, scan_block
 from halfmask.events.block._buffers import BUFFERS
 from halfmask.events.block._changed import Changed
@@ -22,7 +23,6 @@ from halfmask.events.block._limits import Limits
 from halfmask.events.block._naming import Naming
 from halfmask.events.block._open_elements import OpenElements
 from halfmask.events.block._path_tree import PathTree
-from halfmask.events.block._regrowth import ContainerRule, Regrowth, field_path
 from halfmask.events.running._context import BlockScene, Context
 from halfmask.events.running._prepared_rules import PathRules, RuleAt, matching
 from halfmask.events.running._tally import Tally
@@ -55,7 +55,7 @@ class Transform:
     Parameters
     ----------
     policy
-        What may leave.
+        The rules for each event.
     secret
         What all keys follow from.
     tables
@@ -120,7 +120,7 @@ class Transform:
         self.tally = Tally()
         self.limits = limits or Limits()
         self._secret = secret
-        self._supplies = Supplies(
+        self._supplies = Resources(
             keys=EventKeys(secret=secret, release=policy.release),
             tables=dict(tables or {}),
             path="",
@@ -207,7 +207,7 @@ class Transform:
         def done(number: int, context: Context) -> None:
             self._note(number, context, refused, block)
 
-        grown = Regrowth(
+        grown = ArrayRebuild(
             block=block, rules=self._containers, first_event=self.tally.events, done=done
         )
         columns: dict[str, Values] = {}
@@ -240,10 +240,10 @@ class Transform:
 
         It holds values of the stream, such as those that were numbered: seal it in the vault.
         """
-        told = {path: [rule.state() for rule in at.rules] for path, at in self._rules.items()}
+        states = {path: [rule.state() for rule in at.rules] for path, at in self._rules.items()}
         known = {
             path: rules
-            for path, rules in told.items()
+            for path, rules in states.items()
             if any(each is not None for rule in rules for each in rule)
         }
         form = {
@@ -264,8 +264,8 @@ class Transform:
         digest = hashlib.sha256()
         for name in sorted(self.policy.tables()):
             table = self._supplies.tables[name]
-            told = [name, table.kind, table.said]
-            digest.update(json.dumps(told, default=str, sort_keys=True).encode() + b"\n")
+            content = [name, table.kind, table.values]
+            digest.update(json.dumps(content, default=str, sort_keys=True).encode() + b"\n")
         for file in self.policy.files():
             try:
                 data = ((self._supplies.folder or FilePath()) / file).read_bytes()
@@ -330,11 +330,11 @@ class Transform:
                 RuleAt.of(number, rules[number], self._supplied(path, rules[number].path))
                 for number in numbers
             ]
-            told = self._restored.pop(path, None)
-            if told is not None:
-                if not isinstance(told, list) or len(told) != len(made):
+            saved = self._restored.pop(path, None)
+            if saved is not None:
+                if not isinstance(saved, list) or len(saved) != len(made):
                     raise DataError("The state of a transform is damaged.")
-                for rule, state in zip(made, told, strict=True):
+                for rule, state in zip(made, saved, strict=True):
                     rule.restore(state)
             found = self._rules[path] = PathRules(path=path, rules=made)
         return found
@@ -355,7 +355,7 @@ class Transform:
         # What is kept may be many already: then there must be room for others, too.
         self._rules, self._most_places = kept, len(kept) + MOST_PLACES
 
-    def _supplied(self, path: str, domain: str) -> Supplies:
+    def _supplied(self, path: str, domain: str) -> Resources:
 
         return replace(self._supplies, path=path, domain=domain)
 

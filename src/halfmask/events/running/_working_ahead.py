@@ -25,7 +25,7 @@ _Read = TypeVar("_Read")
 _Taken = TypeVar("_Taken")
 _POLL_SECONDS = 0.1
 #: Chunks that wait, worked on or not, besides one for each thread. With more of them memory is
-#: seldom what was just used.
+#: rarely what was just used.
 _AHEAD = 1
 
 

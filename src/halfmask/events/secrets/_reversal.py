@@ -1,4 +1,4 @@
-"""Reversal: pseudonyms of released events turned back, by who holds the vault."""
+"""Reversal: the holder of the vault turns pseudonyms of released events back."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Reversed:
     unknown
         Values that weren't: the vault doesn't know them, by the number of the rule.
     rules
-        Rules whose values can be turned back, by number; others leave what was released.
+        Rules whose values can be turned back, by number; others keep the released value.
     """
 
     events: int
@@ -80,8 +80,8 @@ def reverse_events(
     policy
         By which they were released.
     source, sink
-        Where released events come from, and where events with original values go: they must not
-        leave.
+        Where released events come from, and where events with original values go; they must
+        not be released.
     vault
         Which holds the secret, the tables and the state of the stream.
     stream
@@ -104,7 +104,7 @@ def reverse_events(
     -----
     **Guarantees.** Turned back are tokens, numbers of sequences over the stream, and values of
     secret tables that give no two values the same: where a path has one rule with that one action.
-    What can't be turned back stays as it was released, under the released name.
+    What can't be turned back keeps its released value and name.
 
     **Edge cases.** Hashes, noise, shifts, rounded and coarse values can't be turned back, nor can
     numbers of sequences within an event, a session or a tenant. A recoded value comes back as a
@@ -209,9 +209,9 @@ class _Undoing:
         return None
 
     def _of_tokens(self, domain: str, place: str) -> _Undo:
-        told = self._state.get(place)
+        state = self._state.get(place)
         seen = SeenKinds()
-        seen.restore(told[0][0] if told else None)
+        seen.restore(state[0][0] if state else None)
 
         def undo(kind: Kind, token: bytes) -> JsonToken | None:
             if kind != Kind.STRING:
@@ -225,8 +225,8 @@ class _Undoing:
         return undo
 
     def _of_numbers(self, place: str) -> _Undo:
-        told = self._state.get(place)
-        _, words, *more = told[0][0][0] if told and told[0][0] else ("", [])
+        state = self._state.get(place)
+        _, words, *more = state[0][0][0] if state and state[0][0] else ("", [])
         seen = SeenKinds()
         seen.restore(more[0] if more else None)
 
@@ -241,7 +241,7 @@ class _Undoing:
 
     def _of_table(self, action: Recode) -> _Undo | None:
         entries: dict[str, Any] = self._tables[action.table].entries()
-        back: dict[JsonToken, str] = {told: word for word, told in entries.items()}
+        back: dict[JsonToken, str] = {token: word for word, token in entries.items()}
         other = None if action.other is None else scalar_token(action.other)
         if len(back) < len(entries) or other in back:
             return None

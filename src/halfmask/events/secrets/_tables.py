@@ -53,7 +53,7 @@ class ElementPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class SecretTable:
-    """A table that must not leave: an attacker who knows it can reverse it.
+    """A table that must not be released: an attacker who has it can reverse it.
 
     Read one by `from_toml`, `from_csv` or `load`, keep it in a vault by `seal`, take it from there
     by `unseal`.
@@ -62,8 +62,8 @@ class SecretTable:
     ----------
     kind
         What it is for: ``recode``, ``recode-many``, ``shift``, ``scale`` or ``names``.
-    said
-        What it says, as TOML holds it: by value, for ``names`` a list.
+    values
+        As TOML has them: what is written, by the value that is read; of ``names``, a list.
 
     Raises
     ------
@@ -91,7 +91,7 @@ class SecretTable:
     """
 
     kind: TableKind
-    said: Mapping[str, Any]
+    values: Mapping[str, Any]
 
     _LIST: ClassVar[str] = "names"
 
@@ -100,10 +100,10 @@ class SecretTable:
             raise DataError(
                 "A secret table has a kind that there isn't.", hint=near(self.kind, _KINDS)
             )
-        if not self.said:
+        if not self.values:
             raise DataError("A secret table must have values, one at least.")
         read = _READERS[self.kind]
-        for number, value in enumerate(self.said.values(), start=1):
+        for number, value in enumerate(self.values.values(), start=1):
             if read(value) is None:
                 raise DataError(
                     f"Entry {number} of a secret table of kind {self.kind!r} isn't what it may be.",
@@ -137,7 +137,7 @@ class SecretTable:
         values = found.get("values")
         if found["kind"] == cls._LIST and isinstance(values, list):
             values = _listed(values)
-        return cls(kind=found["kind"], said=values if isinstance(values, Mapping) else {})
+        return cls(kind=found["kind"], values=values if isinstance(values, Mapping) else {})
 
     @classmethod
     def from_csv(cls, text: str, *, kind: TableKind) -> Self:
@@ -164,21 +164,25 @@ class SecretTable:
             raise DataError(f"Row {wrong + 2} of a secret table hasn't a cell for each column.")
         if kind == cls._LIST:
             _check_header(header, ["name"])
-            return cls(kind=kind, said=_listed([row[0] for row in cells]))
+            return cls(kind=kind, values=_listed([row[0] for row in cells]))
         if kind == "recode-many":
-            return cls(kind=kind, said=_parts(header, cells))
+            return cls(kind=kind, values=_parts(header, cells))
         if kind not in _COLUMNS:
             raise DataError("A secret table has a kind that there isn't.", hint=near(kind, _KINDS))
         _check_header(header, ["from", _COLUMNS[kind]])
-        said: dict[str, str] = {}
-        for number, (value, told) in enumerate(cells, start=2):
-            if value in said:
+        targets: dict[str, str] = {}
+        for number, (value, target) in enumerate(cells, start=2):
+            if value in targets:
                 raise DataError(f"Row {number} of a secret table has a value that stood before.")
-            said[value] = told
-        numbers = {} if kind != "recode" else {value: _number(told) for value, told in said.items()}
+            targets[value] = target
+        numbers = (
+            {}
+            if kind != "recode"
+            else {value: _number(target) for value, target in targets.items()}
+        )
         is_number = {value for value in numbers if _number(value) is not None}
         kept = {value: numbers[value] for value in is_number if numbers[value] is not None}
-        return cls(kind=kind, said={**said, **kept})
+        return cls(kind=kind, values={**targets, **kept})
 
     @classmethod
     def load(cls, path: str | Path, *, kind: TableKind | None = None) -> Self:
@@ -208,7 +212,7 @@ class SecretTable:
         if where.suffix == ".toml":
             return cls.from_toml(text)
         if kind is None:
-            raise ParameterError("A secret table in CSV needs to be told its 'kind'.")
+            raise ParameterError("'kind' is required for a secret table in CSV.")
         try:
             return cls.from_csv(text, kind=kind)
         except csv.Error:
@@ -253,7 +257,7 @@ class SecretTable:
 
     def to_bytes(self) -> bytes:
         """Return the table as bytes; secret."""
-        form = {"halfmask-table": 1, "kind": self.kind, "values": self.said}
+        form = {"halfmask-table": 1, "kind": self.kind, "values": self.values}
         return json.dumps(form, ensure_ascii=False, default=_tagged).encode()
 
     @classmethod
@@ -277,15 +281,15 @@ class SecretTable:
             raise DataError("The bytes hold no secret table, or a damaged one.") from None
         if version != 1:
             raise DataError("The secret table is of a version that this halfmask doesn't read.")
-        return cls(kind=kind, said=values)
+        return cls(kind=kind, values=values)
 
     def entries(self) -> dict[str, Any]:
         """Return each value's entry: token, parts, microseconds, factor, or True."""
         read = _READERS[self.kind]
-        return {word: read(value) for word, value in self.said.items()}
+        return {word: read(value) for word, value in self.values.items()}
 
     def __len__(self) -> int:
-        return len(self.said)
+        return len(self.values)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, SecretTable) and self.to_bytes() == other.to_bytes()
@@ -303,8 +307,8 @@ def _part(value: object) -> ElementPart | None:
     kept, times = value.get("set", {}), value.get("times", {})
     if not isinstance(kept, Mapping) or not isinstance(times, Mapping) or {*kept} & {*times}:
         return None
-    tokens = {path: scalar_token(told) for path, told in kept.items()}
-    factors = {path: _factor(told) for path, told in times.items()}
+    tokens = {path: scalar_token(cell) for path, cell in kept.items()}
+    factors = {path: _factor(cell) for path, cell in times.items()}
     if None in tokens.values() or None in factors.values():
         return None
     return ElementPart(
@@ -385,14 +389,14 @@ def _parts(header: Sequence[str], rows: Sequence[Sequence[str]]) -> dict[str, li
             "The header of a secret table of kind 'recode-many' must be 'from', then columns such "
             "as 'set:name' and 'times:quantity'."
         )
-    said: dict[str, list[dict[str, Any]]] = {}
+    parts: dict[str, list[dict[str, Any]]] = {}
     for value, *cells in rows:
         part: dict[str, dict[str, str]] = {"set": {}, "times": {}}
         for (word, _, path), cell in zip(fields, cells, strict=True):
             if cell:
                 part[word][path] = cell
-        said.setdefault(value, []).append(part)
-    return said
+        parts.setdefault(value, []).append(part)
+    return parts
 
 
 def _tagged(value: object) -> dict[str, str]:

@@ -43,7 +43,7 @@ class Aggregation:
 
     Notes
     -----
-    **Guarantees.** No event leaves. A cell is written if it has the least number of events and of
+    **Guarantees.** No event is released. A cell is written if it has the minimum of events and of
     distinct entities that its section says, counted exactly; where totals are written, too, so has
     what is left of the total without the cells that are written. Sums are exact: decimal, not
     binary. Late events are dropped, or written as cells of their own, which fulfil the same by
@@ -55,7 +55,7 @@ class Aggregation:
     windows is counted in both. Events without an entity count as events, not as entities.
     """
 
-    is_straight = False
+    passes_through = False
 
     def __init__(self, policy: EventPolicy) -> None:
         self._clock = EventClock(policy)
@@ -111,8 +111,8 @@ class Aggregation:
             "clock": self._clock.state(),
             "events": self._events,
             "counts": dict(sorted(self._counts.items())),
-            "cells": [_told(it.cells) for it in self._gatherings],
-            "totals": [_told(it.totals) for it in self._gatherings],
+            "cells": [_panes_to_json(it.cells) for it in self._gatherings],
+            "totals": [_panes_to_json(it.totals) for it in self._gatherings],
         }
         return json.dumps(form, ensure_ascii=False, separators=(",", ":")).encode()
 
@@ -127,19 +127,19 @@ class Aggregation:
         try:
             form = json.loads(state)
             if (form["format"], form["version"]) != (_FORMAT, _VERSION):
-                raise ValueError  # noqa: TRY301 # said below
+                raise ValueError  # noqa: TRY301 # caught below
             self._clock.restore(form["clock"])
             self._events, self._counts = int(form["events"]), Counter(form["counts"])
-            told = zip(self._gatherings, form["cells"], form["totals"], strict=True)
-            for gathering, cells, totals in told:
+            states = zip(self._gatherings, form["cells"], form["totals"], strict=True)
+            for gathering, cells, totals in states:
                 measures, fields = len(gathering.section.measures), len(gathering.section.by)
-                gathering.cells = _untold(cells, fields=fields, measures=measures)
-                gathering.totals = _untold(totals, fields=len(ALL), measures=measures)
+                gathering.cells = _panes_from_json(cells, fields=fields, measures=measures)
+                gathering.totals = _panes_from_json(totals, fields=len(ALL), measures=measures)
         except (ValueError, TypeError, KeyError):
             raise DataError("The bytes hold no state of aggregates, or a damaged one.") from None
 
     def renew(self) -> None:
-        """Count anew, for the next input; times that were met stay met."""
+        """Count from 0 for the next input; times that were met stay met."""
         self._counts.clear()
         self._clock.renew()
 
@@ -152,27 +152,27 @@ class Aggregation:
         return EventClaims(claims=tuple(writer.claim() for writer in self._writers))
 
 
-def _told(cells: dict[Pane, dict[Key, Cell]]) -> list[Any]:
+def _panes_to_json(cells: dict[Pane, dict[Key, Cell]]) -> list[Any]:
     return [
-        [pane, [[_key_told(key), cell.to_json()] for key, cell in there.items()]]
+        [pane, [[_key_to_json(key), cell.to_json()] for key, cell in there.items()]]
         for pane, there in cells.items()
     ]
 
 
-def _key_told(key: Key) -> list[Any]:
+def _key_to_json(key: Key) -> list[Any]:
     return [None if token is None else [int(token[0]), token[1].decode()] for token in key]
 
 
-def _untold(told: Any, *, fields: int, measures: int) -> dict[Pane, dict[Key, Cell]]:  # noqa: ANN401 # what JSON held
+def _panes_from_json(panes: Any, *, fields: int, measures: int) -> dict[Pane, dict[Key, Cell]]:  # noqa: ANN401 # what JSON held
     return {
         pane_of(pane): {
             _key_of(key, fields): Cell.from_json(cell, measures=measures) for key, cell in there
         }
-        for pane, there in told
+        for pane, there in panes
     }
 
 
-def _key_of(told: list[Any], fields: int) -> Key:
-    if len(told) != fields:
+def _key_of(key: list[Any], fields: int) -> Key:
+    if len(key) != fields:
         raise ValueError
-    return tuple(None if it is None else (Kind(it[0]), str(it[1]).encode()) for it in told)
+    return tuple(None if it is None else (Kind(it[0]), str(it[1]).encode()) for it in key)

@@ -97,9 +97,9 @@ class Measured:
         return [self.count, self.sum, self.least, self.most, self.places, words]
 
     @classmethod
-    def from_json(cls, told: Sequence[Any]) -> Measured:
+    def from_json(cls, state: Sequence[Any]) -> Measured:
         """Return what `to_json` gave."""
-        count, total, least, most, places, words = told
+        count, total, least, most, places, words = state
         return cls(
             count=int(count),
             sum=int(total),
@@ -147,7 +147,7 @@ class Cell:
         return [self.events, sorted(self.entities), [it.to_json() for it in self.measures]]
 
     @classmethod
-    def from_json(cls, told: Sequence[Any], *, measures: int) -> Cell:
+    def from_json(cls, state: Sequence[Any], *, measures: int) -> Cell:
         """Return what `to_json` gave.
 
         Raises
@@ -155,7 +155,7 @@ class Cell:
         ValueError
             If it has another number of measures.
         """
-        events, entities, known = told
+        events, entities, known = state
         found = [Measured.from_json(it) for it in known]
         if len(found) != measures:
             raise ValueError

@@ -139,7 +139,7 @@ class EventClock:
         Parameters
         ----------
         block
-            As it was read.
+            The original block.
         wanted
             Which events a rule didn't refuse.
         first_event
@@ -244,7 +244,7 @@ class EventClock:
         return tuple(sorted(found, key=lambda closing: closing.order))
 
     def renew(self) -> None:
-        """Count anew for the next input, whose windows nobody has looked at yet."""
+        """Count from 0 for the next input, whose windows weren't looked at yet."""
         self.dropped.clear()
         self._foreseen = None
 
@@ -254,7 +254,7 @@ class EventClock:
         Parameters
         ----------
         events
-            Where they are said to close: behind so many events.
+            Where they close: behind so many events.
         """
         found = [Closing(at=events, pane=pane) for pane in self._open]
         self._open.clear()
@@ -285,7 +285,7 @@ class EventClock:
         try:
             self._latest = int(state["latest"])
             self._recent = np.array(state["recent"], np.int64)
-            self._open = {pane_of(told) for told in state["open"]}
+            self._open = {pane_of(pane) for pane in state["open"]}
             self.dropped = Counter(state["dropped"])
             left = state.get("foreseen")  # states of earlier versions have none
             self._foreseen = None if left is None else Foreseen((int(w), int(n)) for w, n in left)
@@ -293,7 +293,7 @@ class EventClock:
             raise DataError("The state of a stream's windows is damaged.") from None
 
 
-def pane_of(told: Any) -> Pane:  # noqa: ANN401 # what JSON held
+def pane_of(state: Any) -> Pane:  # noqa: ANN401 # what JSON held
     """Return the pane that JSON holds as a list."""
-    end, window, late = told
+    end, window, late = state
     return int(end), int(window), None if late is None else int(late)

@@ -59,7 +59,7 @@ class Holding:
     policy
         With ``[window]`` and ``[[guarantee]]``.
     folder
-        Where hierarchy files are looked for; by default beside the policy's file.
+        Where hierarchy files are looked for; by default the folder of the policy file.
 
     Raises
     ------
@@ -71,18 +71,19 @@ class Holding:
     Events wait for their window, and for at most so many others of it: the bounded delay of CASTLE
     (Cao, Carminati, Ferrari, Tan, TDSC 2011), with what fails then left out rather than merged.
 
-    **Guarantees.** Of the events that leave together, each guarantee of the policy holds: after
-    one has changed something, all are looked at again, until none changes anything. What leaves
+    **Guarantees.** Each guarantee of the policy holds for events that are released together: after
+    one has changed something, all are looked at again, until none changes anything. The output
     depends on the events alone, not on where blocks end or whether the stage went on from a state.
-    Events leave in the order in which they came, one window behind the other.
+    Events are written in the order in which they came, one window behind the other.
 
-    **Edge cases.** Each window, and each part of one, stands for itself: who can link somebody
-    from one to the next knows more than k says. Sessions count with what they show in the window.
+    **Edge cases.** Each window, and each part of one, stands for itself: an attacker who can
+    link somebody from one to the next learns more than k bounds. Sessions count with what they
+    show in the window.
     A session is about one entity, that of its first event that names one. Late events that aren't
-    dropped leave as a part of their own.
+    dropped are released as a part of their own.
     """
 
-    is_straight = False
+    passes_through = False
 
     def __init__(self, policy: EventPolicy, *, folder: Path | None = None) -> None:
         self._policy = policy
@@ -158,7 +159,7 @@ class Holding:
         return b"".join(self._let_out(Held.joined(parts)) for _, parts in ordered if parts)
 
     def _let_out(self, held: Held) -> bytes:
-        """Return the lines of events that leave together, after all guarantees."""
+        """Return the lines of events that are released together, after all guarantees."""
         sections = self._policy.guarantees
         paths = dict.fromkeys(place(path).place for it in sections for path in it.paths)
         pane = PaneEvents.of(held, paths)
@@ -218,7 +219,7 @@ class Holding:
             at = _HEAD + int.from_bytes(state[:_HEAD], "little")
             form = json.loads(state[_HEAD:at])
             if (form["format"], form["version"]) != (_FORMAT, _VERSION):
-                raise ValueError  # noqa: TRY301 # said below
+                raise ValueError  # noqa: TRY301 # caught below
             self._clock.restore(form["clock"])
             self._events, self._counts = int(form["events"]), Counter(form["counts"])
             self._lines, self._least = list(form["lines"]), list(form["least"])
@@ -229,12 +230,12 @@ class Holding:
                     waiting.parts.append(Held.unpacked(state[at : at + size]))
                     at += size
             if at != len(state) or len(self._least) != len(self._policy.guarantees):
-                raise ValueError  # noqa: TRY301 # said below
+                raise ValueError  # noqa: TRY301 # caught below
         except (ValueError, TypeError, KeyError):
             raise DataError("The bytes hold no state of guarantees, or a damaged one.") from None
 
     def renew(self) -> None:
-        """Count and claim anew, for the next input; times that were met stay met."""
+        """Count from 0 for the next input; times that were met stay met."""
         self._counts.clear()
         self._clock.renew()
         self._lines.clear()
@@ -248,9 +249,9 @@ class Holding:
 
     def claims(self) -> EventClaims:
         """Return what is claimed of the lines, for `halfmask.verifier.events.verify_events`."""
-        told = zip(self._policy.guarantees, self._least, strict=True)
+        counted = zip(self._policy.guarantees, self._least, strict=True)
         return EventClaims(
-            claims=tuple(guarantee_claim(self._policy, it, least=least) for it, least in told),
+            claims=tuple(guarantee_claim(self._policy, it, least=least) for it, least in counted),
             panes=tuple(self._lines),
         )
 

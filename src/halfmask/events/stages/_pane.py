@@ -1,4 +1,4 @@
-"""PaneEvents: the events that leave together, as guarantees see and change them."""
+"""PaneEvents: the events that are released together, as guarantees see and change them."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class PaneColumn:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class PaneEvents:
-    """Events that leave together.
+    """Events that are released together.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class PaneEvents:
     columns
         Of the paths that are protected.
     alive
-        Which events leave.
+        Which events are released.
     gone
         Which elements are left out, by the path of their level.
     session
@@ -85,7 +85,7 @@ class PaneEvents:
 
     @classmethod
     def of(cls, held: Held, paths: Iterable[str]) -> PaneEvents:
-        """Return events that wait as they are before anything is left out."""
+        """Return waiting events before anything is left out."""
         slots = held.events.slots
         entity, _ = word_codes(held.columns[ENTITY])
         session = np.full(slots, -1, np.int64)
@@ -106,7 +106,7 @@ class PaneEvents:
         )
 
     def live(self, level: Level) -> NDArray[np.bool_]:
-        """Return which slots of a level leave."""
+        """Return which slots of a level are released."""
         found = self.alive[level.event]
         for path, gone in self.gone.items():
             at: Level | None = level
@@ -119,7 +119,7 @@ class PaneEvents:
     def owners(self, unit: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the entity of each session, or other unit of events; -1 where none is known.
 
-        It is that of the first event that has one, of those that leave: so it can be recounted.
+        It is that of the first released event that has one: so it can be recounted.
         """
         found = np.full(int(unit.max(initial=-1)) + 1, -1, np.int64)
         named = np.flatnonzero(self.alive & (self.entity >= 0))[::-1]
@@ -135,7 +135,7 @@ class PaneEvents:
         gone |= slots
 
     def shown(self) -> Counter[str]:
-        """Count what leaves: events, and of the paths that are protected values and elements."""
+        """Count released events, and values and elements of the protected paths."""
         found: Counter[str] = Counter({"events-held": int(np.count_nonzero(self.alive))})
         for column in self.columns.values():
             live = self.live(column.level)
@@ -145,7 +145,7 @@ class PaneEvents:
         return found
 
     def left(self) -> Held:
-        """Return the events that leave, as they leave."""
+        """Return the released events."""
         columns = dict(self.held.columns)
         for path, column in self.columns.items():
             columns[path] = Values.from_tokens(column.level, column.codes, column.tokens)

@@ -83,7 +83,7 @@ class _Search:
     columns, levels
         Of each field: its column, and its codes at each level, from what it is to nothing.
     session
-        Of each slot that leaves; -1 for others.
+        Of each released slot; -1 for others.
     owners
         The entity of each session.
     k

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from halfmask.events.running._transforming import Changed
     from halfmask.events.streams import Chunk
 
-__all__ = ["Stage", "Straight"]
+__all__ = ["PassThrough", "Stage"]
 
 
 class Stage(Protocol):
-    """Gets every block after its rules, in order, and says which lines may leave.
+    """Gets every block after its rules, in order, and returns the lines that may be written.
 
     One stage works on one stream; a run calls it from one thread at a time, which needn't be the
     thread that called `Transform.change`.
@@ -29,7 +29,7 @@ class Stage(Protocol):
     """
 
     @property
-    def is_straight(self) -> bool:
+    def passes_through(self) -> bool:
         """Whether it lets all lines of a block pass and remembers none.
 
         Then it is asked by several threads at once, in any order, and the memory of a block is used
@@ -40,7 +40,7 @@ class Stage(Protocol):
     def look_ahead(self, chunks: Iterable[Chunk], limits: Limits) -> None:
         """Look at a whole input that has an end, before its blocks are taken.
 
-        Not called where lines come once alone, such as those of a pipe; nor for a straight stage.
+        Not called where lines come once alone, such as those of a pipe; nor where `passes_through`.
 
         Parameters
         ----------
@@ -52,24 +52,24 @@ class Stage(Protocol):
         ...
 
     def take(self, changed: Changed, block: Block) -> bytes | memoryview:
-        """Take a block in, and return the lines that may leave now.
+        """Take a block in, and return the lines that may be written now.
 
         Parameters
         ----------
         changed
             The block after its rules: what may be written at all.
         block
-            The block as it was read, with the original values of the paths that are followed.
+            The original block, with the original values of the paths that are followed.
 
         Returns
         -------
         bytes or memoryview
-            Lines; a view of the block's memory, if the stage is straight.
+            Lines; a view of the block's memory, if the stage passes through.
         """
         ...
 
     def finish(self) -> bytes:
-        """Return what may leave of what was held back, now that the stream is at its end."""
+        """Return what may be written of what was held back, at the end of the stream."""
         ...
 
     def state(self) -> bytes:
@@ -98,10 +98,10 @@ class Stage(Protocol):
         ...
 
 
-class Straight:
+class PassThrough:
     """Writes what comes: the stage of a run that has no other."""
 
-    is_straight = True
+    passes_through = True
 
     def look_ahead(self, chunks: Iterable[Chunk], limits: Limits) -> None:
         """Do nothing: nothing waits for what comes later."""

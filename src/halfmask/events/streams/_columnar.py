@@ -102,8 +102,8 @@ class ColumnarFile:
     def _mark(self) -> str:
         """Return what the file is known again by."""
         schema = self._schema()
-        told = f"{self._path.stat().st_size} {schema}"
-        return hashlib.sha256(told.encode()).hexdigest()
+        text = f"{self._path.stat().st_size} {schema}"
+        return hashlib.sha256(text.encode()).hexdigest()
 
     def _schema(self) -> pa.Schema:
         import pyarrow as pa  # noqa: PLC0415 # 0.2 s

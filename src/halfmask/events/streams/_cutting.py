@@ -141,8 +141,8 @@ class Cutter:
     def position(self, tail: bytes | memoryview = b"") -> dict[str, Any]:
         """Return where the next line begins, and what is before it, to be known again."""
         tail = tail[-_TAIL:]
-        told = [len(tail), hashlib.sha256(tail).hexdigest()]
-        return {**self._more, "offset": self._offset, "line": self._line, "tail": told}
+        tail_mark = [len(tail), hashlib.sha256(tail).hexdigest()]
+        return {**self._more, "offset": self._offset, "line": self._line, "tail": tail_mark}
 
     def _chunk(self, data: bytes | memoryview, lines: int) -> Chunk:
         first = self._line + 1

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeAlias
 from halfmask._errors import ReleaseError
 from halfmask.events.streams._files import FileSource
 from halfmask.events.streams._places import (
-    beside,
     check_free,
     lock,
     not_ours,
+    partial_of,
     sync_folder,
     writing_out,
 )
@@ -69,7 +69,7 @@ class FileSink:
         self.target: Path = Path(path)
         self._packing = packing
         self._overwrite = overwrite
-        self._work = self.target if appending else beside(self.target)
+        self._work = self.target if appending else partial_of(self.target)
         self._file: BinaryIO | None = None
         self._length = 0
         self._unsynced = 0
@@ -114,8 +114,8 @@ class FileSink:
     def sync(self) -> tuple[dict[str, Any], bytes]:
         """Bring what is written to the disk."""
         self._flush()
-        told = [len(self._tail), hashlib.sha256(self._tail).hexdigest()]
-        return {"length": self._length, "tail": told}, bytes(self._pending)
+        tail = [len(self._tail), hashlib.sha256(self._tail).hexdigest()]
+        return {"length": self._length, "tail": tail}, bytes(self._pending)
 
     def lines(self) -> Iterator[bytes]:
         """Yield what was written so far."""
@@ -173,7 +173,7 @@ class FileSink:
         """Bring all to the disk, and wait for it."""
         with writing_out():
             if self._flushing is not None:
-                self._flushing.result()  # it would be told of a fault no second time
+                self._flushing.result()  # a fault isn't raised a second time
                 self._flushing = None
             os.fsync(self._open().fileno())
 

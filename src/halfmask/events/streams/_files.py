@@ -93,7 +93,7 @@ class FileSource:
                 Descriptor(descriptor), rewound=rewound if is_file else None
             )
             if position and not self._compressed and is_file:
-                # What was read to find that out is in front of the reader: begin anew behind it.
+                # What was read to find that out is in front of the reader: start again behind it.
                 read = max(int(position["offset"]) - int(position["tail"][0]), 0)
                 os.lseek(descriptor, read, os.SEEK_SET)
                 reader = Descriptor(descriptor)
@@ -187,8 +187,8 @@ class FolderSource:
             names = [name for name, _ in self._files[:number]]
             try:
                 for chunk in source.chunks(within, stop, file=number):
-                    told = {"names": names, "within": chunk.position}
-                    yield replace(chunk, position=told)
+                    position = {"names": names, "within": chunk.position}
+                    yield replace(chunk, position=position)
             except DataError as error:
                 raise DataError(
                     f"File {number} of the folder: {error.what}", hint=error.hint

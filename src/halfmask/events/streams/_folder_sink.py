@@ -11,9 +11,9 @@ from halfmask._errors import ReleaseError
 from halfmask.events.streams._file_sink import FileSink, check_tail
 from halfmask.events.streams._files import FileSource
 from halfmask.events.streams._places import (
-    beside,
     check_free,
     not_ours,
+    partial_of,
     sync_folder,
     writing_out,
 )
@@ -59,7 +59,7 @@ class FolderSink:
         self._packing = packing
         self._part_bytes = part_bytes
         self._overwrite = overwrite
-        self._work = self.target if appending else beside(self.target)
+        self._work = self.target if appending else partial_of(self.target)
         self._number = 1
         self._filled = 0
         self._sizes: list[int] = []
@@ -108,11 +108,11 @@ class FolderSink:
 
     def sync(self) -> tuple[dict[str, Any], bytes]:
         """Bring what is written to the disk."""
-        told, pending = self._current().sync()
+        file, pending = self._current().sync()
         with writing_out():
             sync_folder(self._work)
         where = {"part": self._number, "filled": self._filled, "sizes": list(self._sizes)}
-        return {**where, "file": told}, pending
+        return {**where, "file": file}, pending
 
     def lines(self) -> Iterator[bytes]:
         """Yield what was written so far, part by part."""

@@ -249,7 +249,7 @@ class _Cut:
                 if chunk.oversized
                 else self.place.after(chunk.view)
             )
-            yield replace(chunk, position={**chunk.position, **self.place.told()})
+            yield replace(chunk, position={**chunk.position, **self.place.to_position()})
 
 
 def _is_same(path: Path, position: Position) -> bool:

@@ -67,9 +67,9 @@ class Landmark:
                 tail=os.pread(descriptor, tail, offset - tail),
             )
 
-    def told(self) -> dict[str, Any]:
+    def to_position(self) -> dict[str, Any]:
         """Return what a position keeps of it: lengths and hashes, no bytes."""
-        return {"offset": self.offset, "head": _told(self.head), "tail": _told(self.tail)}
+        return {"offset": self.offset, "head": _mark(self.head), "tail": _mark(self.tail)}
 
     @classmethod
     def found(cls, descriptor: int, position: Position) -> Self | None:
@@ -78,11 +78,11 @@ class Landmark:
         Positions of earlier versions have no head.
         """
         tail = position["tail"]
-        head = position.get("head", _told(b""))
+        head = position.get("head", _mark(b""))
         there = cls.read(descriptor, int(position["offset"]), int(head[0]), int(tail[0]))
-        same = _told(there.head) == [*head] and _told(there.tail) == [*tail]
+        same = _mark(there.head) == [*head] and _mark(there.tail) == [*tail]
         return cls.read(descriptor, there.offset) if same else None
 
 
-def _told(data: bytes) -> list[Any]:
+def _mark(data: bytes) -> list[Any]:
     return [len(data), hashlib.sha256(data).hexdigest()]

@@ -1,4 +1,4 @@
-"""Where outputs lie on the disk: beside their name until they are whole, locked, flushed."""
+"""Where outputs lie on the disk: OUT.partial until they are whole, locked, flushed."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import BinaryIO
 
 from halfmask._errors import ReleaseError
 
-__all__ = ["beside", "check_free", "lock", "not_ours", "sync_folder", "writing_out"]
+__all__ = ["check_free", "lock", "not_ours", "partial_of", "sync_folder", "writing_out"]
 
 _PARTIAL = ".partial"
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
-def beside(path: Path) -> Path:
+def partial_of(path: Path) -> Path:
     """Return where an output is until all of it is written."""
     return path.with_name(path.name + _PARTIAL)
 
@@ -40,7 +40,7 @@ def check_free(path: Path, *, overwrite: bool) -> None:
 
 
 def lock(file: BinaryIO) -> None:
-    """Keep other runs from the file as long as it is open."""
+    """Keep other runs from the file until it is closed."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -52,7 +52,7 @@ def lock(file: BinaryIO) -> None:
 
 
 def not_ours() -> ReleaseError:
-    """Return what is said where the output isn't what the checkpoint says."""
+    """Return the error of an output that differs from the checkpoint."""
     return ReleaseError(
         "What was written before the last checkpoint isn't there any more, or is something else.",
         hint="Name the output that the run began with, or start again with --restart.",

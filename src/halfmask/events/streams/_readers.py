@@ -213,8 +213,8 @@ def reader_of(
     raw
         Its bytes.
     rewound
-        Returns a reader of the same bytes from their beginning; None for a pipe, of which the last
-        quarter megabyte before a damage isn't told.
+        Returns a reader of the same bytes from their beginning; None for a pipe. A pipe loses the
+        last quarter megabyte before damage.
     """
     head = b""
     while len(head) < len(_ZSTD):

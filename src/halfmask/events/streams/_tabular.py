@@ -15,7 +15,7 @@ from halfmask.events.block._paths import Path as EventPath
 from halfmask.events.block._paths import Step
 from halfmask.events.block._values import Kind
 from halfmask.events.streams._file_sink import FileSink
-from halfmask.events.streams._places import beside, check_free, writing_out
+from halfmask.events.streams._places import check_free, partial_of, writing_out
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,7 +56,7 @@ class TableSink:
     def __init__(self, path: str | Path, *, overwrite: bool = False) -> None:
         self.target: Path = Path(path)
         self._overwrite = overwrite
-        self._lines = FileSink(beside(self.target), appending=True, overwrite=overwrite)
+        self._lines = FileSink(partial_of(self.target), appending=True, overwrite=overwrite)
         self._again = False
 
     def check(self) -> None:

@@ -69,7 +69,7 @@ class TopicConsumer(Protocol):
         ...
 
     def close(self) -> None:
-        """Leave."""
+        """Disconnect."""
         ...
 
 
@@ -186,14 +186,14 @@ class TopicSource:
         DataError
             If they don't answer.
         """
-        told = [
+        offsets = [
             self._partition_of(self._topic, int(key), at) for key, at in position["offsets"].items()
         ]
         with _answering():
-            self._consumer.commit(offsets=told, asynchronous=False)
+            self._consumer.commit(offsets=offsets, asynchronous=False)
 
     def close(self) -> None:
-        """Leave the brokers."""
+        """Disconnect from the brokers."""
         with suppress(Exception):
             self._consumer.close()
 

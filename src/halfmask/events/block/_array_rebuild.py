@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from halfmask.events.running._conditions import Condition
     from halfmask.events.secrets._tables import ElementPart
 
-__all__ = ["ContainerRule", "Regrowth", "field_path"]
+__all__ = ["ArrayRebuild", "ContainerRule", "field_path"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -61,19 +61,19 @@ class _Made:
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class Regrowth:
-    """A block as it is once elements are left out or have become several.
+class ArrayRebuild:
+    """A block whose elements are left out or have become several.
 
     Parameters
     ----------
     block
-        As it was scanned.
+        The scanned block.
     rules
         Those of whole elements.
     first_event
         The number in the stream of the block's first event.
     done
-        Is told what each rule couldn't do.
+        Is called with what each rule couldn't do.
     """
 
     block: Block
@@ -95,7 +95,7 @@ class Regrowth:
         if not self.rules:
             return
         for path, level in self.block.levels.items():
-            self._regrow(path, level)
+            self._rebuild(path, level)
         self._read.clear()
 
     def original(self, path: str) -> Values:
@@ -108,7 +108,7 @@ class Regrowth:
         return found
 
     def level(self, path: str) -> Level:
-        """Return a level of the block as it is now."""
+        """Return a level of the rebuilt block."""
         return self._levels[path][0] if path in self._levels else self.block.levels[path]
 
     def values(self, path: str) -> Values:
@@ -125,7 +125,7 @@ class Regrowth:
             found = merged([made.set, found])
         return found
 
-    def _regrow(self, path: str, level: Level) -> None:
+    def _rebuild(self, path: str, level: Level) -> None:
         above = None if level.above is None else self._levels.get(level.above.path)
         if above is not None:
             self._levels[path] = _under(level, *above)

@@ -19,15 +19,9 @@ PAGES = (
 #: Rooms whose comments, docstrings and messages have none of the words; a room joins when clean.
 ROOMS = (
     "src/halfmask/anonymize/**/*.py",
-<<<<<<< HEAD
     "src/halfmask/data/**/*.py",
-<<<<<<< HEAD
     "src/halfmask/encode/**/*.py",
-=======
-=======
     "src/halfmask/events/**/*.py",
->>>>>>> e9d2f1a (Use plain words in comments and messages of events)
->>>>>>> 24f23f1 (Name classes and variables of events for what they are)
     "src/halfmask/guarantees/**/*.py",
     "src/halfmask/hashing/**/*.py",
     "src/halfmask/kernels/**/*.py",
@@ -37,7 +31,6 @@ ROOMS = (
 CODE = ("src/**/*.py",)
 #: Files that are still to be rewritten: remove a line when its file has none of the words.
 PENDING: frozenset[str] = frozenset()
-<<<<<<< HEAD
 #: Sentences that may have such a word: the one that explains the project's name.
 ALLOWED = ("A half mask hides who you are",)
 #: What isn't prose of a module: a text of one word is a name; so are code and names in docstrings.
@@ -46,11 +39,6 @@ CODE_OF_A_TEXT = re.compile(
     r"""``[^`]*``|`[^`\n]*`|\b\w+="\w+"|^ *(?:>>>|\.\.\.) .*$|^ *\w+(?:, \w+)*$""", re.MULTILINE
 )
 #: What isn't prose of a page: code, and the targets of links.
-=======
-#: Lines that may have such a word: the sentence that explains the project's name, a key of 0.1.
-ALLOWED = ("A half mask hides who you are", '"told"')
-#: What isn't prose: code, and the targets of links.
->>>>>>> 24f23f1 (Name classes and variables of events for what they are)
 CODE_OF_A_PAGE = re.compile(r"^```.*?^```$|`[^`\n]*`|(?<=\])\([^)\s]*\)", re.DOTALL | re.MULTILINE)
 
 

@@ -50,7 +50,7 @@ class RecodeMany(Action):
     **Edge cases.** It reveals that elements belong together: those that always come together,
     in the same proportions, show what the table says. Frequent elements become frequent groups.
     The holder of the table can reverse it. Conditions see the original element. With ``stay``, an
-    attacker who can tell what isn't in the table sees which elements are unchanged.
+    attacker sees which elements the table lacks.
 
     Examples
     --------

@@ -21,7 +21,7 @@ __all__ = ["Changed"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Changed:
-    """A block after its rules: columns that may be released, not yet written as lines.
+    """A block after its rules: released columns, not yet written as lines.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ UNNAMED: Final = "name-this-release"
 
 
 class EventPolicy(EventSection, WrittenPolicy):
-    """What is released of each event: rules by path. Fields without a rule are dropped.
+    """Rules by path for each event. Fields without a rule are dropped.
 
     It holds paths, options and, in conditions and hierarchies, categories that the owner wrote
     there; no event and no secret.

@@ -18,7 +18,7 @@ __all__ = ["PassThrough", "Stage"]
 
 
 class Stage(Protocol):
-    """Gets every block after its rules, in order, and returns the lines that may be written.
+    """Gets every block after its rules, in order, and returns lines to write.
 
     One stage works on one stream; a run calls it from one thread at a time, which needn't be the
     thread that called `Transform.change`.

@@ -48,7 +48,7 @@ def measure(*, quick: bool, seed: int) -> dict[str, Any]:
         worst_joint = max(worst_joint, joint - majority)
         worst_merged = max(worst_merged, merged - majority)
         agreed = [
-            after["ari"][f"{way}, codes of {name}"] for way in ("company", "chains", "counts")
+            after["ari"][f"{way}, codes of {name}"] for way in ("context", "chains", "counts")
         ]
         lines.append(
             f"| {name} | {before['codes'][name]:.0f} → {after['codes'][name]:.0f} "
@@ -57,7 +57,7 @@ def measure(*, quick: bool, seed: int) -> dict[str, Any]:
         )
     head = (
         "| column of Adult | codes | by frequency, unsplit | by frequency, split | always the most "
-        "frequent | jointly, split | after merging | ARI company | ARI chains | ARI counts |\n"
+        "frequent | jointly, split | after merging | ARI context | ARI chains | ARI counts |\n"
         "|---|---|---|---|---|---|---|---|---|---|\n"
     )
     unsplit = max(

@@ -26,11 +26,11 @@ Rule = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stream:
-    """Events as they come, people who are released, and strangers.
+    """Events as they come, people who are released, and people outside.
 
     Attributes
     ----------
-    events, strangers
+    events, controls
         JSON objects.
     roles
         Of an `EventsTarget`.
@@ -38,7 +38,7 @@ class Stream:
 
     name: str
     events: Sequence[Mapping[str, Any]]
-    strangers: Sequence[Mapping[str, Any]]
+    controls: Sequence[Mapping[str, Any]]
     roles: Mapping[str, Any]
 
     def released(self, rules: Sequence[Rule], *, word: str = "r", **more: Any) -> EventsTarget:  # noqa: ANN401 # roles
@@ -46,7 +46,7 @@ class Stream:
         return EventsTarget.of_events(
             transformed(rules, self.events, word=word),
             self.events,
-            control=self.strangers,
+            control=self.controls,
             **{**self.roles, **more},
         )
 
@@ -136,10 +136,10 @@ def _split(
 ) -> Stream:
     people = sorted({whose(event) for event in events} - {None})
     out = np.random.default_rng(seed).permutation(len(people))[: int(HELD_OUT * len(people))]
-    strangers = {people[place] for place in out}
+    controls = {people[place] for place in out}
     return Stream(
         name=name,
-        events=[event for event in events if whose(event) not in strangers],
-        strangers=[event for event in events if whose(event) in strangers],
+        events=[event for event in events if whose(event) not in controls],
+        controls=[event for event in events if whose(event) in controls],
         roles=roles,
     )

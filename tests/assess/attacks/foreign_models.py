@@ -1,4 +1,4 @@
-"""Models that attacks meet: one answers as it was told, one fails and quotes a cell."""
+"""Models that attacks meet: one gives fixed answers, one fails and quotes a cell."""
 
 from __future__ import annotations
 

@@ -59,9 +59,9 @@ def why(report: AttackReport) -> set[str]:
     return {finding.why_invalid for finding in report.findings}
 
 
-def masked(said):
+def masked(labels):
     """Return answers that are all masked, and would be good ones for who looks below."""
-    return np.ma.masked_array(said, mask=True)
+    return np.ma.masked_array(labels, mask=True)
 
 
 def logits(rows):
@@ -70,7 +70,7 @@ def logits(rows):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("model", "said"),
+    ("model", "given"),
     [
         (failing, "failed: The model failed to predict (KeyError)"),
         (logits, "failed: The model gave what are no probabilities for"),
@@ -85,9 +85,9 @@ def logits(rows):
     ],
     ids=["raises", "logits", "one column", "nan", "masked", "masked rows", "no model"],
 )
-def test_what_gives_no_probabilities_fails_in_each_family(model, said):
+def test_what_gives_no_probabilities_fails_in_each_family(model, given):
     for each in why(attacked(model, FAMILIES)):
-        assert each.startswith(said)
+        assert each.startswith(given)
 
 
 def test_categories_that_a_pipeline_doesnt_know_stay_out_of_errors():
@@ -107,7 +107,7 @@ def test_categories_that_a_pipeline_doesnt_know_stay_out_of_errors():
 
     assert why(asked) == {
         "failed: The model failed to predict (ValueError)",
-        "failed: The model failed to lead rows to its leaves (ValueError)",
+        "failed: The model failed to find the leaves of rows (ValueError)",
     }
     swapped = {**named, "members": others}
     assert why(attacked(model, ["structure/trees"], labels=labels, **swapped)) == {
@@ -136,8 +136,8 @@ def test_masked_labels_are_refused():
     target = ModelTarget(model=fitted(), **people())
     hidden = np.ma.masked_array(target.member_labels, mask=np.arange(target.n_members) == 3)
     report = attack(replace(target, member_labels=hidden), attacks=["membership/gap"])
-    said = "failed: The column of labels of the members is a masked array with 1 masked cells"
-    assert [each.why_invalid for each in report.findings] == [said]
+    expected = "failed: The column of labels of the members is a masked array with 1 masked cells"
+    assert [each.why_invalid for each in report.findings] == [expected]
 
 
 def test_labels_of_another_type_than_the_models_classes_are_refused():

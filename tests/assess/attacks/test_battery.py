@@ -32,7 +32,7 @@ def target(leak: float = 0.0) -> ModelTarget:
 
 @dataclass(frozen=True)
 class Guess:
-    """Is right as often as its target says, in as many trials as it is told."""
+    """Is right as often as its target says, in as many trials as given."""
 
     name: ClassVar[str] = "test/guess"
     attacks: ClassVar[type] = ModelTarget
@@ -246,10 +246,10 @@ def test_measures_that_are_no_words_are_refused():
 
 def test_a_report_turns_into_json_and_says_what_it_counted():
     report = attack(target(0.0), unprotected=target(0.4), attacks=[Guess()], random_state=3)
-    told = json.loads(json.dumps(report.to_dict()))
-    assert told["resisted"] is True
-    assert told["seed"] == 3
-    assert told["findings"][0]["unprotected"] == pytest.approx(0.9)
+    content = json.loads(json.dumps(report.to_dict()))
+    assert content["resisted"] is True
+    assert content["seed"] == 3
+    assert content["findings"][0]["unprotected"] == pytest.approx(0.9)
     assert repr(report) == "AttackReport(1 resisted, 0 broken, 0 not shown, 0 INVALID, 0 skipped)"
     assert report.worst is report.findings[0]
 
@@ -299,10 +299,10 @@ def test_numbers_of_numpy_go_into_reports(kind, tmp_path):
     )
     report.write(tmp_path / "attacks.json")
 
-    told = json.loads((tmp_path / "attacks.json").read_text())
-    assert told["seed"] == 3
-    assert told["tolerance"] == pytest.approx(0.03)
-    assert told["confidence"] == pytest.approx(0.95)
+    content = json.loads((tmp_path / "attacks.json").read_text())
+    assert content["seed"] == 3
+    assert content["tolerance"] == pytest.approx(0.03)
+    assert content["confidence"] == pytest.approx(0.95)
     wrong: Any
     for wrong in (np.float32(2), np.bool_(True)):
         with pytest.raises(ParameterError, match="tolerance"):
@@ -323,7 +323,7 @@ def test_an_empty_list_of_attacks_is_told(given):
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "case"),
     [
         (3, "must be a list of attacks or their names. Got a value of type int"),
         ([7], "must be an attack or the name of one. Got a value of type int"),
@@ -332,8 +332,8 @@ def test_an_empty_list_of_attacks_is_told(given):
         ([Guess], "Guess is a class of attacks, not one of them.\n\nHint: Write Guess()"),
     ],
 )
-def test_what_is_no_attack_is_told(given, said):
-    with pytest.raises(ParameterError, match=re.escape(said)):
+def test_what_is_no_attack_is_told(given, case):
+    with pytest.raises(ParameterError, match=re.escape(case)):
         attack(target(), attacks=given)
 
 
@@ -368,7 +368,7 @@ def test_what_an_error_says_stays_on_one_line():
 
 
 class Twice(Guess):
-    """Measures the same thing of the same group twice: which of them has power can't be told."""
+    """Measures the same thing of the same group twice: which is the control is unclear."""
 
     name: ClassVar[str] = "test/twice"
 

@@ -61,12 +61,12 @@ def test_columns_in_another_order_are_put_into_the_members(frame):
 def test_columns_that_only_one_has_are_named(frame, which):
     rows, fewer = frame(ages()), frame({"age": range(N)})
 
-    for members, others, said in ((rows, fewer, f"'pay'.* {which}"), (fewer, rows, "in members")):
+    for members, others, found in ((rows, fewer, f"'pay'.* {which}"), (fewer, rows, "in members")):
         given = {"non_members": members, which: others}
         with pytest.raises(ColumnNotFoundError, match="not in ") as caught:
             target(members, given.pop("non_members"), **given)
         assert "'pay'" in str(caught.value)
-        assert said.rpartition(" ")[2] in str(caught.value)
+        assert found.rpartition(" ")[2] in str(caught.value)
 
 
 def test_arrays_must_be_as_wide():

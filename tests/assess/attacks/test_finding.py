@@ -33,17 +33,17 @@ def finding(protected: Outcome, positive_control: Outcome | None, **others: Any)
 def test_resisted_is_said_only_with_an_upper_bound_and_power(
     protected, positive_control, trials, error
 ):
-    said = finding(
+    found = finding(
         outcome(0.0, success=SuccessCount(min(protected, trials), trials)),
         outcome(0.0, success=SuccessCount(min(positive_control, 400), 400)),
         error=error,
     )
-    high = said.outcome.excess.bounds(error)[1]
-    low = said.positive_control.excess.bounds(error)[0]  # type: ignore[union-attr] # it is there
-    assert (said.verdict == "resisted") == (high <= 0.03 and low >= 0.05)
-    assert (said.verdict == "broken") == (said.outcome.excess.bounds(error / 20)[0] > 0.03)
-    assert (said.verdict == "INVALID") == bool(said.why_invalid)
-    assert (said.verdict == "not shown") == bool(said.why_not_shown)
+    high = found.outcome.excess.bounds(error)[1]
+    low = found.positive_control.excess.bounds(error)[0]  # type: ignore[union-attr] # it is there
+    assert (found.verdict == "resisted") == (high <= 0.03 and low >= 0.05)
+    assert (found.verdict == "broken") == (found.outcome.excess.bounds(error / 20)[0] > 0.03)
+    assert (found.verdict == "INVALID") == bool(found.why_invalid)
+    assert (found.verdict == "not shown") == bool(found.why_not_shown)
 
 
 def test_a_leak_at_the_tolerance_is_called_resisted_as_rarely_as_promised():
@@ -82,11 +82,11 @@ def test_a_leak_at_the_tolerance_over_two_equal_references_too():
 )
 def test_with_too_few_trials_nothing_is_shown(trials, needed, why):
     made = outcome(0.5, trials=trials, needed=needed, needed_of="members")
-    said = finding(made, outcome(0.9))
-    assert said.verdict == "not shown"
-    assert said.why_not_shown == why
-    assert why in said.sentence
-    assert said.why_invalid == ""
+    found = finding(made, outcome(0.9))
+    assert found.verdict == "not shown"
+    assert found.why_not_shown == why
+    assert why in found.sentence
+    assert found.why_invalid == ""
 
 
 @pytest.mark.parametrize("share", [0.5, 0.51, 0.56, 0.6])
@@ -102,17 +102,17 @@ def test_as_many_trials_as_it_takes_settle_it(share):
 
 
 def test_what_is_at_its_tolerance_is_no_question_of_trials():
-    said = finding(outcome(0.53), outcome(0.9))
-    assert (said.verdict, said.trials_needed) == ("not shown", None)
-    assert "no number of" in said.why_not_shown
-    json.dumps(said.to_dict())
+    found = finding(outcome(0.53), outcome(0.9))
+    assert (found.verdict, found.trials_needed) == ("not shown", None)
+    assert "no number of" in found.why_not_shown
+    json.dumps(found.to_dict())
 
 
 def test_an_upper_bound_alone_never_breaks():
     # Right .509 of the time among 2,000: the interval reaches beyond .53, and says no more.
-    said = finding(outcome(0.509, trials=2_000), outcome(0.9))
-    assert said.excess_high < 0.03 < finding(outcome(0.509, trials=800), outcome(0.9)).excess_high
-    assert said.verdict == "resisted"
+    found = finding(outcome(0.509, trials=2_000), outcome(0.9))
+    assert found.excess_high < 0.03 < finding(outcome(0.509, trials=800), outcome(0.9)).excess_high
+    assert found.verdict == "resisted"
     assert finding(outcome(0.509, trials=800), outcome(0.9)).verdict == "not shown"
 
 
@@ -131,11 +131,11 @@ def test_nothing_that_tells_nothing_is_called_broken_by_many_attacks():
 
 def test_too_few_to_show_power_is_not_the_same_as_none():
     weak = outcome(0.6, trials=100, needed_of="members")
-    said = finding(outcome(0.5, needed_of="members"), weak)
-    assert said.verdict == "not shown"
-    assert "too few to show that it succeeds without protection" in said.why_not_shown
-    assert "it takes about 310 members" in said.why_not_shown
-    shown = finding(outcome(0.5), outcome(0.6, trials=said.trials_needed or 0))
+    found = finding(outcome(0.5, needed_of="members"), weak)
+    assert found.verdict == "not shown"
+    assert "too few to show that it succeeds without protection" in found.why_not_shown
+    assert "it takes about 310 members" in found.why_not_shown
+    shown = finding(outcome(0.5), outcome(0.6, trials=found.trials_needed or 0))
     assert shown.verdict == "resisted"
 
 
@@ -152,9 +152,9 @@ def test_what_is_claimed_is_conceded_to_the_attack_and_to_its_power():
 
 
 def test_every_sentence_has_its_interval():
-    said = finding(outcome(0.55, trials=1_000), outcome(0.9))
-    low, high = said.excess_low, said.excess_high
-    assert f"an excess of 0.050 [{low:.3f}, {high:.3f}]; not shown" in said.sentence
+    found = finding(outcome(0.55, trials=1_000), outcome(0.9))
+    low, high = found.excess_low, found.excess_high
+    assert f"an excess of 0.050 [{low:.3f}, {high:.3f}]; not shown" in found.sentence
 
 
 def test_an_arm_without_trials_is_never_a_break_nor_a_pass():
@@ -167,8 +167,8 @@ def test_a_success_beyond_doubt_is_broken_whatever_else_is_missing():
     for positive_control, trouble in itertools.product(
         (None, outcome(0.5)), ("", "failed: the raw model gave no prediction")
     ):
-        said = finding(outcome(0.7, needed=10**6), positive_control, control_failure=trouble)
-        assert said.verdict == "broken"
+        found = finding(outcome(0.7, needed=10**6), positive_control, control_failure=trouble)
+        assert found.verdict == "broken"
 
 
 def test_over_a_baseline_of_one_model_too_few_trials_are_never_beyond_doubt():
@@ -192,16 +192,16 @@ def test_over_a_baseline_of_one_model_too_few_trials_are_never_beyond_doubt():
     ],
 )
 def test_what_isnt_broken_without_protection_proves_nothing(positive_control, trouble, why):
-    said = finding(outcome(0.5), positive_control, control_failure=trouble)
-    assert said.verdict == "INVALID"
-    assert why in said.why_invalid
-    assert why in said.sentence
+    found = finding(outcome(0.5), positive_control, control_failure=trouble)
+    assert found.verdict == "INVALID"
+    assert why in found.why_invalid
+    assert why in found.sentence
 
 
 def test_what_failed_is_no_risk_of_zero():
-    said = finding(outcome(0.0, trials=0), outcome(0.9), failure="failed: no rows")
-    assert said.verdict == "INVALID"
-    assert (said.risk.low, said.risk.high) == (0.0, 1.0)
+    found = finding(outcome(0.0, trials=0), outcome(0.9), failure="failed: no rows")
+    assert found.verdict == "INVALID"
+    assert (found.risk.low, found.risk.high) == (0.0, 1.0)
 
 
 def test_the_same_excess_weighs_more_by_a_finer_measure():
@@ -237,9 +237,9 @@ def test_an_area_without_spread_is_no_proof():
 
 def test_the_numbers_go_into_json_as_they_are():
     details = {"rows": np.int64(3), "share": np.float64(0.5), "none": float("nan")}
-    said = finding(outcome(0.5, details=details), outcome(0.9))
-    told = json.loads(json.dumps(said.to_dict(), allow_nan=False))
-    assert told["details"] == {"rows": 3, "share": 0.5, "none": None}
-    assert told["verdict"] == "resisted"
-    assert told["unprotected"] == pytest.approx(0.9)
-    assert told["value"] == pytest.approx(0.5)
+    found = finding(outcome(0.5, details=details), outcome(0.9))
+    content = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert content["details"] == {"rows": 3, "share": 0.5, "none": None}
+    assert content["verdict"] == "resisted"
+    assert content["unprotected"] == pytest.approx(0.9)
+    assert content["value"] == pytest.approx(0.5)

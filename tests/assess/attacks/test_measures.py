@@ -64,7 +64,7 @@ def test_words_are_said_once_without_blanks_in_the_order_given():
 
 
 @pytest.mark.parametrize(
-    ("measures", "said"),
+    ("measures", "given"),
     [
         ("accuracy", "must be a list of names of measures"),
         ([], "at least one"),
@@ -72,6 +72,6 @@ def test_words_are_said_once_without_blanks_in_the_order_given():
         ([" "], "Got ' ' in it"),
     ],
 )
-def test_measures_that_are_no_words_are_refused(measures, said):
-    with pytest.raises(ParameterError, match=said):
+def test_measures_that_are_no_words_are_refused(measures, given):
+    with pytest.raises(ParameterError, match=given):
         wanted_measures(measures)

@@ -9,8 +9,8 @@ from halfmask._errors import DataError
 from halfmask.assess.attacks._numbers import numbers_of, probabilities_of
 
 
-def numbers(said, shape, **more):
-    return numbers_of(np.asarray(said, float), shape, who="It", what="answers", **more)
+def numbers(given, shape, **more):
+    return numbers_of(np.asarray(given, float), shape, who="It", what="answers", **more)
 
 
 def test_one_column_is_as_good_as_none():
@@ -20,10 +20,10 @@ def test_one_column_is_as_good_as_none():
     assert numbers(np.zeros((0, 1)), (0,)).shape == (0,)
 
 
-@pytest.mark.parametrize("said", [[1.0], [[1.0, 2.0], [3.0, 4.0]], 1.0, [[[1.0]], [[2.0]]]])
-def test_another_number_of_numbers_is_told(said):
+@pytest.mark.parametrize("given", [[1.0], [[1.0, 2.0], [3.0, 4.0]], 1.0, [[[1.0]], [[2.0]]]])
+def test_another_number_of_numbers_is_told(given):
     with pytest.raises(DataError, match=r"It must give answers of shape \(2,\). Got \("):
-        numbers(said, (2,))
+        numbers(given, (2,))
 
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
@@ -41,14 +41,14 @@ def test_probabilities_of_one_class_and_of_several():
 
 
 @pytest.mark.parametrize(
-    ("said", "n"),
+    ("case", "n"),
     [
         ([-0.5, 0.5, 1.5], 2),
         ([[0.5, 0.5], [0.5, 0.6], [1.5, -0.5]], 2),
     ],
 )
-def test_what_are_no_probabilities_is_counted(said, n):
-    given = np.array(said)
+def test_what_are_no_probabilities_is_counted(case, n):
+    given = np.array(case)
     with pytest.raises(DataError, match=f"It gave what are no probabilities for {n} rows") as e:
         probabilities_of(given, given.shape, who="It")
     assert ("add up to 1" in str(e.value)) == (given.ndim > 1)

@@ -32,14 +32,14 @@ def numbers(svg: str) -> list[float]:
 
 def test_every_finding_is_written_with_its_verdict(mixed):
     svg = mixed.to_svg()
-    said = words(svg)
+    found = words(svg)
     for wanted in ("gap", "LiRA", "linkage", "TPR, the oldest", "accuracy", "0.660", "0.600"):
-        assert wanted in said
+        assert wanted in found
     for verdict in ("resisted", "broken", "INVALID"):
         assert f">{verdict}</text>" in svg
-    assert "nothing follows: it was not run on unprotected data" in said
-    assert "classes/intersection" in said
-    assert "3 findings: 1 resisted, 1 broken, 1 INVALID" in said
+    assert "nothing follows: it was not run on unprotected data" in found
+    assert "classes/intersection" in found
+    assert "3 findings: 1 resisted, 1 broken, 1 INVALID" in found
 
 
 def test_every_finding_is_told_to_who_cant_see_it(mixed):
@@ -55,9 +55,9 @@ def test_every_finding_is_told_to_who_cant_see_it(mixed):
 
 
 def test_findings_stand_with_their_family(mixed):
-    said = words(mixed.to_svg())
+    found = words(mixed.to_svg())
     order = ["Membership:", "gap", "LiRA", "Tables:", "linkage"]
-    assert [said.index(each) for each in order] == sorted(said.index(each) for each in order)
+    assert [found.index(each) for each in order] == sorted(found.index(each) for each in order)
 
 
 def test_the_background_is_opaque_and_covers_everything(mixed):
@@ -75,11 +75,11 @@ def test_without_findings_it_says_so(report_of):
     assert "nothing was resisted" in words(svg)
 
 
-@pytest.mark.parametrize(("right", "said"), [(5000, "resisted"), (9000, "broken")])
-def test_one_verdict_for_all_is_said_in_the_title(finding_of, report_of, right, said):
+@pytest.mark.parametrize(("right", "given"), [(5000, "resisted"), (9000, "broken")])
+def test_one_verdict_for_all_is_said_in_the_title(finding_of, report_of, right, given):
     one = finding_of("membership/gap", right, 9900)
-    assert f"1 finding: {said}" in words(report_of(one).to_svg())
-    assert f"2 findings: all {said}" in words(report_of(one, one).to_svg())
+    assert f"1 finding: {given}" in words(report_of(one).to_svg())
+    assert f"2 findings: all {given}" in words(report_of(one, one).to_svg())
 
 
 def test_words_cant_become_markup(finding_of, report_of):
@@ -148,8 +148,8 @@ def test_sixty_findings_are_as_readable_as_one(finding_of, report_of):
     for before, after in itertools.pairwise(places):
         assert after[0] != before[0] or after[1] - before[1] >= 11
     assert max(y for _, y in places) < float(root.get("height", 0))
-    said = " ".join(each.text or "" for each in written)
-    assert all(f"number {n}" in said for n in range(10))
+    found = " ".join(each.text or "" for each in written)
+    assert all(f"number {n}" in found for n in range(10))
 
 
 def test_the_same_report_is_the_same_picture(mixed):

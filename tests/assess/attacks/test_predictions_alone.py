@@ -167,22 +167,22 @@ def test_a_regressors_tree_learned_two_numbers_for_a_split_and_one_for_a_leaf():
 
 
 class Odd:
-    def __init__(self, said):
-        self.said = said
+    def __init__(self, predicted):
+        self.predicted = predicted
 
     def predict(self, rows):  # noqa: ARG002 # a model's
-        return self.said
+        return self.predicted
 
 
 @pytest.mark.parametrize(
-    ("said", "why"),
+    ("given", "why"),
     [
         (["a"] * 2, "must predict a label for each of 3 rows"),
-        (["a", "b", "secret"], "predicts labels that nobody has, for 1 rows"),
+        (["a", "b", "secret"], "predicts labels that no person has, for 1 rows"),
         ([0, 1, 1], "predicts labels of another type"),
     ],
 )
-def test_predictions_that_are_no_labels_of_these_rows_are_refused(said, why):
-    with pytest.raises(DataError, match=why) as told:
-        answers(Odd(said), [[0], [1], [2]], np.array(["a", "b"]), who="The model")
-    assert "secret" not in str(told.value)
+def test_predictions_that_are_no_labels_of_these_rows_are_refused(given, why):
+    with pytest.raises(DataError, match=why) as caught:
+        answers(Odd(given), [[0], [1], [2]], np.array(["a", "b"]), who="The model")
+    assert "secret" not in str(caught.value)

@@ -62,8 +62,8 @@ def test_an_attack_is_a_value_whose_settings_are_keywords(name):
 
 
 def test_an_attack_is_named_after_its_family_and_stands_once():
-    told = [each.name for family in FAMILIES.values() for each in family.ATTACKS]
-    assert sorted(told) == sorted(set(told)) == sorted(ATTACKS)
+    found = [each.name for family in FAMILIES.values() for each in family.ATTACKS]
+    assert sorted(found) == sorted(set(found)) == sorted(ATTACKS)
     for family, module in FAMILIES.items():
         assert all(each.name.startswith(f"{family}/") for each in module.ATTACKS)
         assert {each.__name__ for each in module.ATTACKS} <= set(module.__all__)

@@ -55,8 +55,8 @@ def test_a_report_is_replaced_only_if_that_is_allowed(mixed, tmp_path):
 
 
 def test_a_report_counts_its_verdicts(mixed):
-    said = "1 resisted, 1 broken, 0 not shown, 1 INVALID, 1 skipped"
-    assert repr(mixed) == f"AttackReport({said}; broken: membership/lira, TPR, the oldest)"
+    expected = "1 resisted, 1 broken, 0 not shown, 1 INVALID, 1 skipped"
+    assert repr(mixed) == f"AttackReport({expected}; broken: membership/lira, TPR, the oldest)"
 
 
 def test_a_report_names_a_few_of_many_that_broke_the_worst_first(finding_of, report_of):
@@ -96,24 +96,24 @@ def test_a_report_by_some_measures_says_so_wherever_it_promises(finding_of, repo
         measures=("accuracy", "AUC"),
         left_out=("membership/lira",),
     )
-    said = "1 resisted, 0 broken, 0 not shown, 0 INVALID, 0 skipped; measures: accuracy, AUC"
-    assert repr(only) == f"AttackReport({said})"
+    text = "1 resisted, 0 broken, 0 not shown, 0 INVALID, 0 skipped; measures: accuracy, AUC"
+    assert repr(only) == f"AttackReport({text})"
     svg = only.to_svg()
     assert "1 finding, by the measures asked for: resisted" in svg
-    told = "Measures asked for: accuracy, AUC. Left out, for they have none of these"
-    assert svg.count(f"{told}: membership/lira.") == 2  # in the description, and to be seen
+    expected = "Measures asked for: accuracy, AUC. Left out, because they have none of these"
+    assert svg.count(f"{expected}: membership/lira.") == 2  # in the description, and to be seen
 
 
 def test_numbers_and_picture_are_written_whole(mixed, tmp_path):
     mixed.write(tmp_path / "attacks.json", picture=tmp_path / "attacks.svg")
-    told = json.loads((tmp_path / "attacks.json").read_text())
-    assert told == json.loads(json.dumps(mixed.to_dict()))
-    assert [each["verdict"] for each in told["findings"]] == ["resisted", "broken", "INVALID"]
-    assert told["skipped"] == [{"attack": "classes/intersection", "lacks": "an earlier release"}]
-    assert told["versions"] == {"python": "3.11"}
+    content = json.loads((tmp_path / "attacks.json").read_text())
+    assert content == json.loads(json.dumps(mixed.to_dict()))
+    assert [each["verdict"] for each in content["findings"]] == ["resisted", "broken", "INVALID"]
+    assert content["skipped"] == [{"attack": "classes/intersection", "lacks": "an earlier release"}]
+    assert content["versions"] == {"python": "3.11"}
     # Readers of reports of 0.1 find these keys still, whatever the parameters are called.
-    assert (told["seed"], told["least_power"]) == (7, 0.05)
-    assert "power_low" in told["findings"][0]
+    assert (content["seed"], content["least_power"]) == (7, 0.05)
+    assert "power_low" in content["findings"][0]
     assert (tmp_path / "attacks.svg").read_text() == mixed.to_svg()
 
 
@@ -123,5 +123,5 @@ def test_without_a_picture_none_is_written(mixed, tmp_path):
 
 
 def test_what_isnt_there_cant_be_written_to(mixed, tmp_path):
-    with pytest.raises(ReleaseError, match="not there"):
+    with pytest.raises(ReleaseError, match="does not exist"):
         mixed.write(tmp_path / "no such folder" / "attacks.json")

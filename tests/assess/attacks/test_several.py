@@ -1,4 +1,4 @@
-"""Settings that are several values: a lone one is told, wherever an attack has such a setting."""
+"""Settings that are lists: a single value is refused, in each attack with such a setting."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def table_target(**others: Any) -> TableTarget:
 
 
 @pytest.mark.parametrize(
-    ("others", "said"),
+    ("others", "given"),
     [
         ({"member_labels": [0]}, "members and member_labels must be as many. Got 3 and 1"),
         ({"non_member_labels": [0]}, "non_members and non_member_labels"),
@@ -55,8 +55,8 @@ def table_target(**others: Any) -> TableTarget:
         ({"secrets": (1, 1)}, "One of the columns is twice in the 'secrets'"),
     ],
 )
-def test_rows_labels_and_groups_must_fit(others, said):
-    with pytest.raises(ParameterError, match=said):
+def test_rows_labels_and_groups_must_fit(others, given):
+    with pytest.raises(ParameterError, match=given):
         model_target(**others)
 
 
@@ -84,14 +84,14 @@ def test_a_secret_of_a_frame_is_a_name():
 
 
 @pytest.mark.parametrize(
-    ("others", "said"),
+    ("others", "given"),
     [
         ({"quasi_identifiers": ("zip",)}, "'zip' isn't in the original"),
         ({"secrets": ("zip",)}, "'zip' isn't in the original"),
         ({"owners": np.array([0, 1])}, "a number for each released row"),
         ({"owners": np.array([0, 1, 3])}, "numbers of the 3 original rows. Got 0 to 3"),
         ({"owners": np.array([0, 1, -1])}, "Got -1 to 1"),
-        ({"released": pl.DataFrame({"age": [1]})}, "owners must say which is whose"),
+        ({"released": pl.DataFrame({"age": [1]})}, "must give the owner of each row"),
         ({"owners": [0.0, 1.0, 1.5]}, "whole numbers, none missing. Got float64 of 1"),
         ({"owners": pl.Series([0, None, 2])}, "'owners' .* none missing"),
         ({"owners": ["a", "b", "c"]}, "whole numbers"),
@@ -108,8 +108,8 @@ def test_a_secret_of_a_frame_is_a_name():
         ({"hierarchies": 3}, "must be hierarchies by column"),
     ],
 )
-def test_columns_and_owners_must_fit(others, said):
-    with pytest.raises(ParameterError, match=said):
+def test_columns_and_owners_must_fit(others, given):
+    with pytest.raises(ParameterError, match=given):
         table_target(**others)
 
 

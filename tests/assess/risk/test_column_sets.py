@@ -1,4 +1,4 @@
-"""What is said of columns that no class covers."""
+"""The risk over columns that no class covers."""
 
 from __future__ import annotations
 
@@ -70,10 +70,10 @@ def test_the_columns_of_the_worst_set_are_named_where_none_does_it_alone():
 
 def test_events_say_it_in_the_same_words():
     counts = [(["time"], 82), (["time", "ip", "page"], 100)]
-    said = singling_out_sentence(counts, total=100, k=None, unit="event")
+    found = singling_out_sentence(counts, total=100, k=None, unit="event")
 
-    assert said.startswith("82 % of the events are unique on time alone, 100 % on all 3 columns")
-    assert "finds the event;" in said
+    assert found.startswith("82 % of the events are unique on time alone, 100 % on all 3 columns")
+    assert "finds the event;" in found
 
 
 def test_few_rows_are_said_as_a_number():
@@ -86,13 +86,13 @@ def test_few_rows_are_said_as_a_number():
 
 
 def test_numbers_become_json():
-    said = json.loads(json.dumps(_risk(WHOLE, PAY).to_dict()))
+    content = json.loads(json.dumps(_risk(WHOLE, PAY).to_dict()))
 
-    assert said["unchanged"] == {
+    assert content["unchanged"] == {
         "columns": ["pay", "town"], "unique": 60, "under_k": 90,
         "share_unique": 0.6, "share_under_k": 0.9,
     }  # fmt: skip
-    assert (said["k"], said["exact"], len(said["few"])) == (5, True, 1)
+    assert (content["k"], content["exact"], len(content["few"])) == (5, True, 1)
 
 
 def test_k_is_at_least_two():

@@ -190,14 +190,14 @@ def test_results_turn_into_json_and_say_themselves_without_a_value():
 
     risk = table_risk(frame, quasi_identifiers=["a", "b"], population=pl.concat([frame] * 2))
 
-    told = json.dumps(risk.to_dict(), allow_nan=False)
+    content = json.dumps(risk.to_dict(), allow_nan=False)
     assert risk.as_wildcard is not None
     sentences = [*risk.as_value.sentences, *risk.as_wildcard.sentences]
     sentences += [above.sentence for above in risk.as_value.prosecutor.at_risk]
     assert len(sentences) == 15
     assert all(sentence.endswith((".", "person.")) for sentence in sentences)
-    assert "canary" not in told + " ".join(sentences) + repr(risk)
-    assert json.loads(told)["missing_as_value"]["uniqueness"]["rows"] == 1
+    assert "canary" not in content + " ".join(sentences) + repr(risk)
+    assert json.loads(content)["missing_as_value"]["uniqueness"]["rows"] == 1
 
 
 def test_sentences_say_what_was_counted():

@@ -23,7 +23,7 @@ def test_by_hand():
 
 @given(sizes=st.lists(st.integers(1, 6), max_size=6), suppressed=st.integers(0, 4))
 def test_discernibility_counts_pairs_that_look_alike(sizes, suppressed):
-    """The definition read literally: each row pays for every row that it can't be told from."""
+    """The definition read literally: each row pays for every row that looks like it."""
     rows = [name for name, size in enumerate(sizes) for _ in range(size)] + [None] * suppressed
     pays = sum(
         1 for one in rows for other in rows if one is None or (other is not None and one == other)
@@ -58,7 +58,7 @@ def test_what_cannot_be_is_refused(sizes, suppressed, k):
 def test_sentences_say_the_numbers():
     utility = class_size_utility(np.array([2, 3, 5]), suppressed=2, k=2)
 
-    assert "from 5 rows" in utility.discernibility_sentence
+    assert "like 5 rows" in utility.discernibility_sentence
     assert "3.3 rows" in utility.average_class_size_sentence
     assert "2 of 12 rows" in utility.suppressed_sentence
     assert utility.to_dict()["discernibility"] == 62

@@ -90,7 +90,7 @@ def test_rows_are_their_class_repeated():
 def test_columns_stand_beside_each_other():
     one = cells(age=column([0], [4], (0, 10), categorical=False))
     two = cells(pay=column([5], [5], (0, 10), categorical=False))
-    both = one.beside(two)
+    both = one.merged(two)
 
     assert features_of_cells(both, feature_plan(both)).tolist() == [[2, 5]]
 

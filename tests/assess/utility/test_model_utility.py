@@ -230,7 +230,7 @@ def test_a_raw_model_that_is_worse_than_none_fails_the_measure(compared):
     assert worse.to_dict()["failed"] is True
     (warning,) = worse.warnings
     assert "This measure failed" in warning
-    assert "nothing about the release" in warning
+    assert "no result about the release" in warning
     assert worse.kept is None
 
 

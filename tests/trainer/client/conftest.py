@@ -64,7 +64,7 @@ def run(capsys):
     def run(*words: object) -> Said:
         capsys.readouterr()
         status = main([str(word) for word in words])
-        said = capsys.readouterr()
-        return Said(status, said.out, said.err)
+        found = capsys.readouterr()
+        return Said(status, found.out, found.err)
 
     return run

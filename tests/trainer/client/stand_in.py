@@ -109,8 +109,8 @@ class Handler(BaseHTTPRequestHandler):
             body = predictions(numbers, it.classes)
             self.respond(200, body, "application/vnd.apache.arrow.stream")
         elif it.may_read:
-            told = told_model(it.classes) | {"created": it.made}
-            self.respond(200, json.dumps(told).encode())
+            found = told_model(it.classes) | {"created": it.made}
+            self.respond(200, json.dumps(found).encode())
         else:
             says(403)(self)
 
@@ -157,7 +157,7 @@ def answers(body: bytes, kind="application/vnd.apache.arrow.stream", **headers: 
 
 
 def rows_of(n: int, *, seed: int = 0, width: int = 3, labels: bool = True) -> HashedRows:
-    """Rows that can be told apart by their first index."""
+    """Rows with different first indices."""
     rng = np.random.default_rng(seed)
     indices = rng.integers(0, 1 << 18, (n, width), dtype=np.uint32)
     indices[:, 0] = np.arange(n)

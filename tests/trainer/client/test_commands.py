@@ -68,8 +68,8 @@ def home(tmp_path_factory):
     return folder, list(vault)
 
 
-def _said_nothing_secret(said):
-    assert not [each for each in SECRETS if each in said.out + said.err]
+def _printed_no_secret(printed):
+    assert not [each for each in SECRETS if each in printed.out + printed.err]
 
 
 def test_hashed_rows_are_pushed_in_order_and_once(service, desk, run):
@@ -85,29 +85,29 @@ def test_hashed_rows_are_pushed_in_order_and_once(service, desk, run):
     assert second.status == 0
     assert "1,000 had been pushed before" in " ".join(second.err.split())
     assert service.rows_learned() == 1_000
-    _said_nothing_secret(first)
-    _said_nothing_secret(second)
+    _printed_no_secret(first)
+    _printed_no_secret(second)
 
 
 @pytest.mark.usefixtures("desk")
 def test_a_table_is_hashed_on_the_way(service, home, run):
     folder, vault = home
 
-    said = run("push", folder / "people.csv", *service.token_options, *vault, "-v")
+    found = run("push", folder / "people.csv", *service.token_options, *vault, "-v")
 
-    assert said.status == 0, said.err
-    assert "m has 60 rows" in said.err
-    assert "pushing" in said.err
+    assert found.status == 0, found.err
+    assert "m has 60 rows" in found.err
+    assert "pushing" in found.err
     learned = in_order(service)
     assert (len(learned), learned.bits, learned.label_kind) == (60, 18, "binary")
-    _said_nothing_secret(said)
+    _printed_no_secret(found)
     for journal in folder.glob(".people*"):
         journal.unlink()
 
 
 @pytest.mark.usefixtures("desk")
 def test_a_table_without_a_header_is_hashed_on_the_way(service, home, run):
-    """Its first row is somebody, and is neither lost nor told."""
+    """Its first row is a person, and is neither lost nor shown."""
     folder, vault = home
     headless = folder / "headless.csv"
     headless.write_text("made up\n" + (folder / "people.csv").read_text().partition("\n")[2])
@@ -119,7 +119,7 @@ def test_a_table_without_a_header_is_hashed_on_the_way(service, home, run):
     for command, files in words.items():
         refused = run(command, *files, *service.token_options, *vault, "--skip-rows", "1")
         assert (refused.status, "--no-header" in refused.err) == (1, True), refused.err
-        _said_nothing_secret(refused)
+        _printed_no_secret(refused)
         assert run(command, *files, *service.token_options, *vault, *names).status == 0
 
     assert len(in_order(service)) == 60
@@ -137,18 +137,18 @@ def test_a_table_is_read_as_its_columns_are_declared(service, home, run):
     rows = [f"{a};31-12-{10 + i};CANARY-{'no' if i % 2 else 'yes'}" for i, a in enumerate(ages)]
     odd.write_text("\n".join(["age;born;pays", *rows]))
     vault = ["odd" if word == "h" else word for word in vault]
-    said = ["--dtype", "age=integer", "--coerce", "age", "--delimiter", ";",
+    found = ["--dtype", "age=integer", "--coerce", "age", "--delimiter", ";",
             "--date-format", "born=%d-%m-%y", "--first-year", "born=1905"]  # fmt: skip
     service.answer = lambda rows: (rows.indices[:, 0] % 2).astype(np.float32)
-    made = run("hash", odd, folder / "odd.arrows", *vault, "--fit", "--label", "pays", *said)
+    made = run("hash", odd, folder / "odd.arrows", *vault, "--fit", "--label", "pays", *found)
 
     for command, files in {"push": [odd], "predict": [odd, out]}.items():
         refused = run(command, *files, *service.token_options, *vault, "--delimiter", ";")
-        taken = run(command, *files, *service.token_options, *vault, *said)
+        taken = run(command, *files, *service.token_options, *vault, *found)
         assert (refused.status, taken.status) == (1, 0), taken.err
         assert "held Int64 at the fit, and 1 of 60 cells" in refused.err
         assert "1 of 60 cells don't fit its declaration" in taken.err
-        _said_nothing_secret(taken)
+        _printed_no_secret(taken)
 
     assert made.status == 0
     assert len(in_order(service)) == 60
@@ -161,9 +161,9 @@ def test_standard_input_is_pushed(service, desk, run, monkeypatch):
     data = (desk / "sent.arrows").read_bytes()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
 
-    said = run("push", "-", *service.token_options, "--json")
+    found = run("push", "-", *service.token_options, "--json")
 
-    assert json.loads(said.out)["sent"] == 1_000
+    assert json.loads(found.out)["sent"] == 1_000
     assert in_order(service).equals(rows_of(1_000))
 
 
@@ -171,18 +171,18 @@ def test_standard_input_that_breaks_off_is_an_error(service, desk, run, monkeypa
     data = (desk / "sent.arrows").read_bytes()[:-8]
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
 
-    said = run("push", "-", *service.token_options)
+    found = run("push", "-", *service.token_options)
 
-    assert said.status == 1
-    assert "end too early" in said.err
+    assert found.status == 1
+    assert "end too early" in found.err
 
 
 def test_answers_keep_their_order_and_need_no_hasher(service, desk, run):
     out = desk / "answers.parquet"
 
-    said = run("predict", desk / "sent.arrows", out, *service.token_options, "--batch-rows=64")
+    found = run("predict", desk / "sent.arrows", out, *service.token_options, "--batch-rows=64")
 
-    assert said.status == 0, said.err
+    assert found.status == 0, found.err
     answers = pl.read_parquet(out)
     assert answers.columns == ["prediction"]
     np.testing.assert_array_equal(answers["prediction"], np.arange(1_000))
@@ -191,7 +191,7 @@ def test_answers_keep_their_order_and_need_no_hasher(service, desk, run):
         "sent.arrows",
         "token",
     ]
-    _said_nothing_secret(said)
+    _printed_no_secret(found)
 
 
 @pytest.mark.slow
@@ -200,11 +200,11 @@ def test_classes_come_back_under_their_names(service, desk, home, run):
     service.answer = lambda rows: (rows.indices[:, 0] % 2).astype(np.float32)
     words = [folder / "people.csv", desk / "out.csv", *service.token_options, *vault]
 
-    said = run("predict", *words)
+    found = run("predict", *words)
     everything = run("predict", *words, "--probabilities", "--overwrite")
 
-    assert said.status == everything.status == 0, said.err + everything.err
-    _said_nothing_secret(said)
+    assert found.status == everything.status == 0, found.err + everything.err
+    _printed_no_secret(found)
     shares = pl.read_csv(desk / "out.csv")
     assert sorted(shares.columns) == ["CANARY-no", "CANARY-yes"]
     assert (shares.sum_horizontal() == 1).all()
@@ -217,13 +217,13 @@ def test_rows_that_are_hashed_already_are_not_hashed_again(service, desk, home, 
     _, vault = home
     out = [desk / "out.csv"] if words == ["predict"] else []
 
-    said = run(*words, desk / "sent.arrows", *out, *service.token_options, *vault)
+    found = run(*words, desk / "sent.arrows", *out, *service.token_options, *vault)
 
-    assert said.status
-    assert "hashed already" in said.err
-    assert "--hashed" in said.err
+    assert found.status
+    assert "hashed already" in found.err
+    assert "--hashed" in found.err
     assert not service.seen
-    _said_nothing_secret(said)
+    _printed_no_secret(found)
 
 
 def test_a_broken_push_goes_on_with_the_same_command(service, desk, run):
@@ -235,11 +235,11 @@ def test_a_broken_push_goes_on_with_the_same_command(service, desk, run):
     healed = run(*words, "--json")
 
     assert broken.status == 1
-    told = json.loads(healed.out)
-    assert told["resumed"] + told["sent"] == 1_000
-    assert told["resumed"] >= 400
+    content = json.loads(healed.out)
+    assert content["resumed"] + content["sent"] == 1_000
+    assert content["resumed"] >= 400
     assert service.rows_learned() == 1_000
-    _said_nothing_secret(broken)
+    _printed_no_secret(broken)
 
 
 def test_a_broken_prediction_goes_on_and_leaves_no_half_file(service, desk, run):
@@ -263,7 +263,7 @@ def test_a_broken_prediction_goes_on_and_leaves_no_half_file(service, desk, run)
     assert healed.status == 0, healed.err
     np.testing.assert_array_equal(pl.read_csv(out)["prediction"], np.arange(1_000))
     assert len(asked) < n_before + 10
-    _said_nothing_secret(broken)
+    _printed_no_secret(broken)
 
 
 @pytest.mark.slow
@@ -288,16 +288,16 @@ def test_a_killed_push_doubles_and_loses_nothing(service, desk, kill):
 
     done = subprocess.run([*words, "--json"], check=True, capture_output=True, timeout=60)
 
-    told = json.loads(done.stdout)
-    assert told["rows"] == service.rows_learned() == 1_000
-    assert told["sent"] < 1_000
+    content = json.loads(done.stdout)
+    assert content["rows"] == service.rows_learned() == 1_000
+    assert content["sent"] < 1_000
     learned = in_order(service)
     np.testing.assert_array_equal(np.sort(learned.indices[:, 0]), np.arange(1_000))
 
 
 class TestWrongUse:
     @pytest.mark.parametrize(
-        ("words", "status", "said"),
+        ("words", "status", "given"),
         [
             (["--vault=v"], 2, "go together"),
             (["--key-file=k"], 2, "no --vault"),
@@ -309,13 +309,13 @@ class TestWrongUse:
             (["--authority=nothing"], 2, "PEM"),
         ],
     )
-    def test_is_told(self, service, desk, run, words, status, said):
+    def test_is_told(self, service, desk, run, words, status, given):
         done = run("push", desk / "sent.arrows", *service.token_options, *words)
 
         assert done.status == status
-        assert said in " ".join(done.err.split())
+        assert given in " ".join(done.err.split())
         assert service.seen == []
-        _said_nothing_secret(done)
+        _printed_no_secret(done)
 
     def test_a_token_that_others_may_read_is_refused(self, service, desk, run):
         (desk / "token").chmod(0o644)
@@ -324,7 +324,7 @@ class TestWrongUse:
 
         assert done.status == 1
         assert service.seen == []
-        _said_nothing_secret(done)
+        _printed_no_secret(done)
 
     @pytest.mark.parametrize("name", ["token", "nothing.arrows"])
     def test_rows_that_are_none_are_refused(self, service, desk, run, name):
@@ -332,7 +332,7 @@ class TestWrongUse:
 
         assert done.status == 1
         assert service.seen == []
-        _said_nothing_secret(done)
+        _printed_no_secret(done)
 
     def test_a_file_that_exists_is_kept(self, service, desk, run):
         (desk / "out.csv").write_text("mine")

@@ -16,25 +16,25 @@ EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "two_companies" / "
 def played(tmp_path_factory):
     """What the example says, and the folder in which it worked."""
     out = tmp_path_factory.mktemp("two")
-    said: list[str] = []
+    found: list[str] = []
     module = runpy.run_path(os.fspath(EXAMPLE))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(module["main"].__globals__, "print", said.append)
+        patch.setitem(module["main"].__globals__, "print", found.append)
         module["main"](n_rows=2_000, out=os.fspath(out))
-    return said, out
+    return found, out
 
 
 @pytest.mark.slow
 def test_answers_come_home(played):
-    said, out = played
+    found, out = played
 
     answers = pl.read_csv(out / "company_a" / "answers.csv")
-    assert said[0].startswith("B learned from 1,600 rows")
-    assert said[1].startswith("A decoded 400 answers")
+    assert found[0].startswith("B learned from 1,600 rows")
+    assert found[1].startswith("A decoded 400 answers")
     assert set(answers["prediction"]) <= {"<=50K", ">50K"}
     assert answers["probability"].min() >= 0.5  # type: ignore[operator] # there are answers
     # Always the most frequent class is right on 76 % of all people.
-    assert float(said[1].split()[-3].rstrip("%")) > 76
+    assert float(found[1].split()[-3].rstrip("%")) > 76
 
 
 @pytest.mark.slow

@@ -133,13 +133,15 @@ def test_no_batch_is_sent_after_one_that_was_refused(service, client):
 
 
 def test_what_was_refused_after_a_while_leaves_what_was_acknowledged(service, client):
-    told: list[object] = []
+    found: list[object] = []
     service.mishaps[:] = [answers(b'{"ok": true}', "application/json")] * 3 + [says(400)]
 
     with pytest.raises(TrainerError):
-        client.push("m", [rows_of(100)], batch_rows=10, progress=lambda *said: told.append(said))
+        client.push(
+            "m", [rows_of(100)], batch_rows=10, progress=lambda *result: found.append(result)
+        )
 
-    assert told == [("pushing", None)] * 3
+    assert found == [("pushing", None)] * 3
 
 
 def test_requests_are_under_way_at_once_where_order_is_not_asked_for(service, client):

@@ -23,14 +23,14 @@ def test_a_push_outlives_its_trainer(tmp_path, unused_port):
     acknowledged, enough = [0], threading.Event()
     done = []
 
-    def told(_, share):
+    def report(_, share):
         acknowledged[0] += 1
         if share > 0.2:
             enough.set()
 
     def push(client):
         done.append(
-            client.push("m", [rows], batch_rows=BATCH, in_flight=2, rows=ROWS, progress=told)
+            client.push("m", [rows], batch_rows=BATCH, in_flight=2, rows=ROWS, progress=report)
         )
 
     with Trainer.started(tmp_path, port=unused_port) as first:

@@ -132,9 +132,9 @@ def test_a_name_can_t_lead_elsewhere(service, client):
     assert service.seen[0].path == "/v1/models/..%2F..%2Ftokens%3Fx%3D1%23y"
 
 
-@pytest.mark.parametrize("told", [b"[]", b"{}", b"null", b'{"name": "m"}', b'{"settings": 3}'])
-def test_an_answer_that_describes_no_model_is_an_error(service, client, told):
-    service.mishaps[:] = [answers(told, "application/json")]
+@pytest.mark.parametrize("given", [b"[]", b"{}", b"null", b'{"name": "m"}', b'{"settings": 3}'])
+def test_an_answer_that_describes_no_model_is_an_error(service, client, given):
+    service.mishaps[:] = [answers(given, "application/json")]
 
     with pytest.raises(TrainerError, match="describes no model"):
         client.create("m", loss="logistic", bits=18)

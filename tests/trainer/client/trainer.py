@@ -20,7 +20,7 @@ SCOPES = ("read", "predict", "learn", "admin")
 
 
 class Said(NamedTuple):
-    """What a command said."""
+    """The output of a command."""
 
     status: int
     out: str

@@ -13,7 +13,7 @@ from halfmask.hashing import HashedRows
 
 
 class Naive:
-    """Logistic regression by gradient descent, row after row: what defences are told apart by."""
+    """Logistic regression by gradient descent, row after row: a learner for defences."""
 
     def __init__(self, bits=6, rate=0.1):
         self.weights = np.zeros(1 << bits)
@@ -37,8 +37,8 @@ class Naive:
 
     def predict(self, rows):
         bounds, indices, values = rows.flat()
-        told = self.weights[indices] * (1.0 if values is None else values)
-        sums = np.add.reduceat(told, bounds[:-1]) if len(rows) else np.zeros(0)
+        found = self.weights[indices] * (1.0 if values is None else values)
+        sums = np.add.reduceat(found, bounds[:-1]) if len(rows) else np.zeros(0)
         return (1 / (1 + np.exp(-np.clip(sums, -50, 50)))).astype(np.float32)
 
     def to_bytes(self):
@@ -58,11 +58,11 @@ class Naive:
 def _rows(n, seed, *, flipped=False, weight=None):
     """Return rows of three features; the first says the label nine times out of ten."""
     rng = np.random.default_rng(seed)
-    told = rng.integers(0, 2, n)
+    found = rng.integers(0, 2, n)
     noise = rng.integers(2, 60, (n, 2))
-    labels = np.where(rng.random(n) < 0.9, told, 1 - told)
+    labels = np.where(rng.random(n) < 0.9, found, 1 - found)
     return HashedRows(
-        indices=np.column_stack([told, noise]).astype(np.uint32),
+        indices=np.column_stack([found, noise]).astype(np.uint32),
         labels=(1 - labels if flipped else labels).astype(np.int32),
         weights=None if weight is None else np.full(n, weight, dtype=np.float32),
         bits=6,

@@ -56,13 +56,13 @@ def test_the_compiled_learner_is_saved_and_goes_on(make_rows, defended):
     stream = [(f"client {turn % 5}", make_rows(120, turn)) for turn in range(20)]
     stream.insert(9, ("x", make_rows(400, 99, flipped=True, weight=50.0)))
     whole, half = defended(), defended()
-    told = [whole.learn(rows, client=client) for client, rows in stream]
+    found = [whole.learn(rows, client=client) for client, rows in stream]
     before = [half.learn(rows, client=client) for client, rows in stream[:11]]
     again = DefendedLearner.from_bytes(half.to_bytes())
     after = [again.learn(rows, client=client) for client, rows in stream[11:]]
 
-    assert [*before, *after] == told
-    assert any(each.rollback and ("x", 400) in each.rollback.clients for each in told)
+    assert [*before, *after] == found
+    assert any(each.rollback and ("x", 400) in each.rollback.clients for each in found)
     assert again.digest() == whole.digest()
     with pytest.raises(IntegrityError):
         DefendedLearner.from_bytes(whole.to_bytes()[:-1])

@@ -45,8 +45,8 @@ def accuracy(learner, rows):
 def test_without_defences_it_is_the_learner(naive, stream):
     plain, wrapped = naive(), DefendedLearner(naive())
     for client, rows in stream:
-        told, done = plain.learn(rows), wrapped.learn(rows, client=client)
-        assert (done.rows, done.loss, done.accuracy) == (told.rows, told.loss, told.accuracy)
+        found, done = plain.learn(rows), wrapped.learn(rows, client=client)
+        assert (done.rows, done.loss, done.accuracy) == (found.rows, found.loss, found.accuracy)
     assert wrapped.digest() == plain.digest()
     assert wrapped.refused == ()
 
@@ -129,15 +129,15 @@ def test_a_cap_makes_rows_lighter_and_then_nothing(naive, make_rows):
 def test_saved_at_any_point_it_goes_on_as_if_it_had_not_been(naive, make_rows, stream, cut):
     """Within a stretch, after a rollback, while a client waits: bit by bit."""
     whole, half = defended(naive, make_rows), defended(naive, make_rows)
-    told = play(whole, stream)
+    found = play(whole, stream)
     before = play(half, stream[:cut])
     again = DefendedLearner.from_bytes(half.to_bytes(), kind=naive)
     assert again.digest() == half.digest()
     assert again.refused == half.refused
     after = play(again, stream[cut:])
 
-    assert [*before, *after] == told
-    assert any(each.rollback for each in told)
+    assert [*before, *after] == found
+    assert any(each.rollback for each in found)
     assert again.digest() == whole.digest()
     assert again.to_bytes() == whole.to_bytes()
 
@@ -197,10 +197,10 @@ def test_a_tally_counts_what_was_done(naive, make_rows):
     learner.learn(make_rows(100, 1, weight=5.0), client="a")
     learner.learn(make_rows(100, 2), client="a")
     learner.learn(make_rows(100, 3, flipped=True, weight=1.0), client="x")
-    told = learner.tally
-    assert (told.clipped, told.capped, told.rollbacks) == (100, 100, 1)
-    assert told.latest[0]["clients"] == {"x": 100}
-    assert told.taken_back == 100
+    found = learner.tally
+    assert (found.clipped, found.capped, found.rollbacks) == (100, 100, 1)
+    assert found.latest[0]["clients"] == {"x": 100}
+    assert found.taken_back == 100
     learner.learn(make_rows(7, 4), client="x")
     assert learner.tally.refused == 7
     assert DefendedLearner.from_bytes(learner.to_bytes(), kind=naive).tally == learner.tally

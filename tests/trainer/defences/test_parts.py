@@ -116,12 +116,12 @@ def test_small_steps_are_refused_where_they_add_up():
     assert whys == ["", "", "loss grew by more than the drift"]
 
 
-@pytest.mark.parametrize("told", [[np.nan] * 4, [0.1, 0.9, np.inf, 0.1]])
-def test_predictions_that_are_no_numbers_are_refused(told):
+@pytest.mark.parametrize("given", [[np.nan] * 4, [0.1, 0.9, np.inf, 0.1]])
+def test_predictions_that_are_no_numbers_are_refused(given):
     guard = Guard(tolerance=1.0, drift=1.0, min_rows=1)
     rows = canaries([0, 1, 1, 0])
-    assert not guard.judge(Fixed([0.5] * 4), Fixed(told), rows).accepted
-    assert not guard.judge(Fixed(told), Fixed(told), rows).accepted
+    assert not guard.judge(Fixed([0.5] * 4), Fixed(given), rows).accepted
+    assert not guard.judge(Fixed(given), Fixed(given), rows).accepted
 
 
 def test_quality_of_margins_classes_and_numbers():
@@ -132,9 +132,9 @@ def test_quality_of_margins_classes_and_numbers():
     guard = Guard(tolerance=0.1, drift=0.1, min_rows=1, margins=True)
     assert guard.quality(margins, canaries([0, 1, 0, 1])).error == 0.0
     classes = canaries([0, 2], classes=3)
-    told = Fixed([[0.8, 0.1, 0.1], [0.6, 0.2, 0.2]])
-    assert Quality.of(told, classes).error == 0.5
-    assert Quality.of(told, classes).loss == pytest.approx((0.06 / 2 + 1.04 / 2) / 2)
+    found = Fixed([[0.8, 0.1, 0.1], [0.6, 0.2, 0.2]])
+    assert Quality.of(found, classes).error == 0.5
+    assert Quality.of(found, classes).loss == pytest.approx((0.06 / 2 + 1.04 / 2) / 2)
     numbers = canaries([1.0, 3.0], kind=np.float32)
     assert Quality.of(Fixed([2.0, 2.0]), numbers).error == pytest.approx(1.0)
 

@@ -106,8 +106,8 @@ class Naive:
             near = {"hinge": 1 - (2 * label - 1) * margins[0], "quantile": label - margins[0]}
             self.nearest = min(self.nearest, abs(near.get(self.loss, math.inf)))
             pull = slope(self.loss, margins[0], label, self.tau)
-            told = (margins[0], label, weight)
-            self.one(x, unit, 0, weight * pull, rate, told)
+            found = (margins[0], label, weight)
+            self.one(x, unit, 0, weight * pull, rate, found)
 
     def raise_scales(self, x):
         for slot, value in x:
@@ -119,7 +119,7 @@ class Naive:
                     self.w[slot, c] = self.w.get((slot, c), 0.0) * ratio**power
                 self.scales[slot] = abs(value)
 
-    def one(self, x, unit, c, gradient, rate, told):
+    def one(self, x, unit, c, gradient, rate, factors):
         """Learn one output."""
         if gradient == 0:
             return
@@ -128,8 +128,8 @@ class Naive:
                 self.follow((slot, c), gradient * value / unit[slot], unit[slot], slot == BIAS)
             return
         square = gradient**2
-        if self.invariant and told is not None:
-            square /= told[2]
+        if self.invariant and factors is not None:
+            square /= factors[2]
         rates = []
         for slot, value in x:
             if self.optimizer == "sgd":
@@ -143,9 +143,9 @@ class Naive:
                 root = math.sqrt(old + 1e-6)
             rates.append(rate / (unit[slot] * root))
         step = gradient
-        if self.invariant and told is not None:
+        if self.invariant and factors is not None:
             reach = sum(each * value**2 for each, (_, value) in zip(rates, x, strict=True))
-            step = moved(self.loss, told[0], told[1], self.tau, told[2], reach)
+            step = moved(self.loss, factors[0], factors[1], self.tau, factors[2], reach)
         for each, (slot, value) in zip(rates, x, strict=True):
             self.w[slot, c] = self.w.get((slot, c), 0.0) - step * each * value
             self.squares[slot, c] = self.squares.get((slot, c), 0.0) + square * value**2

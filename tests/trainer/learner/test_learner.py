@@ -124,19 +124,22 @@ def test_normalized_learning_knows_no_units(loss, optimizer):
     units = np.float32(2.0) ** np.array([-9, 7, 0, 3, -2], dtype=np.float32)
     other = changed(rows, values=values * units)
 
-    def told(rows, *, normalized):
+    def predictions_of(rows, *, normalized):
         learner = learner_of(loss, optimizer, normalized=normalized, rate=0.05)
         learner.learn(rows)
         return learner.predict(rows)
 
     assert np.allclose(
-        told(rows, normalized=True), told(other, normalized=True), rtol=1e-5, atol=1e-6
+        predictions_of(rows, normalized=True),
+        predictions_of(other, normalized=True),
+        rtol=1e-5,
+        atol=1e-6,
     )
     try:
-        apart = told(other, normalized=False)
+        apart = predictions_of(other, normalized=False)
     except DivergenceError:
         return
-    assert not np.allclose(told(rows, normalized=False), apart, rtol=1e-2, atol=1e-2)
+    assert not np.allclose(predictions_of(rows, normalized=False), apart, rtol=1e-2, atol=1e-2)
 
 
 def test_a_weight_of_two_is_two_rows():
@@ -172,19 +175,19 @@ def test_progress_is_measured_before_each_update(loss, optimizer):
     for i in range(80):
         one_by_one.append(single.predict(rows.slice(i, i + 1))[0])
         single.learn(rows.slice(i, i + 1))
-    told, labels = np.array(one_by_one, np.float64), rows.labels
+    found, labels = np.array(one_by_one, np.float64), rows.labels
     costs = {
-        "logistic": lambda: -np.log(np.where(labels == 1, told, 1 - told)),
-        "hinge": lambda: np.maximum(0, 1 - (2 * labels - 1) * told),
-        "squared": lambda: (labels - told) ** 2 / 2,
-        "quantile": lambda: np.abs(labels - told) / 2,
-        "softmax": lambda: -np.log(told[np.arange(80), labels]),
+        "logistic": lambda: -np.log(np.where(labels == 1, found, 1 - found)),
+        "hinge": lambda: np.maximum(0, 1 - (2 * labels - 1) * found),
+        "squared": lambda: (labels - found) ** 2 / 2,
+        "quantile": lambda: np.abs(labels - found) / 2,
+        "softmax": lambda: -np.log(found[np.arange(80), labels]),
     }
     progress = whole.learn(rows)
 
     assert progress.loss == pytest.approx(costs[loss]().mean(), rel=1e-4)
     if loss == "softmax":
-        assert progress.accuracy == pytest.approx((told.argmax(axis=1) == labels).mean())
+        assert progress.accuracy == pytest.approx((found.argmax(axis=1) == labels).mean())
 
 
 @pytest.mark.parametrize("loss", ["logistic", "hinge"])
@@ -200,7 +203,7 @@ def test_labels_other_than_0_and_1_are_refused(loss, labels):
 
 
 @pytest.mark.parametrize(
-    ("rows", "error", "said"),
+    ("rows", "error", "given"),
     [
         (changed(rows_of(), labels=None), DataError, "no labels"),
         (rows_of(bits=7), ParameterError, "7 bits"),
@@ -209,11 +212,11 @@ def test_labels_other_than_0_and_1_are_refused(loss, labels):
          "3 classes"),
     ],
 )  # fmt: skip
-def test_rows_that_do_not_fit_are_refused(rows, error, said):
+def test_rows_that_do_not_fit_are_refused(rows, error, given):
     """Before anything is learnt."""
     learner = learner_of("softmax")
     before = learner.digest()
-    with pytest.raises(error, match=said):
+    with pytest.raises(error, match=given):
         learner.learn(rows)
 
     assert learner.digest() == before
@@ -281,9 +284,9 @@ def test_further_passes_learn_more(loss):
     rows = rows_of(loss=loss, values=True)
     one, many, again, other = (learner_of(loss, random_state=seed) for seed in (0, 0, 0, 1))
     first = one.learn(rows)
-    told = [each.learn(rows, passes=5) for each in (many, again, other)]
+    found = [each.learn(rows, passes=5) for each in (many, again, other)]
 
-    assert told[0] == first
+    assert found[0] == first
     assert many.digest() == again.digest() != other.digest()
     assert many.copy().learn(rows).loss < one.copy().learn(rows).loss
 

@@ -77,16 +77,16 @@ class Guest:
         """Return the digest of the weights after all that was logged."""
 
         def learned():
-            told = self.ask("GET", f"/v1/models/{name}").json()
-            return told["learned"] == told["logged"]
+            content = self.ask("GET", f"/v1/models/{name}").json()
+            return content["learned"] == content["logged"]
 
         self.until(learned)
         return self.ask("GET", f"/v1/models/{name}", params={"digest": True}).json()["digest"]
 
     @staticmethod
-    def until(told, seconds=20):
+    def until(condition, seconds=20):
         end = time.monotonic() + seconds
-        while not told():
+        while not condition():
             assert time.monotonic() < end, "nothing happened"
             time.sleep(0.005)
 
@@ -135,11 +135,11 @@ def with_limits(**more):
 
 def refused(answer, status, code=None):
     """Check that an answer is an error of the one shape."""
-    told = answer.json()
-    assert answer.status_code == status, told
-    assert set(told) == {"ok", "error", "errors", "hint", "code", "status"}
-    assert told["ok"] is False
-    assert told["status"] == status
+    content = answer.json()
+    assert answer.status_code == status, content
+    assert set(content) == {"ok", "error", "errors", "hint", "code", "status"}
+    assert content["ok"] is False
+    assert content["status"] == status
     if code is not None:
-        assert told["code"] == code
-    return told
+        assert content["code"] == code
+    return content

@@ -52,10 +52,10 @@ def ask(trainer, route, token):
 
 def test_every_route_with_a_token_is_here(trainer):
     """What the OpenAPI has behind a token is what these tests walk."""
-    told = trainer.client.get("/openapi.json").json()["paths"]
+    content = trainer.client.get("/openapi.json").json()["paths"]
     behind = {
         (method.upper(), path)
-        for path, methods in told.items()
+        for path, methods in content.items()
         for method, operation in methods.items()
         if operation.get("security")
     }

@@ -26,8 +26,8 @@ JSON = "application/json"
 CANARY = "c4n4ry"
 
 
-def text(**told):
-    return json.dumps({"rows": [[1, 2]], "labels": [1], **told}).encode()
+def text(**found):
+    return json.dumps({"rows": [[1, 2]], "labels": [1], **found}).encode()
 
 
 BAD_JSON = {
@@ -76,8 +76,8 @@ def changed(**columns):
     """Good rows with some columns replaced."""
     batch = hashed(3).to_batch()
     arrays = {name: batch.column(name) for name in batch.schema.names} | columns
-    said = batch.schema.metadata
-    return packed(pa.RecordBatch.from_pydict(arrays).replace_schema_metadata(said))
+    found = batch.schema.metadata
+    return packed(pa.RecordBatch.from_pydict(arrays).replace_schema_metadata(found))
 
 
 def bomb():
@@ -217,9 +217,9 @@ EXAMPLES = "POST /v1/models/m/examples HTTP/1.1"
 
 
 def test_a_length_that_no_body_has_is_refused_before_it_comes(unchanged):
-    said = raw(unchanged, [EXAMPLES, "Content-Length: 10000000000"])
+    found = raw(unchanged, [EXAMPLES, "Content-Length: 10000000000"])
 
-    assert b" 413 " in said
+    assert b" 413 " in found
 
 
 @pytest.mark.parametrize(

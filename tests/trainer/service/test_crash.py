@@ -119,9 +119,9 @@ def client_of(service, headers):
     return httpx.Client(base_url=service.address, headers=headers, trust_env=False, timeout=300)
 
 
-def until(told):
+def until(condition):
     end = time.monotonic() + 60
-    while not told():
+    while not condition():
         assert time.monotonic() < end, "nothing happened"
         time.sleep(0.005)
 
@@ -170,10 +170,10 @@ def check(model, folder, load):
     name, records = model.facts.name, list(model._log.records())
     examples = [each for each in records if each.entry.kind == EXAMPLES]
     keys = {record.entry.key.decode(): record.seq for record in examples}
-    told = {key: seq for (of, key), seq in load.acknowledged.items() if of == name}
+    found = {key: seq for (of, key), seq in load.acknowledged.items() if of == name}
 
     assert len(keys) == len(examples), "no key is there twice"
-    assert {key: keys.get(key) for key in told} == told
+    assert {key: keys.get(key) for key in found} == found
     if model.defences is None:
         assert model.state.curve.rows == ROWS * len(examples)
     replayed = replay_log(model.facts.settings, folder / "models" / model.facts.id)
@@ -213,7 +213,7 @@ def test_two_services_dont_share_a_folder(tmp_path, tokens):
     )
     store.close()
 
-    told = json.loads(second.stdout)
+    content = json.loads(second.stdout)
     assert second.returncode == 1
-    assert told["code"] == "trainer"
+    assert content["code"] == "trainer"
     assert tokens

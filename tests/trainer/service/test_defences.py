@@ -30,10 +30,10 @@ DEFENCES = {"clip": CLIP, "guard": GUARD, "every": 500, "pause": 2_000}
 def rows_of(n, seed, *, flipped=False, weight=None, labels=True):
     """Rows whose first feature says the label nine times out of ten."""
     rng = np.random.default_rng(seed)
-    told = rng.integers(0, 2, n)
-    codes = np.where(rng.random(n) < 0.9, told, 1 - told)
+    found = rng.integers(0, 2, n)
+    codes = np.where(rng.random(n) < 0.9, found, 1 - found)
     return HashedRows(
-        indices=np.column_stack([told, rng.integers(2, 60, (n, 2))]).astype(np.uint32),
+        indices=np.column_stack([found, rng.integers(2, 60, (n, 2))]).astype(np.uint32),
         labels=(1 - codes if flipped else codes).astype(np.int32) if labels else None,
         weights=None if weight is None else np.full(n, weight, np.float32),
         bits=BITS,
@@ -49,10 +49,10 @@ def judged(trainer, name="m", sent=CANARIES, **more):
 
 
 def made(trainer, name="m", defences=DEFENCES):
-    told = trainer.create(name, bits=BITS, defences=defences)
+    found = trainer.create(name, bits=BITS, defences=defences)
     if defences and defences.get("guard"):
         assert judged(trainer, name).status_code == 200
-    return told
+    return found
 
 
 def play(trainer, name="m", *, poison=True):
@@ -72,8 +72,8 @@ def accuracy(trainer, name="m"):
     fresh = rows_of(2_000, 5_000)
     assert fresh.labels is not None
     bare = bytes_of(rows_of(2_000, 5_000, labels=False))
-    told = np.array(trainer.predict(bare, name=name).json()["predictions"])
-    return float(((told >= 0.5) == (fresh.labels == 1)).mean())
+    content = np.array(trainer.predict(bare, name=name).json()["predictions"])
+    return float(((content >= 0.5) == (fresh.labels == 1)).mean())
 
 
 def metrics(trainer, name="m"):
@@ -84,18 +84,18 @@ def test_a_client_who_poisons_breaks_a_bare_model_and_no_defended_one(trainer):
     for name, defences in (("bare", None), ("clean", None), ("held", DEFENCES)):
         made(trainer, name, defences)
         play(trainer, name, poison=name != "clean")
-    told = metrics(trainer, "held")["defences"]
+    found = metrics(trainer, "held")["defences"]
 
     assert accuracy(trainer, "clean") > 0.85
     assert accuracy(trainer, "bare") < 0.3, "the attack has power"
     assert accuracy(trainer, "held") > 0.85
     assert metrics(trainer, "bare")["defences"] is None
-    assert told["canaries"] == 400
-    assert told["clipped"] > 0
-    assert told["refused"] > 0
-    assert told["rollbacks"] >= 1
-    assert told["taken_back"] == sum(sum(each["clients"].values()) for each in told["latest"])
-    assert {len(client) for each in told["latest"] for client in each["clients"]} == {16}
+    assert found["canaries"] == 400
+    assert found["clipped"] > 0
+    assert found["refused"] > 0
+    assert found["rollbacks"] >= 1
+    assert found["taken_back"] == sum(sum(each["clients"].values()) for each in found["latest"])
+    assert {len(client) for each in found["latest"] for client in each["clients"]} == {16}
     shown = trainer.ask("GET", "/metrics").text
     assert 'halfmask_rows_defended{how="taken_back"}' in shown
     assert trainer.tenant not in shown
@@ -107,7 +107,7 @@ def test_a_cap_holds_for_each_token_and_not_for_trusted_ones(trainer):
     )
     owner = {"Authorization": f"Bearer {text}"}
     caps = {"share": 0.5, "free": 150, "trusted": [token.id.hex()]}
-    told = made(trainer, defences={"caps": caps})
+    found = made(trainer, defences={"caps": caps})
     for seed in range(3):
         trainer.learn(bytes_of(rows_of(100, seed)))
     trainer.digest()
@@ -117,7 +117,7 @@ def test_a_cap_holds_for_each_token_and_not_for_trusted_ones(trainer):
         trainer.learn(bytes_of(rows_of(100, 10 + seed)), token=owner)
     trainer.digest()
     assert metrics(trainer)["rows"] == 500
-    assert told["defences"]["caps"]["trusted"] == [token.id.hex()]
+    assert found["defences"]["caps"]["trusted"] == [token.id.hex()]
 
 
 def remembered(state):
@@ -246,11 +246,11 @@ def test_canaries_arent_shown_and_count_for_no_quota(trainer):
     trainer.create(bits=BITS, defences=DEFENCES, token=owner)
     assert judged(trainer, token=owner).status_code == 200
     assert trainer.learn(bytes_of(rows_of(10, 1)), token=owner).status_code == 200
-    told = trainer.ask("GET", "/v1/models/m").json()
+    content = trainer.ask("GET", "/v1/models/m").json()
 
-    assert told["defences"]["guard"]["min_rows"] == 300
-    assert "defences" not in told["settings"]
-    assert len(str(told)) < 1_500
+    assert content["defences"]["guard"]["min_rows"] == 300
+    assert "defences" not in content["settings"]
+    assert len(str(content)) < 1_500
 
 
 def test_the_client_of_python_makes_and_judges_defended_models(trainer):

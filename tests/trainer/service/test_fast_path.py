@@ -85,9 +85,9 @@ def test_both_ways_answer_alike(trainer, way, monkeypatch):
     assert (forbidden.status_code, forbidden.json()["code"]) == (403, "forbidden")
     for each in (learned, predicted, strange):
         assert each.headers["cache-control"] == "no-store"
-    told = trainer.ask("GET", "/metrics").text
-    assert 'route="/v1/models/{name}/examples"' in told
-    assert 'route="/v1/models/{name}/predict"' in told
+    result = trainer.ask("GET", "/metrics").text
+    assert 'route="/v1/models/{name}/examples"' in result
+    assert 'route="/v1/models/{name}/predict"' in result
 
 
 async def long_only(self, scope, receive, send):

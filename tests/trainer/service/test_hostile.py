@@ -187,7 +187,7 @@ def test_more_connections_than_there_may_be_are_refused(tmp_path):
 
 def test_still_more_connections_are_closed_without_a_word(tmp_path, monkeypatch):
     """They would use up the files that the process may open, those of the logs too."""
-    monkeypatch.setattr(_serving, "MOST_REFUSED", 5)
+    monkeypatch.setattr(_serving, "MAX_REFUSED", 5)
     with Trainer(tmp_path / "t", dataclasses.replace(OPTIONS, connections=5)) as trainer:
         many = [opened(trainer, b"") for _ in range(40)]
         for connection in many[10:]:
@@ -312,9 +312,9 @@ def test_lists_that_were_altered_are_told(tmp_path):
     for end in ("-wal", "-shm"):
         (tmp_path / "t" / f"lists.sqlite{end}").unlink(missing_ok=True)
 
-    with pytest.raises(RefusedError, match="can't be read") as told:
+    with pytest.raises(RefusedError, match="can't be read") as caught:
         Trainer(tmp_path / "t")
-    assert "CANARY" not in str(told.value)
+    assert "CANARY" not in str(caught.value)
 
 
 def test_a_disk_that_fails_for_good_is_told_until_the_restart(tmp_path, monkeypatch):

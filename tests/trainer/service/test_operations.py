@@ -86,17 +86,17 @@ def test_prometheus_reads_what_was_done_and_no_name(model):
     model.predict(body(7, labels=False))
     model.learn(b"nothing")
 
-    told = model.ask("GET", "/metrics").text
+    found = model.ask("GET", "/metrics").text
 
-    assert re.search(r"^halfmask_rows_acknowledged_total \d+", told, re.MULTILINE)
-    assert re.search(r"^halfmask_batches_repeated_total [1-9]", told, re.MULTILINE)
-    assert re.search(r"^halfmask_flush_seconds_count [1-9]", told, re.MULTILINE)
+    assert re.search(r"^halfmask_rows_acknowledged_total \d+", found, re.MULTILINE)
+    assert re.search(r"^halfmask_batches_repeated_total [1-9]", found, re.MULTILINE)
+    assert re.search(r"^halfmask_flush_seconds_count [1-9]", found, re.MULTILINE)
     route = 'route="/v1/models/{name}/examples"'
     assert re.search(
-        rf'^halfmask_requests_total{{method="POST",{route},status="422"}} 1', told, re.MULTILINE
+        rf'^halfmask_requests_total{{method="POST",{route},status="422"}} 1', found, re.MULTILINE
     )
-    assert model.tenant not in told
-    assert "anna" not in told
+    assert model.tenant not in found
+    assert "anna" not in found
 
 
 def test_the_page_is_whole_and_asks_for_nothing_from_elsewhere(trainer):

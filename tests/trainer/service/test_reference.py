@@ -13,26 +13,26 @@ PAGE = (ROOT / "docs" / "reference" / "trainer-api.md").read_text(encoding="utf-
 
 
 def test_every_route_is_told(trainer):
-    told = set(re.findall(r"^\| `(\w+) (/[^`]*)` \|", PAGE, re.MULTILINE))
+    found = set(re.findall(r"^\| `(\w+) (/[^`]*)` \|", PAGE, re.MULTILINE))
     paths = trainer.client.get("/openapi.json").json()["paths"]
 
-    assert told == {(method.upper(), path) for path in paths for method in paths[path]}
+    assert found == {(method.upper(), path) for path in paths for method in paths[path]}
 
 
 def test_every_code_is_told_and_no_other():
-    told = set(re.findall(r"^\| `([\w-]+)` \| \d{3}", PAGE, re.MULTILINE))
-    said = {"data", "parameter", *_WORDS.values()}
+    found = set(re.findall(r"^\| `([\w-]+)` \| \d{3}", PAGE, re.MULTILINE))
+    result = {"data", "parameter", *_WORDS.values()}
     for path in (ROOT / "src" / "halfmask" / "trainer").glob("*/*.py"):
         if path.parent.name in {"store", "service"}:
             text = path.read_text(encoding="utf-8")
-            said |= set(re.findall(r'word="([\w-]+)"', text))
-            said |= {each for pair in re.findall(r'word="([\w-]+)" if \w+ else "([\w-]+)"', text)
+            result |= set(re.findall(r'word="([\w-]+)"', text))
+            result |= {each for pair in re.findall(r'word="([\w-]+)" if \w+ else "([\w-]+)"', text)
                      for each in pair}  # fmt: skip
 
-    assert told == said
+    assert found == result
 
 
 def test_every_field_of_a_model_is_told():
-    told = set(re.findall(r"`(\w+)`", PAGE))
+    found = set(re.findall(r"`(\w+)`", PAGE))
 
-    assert set(NewModel.model_fields) <= told
+    assert set(NewModel.model_fields) <= found

@@ -123,7 +123,7 @@ def test_json_and_gzip_are_learned_like_arrow(model):
 
 
 def test_json_rows_may_differ_in_length_and_have_values_and_weights(model):
-    told = {"rows": [[1], [2, 3], []], "values": [[0.5], [1, -2.5], []], "labels": [1, 0, 1],
+    found = {"rows": [[1], [2, 3], []], "values": [[0.5], [1, -2.5], []], "labels": [1, 0, 1],
             "weights": [1, 0.5, 2]}  # fmt: skip
     rows = HashedRows(
         indices=np.array([1, 2, 3], np.uint32),
@@ -134,7 +134,7 @@ def test_json_rows_may_differ_in_length_and_have_values_and_weights(model):
         bits=BITS,
     )
 
-    model.learn(json.dumps(told).encode(), kind=JSON)
+    model.learn(json.dumps(found).encode(), kind=JSON)
 
     assert model.digest() == naive(model, [rows]).digest()
 
@@ -217,12 +217,12 @@ def test_metrics_are_of_rows_before_they_were_learned(model):
         model.learn(body(100, seed=seed))
     model.digest()
 
-    told = model.ask("GET", "/v1/models/m/metrics").json()
+    content = model.ask("GET", "/v1/models/m/metrics").json()
 
-    assert told["rows"] == 2_000
-    assert told["curve"][-1]["rows"] == 2_000
-    assert told["curve"][0]["loss"] > told["curve"][-1]["loss"] > 0
-    assert 0.5 < told["accuracy"] <= 1
+    assert content["rows"] == 2_000
+    assert content["curve"][-1]["rows"] == 2_000
+    assert content["curve"][0]["loss"] > content["curve"][-1]["loss"] > 0
+    assert 0.5 < content["accuracy"] <= 1
     learner = naive(model, [])
     losses = [learner.learn(hashed(100, seed=seed)).loss for seed in range(20)]
-    assert told["loss"] == pytest.approx(np.mean(losses))
+    assert content["loss"] == pytest.approx(np.mean(losses))

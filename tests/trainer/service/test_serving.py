@@ -22,10 +22,10 @@ def test_the_search_for_circles_passes_over_what_is_there_for_good():
 
 
 def test_it_is_told_once_that_models_are_back(tmp_path):
-    told, has_told = [], threading.Event()
+    found, has_told = [], threading.Event()
 
     def opened():
-        told.append(app.state.service.store.ready)
+        found.append(app.state.service.store.ready)
         has_told.set()
 
     async def lives():
@@ -35,4 +35,4 @@ def test_it_is_told_once_that_models_are_back(tmp_path):
     app = application(tmp_path / "t", OPTIONS, opened=opened)
     asyncio.run(lives())
 
-    assert told == [True]
+    assert found == [True]

@@ -34,12 +34,12 @@ class Gate:
         monkeypatch.setattr(StoredState, "learn", held)
         self._patch = monkeypatch
 
-    def once_it_is(self, told):
+    def once_it_is(self, condition):
         """Open, and close when something is so; return what opens it then."""
         waited, learn = threading.Event(), StoredState.learn
 
         def held(state, *rows):
-            if told():
+            if condition():
                 assert waited.wait(60)
             learn(state, *rows)
 
@@ -136,8 +136,8 @@ def test_a_damaged_snapshot_isnt_gone_back_to_and_stops_nothing(tmp_path):
 def test_while_learning_is_behind_no_more_snapshots_are_asked_for_than_may_be(
     tmp_path, gate, monkeypatch
 ):
-    monkeypatch.setattr(_model, "_MOST_ASKED", 4)
-    monkeypatch.setattr(_snapshots, "_MOST_KEPT", 2)
+    monkeypatch.setattr(_model, "_MAX_ASKED", 4)
+    monkeypatch.setattr(_snapshots, "_MAX_KEPT", 2)
     with Trainer(tmp_path / "t") as trainer, ThreadPoolExecutor(8) as pool:
         trainer.create()
         gate.open.clear()

@@ -1,4 +1,4 @@
-"""What a service needs is said where it is missing, and not imported where it isn't needed."""
+"""A missing dependency of the service is named, and unneeded ones aren't imported."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def test_the_rooms_import_no_web_server():
 def test_a_folder_of_something_else_stays_as_it_is(tmp_path):
     (tmp_path / "CANARY").write_text("mine")
 
-    with pytest.raises(TrainerError) as told:
+    with pytest.raises(TrainerError) as caught:
         create_app(tmp_path)
 
-    assert "CANARY" not in str(told.value)
+    assert "CANARY" not in str(caught.value)
     assert [each.name for each in tmp_path.iterdir()] == ["CANARY"]
 
 

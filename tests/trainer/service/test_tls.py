@@ -113,9 +113,9 @@ def test_a_certificate_that_is_none_is_refused_without_its_path(tmp_path, author
         (tmp_path / "CANARY.none", good[1], None),
         (*good, wrong),
     ):
-        with pytest.raises(ParameterError) as told:
+        with pytest.raises(ParameterError) as caught:
             tls_context(*given)
-        assert "CANARY" not in str(told.value)
+        assert "CANARY" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What is acknowledged is in the log; what is torn is cut off; what was altered is told."""
+"""What is acknowledged is in the log; what is torn is cut off; altered records are reported."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def bodies(log, after=0):
     return [record.entry.body for record in log.records(after=after)]
 
 
-def told(calls, name, real):
+def recorded(calls, name, real):
     def call(*given):
         calls.append(name)
         return real(*given)
@@ -244,9 +244,9 @@ def test_a_log_that_cant_be_set_back_takes_nothing_more(tmp_path, monkeypatch):
         patch.setattr(os, "ftruncate", refuse)
         with pytest.raises(OSError, match="CANARY"):
             log.append([entry(b"two")])
-    with pytest.raises(RefusedError, match="restarted") as told:
+    with pytest.raises(RefusedError, match="restarted") as caught:
         log.append([entry(b"three")])
-    assert told.value.status == 503
+    assert caught.value.status == 503
 
 
 def test_what_is_appended_is_flushed_before_it_is_told(tmp_path, monkeypatch):
@@ -255,7 +255,7 @@ def test_what_is_appended_is_flushed_before_it_is_told(tmp_path, monkeypatch):
     calls: list[str] = []
     log.append([entry(b"one")])
     for call in ("pwritev", "fdatasync"):
-        monkeypatch.setattr(os, call, told(calls, call, getattr(os, call)))
+        monkeypatch.setattr(os, call, recorded(calls, call, getattr(os, call)))
 
     log.append([entry(b"two"), entry(b"three")])
 
@@ -274,7 +274,7 @@ def test_what_was_flushed_needs_no_memory(tmp_path, monkeypatch, refused):
         if refused:
             raise OSError(errno.EINVAL, "CANARY")
 
-    monkeypatch.setattr(os, "fdatasync", told(calls, "flush", flush))
+    monkeypatch.setattr(os, "fdatasync", recorded(calls, "flush", flush))
     monkeypatch.setattr(os, "posix_fadvise", advise)
     log = ExampleLog(tmp_path)
     log.append([entry(b"one")])

@@ -16,9 +16,9 @@ def started(function):
     return thread
 
 
-def until(told):
+def until(condition):
     end = time.monotonic() + 10
-    while not told():
+    while not condition():
         assert time.monotonic() < end, "nothing happened"
         time.sleep(0.001)
 

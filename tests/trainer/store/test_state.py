@@ -14,9 +14,9 @@ class Overtaken(Curve):
     state: StoredState
 
     def summary(self) -> dict[str, Any]:
-        told = super().summary()
+        found = super().summary()
         self.state.seq += 1
-        return told
+        return found
 
 
 def test_a_record_that_is_told_of_has_its_rows_told_of():
@@ -24,7 +24,7 @@ def test_a_record_that_is_told_of_has_its_rows_told_of():
     state = StoredState(learner=new_learner({"loss": "logistic", "bits": 1}), seq=7, curve=curve)
     curve.state = state
 
-    told = state.summary()
+    found = state.summary()
 
-    assert told["learned"] == 7
+    assert found["learned"] == 7
     assert state.summary()["learned"] == 8

@@ -1,4 +1,4 @@
-"""Bytes of strangers are rows, or are refused in our words."""
+"""Untrusted bytes are rows, or are refused in our words."""
 
 from __future__ import annotations
 
@@ -77,9 +77,9 @@ def test_what_would_need_too_much_memory_is_refused_before_it_is_unpacked(kind):
     zeros = HashedRows(indices=np.zeros((1, 4_000_000), np.uint32), bits=6)
     sent = packed(kind, zeros)
 
-    with pytest.raises(RefusedError) as told:
+    with pytest.raises(RefusedError) as caught:
         unpack(sent, most=MOST)
-    assert told.value.status == 413
+    assert caught.value.status == 413
     with pytest.raises(RefusedError):
         unpack(sent, most=1 << 30)
 

@@ -1,8 +1,8 @@
-"""Attacks: what an attacker learns of a model or a released table, beside what he'd know anyway.
+"""Attacks: what an attacker learns from a model or a release, compared with a baseline.
 
 Start with :func:`attack`: it runs a battery on what is protected and on what isn't, and returns one
 :class:`AttackReport`. Each :class:`Finding` has three arms (attack, control, baseline) with bounds,
-and a verdict that is INVALID, never a pass, where the attack has no power or too few trials.
+and a verdict that is INVALID, never a pass, without a positive control or with too few trials.
 
 - :class:`ModelTarget`, :class:`TableTarget`, :class:`EncodingTarget`, :class:`HashingTarget`,
   :class:`TrainerTarget`, :class:`EventsTarget`: what is attacked;

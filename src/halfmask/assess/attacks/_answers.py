@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from halfmask.assess.attacks._targets import ModelTarget
 
-__all__ = ["answers", "classes_of", "label_array", "own_classes", "pool_labels"]
+__all__ = ["answers", "classes_of", "classes_of_model", "label_array", "pool_labels"]
 
 
 def label_array(labels: Any, *, whose: str) -> NDArray[Any]:  # noqa: ANN401 # any column of labels
@@ -58,7 +58,7 @@ def pool_labels(target: ModelTarget) -> NDArray[Any]:
     return np.concatenate([first, second])
 
 
-def own_classes(model: Any, labels: NDArray[Any]) -> NDArray[Any]:  # noqa: ANN401 # any model
+def classes_of_model(model: Any, labels: NDArray[Any]) -> NDArray[Any]:  # noqa: ANN401 # any model
     """Return the classes of a model's columns: those that it names, else those of the labels.
 
     Raises
@@ -69,10 +69,10 @@ def own_classes(model: Any, labels: NDArray[Any]) -> NDArray[Any]:  # noqa: ANN4
     named = getattr(model, "classes_", None)
     if named is None:
         return np.unique(labels)
-    own = label_array(named, whose="model")
-    if (own.dtype.kind == "U") != (labels.dtype.kind == "U"):
+    model_classes = label_array(named, whose="model")
+    if (model_classes.dtype.kind == "U") != (labels.dtype.kind == "U"):
         raise DataError("The model's classes and the labels must be of one type.")
-    return own
+    return model_classes
 
 
 def classes_of(model: Any, labels: NDArray[Any]) -> NDArray[Any]:  # noqa: ANN401 # any model
@@ -83,7 +83,7 @@ def classes_of(model: Any, labels: NDArray[Any]) -> NDArray[Any]:  # noqa: ANN40
     DataError
         If the model's classes and the labels are of different types.
     """
-    return np.unique(np.concatenate([own_classes(model, labels), labels]))
+    return np.unique(np.concatenate([classes_of_model(model, labels), labels]))
 
 
 def answers(
@@ -117,13 +117,13 @@ def answers(
         return _predicted(model, rows, classes, who=who)
     with foreign(f"{who} failed to predict"):
         given = as_numbers(ask(rows))
-    own = getattr(model, "classes_", None)
-    own = classes if own is None else label_array(own, whose="model")
-    given = probabilities_of(given, (len(rows), len(own)), who=who)
-    if np.array_equal(own, classes):
+    model_classes = getattr(model, "classes_", None)
+    model_classes = classes if model_classes is None else label_array(model_classes, whose="model")
+    given = probabilities_of(given, (len(rows), len(model_classes)), who=who)
+    if np.array_equal(model_classes, classes):
         return given
     whole = np.zeros((len(given), len(classes)))
-    whole[:, np.searchsorted(classes, own)] = given
+    whole[:, np.searchsorted(classes, model_classes)] = given
     return whole
 
 
@@ -138,8 +138,8 @@ def _predicted(
     if not hasattr(model, "predict"):
         raise DataError(f"{who} must have predict_proba or predict, or be callable.")
     with foreign(f"{who} failed to predict"):
-        said = model.predict(rows)
-    labels = label_array(np.ravel(np.asarray(said)), whose="model")
+        predicted = model.predict(rows)
+    labels = label_array(np.ravel(np.asarray(predicted)), whose="model")
     if len(labels) != len(rows):
         raise DataError(f"{who} must predict a label for each of {len(rows):,} rows.")
     if (labels.dtype.kind == "U") != (classes.dtype.kind == "U"):
@@ -148,7 +148,7 @@ def _predicted(
     strange = int((~hits.any(axis=1)).sum())
     if strange:
         raise DataError(
-            f"{who} predicts labels that nobody has, for {strange:,} rows.",
+            f"{who} predicts labels that no person has, for {strange:,} rows.",
             hint="Give the regressor itself, as scikit-learn knows it, or labels with fractions.",
         )
     return hits.astype(np.float64)

@@ -293,7 +293,7 @@ def _finite(*values: float) -> None:
     if not np.isfinite(values).all():
         raise DataError(
             "An attack measured something that is no number.",
-            hint="Look for scores that are missing or infinite, and for groups without anybody.",
+            hint="Look for scores that are missing or infinite, and for empty groups.",
         )
 
 

@@ -1,7 +1,7 @@
 """Columns of members' and of other people's rows: the same ones, in one order, of types that fit.
 
-Rows of both are laid one below the other for shadow models, and compared column by column; a model
-is asked about either. What doesn't fit is refused before anything is attacked.
+Rows of both are concatenated for shadow models, compared column by column, and predicted by the
+model. Rows that don't fit are refused before anything is attacked.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from halfmask._errors import ColumnNotFoundError, ParameterError, SchemaError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["beside", "kind_of", "ordered"]
+__all__ = ["aligned", "kind_of", "ordered"]
 
 ARRAY = "an array"
-#: What says nothing of a column's values: objects of Python, and columns without any.
+#: The family of columns that fit any other: Python objects, and columns without values.
 _ANY = ""
 _KINDS = {
     **dict.fromkeys("biufc", "numbers"),
@@ -37,8 +37,8 @@ def kind_of(rows: object) -> str:
     return "a frame of pandas" if hasattr(rows, "iloc") else ARRAY
 
 
-def beside(rows: Any, members: Any, *, parameter: str) -> Any:  # noqa: ANN401 # a frame or an array
-    """Return rows as they can be laid below the members': with their columns in their order.
+def aligned(rows: Any, members: Any, *, parameter: str) -> Any:  # noqa: ANN401 # a frame or an array
+    """Return rows that can be concatenated with the members': columns in the same order.
 
     Parameters
     ----------
@@ -64,12 +64,12 @@ def beside(rows: Any, members: Any, *, parameter: str) -> Any:  # noqa: ANN401 #
         )
     rows = ordered(rows, members, parameter=parameter)
     for name, first, second in _pairs(members, rows):
-        told = _family(first), _family(second)
-        if told[0] == told[1] or _ANY in told or _is_void(first) or _is_void(second):
+        families = _family(first), _family(second)
+        if families[0] == families[1] or _ANY in families or _is_void(first) or _is_void(second):
             continue
         held = "The rows hold" if name is None else f"Column {name!r} holds"
         raise SchemaError(
-            f"{held} {told[0]} in members and {told[1]} in {parameter}.",
+            f"{held} {families[0]} in members and {families[1]} in {parameter}.",
             hint="Read both in the same way.",
         )
     return rows
@@ -85,7 +85,7 @@ def ordered(rows: Any, members: Any, *, parameter: str) -> Any:  # noqa: ANN401 
     ColumnNotFoundError
         If one of both has a column that the other hasn't.
     SchemaError
-        If arrays are of different widths, or columns of one name can't be told apart.
+        If arrays are of different widths, or columns share a name.
     """
     if not _is_frame(members) or not _is_frame(rows):
         _check_widths(rows, members, parameter)
@@ -120,9 +120,9 @@ def _check_widths(rows: Any, members: Any, parameter: str) -> None:  # noqa: ANN
         except ValueError:
             raise ParameterError(f"All rows of {which} must be of the same length.") from None
     if widths[0] != widths[1]:
-        told = [" x ".join(map(str, width)) or "one cell" for width in widths]
+        shapes = [" x ".join(map(str, width)) or "one cell" for width in widths]
         raise SchemaError(
-            f"The rows of members and {parameter} must be as wide. Got {told[0]} and {told[1]}."
+            f"The rows of members and {parameter} must be as wide. Got {shapes[0]} and {shapes[1]}."
         )
 
 

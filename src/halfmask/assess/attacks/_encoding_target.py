@@ -28,7 +28,7 @@ class EncodingTarget:
     Parameters
     ----------
     encoded
-        The rows that left, *put into the order of the original* by the evaluator;
+        The encoded rows, *put into the order of the original* by the evaluator;
         attacks without known rows make nothing of the order.
     original
         The rows at home.
@@ -43,7 +43,7 @@ class EncodingTarget:
         attacker can have, among names of other tables.
     holders
         By its name at home, which encoded column holds an original column. For a column that isn't
-        named, the encoded column that reveals most of it is taken: an attacker who guesses right.
+        named, the encoded column that predicts it best is taken: the attacker guesses right.
     periods
         After how many rows a calendar comes round, such as 7 and 365 of daily rows; rows are in the
         order of time then. Attacks on dates need it.
@@ -109,14 +109,14 @@ class EncodingTarget:
         columns = []
         for name, dtype in self.original.schema.items():
             known = population[name]
-            told = _sort_of(dtype), _sort_of(known.dtype)
-            if told[0] != told[1] and known.null_count() < len(known):
+            sorts = _sort_of(dtype), _sort_of(known.dtype)
+            if sorts[0] != sorts[1] and known.null_count() < len(known):
                 raise SchemaError(
-                    f"Column {name!r} holds {told[0]} in the original and {told[1]} in the "
+                    f"Column {name!r} holds {sorts[0]} in the original and {sorts[1]} in the "
                     "population.",
                     hint="Read both in the same way.",
                 )
-            alike = told[0] == told[1] and not dtype.is_temporal()
+            alike = sorts[0] == sorts[1] and not dtype.is_temporal()
             columns.append(known if alike else recast(known, dtype))
         return population.select(columns)
 
@@ -150,7 +150,7 @@ class EncodingTarget:
         SchemaError
             If the codec doesn't fit the rows.
         """
-        from halfmask.data import to_polars  # noqa: PLC0415 # only who asks pays
+        from halfmask.data import to_polars  # noqa: PLC0415 # loads late
 
         rows = to_polars(table)
         plan = codec.plan_
@@ -188,7 +188,7 @@ class EncodingTarget:
 
 
 def _sort_of(dtype: pl.DataType) -> str:
-    """Return what values of a type are, as attacks tell them apart."""
+    """Return the kind of a type, as attacks distinguish them."""
     if dtype.is_temporal():
         return "dates or times"
     if dtype.is_numeric():

@@ -42,10 +42,10 @@ class EventsTarget:
     time
         When it was: dates, times, ISO 8601 text, or seconds. Empty if there is none.
     items
-        What an intruder may know of a row that is no number: a product, a page, a place. A column
+        What an attacker may know of a row that is no number: a product, a page, a place. A column
         of public generalizations may be added to the original to be compared with released ones.
     numbers
-        What he may know that is one.
+        The numbers that an attacker may know.
     pseudonym
         The *released* column whose equal values join events; empty: nothing joins them, and an
         attacker looks for single events. Where it is missing in a row, its event is alone.
@@ -54,7 +54,7 @@ class EventsTarget:
         columns was dropped.
     owners
         For each released row the number of its original row, or of any row of the same event where
-        they can't be distinguished. ``None``: rows are in the same order.
+        they are indistinguishable. ``None``: rows are in the same order.
     control
         Rows of entities that had no part in the release, with the original's columns.
     later
@@ -62,24 +62,24 @@ class EventsTarget:
         it.
     time_bounds
         The least and the most seconds by which a released time lies behind the true one, which a
-        public policy states: a grid of an hour (-3600, 0). ``None``: read off both.
+        public policy states: a grid of an hour (-3600, 0). ``None``: measured on both.
 
     Raises
     ------
     ParameterError
         If owners are missing, no whole numbers, out of range, or too few, or columns are no list.
     ColumnNotFoundError
-        If a column isn't where its role says.
+        If a column of a role is missing.
     DataError, SchemaError
         If a table is no frame, or one that can't be turned, or a column with a role holds lists or
         objects.
 
     Examples
     --------
-    >>> told = [{"who": "ann", "at": 0.0, "page": "a"}, {"who": "bob", "at": 5.0, "page": "b"}]
+    >>> released = [{"who": "ann", "at": 0.0, "page": "a"}, {"who": "bob", "at": 5.0, "page": "b"}]
     >>> left = [{"nr": 2, "at": 0.0, "page": "a"}, {"nr": 1, "at": 5.0, "page": "b"}]
     >>> EventsTarget.of_events(
-    ...     left, told, entity="who", time="at", items=("page",), pseudonym="nr"
+    ...     left, released, entity="who", time="at", items=("page",), pseudonym="nr"
     ... )
     EventsTarget(2 released of 2 rows, joined by a pseudonym)
     """
@@ -104,9 +104,9 @@ class EventsTarget:
         if self.control is not None:
             _require(self.columns, self.control, "the control rows")
         kept = [self.released_name(name) for name in self.columns if name != self.entity]
-        told = [*self.names.values(), *([self.pseudonym] * bool(self.pseudonym))]
+        named = [*self.names.values(), *([self.pseudonym] * bool(self.pseudonym))]
         for frame, owners in self.releases:
-            _require([*told, *filter(None, kept)], frame, "the released rows")
+            _require([*named, *filter(None, kept)], frame, "the released rows")
             self._check_owners(frame, owners)
         _require([*self.names], self.original.select(self.columns), "the roles")
         if self.time_bounds is not None:
@@ -144,7 +144,7 @@ class EventsTarget:
         if owners is None and frame.height != self.original.height:
             raise ParameterError(
                 f"There are {frame.height} released rows and {self.original.height} original "
-                "ones: owners must say which is whose."
+                "ones: `owners` must give the owner of each row."
             )
         if owners is None:
             return
@@ -215,15 +215,15 @@ class EventsTarget:
             name += "_"
         number = self.original.select(pl.col(self.entity).cast(pl.String).rank("dense"))
         roles = [self.original[column] for column in self.columns if column != self.entity]
-        told = pl.DataFrame([*roles, number.to_series().alias(name)])
+        numbered = pl.DataFrame([*roles, number.to_series().alias(name)])
         owners = [_owners(frame, given) for frame, given in self.releases]
         return replace(
             self,
-            released=told[owners[0]],
+            released=numbered[owners[0]],
             owners=owners[0],
             pseudonym=name,
             names={},
-            later=(told[owners[1]], owners[1]) if self.later is not None else None,
+            later=(numbered[owners[1]], owners[1]) if self.later is not None else None,
             time_bounds=(0.0, 0.0),
         )
 

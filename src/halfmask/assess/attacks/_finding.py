@@ -21,7 +21,7 @@ VERDICTS: tuple[Verdict, ...] = ("resisted", "broken", "not shown", "INVALID")
 #: a report is resisted only if all of them are.
 SURER = 20
 #: More trials than this aren't worth asking for.
-MOST_TRIALS = 10**7
+MAX_TRIALS = 10**7
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,7 +172,7 @@ class Finding:
             wide = reached - control.excess.bounds(self.error)[0]
             counts.append(_shrunk(control.trials, wide, reached - self._min_effect))
         most = max(counts)
-        return None if most > MOST_TRIALS else int(_two_digits(most))
+        return None if most > MAX_TRIALS else int(_two_digits(most))
 
     @property
     def has_few(self) -> bool:

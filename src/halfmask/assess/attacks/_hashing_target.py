@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["HashingTarget", "Rehash", "TrainWeights"]
 
-MOST_BITS = 31
+MAX_BITS = 31
 _ROWS_TO_TELL = 500
 #: The weights of the model that a trainer makes of buckets (rows, columns) and labels 0 and 1.
 TrainWeights: TypeAlias = "Callable[[NDArray[np.uint32], NDArray[np.float64]], NDArray[np.float64]]"
@@ -100,8 +100,8 @@ class HashingTarget:
 
     def __post_init__(self) -> None:
         integer_at_least(1, owner="HashingTarget", bits=self.bits)
-        if self.bits > MOST_BITS:
-            raise ParameterError(f"HashingTarget has at most {MOST_BITS} bits. Got {self.bits}.")
+        if self.bits > MAX_BITS:
+            raise ParameterError(f"HashingTarget has at most {MAX_BITS} bits. Got {self.bits}.")
         object.__setattr__(self, "original", as_frame(self.original))
         if self.population is not None:
             object.__setattr__(self, "population", as_frame(self.population))
@@ -196,7 +196,7 @@ class HashingTarget:
         ParameterError
             If the hasher makes another number of buckets of a row than there are columns.
         """
-        from halfmask.data import to_polars  # noqa: PLC0415 # only who asks pays
+        from halfmask.data import to_polars  # noqa: PLC0415 # loads late
 
         rows = to_polars(table)
         return cls(
@@ -218,17 +218,17 @@ class HashingTarget:
         hash
             ``"murmur3"`` (scikit-learn, Vowpal Wabbit) or ``"siphash"``, both of "column=value".
         seed
-            The seed of murmur3, or the key of SipHash as a number. 0 is what everybody tries; what
+            The seed of murmur3, or the key of SipHash as a number. 0 is the usual default; what
             is large must be searched.
         """
-        from halfmask.assess.attacks.hashing._ways import Way  # noqa: PLC0415 # it imports this
+        from halfmask.assess.attacks.hashing._hash_schemes import HashScheme  # noqa: PLC0415 # it imports this
 
         one_of(("murmur3", "siphash"), owner="HashingTarget.unprotected", hash=hash)
-        way = Way(base=hash, seed=seed)
+        scheme = HashScheme(base=hash, seed=seed)
         columns = []
         for name, column in zip(self.original.columns, self.original.iter_columns(), strict=True):
             values, number = np.unique(column.to_numpy().astype(str), return_inverse=True)
-            columns.append(way.buckets(name, values.tolist(), self.bits)[number.ravel()])
+            columns.append(scheme.buckets(name, values.tolist(), self.bits)[number.ravel()])
         return replace(self, buckets=np.column_stack(columns), rehash=None)
 
     def __repr__(self) -> str:

@@ -21,7 +21,7 @@ __all__ = ["as_listed", "as_number", "as_table", "as_whole_numbers", "row_count"
 def as_table(table: object) -> pl.DataFrame:
     """Return a frame of any library as polars, what is missing as null: NaN is no secret.
 
-    A frame of polars may have columns of any name and kind, beside those that are attacked.
+    A frame of polars may have columns of any name and kind; only some are attacked.
     """
     if not isinstance(table, pl.DataFrame):
         return to_polars(table)

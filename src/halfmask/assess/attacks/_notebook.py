@@ -27,14 +27,14 @@ def as_html(report: AttackReport) -> str:
     counted = dict.fromkeys(VERDICTS, 0)
     for finding in report.findings:
         counted[finding.verdict] += 1
-    said = ", ".join(f"{many} {verdict}" for verdict, many in counted.items() if many)
+    counts = ", ".join(f"{many} {verdict}" for verdict, many in counted.items() if many)
     heads = "".join(f"<th>{head}</th>" for head in HEADS)
     order = {verdict: place for place, verdict in enumerate(COLOURS)}
     rows = sorted(report.findings, key=lambda finding: order[finding.verdict])
     notes = [f"Not run: {name}, the target lacks {why}." for name, why in report.skipped]
     notes += [f"Left out: {name}: {why}." for name, why in report.too_few]
     return (
-        f"<div><p><b>Attack report:</b> {said or 'no findings'}</p>"
+        f"<div><p><b>Attack report:</b> {counts or 'no findings'}</p>"
         f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(map(_line, rows))}</tbody></table>"
         f"{''.join(f'<p><small>{safe(note)}</small></p>' for note in notes)}</div>"
     )

@@ -20,7 +20,7 @@ __all__ = ["as_numbers", "numbers_of", "probabilities_of"]
 SLACK = 1e-3
 
 
-def as_numbers(said: Any) -> NDArray[np.float64]:  # noqa: ANN401 # whatever somebody's code gave
+def as_numbers(values: Any) -> NDArray[np.float64]:  # noqa: ANN401 # the output of foreign code
     """Return numbers as an array; what is masked as NaN, which :func:`numbers_of` refuses.
 
     Examples
@@ -31,22 +31,22 @@ def as_numbers(said: Any) -> NDArray[np.float64]:  # noqa: ANN401 # whatever som
     array([[nan, nan],
            [ 0.,  1.]])
     """
-    if isinstance(said, list | tuple) and any(np.ma.isMaskedArray(each) for each in said):
-        said = np.ma.stack([np.ma.asarray(each) for each in said])
-    if np.ma.isMaskedArray(said):
-        return np.asarray(np.ma.filled(said.astype(np.float64), np.nan))
-    return np.asarray(said, dtype=np.float64)
+    if isinstance(values, list | tuple) and any(np.ma.isMaskedArray(each) for each in values):
+        values = np.ma.stack([np.ma.asarray(each) for each in values])
+    if np.ma.isMaskedArray(values):
+        return np.asarray(np.ma.filled(values.astype(np.float64), np.nan))
+    return np.asarray(values, dtype=np.float64)
 
 
 def numbers_of(
-    said: NDArray[np.float64], shape: tuple[int, ...], *, who: str, what: str, of: str = "rows"
+    values: NDArray[np.float64], shape: tuple[int, ...], *, who: str, what: str, of: str = "rows"
 ) -> NDArray[np.float64]:
     """Return numbers as they are, those of one column as an array of one dimension.
 
     Parameters
     ----------
-    said
-        What somebody's code gave, as an array.
+    values
+        The output of foreign code, as an array.
     shape
         What was asked for: one number each, or a row of numbers each.
     who, what
@@ -64,7 +64,7 @@ def numbers_of(
     >>> numbers_of(np.array([[0.5], [1.0]]), (2,), who="The trainer", what="predictions")
     array([0.5, 1. ])
     """
-    given = said[:, 0] if said.shape == (*shape, 1) and len(shape) == 1 else said
+    given = values[:, 0] if values.shape == (*shape, 1) and len(shape) == 1 else values
     if given.shape != shape:
         raise DataError(f"{who} must give {what} of shape {shape}. Got {given.shape}.")
     broken = int((~np.isfinite(given)).any(axis=tuple(range(1, given.ndim))).sum())
@@ -74,13 +74,13 @@ def numbers_of(
 
 
 def probabilities_of(
-    said: NDArray[np.float64], shape: tuple[int, ...], *, who: str
+    values: NDArray[np.float64], shape: tuple[int, ...], *, who: str
 ) -> NDArray[np.float64]:
     """Return probabilities as they are: of several classes, or of one of two.
 
     Parameters
     ----------
-    said, shape, who
+    values, shape, who
         As of `numbers_of`.
 
     Raises
@@ -88,7 +88,7 @@ def probabilities_of(
     DataError
         If there are others than asked for, or they are no probabilities.
     """
-    given = numbers_of(said, shape, who=who, what="probabilities")
+    given = numbers_of(values, shape, who=who, what="probabilities")
     every = given if given.ndim > 1 else np.column_stack([1 - given, given])
     off = (every < -SLACK).any(axis=1) | (np.abs(every.sum(axis=1) - 1) > SLACK)
     if off.any():

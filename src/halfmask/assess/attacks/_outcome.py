@@ -94,11 +94,11 @@ class Outcome:
         >>> Outcome(measure="accuracy of 'AUC'", **of).kind
         'accuracy of'
         """
-        said, name = self.measure, self.column
-        if said.endswith(repr(name)):
-            return said.removesuffix(repr(name)).strip()
+        measure, name = self.measure, self.column
+        if measure.endswith(repr(name)):
+            return measure.removesuffix(repr(name)).strip()
         # it is named once, in front or behind: the same word elsewhere is what is measured
-        cut = said.removeprefix(name) if said.startswith(name) else said.removesuffix(name)
+        cut = measure.removeprefix(name) if measure.startswith(name) else measure.removesuffix(name)
         return cut.strip()
 
     @property

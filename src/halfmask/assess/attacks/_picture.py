@@ -28,7 +28,7 @@ LEFT, RIGHT = 286.0, 566.0
 COLUMNS = (634.0, 694.0, 754.0)
 CHIP = 776.0
 HEADER, LINE = 128, 15
-#: Where all of a line's numbers are below it, its track ends here and says so.
+#: If all of a line's numbers are below it, its track ends here, with a label.
 NEAR = 0.1
 
 FAMILIES = {
@@ -84,7 +84,7 @@ def picture(report: AttackReport) -> str:
     Parameters
     ----------
     report
-        Of any number of findings; of none the picture says so.
+        Of any number of findings; without any, the picture shows a note.
 
     Returns
     -------
@@ -97,7 +97,7 @@ def picture(report: AttackReport) -> str:
     -----
     **Guarantees.** No words can become markup, no number is drawn outside of its track.
 
-    **Edge cases.** Where all numbers of a line are below 0.1, its track ends there and says so.
+    **Edge cases.** Where all numbers of a line are below 0.1, its track ends there, with a label.
     """
     families: dict[str, list[Row]] = {}
     for finding in report.findings:
@@ -110,9 +110,9 @@ def picture(report: AttackReport) -> str:
         y += 58 + sum(row.height for row in rows) + 14
     if not families:
         y += 84
-    told = [_of_measures(report)] + [_skipped(name, why) for name, why in report.skipped]
-    told += [svg.wrapped(f"Left out: {name}: {why}.", 140) for name, why in report.too_few]
-    foot = _foot([words for lines in told for words in lines], y)
+    notes = [_of_measures(report)] + [_skipped(name, why) for name, why in report.skipped]
+    notes += [svg.wrapped(f"Left out: {name}: {why}.", 140) for name, why in report.too_few]
+    foot = _foot([words for lines in notes for words in lines], y)
     height = y + foot.count("<text") * LINE + 22
     return svg.drawing(
         "attacks",
@@ -130,17 +130,17 @@ def _headline(report: AttackReport) -> str:
     n = len(report.findings)
     if not n:
         return "No findings: no attack was run"
-    said = "1 finding" if n == 1 else f"{n} findings"
-    said += "" if report.measures is None else ", by the measures asked for"
+    summary = "1 finding" if n == 1 else f"{n} findings"
+    summary += "" if report.measures is None else ", by the measures asked for"
     if n in counted.values():
         every = "" if n == 1 else "all "
-        return f"{said}: {every}{next(word for word in counted if counted[word] == n)}"
-    return f"{said}: {', '.join(f'{many} {word}' for word, many in counted.items() if many)}"
+        return f"{summary}: {every}{next(word for word in counted if counted[word] == n)}"
+    return f"{summary}: {', '.join(f'{many} {word}' for word, many in counted.items() if many)}"
 
 
 def _described(report: AttackReport) -> str:
-    said = [finding.sentence for finding in report.findings] or ["There are no findings."]
-    return " ".join([*said, *_of_measures(report)])
+    summary = [finding.sentence for finding in report.findings] or ["There are no findings."]
+    return " ".join([*summary, *_of_measures(report)])
 
 
 def _header(report: AttackReport) -> str:
@@ -293,10 +293,10 @@ def _of_measures(report: AttackReport) -> list[str]:
     """Say which measures were asked for, and which attacks have none of them."""
     if report.measures is None:
         return []
-    said = f"Measures asked for: {', '.join(report.measures)}."
+    summary = f"Measures asked for: {', '.join(report.measures)}."
     if report.left_out:
-        said += f" Left out, for they have none of these: {', '.join(report.left_out)}."
-    return svg.wrapped(said, 140)
+        summary += f" Left out, because they have none of these: {', '.join(report.left_out)}."
+    return svg.wrapped(summary, 140)
 
 
 def _skipped(name: str, why: str) -> list[str]:

@@ -1,7 +1,7 @@
-"""What released cells say, read back as the type that people's own values have.
+"""Read released cells as the type of the original values.
 
 A table that went through a CSV file holds text where the original holds dates, truth values or
-decimals: an intruder reads ``2000-01-01T00:00:00.000000`` as the time it is.
+decimals: an attacker reads ``2000-01-01T00:00:00.000000`` as the time it is.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MOMENTS = (
     "%Y-%m-%dT%H:%M:%S%.f",
     "%Y-%m-%d %H:%M",
     "%Y-%m-%dT%H:%M",
-    # pandas leaves midnights out where a column has nothing else.
+    # pandas omits midnight if a column has no other time.
     "%Y-%m-%d",
 )
 TIMES_OF_DAY = ("%H:%M:%S%.f", "%H:%M")
@@ -78,17 +78,17 @@ def recast(values: pl.Series, dtype: pl.DataType) -> pl.Series:
         return pl.Series(values.name, [None], dtype=dtype).new_from_index(0, len(values))
 
 
-def common_type(released: pl.DataType, own: pl.DataType) -> pl.DataType:
+def common_type(released: pl.DataType, true_dtype: pl.DataType) -> pl.DataType:
     """Return the type by which released cells and people's own values are compared.
 
     That of people's values; but numbers that were rounded to single precision on one side are
     rounded on both, and texts are read as what they were released as.
     """
-    if is_text(own):
+    if is_text(true_dtype):
         return released
-    if released.is_numeric() and own.is_numeric() and pl.Float32 in (released, own):
+    if released.is_numeric() and true_dtype.is_numeric() and pl.Float32 in (released, true_dtype):
         return pl.Float32()
-    return own
+    return true_dtype
 
 
 def spelt(values: pl.Series, dtype: pl.DataType) -> pl.Series:
@@ -141,8 +141,8 @@ def _spans(texts: pl.Series, form: str) -> pl.Series:
     for place, size in enumerate(MICROSECONDS, start=1):
         part = texts.str.extract(form, place).cast(pl.Float64)
         total += part.fill_null(0.0) * size
-    told = texts.str.contains(form).fill_null(value=False)
-    return total.round().cast(pl.Int64).set(~told, None).cast(pl.Duration("us"))
+    matching = texts.str.contains(form).fill_null(value=False)
+    return total.round().cast(pl.Int64).set(~matching, None).cast(pl.Duration("us"))
 
 
 def _first_read(readings: list[pl.Series]) -> pl.Series:

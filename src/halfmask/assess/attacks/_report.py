@@ -1,4 +1,4 @@
-"""AttackReport: what a battery found, in one value."""
+"""AttackReport: the findings of a battery, in one value."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ NUMBERS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttackReport:
-    """What every attack of a battery found.
+    """The findings of all attacks of a battery.
 
     Parameters
     ----------
     findings
         One for each attack, measure and group, in the order in which they were run.
     skipped
-        Attacks that weren't run, with what they would have needed.
+        Attacks that weren't run, with their missing inputs.
     tolerance, min_control_effect, confidence, random_state
-        As the battery was called.
+        The arguments of `attack`.
     measures
-        Words of the names of the measures that were wanted; ``None``: all with people enough.
+        Words of the names of the wanted measures; ``None``: all with enough people.
     left_out
-        Attacks that were run, and none of whose measures was wanted.
+        Attacks that were run, without a wanted measure.
     too_few
-        Measures that were left out since they need more people than there are, and how many.
+        Measures that were left out because they need more people, and how many.
     versions
-        The libraries that took part.
+        The versions of Python and of the libraries.
     """
 
     findings: tuple[Finding, ...]
@@ -63,10 +63,10 @@ class AttackReport:
 
     def __repr__(self) -> str:
         counted = Counter(finding.verdict for finding in self.findings)
-        said = ", ".join(f"{counted[verdict]} {verdict}" for verdict in VERDICTS)
+        counts = ", ".join(f"{counted[verdict]} {verdict}" for verdict in VERDICTS)
         by = "" if self.measures is None else f"; measures: {', '.join(self.measures)}"
         few = f"; left out for too few people: {len(self.too_few)}" if self.too_few else ""
-        return f"AttackReport({said}, {len(self.skipped)} skipped{by}{few}{self._broken})"
+        return f"AttackReport({counts}, {len(self.skipped)} skipped{by}{few}{self._broken})"
 
     @property
     def _broken(self) -> str:
@@ -77,7 +77,7 @@ class AttackReport:
 
     def _repr_html_(self) -> str:
         """Show the findings as a table in a notebook."""
-        from halfmask.assess.attacks._notebook import as_html  # noqa: PLC0415 # only who asks pays
+        from halfmask.assess.attacks._notebook import as_html  # noqa: PLC0415 # loads late
 
         return as_html(self)
 
@@ -142,7 +142,7 @@ class AttackReport:
 
     def to_svg(self) -> str:
         """Draw the findings: protected, unprotected and reference, a line for each."""
-        from halfmask.assess.attacks._picture import picture  # noqa: PLC0415 # only who asks pays
+        from halfmask.assess.attacks._picture import picture  # noqa: PLC0415 # loads late
 
         return picture(self)
 

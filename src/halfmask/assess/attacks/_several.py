@@ -1,4 +1,4 @@
-"""Settings of attacks that are several values: a lone one is told to go into a list."""
+"""Settings of attacks that are lists: a single value is refused, with a hint."""
 
 from __future__ import annotations
 

@@ -44,21 +44,21 @@ def drawing(
     name
         Of the drawing; its element ids begin with it.
     title, described
-        What it shows and says, for who can't see it.
+        A description for screen readers.
     parts
         Shapes and words, those behind others first.
     height
         In units.
     """
     ids = f"{name}-title {name}-desc" if described else f"{name}-title"
-    said = f'<desc id="{name}-desc">{safe(described)}</desc>' if described else ""
+    description = f'<desc id="{name}-desc">{safe(described)}</desc>' if described else ""
     return "".join(
         (
             (
                 f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:.0f}" '
                 f'width="{WIDTH}" height="{height:.0f}" role="img" aria-labelledby="{ids}">'
             ),
-            f'<title id="{name}-title">{safe(title)}</title>{said}',
+            f'<title id="{name}-title">{safe(title)}</title>{description}',
             _STYLE,
             rect(0, 0, WIDTH, height, _PAPER),
             *parts,

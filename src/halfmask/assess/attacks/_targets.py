@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from halfmask._errors import ColumnNotFoundError, ParameterError, SchemaError
-from halfmask.assess.attacks._columns import beside, kind_of, ordered
+from halfmask.assess.attacks._columns import aligned, kind_of, ordered
 from halfmask.assess.attacks._inputs import as_listed, as_table, as_whole_numbers, row_count
 from halfmask.assess.attacks._outcome import EVERYONE
 from halfmask.assess.attacks._several import several
@@ -38,11 +38,11 @@ class ModelTarget:
         is a callable from rows to probabilities (rows, classes), the classes in the order of
         ``numpy.unique`` of all labels.
     members, member_labels
-        Rows that trained the model, *as they were before protection*: that is what an intruder
-        holds of somebody. A frame or an array; all rows of one kind.
+        Rows that trained the model, *as they were before protection*: that is what an attacker
+        has about a person. A frame or an array; all rows of one kind.
     non_members, non_member_labels
         Rows of people of the same population that had no part in the model. Columns of frames may
-        be in another order, whole numbers next to others, and empty where the members' aren't.
+        be in another order, of another numeric type, and empty where the members' aren't.
     trained_rows
         The members' rows as they were after protection, one for each member in the same order,
         if they differ: the attacks then score both and report both.
@@ -50,9 +50,9 @@ class ModelTarget:
         How the owner trains a model, protection included; attacks with shadow models need it.
     groups
         The descriptions of subgroups, each another, and for each member and then each non-member
-        the number of one (-1: none): the worst is reported as well as everyone.
+        the number of one (-1: none): the worst is reported in addition to everyone.
     secrets
-        Columns of the rows that an intruder wants to learn of members, by name (frames) or number
+        Columns of the rows that an attacker wants to learn of members, by name (frames) or number
         (arrays); attribute inference needs them.
 
     Raises
@@ -110,7 +110,7 @@ class ModelTarget:
     def _lay_beside(self) -> None:
         """Put the columns of all rows into the members' order."""
         parameter = "non_members"
-        others = beside(self.non_members, self.members, parameter=parameter)
+        others = aligned(self.non_members, self.members, parameter=parameter)
         object.__setattr__(self, parameter, others)
         # What was protected is asked about, and never joined: its types are its own.
         if self.trained_rows is not None and kind_of(self.trained_rows) == kind_of(self.members):
@@ -178,13 +178,13 @@ class TableTarget:
         Rows of the same population that had no part in it; without any only those attacks run that
         count over all rows.
     quasi_identifiers
-        The columns that an intruder may know.
+        The columns that an attacker may know.
     secrets
-        The columns that an intruder wants to learn; those of the guarantees if none are named.
+        The columns that an attacker wants to learn; those of the guarantees if none are named.
     guarantees
-        What the release guarantees.
+        The guarantees of the release.
     hierarchies
-        Published hierarchies by column: an intruder knows them.
+        Published hierarchies by column: an attacker knows them.
     earlier
         A release of overlapping people that left before, and the rows it was made of, for attacks
         that intersect.
@@ -229,7 +229,7 @@ class TableTarget:
         if self.owners is None and self.released.height != self.original.height:
             raise ParameterError(
                 f"The released table has {self.released.height} rows, the original "
-                f"{self.original.height}: owners must say which is whose."
+                f"{self.original.height}: `owners` must give the owner of each row."
             )
 
     def _take_tables(self) -> None:
@@ -256,7 +256,7 @@ class TableTarget:
         if self.hierarchies is not None and not _are_hierarchies(self.hierarchies):
             raise ParameterError(
                 "The 'hierarchies' parameter of TableTarget must be hierarchies by column.",
-                hint="Give those of read_hierarchy, not rules of which they are made.",
+                hint="Give hierarchies of read_hierarchy, not their rules.",
             )
 
     def _check_owners(self, owners: NDArray[np.int64]) -> None:

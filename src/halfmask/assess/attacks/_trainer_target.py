@@ -42,11 +42,11 @@ class TrainerTarget:
     stream
         The honest clients' batches in the order in which they come, labelled 0 and 1.
     holdout
-        Labelled rows that nobody learns from, and that no defence sees: what is judged by.
+        Labelled rows that no model learns from, and that no defence sees: the test set.
     public
         Labelled rows of the same population that an attacker holds, hashed as the clients' are.
     answer
-        What a client sees of predictions; ``None``: all digits.
+        The answer that a client gets for predictions; ``None``: all digits.
     quota
         How many predictions a client may ask for; ``None``: any number.
 
@@ -65,7 +65,7 @@ class TrainerTarget:
     quota: int | None = None
 
     def __post_init__(self) -> None:
-        # Once for all: each training reads it anew, and what can be read once is empty then.
+        # Read once here: each training reads it again, and an iterator would be empty then.
         object.__setattr__(self, "stream", self._batches())
         if not self.stream:
             raise ParameterError("A trainer needs batches to learn from.")

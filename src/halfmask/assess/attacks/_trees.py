@@ -27,7 +27,7 @@ class Trees:
         The steps of a pipeline that come first; ``None`` without any.
     kind
         ``"tree"``, ``"forest"`` (the classes' counts are in the leaves), ``"boosted"`` (the leaves
-        hold corrections), or ``"histogram"`` (boosted, and rows can't be led to its leaves).
+        hold corrections), or ``"histogram"`` (boosted, and its leaves can't be looked up by rows).
     has_classes
         Whether it is a classifier.
     """
@@ -52,7 +52,7 @@ class Trees:
         DataError
             If the model can't read the rows.
         """
-        with foreign("The model failed to lead rows to its leaves"):
+        with foreign("The model failed to find the leaves of rows"):
             ready = rows if self.before is None else self.before.transform(rows)
             found = np.asarray(self.model.apply(ready), dtype=np.int64)
         return found.reshape(len(found), -1)

@@ -1,4 +1,4 @@
-"""Risk: what an attacker who knows quasi-identifiers finds again, counted over all rows.
+"""Risk: re-identification by an attacker who knows quasi-identifiers, over all rows.
 
 Start with :func:`table_risk` (a table, and the population it was drawn from where there is one) or
 :func:`classes_risk` (class sizes alone). Each risk is a value that explains itself in a
@@ -13,7 +13,7 @@ Start with :func:`table_risk` (a table, and the population it was drawn from whe
 
 Missing cells are read in both ways, as a value of their own and as a wildcard that may be any
 value; a gate uses the worse (:attr:`TableRisk.worse`). Nothing here is estimated: what a table
-says of a population that isn't at hand needs a model.
+means for an unknown population needs a model.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask.assess.risk._wording import rows_said
+from halfmask.assess.risk._wording import row_text
 
 if TYPE_CHECKING:
     from halfmask.assess.risk._alike import Alike
@@ -64,10 +64,10 @@ class ClassSizes:
 
     @property
     def sentence(self) -> str:
-        """What the numbers say to a privacy officer."""
+        """The numbers in one sentence, for a privacy officer."""
         return (
             f"There are {self.classes:,} groups of rows that look alike, the smallest of "
-            f"{rows_said(self.smallest)} and the largest of {rows_said(self.largest)}; half of "
+            f"{row_text(self.smallest)} and the largest of {row_text(self.largest)}; half of "
             f"the rows are in groups of {self.median_of_rows:,} or more."
         )
 

@@ -17,7 +17,7 @@ __all__ = ["ColumnSetCounter", "worst_sets"]
 Keys: TypeAlias = NDArray[np.uint64]
 
 #: Keys of 8 bytes that are held at once, those of all sets together: half a gigabyte.
-MOST_KEYS = 1 << 26
+MAX_KEYS = 1 << 26
 #: What a search for the worst sets may sort: rows times pairs of columns.
 SEARCH_KEYS = 2_000_000
 SEARCH_COLUMNS = 24
@@ -25,7 +25,7 @@ SEARCH_COLUMNS = 24
 NAMED_SETS = 2
 LARGEST_SET = 3
 #: A larger set is named if it puts so many more of the rows under k than its parts.
-LEAST_GAIN = 0.01
+MIN_GAIN = 0.01
 _FACTORS = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9))
 _SHIFT = np.uint64(29)
 
@@ -57,7 +57,7 @@ class ColumnSetCounter:
     def __init__(self, sets: Sequence[Sequence[str]], *, rows: int, k: int) -> None:
         self.sets = [tuple(names) for names in sets]
         self.rows, self.k = rows, k
-        self.parts = -(-rows * len(self.sets) // MOST_KEYS)
+        self.parts = -(-rows * len(self.sets) // MAX_KEYS)
         self._keys: list[list[Keys]] = [[] for _ in self.sets]
 
     @property
@@ -112,8 +112,8 @@ def worst_sets(sample: pl.DataFrame, *, k: int) -> list[tuple[str, ...]]:
         worst = sorted(counted, key=lambda it: counted[it][::-1], reverse=True)
         best += [it for it in worst if _adds(it, counted[it][1], found, rows.height)][:NAMED_SETS]
         found |= counted
-        # A set that has nearly all rows under k leaves nothing for a larger one to add.
-        open_sets = [it for it in worst if counted[it][1] < (1 - LEAST_GAIN) * rows.height]
+        # If nearly all rows of a set are under k, a larger set adds nothing.
+        open_sets = [it for it in worst if counted[it][1] < (1 - MIN_GAIN) * rows.height]
         wanted = _grown(open_sets[: SEARCH_COLUMNS if size == 1 else 2 * NAMED_SETS], names)
     return best
 
@@ -124,7 +124,7 @@ def _adds(
     """Return whether a set puts enough rows under k that no part of it that was counted does."""
     parts = [found[part] for part in itertools.combinations(names, len(names) - 1) if part in found]
     most = max((each[1] for each in parts), default=0)
-    return under > 0 and (not parts or under - most >= LEAST_GAIN * rows)
+    return under > 0 and (not parts or under - most >= MIN_GAIN * rows)
 
 
 def _grown(sets: Sequence[tuple[str, ...]], order: Sequence[str]) -> list[tuple[str, ...]]:
@@ -141,11 +141,11 @@ def _grown(sets: Sequence[tuple[str, ...]], order: Sequence[str]) -> list[tuple[
 
 
 def _hashes(frame: pl.DataFrame, names: Iterable[str]) -> dict[str, Keys]:
-    return {name: _told_apart(frame[name]).hash(seed=0).to_numpy() for name in names}
+    return {name: _hashable(frame[name]).hash(seed=0).to_numpy() for name in names}
 
 
-def _told_apart(values: pl.Series) -> pl.Series:
-    """Return values that hash alike only where a reader of the file can't tell them apart."""
+def _hashable(values: pl.Series) -> pl.Series:
+    """Return values that hash alike only if they look alike in the file."""
     if values.dtype.is_float():
         # 0.0 and -0.0 stand in the file as two values.
         return values.cast(pl.Float64).reinterpret(dtype=pl.UInt64)

@@ -10,7 +10,7 @@ from halfmask.assess.risk._wording import listed, percent
 
 __all__ = ["ColumnSetRisk", "ReleasedColumnsRisk", "singling_out_sentence"]
 
-#: Below this share the number of rows says more than a percentage.
+#: Below this share the number of rows is clearer than a percentage.
 FEW_SHARE = 0.001
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from halfmask._errors import ParameterError
 from halfmask.assess._risk import Risk
 from halfmask.assess.risk._shares import ShareAbove, shares_above
-from halfmask.assess.risk._wording import percent, rows_said
+from halfmask.assess.risk._wording import percent, row_text
 
 if TYPE_CHECKING:
     from halfmask.assess.risk._alike import Alike
@@ -41,11 +41,11 @@ class JournalistRisk:
 
     @property
     def sentence(self) -> str:
-        """What the numbers say to a privacy officer."""
+        """The numbers in one sentence, for a privacy officer."""
         return (
             "Someone who doesn't know who is in the table, and looks its rows up in the whole "
             f"population, names the right person with a chance of {percent(self.highest.value)} "
-            f"at worst ({rows_said(self.rows_at_highest)}) and of {percent(self.average.value)} "
+            f"at worst ({row_text(self.rows_at_highest)}) and of {percent(self.average.value)} "
             "on average."
         )
 

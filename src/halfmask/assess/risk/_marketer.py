@@ -31,7 +31,7 @@ class MarketerRisk:
 
     @property
     def sentence(self) -> str:
-        """What the number says to a privacy officer."""
+        """The number in one sentence, for a privacy officer."""
         whom = (
             "a person of the population"
             if self.against_population

@@ -164,7 +164,7 @@ def _looked_up(wanted: Ints, table: Ints, counts: Ints) -> Ints:
     """Add up the counts of the rows of a table that equal each wanted row."""
     keys = np.zeros(len(wanted) + len(table), dtype=np.int64)
     for column in np.concatenate([wanted, table]).T:
-        # Keys are numbered anew after each column, so that they never leave 64 bits.
+        # Keys are numbered again after each column, so that they fit into 64 bits.
         keys = np.unique(keys * (int(column.max()) + 1) + column, return_inverse=True)[1]
     sums = np.zeros(int(keys.max()) + 1, dtype=np.int64)
     np.add.at(sums, keys[len(wanted) :], counts)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from halfmask.assess._risk import Risk
 from halfmask.assess.risk._shares import ShareAbove, shares_above
-from halfmask.assess.risk._wording import percent, rows_said
+from halfmask.assess.risk._wording import percent, row_text
 
 if TYPE_CHECKING:
     from halfmask.assess.risk._alike import Alike
@@ -40,11 +40,11 @@ class ProsecutorRisk:
 
     @property
     def sentence(self) -> str:
-        """What the numbers say to a privacy officer."""
+        """The numbers in one sentence, for a privacy officer."""
         return (
             "Someone who knows that a certain person is in the table, and all of the person's "
             "quasi-identifiers, picks the right row with a chance of "
-            f"{percent(self.highest.value)} at worst ({rows_said(self.rows_at_highest)}) and of "
+            f"{percent(self.highest.value)} at worst ({row_text(self.rows_at_highest)}) and of "
             f"{percent(self.average.value)} on average."
         )
 

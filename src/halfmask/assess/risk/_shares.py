@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from halfmask._validation import fraction
-from halfmask.assess.risk._wording import percent, rows_said
+from halfmask.assess.risk._wording import percent, row_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,9 +45,9 @@ class ShareAbove:
 
     @property
     def sentence(self) -> str:
-        """What the numbers say to a privacy officer."""
+        """The numbers in one sentence, for a privacy officer."""
         return (
-            f"For {rows_said(self.rows)} ({percent(self.share)}) the chance is above "
+            f"For {row_text(self.rows)} ({percent(self.share)}) the chance is above "
             f"{percent(self.threshold)}."
         )
 

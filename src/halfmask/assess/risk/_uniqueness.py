@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from halfmask.assess._risk import Risk
-from halfmask.assess.risk._wording import percent, rows_said
+from halfmask.assess.risk._wording import percent, row_text
 
 if TYPE_CHECKING:
     from halfmask.assess.risk._alike import Alike
@@ -31,11 +31,11 @@ class SampleUniqueness:
 
     @property
     def sentence(self) -> str:
-        """What the numbers say to a privacy officer."""
+        """The numbers in one sentence, for a privacy officer."""
         are = "is" if self.rows == 1 else "are"
         return (
-            f"{rows_said(self.rows)} ({percent(self.share.value)}) {are} the only one with "
-            "those quasi-identifiers in the table: whoever knows them finds the person."
+            f"{row_text(self.rows)} ({percent(self.share.value)}) {are} the only one with "
+            "those quasi-identifiers in the table: an attacker who knows them finds the person."
         )
 
     def to_dict(self) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""How the sentences of this room say a number."""
+"""Numbers in the sentences of this room."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["listed", "percent", "rows_said"]
+__all__ = ["listed", "percent", "row_text"]
 
 
 def listed(names: Sequence[str]) -> str:
@@ -47,12 +47,12 @@ def percent(share: float) -> str:
     return f"{100 * share:.2f}".rstrip("0").rstrip(".") + " %"
 
 
-def rows_said(n: int) -> str:
+def row_text(n: int) -> str:
     """Say a number of rows.
 
     Examples
     --------
-    >>> rows_said(1), rows_said(48842)
+    >>> row_text(1), row_text(48842)
     ('1 row', '48,842 rows')
     """
     return "1 row" if n == 1 else f"{n:,} rows"

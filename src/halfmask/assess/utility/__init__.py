@@ -1,4 +1,4 @@
-"""What a learner keeps of a release: numbers and pictures that say how much detail is left.
+"""Utility: numbers and pictures of the detail that a release keeps.
 
 Start with :func:`information_loss` and :func:`class_size_utility`, which take what the classes of a
 release cover (:class:`CellExtents`) and how many rows they have; :func:`numeric_distribution` and

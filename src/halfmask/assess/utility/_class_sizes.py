@@ -1,4 +1,4 @@
-"""What the sizes of the classes alone say of a release's use."""
+"""Utility measures by the sizes of the classes alone."""
 
 from __future__ import annotations
 
@@ -58,16 +58,16 @@ class ClassSizeUtility:
 
     @property
     def discernibility_sentence(self) -> str:
-        """What the discernibility says."""
+        """The discernibility in one sentence."""
         alike = self.discernibility / self.rows_in if self.rows_in else 0.0
         return (
-            f"On average a row can't be told from {alike:,.0f} rows, itself included; a suppressed "
+            f"On average a row looks like {alike:,.0f} rows, itself included; a suppressed "
             f"row counts as like all {self.rows_in:,}."
         )
 
     @property
     def average_class_size_sentence(self) -> str:
-        """What the average class size says."""
+        """The average class size in one sentence."""
         return (
             f"A class has {self.average_class_size:,.1f} rows on average, "
             f"{self.normalized_average_class_size:,.2f} times the k = {self.k} that was asked for; "
@@ -76,7 +76,7 @@ class ClassSizeUtility:
 
     @property
     def suppressed_sentence(self) -> str:
-        """What the suppressed share says."""
+        """The suppressed fraction in one sentence."""
         return (
             f"{self.suppressed:,} of {self.rows_in:,} rows ({self.suppressed_fraction:.2%}) are "
             "not in the release."
@@ -97,7 +97,7 @@ class ClassSizeUtility:
 
 
 def class_size_utility(sizes: NDArray[np.int64], *, suppressed: int, k: int) -> ClassSizeUtility:
-    """Measure what the sizes of the classes say of a release's use.
+    """Measure the utility of a release by the sizes of its classes.
 
     Parameters
     ----------

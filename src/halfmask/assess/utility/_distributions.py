@@ -1,7 +1,7 @@
 """Pictures of a column before and after: shares by bin, coarse enough to leave with the release.
 
-A report leaves with the data, so a picture may not say what the release doesn't. Three rules, kept
-by both functions here:
+A report is released with the data, so a picture must not disclose more than the release. Three
+rules, kept by both functions here:
 
 - a bin or category is drawn only where at least ``min_count`` raw rows are in it: sparse numeric
   bins are joined with their neighbours, sparse categories go into "other";
@@ -70,7 +70,7 @@ class Distribution:
 
     @property
     def sentence(self) -> str:
-        """What the picture says."""
+        """The picture in one sentence."""
         return (
             f"{self.distance:.1%} of the rows would have to change bars to turn the released "
             f"picture into the raw one. No bar shows fewer than {self.min_count:,} raw rows."
@@ -172,9 +172,9 @@ def categorical_distribution(
     Parameters
     ----------
     before
-        How many raw rows say each value.
+        The number of raw rows with each value.
     after
-        How many released rows say it; a row whose cell is a set of m values counts 1/m for each.
+        The number of released rows with it; a cell that is a set of m values counts 1/m for each.
     in_release
         The values that the release itself names. No other is drawn by name.
     min_count
@@ -247,7 +247,7 @@ def _nice_edges(low: float, high: float, *, whole: bool) -> Floats:
     step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough)
     first, last = math.floor(low / step), math.ceil(high / step)
     edges: Floats = np.arange(first, max(last, first + 1) + 1, dtype=np.float64) * step
-    # The ends are what the release says, not the round number below it: no age of 15 in 17 to 90.
+    # The ends are those of the release, not the round number below: no age of 15 in 17 to 90.
     edges[0], edges[-1] = low, high
     return edges
 

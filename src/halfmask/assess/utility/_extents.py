@@ -22,7 +22,7 @@ Integers = NDArray[np.int64]
 class Members(NamedTuple):
     """The codes of each cell's set: ``codes[offsets[i]:offsets[i + 1]]``.
 
-    Each set lists a code once. A cell without members says "missing".
+    Each set lists a code once. A cell without members means "missing".
 
     Attributes
     ----------
@@ -214,7 +214,7 @@ class CellExtents:
             sizes=np.ones(len(classes), dtype=np.int64),
         )
 
-    def beside(self, other: CellExtents) -> CellExtents:
+    def merged(self, other: CellExtents) -> CellExtents:
         """Return the columns of both, for the same rows."""
         return CellExtents(columns={**self.columns, **other.columns}, sizes=self.sizes)
 

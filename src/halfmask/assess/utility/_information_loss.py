@@ -1,4 +1,4 @@
-"""Information loss: how wide the cells are that a release says instead of values."""
+"""Information loss: the width of the released cells, compared with single values."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class ColumnLoss:
 
     @property
     def sentence(self) -> str:
-        """What the number says."""
+        """The number in one sentence."""
         return f"A cell covers on average {self.loss:.1%} of the width that the column had."
 
     def to_dict(self) -> dict[str, float]:
@@ -64,18 +64,18 @@ class InformationLoss:
 
     @property
     def ncp_sentence(self) -> str:
-        """What the penalty says."""
+        """The penalty in one sentence."""
         return (
-            f"Between 0, every value exactly, and 1, nothing said at all, the release is at "
+            f"Between 0 (exact values) and 1 (no information), the release is at "
             f"{self.ncp:.3f}; a set of values counts by its share of all values."
         )
 
     @property
     def loss_sentence(self) -> str:
-        """What the granularity loss says."""
+        """The granularity loss in one sentence."""
         return (
             f"A released cell covers on average {self.loss:.1%} of the width of its column; "
-            "0 would say every value exactly, 1 would say nothing."
+            "0 means exact values, 1 means no information."
         )
 
     def to_dict(self) -> dict[str, object]:
@@ -103,15 +103,15 @@ def information_loss(cells: CellExtents, *, suppressed: int) -> InformationLoss:
     - **NCP**: 0 if ``m = 1``, else ``m / M`` (Xu et al., KDD 2006, section 3, with the zero of a
       single leaf spelled out as in Ghinita et al., VLDB 2007, section 2);
     - **loss**: ``(m - 1) / (M - 1)`` (Iyengar, KDD 2002, section 3). ARX's granularity is the mean
-      of ``m / M``: it shows where that lies between ``1 / M`` and 1: the same number.
+      of ``m / M``, rescaled from ``1 / M`` to 1: the same number.
 
     A suppressed row scores 1 in every column. A column's loss is the mean over all rows that came
     in, the table's is the mean over its columns, none weighing more than another.
 
-    **Guarantees.** Both lie in [0, 1]; they are 0 where every cell says one value, 1 where every
+    **Guarantees.** Both lie in [0, 1]; they are 0 if every cell is one value, 1 if every
     row is suppressed, and merging classes never lowers them.
 
-    **Edge cases.** A missing cell says exactly "missing" and scores 0; one that mixes missing with
+    **Edge cases.** A missing cell means exactly "missing" and scores 0; one that mixes missing with
     values is scored by its values. A column that had one value scores 0 in rows that were kept. No
     rows at all, or no columns: 0.
 

@@ -113,7 +113,7 @@ class ModelUtility:
     confidence
         The interval's confidence, in (0, 1).
     giveaways
-        Columns that are released unchanged and nearly determine the label, each with the score
+        Unchanged columns that predict the label almost by themselves, each with the score
         that it reaches by itself.
     """
 
@@ -149,7 +149,7 @@ class ModelUtility:
         if self.failed:
             found.append(
                 "This measure failed: the model trained on raw rows is worse than always saying "
-                "the most frequent value or the mean. It says nothing about the release."
+                "the most frequent value or the mean. This is no result about the release."
             )
         found += [
             f"Column {name!r} is released unchanged and gives the label away: alone it "
@@ -167,7 +167,7 @@ class ModelUtility:
         """The share of the raw model's gain over the majority that the release keeps.
 
         Between 0 and 1, or above where the release teaches more. None where the raw model adds
-        less than 0.01, too little for a share.
+        less than 0.01, too little for a ratio.
         """
         raw, released, majority = (
             getattr(score, self.measure) for score in (self.raw, self.released, self.majority)
@@ -178,7 +178,7 @@ class ModelUtility:
 
     @property
     def sentence(self) -> str:
-        """What the comparison says."""
+        """The comparison in one sentence."""
         raw, released, majority = (
             getattr(score, self.measure) for score in (self.raw, self.released, self.majority)
         )
@@ -237,7 +237,7 @@ def model_utility(
     raw
         Raw training rows.
     released
-        What the release says of them; suppressed rows are not among them.
+        Their released cells; suppressed rows are not among them.
     test
         Raw rows that are in neither.
     task
@@ -328,8 +328,8 @@ def _classify(
     chances = []
     for rows, codes in ((raw, parts[0]), (released, parts[1])):
         chance = np.zeros((len(test.label), values))
-        said = chances_of(rows.features, codes, test.features, random_state=random_state)
-        chance[:, : said.shape[1]] = said
+        predicted = chances_of(rows.features, codes, test.features, random_state=random_state)
+        chance[:, : predicted.shape[1]] = predicted
         chances.append(chance)
     guess = np.zeros((len(test.label), values))
     guess[:, np.bincount(parts[0]).argmax()] = 1.0
@@ -380,8 +380,8 @@ def _regress(
         raise DataError("The label has a single value in the rows to learn from or to test on.")
     errors = []
     for rows, label in ((raw, raw_label), (released, released_label)):
-        said = numbers_of(rows.features, label, test.features, random_state=random_state)
-        errors.append((said - truth) ** 2)
+        predicted = numbers_of(rows.features, label, test.features, random_state=random_state)
+        errors.append((predicted - truth) ** 2)
     spread = (truth - truth.mean()) ** 2
     errors.append((raw_label.mean() - truth) ** 2)
     scores = [Score(r2=float(1 - error.sum() / spread.sum())) for error in errors]

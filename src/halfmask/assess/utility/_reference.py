@@ -25,8 +25,8 @@ STAGES = 100
 REGULARIZATION = 1.0
 #: Of the rows to learn from: on these the stage is chosen.
 HELD_BACK = 0.2
-MOST_HELD_BACK = 5_000
-LEAST_CHANCE = 1e-6
+MAX_HELD_BACK = 5_000
+MIN_CHANCE = 1e-6
 
 
 def chances_of(
@@ -65,7 +65,7 @@ def chances_of(
 
     def loss(chances: NDArray[np.float64]) -> float:
         of_truth = np.take_along_axis(chances, codes[held][:, None], axis=1)
-        return float(-np.log(of_truth.clip(LEAST_CHANCE)).mean())
+        return float(-np.log(of_truth.clip(MIN_CHANCE)).mean())
 
     without = np.broadcast_to(frequencies, (len(asked), n_values)).copy()
     if len(known) < 2:
@@ -113,7 +113,7 @@ def numbers_of(
 def _parts(n_rows: int, random_state: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return which rows are learnt from, and which are held back, at least one."""
     order = np.random.default_rng(random_state).permutation(n_rows)
-    n_held = max(1, min(int(n_rows * HELD_BACK), MOST_HELD_BACK))
+    n_held = max(1, min(int(n_rows * HELD_BACK), MAX_HELD_BACK))
     return np.sort(order[n_held:]), np.sort(order[:n_held])
 
 
@@ -123,5 +123,5 @@ def _best_stage(without: float, losses: Iterable[float]) -> int:
 
 
 def _at(stages: Iterable[Any], stage: int) -> NDArray[np.float64]:
-    """Return what a model says at a stage, counted from 1."""
+    """Return a model's prediction at a stage, counted from 1."""
     return np.asarray(next(islice(stages, stage - 1, None)), dtype=np.float64)

@@ -11,16 +11,16 @@ from halfmask.hashing import HashedRows
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["MOST_BYTES", "rebatched"]
+__all__ = ["MAX_BYTES", "rebatched"]
 
 #: Of one batch; a service takes twice as much.
-MOST_BYTES = 1 << 23
+MAX_BYTES = 1 << 23
 #: What a row takes besides its features: an offset, a label, a weight.
 _BESIDE = 16
 
 
 def rebatched(
-    batches: Iterable[HashedRows], n_rows: int, *, max_bytes: int = MOST_BYTES
+    batches: Iterable[HashedRows], n_rows: int, *, max_bytes: int = MAX_BYTES
 ) -> Iterator[HashedRows]:
     """Yield the same rows in batches of ``n_rows``, or of fewer that take ``max_bytes``.
 

@@ -13,7 +13,7 @@ from halfmask._validation import integer_at_least, one_of
 from halfmask.trainer.client._address import check_token, checked_url, tls_context
 from halfmask.trainer.client._content_key import work_name
 from halfmask.trainer.client._journal import Journal
-from halfmask.trainer.client._managed import Managed, path_of
+from halfmask.trainer.client._model_admin import ModelAdmin, path_of
 from halfmask.trainer.client._place import placed
 from halfmask.trainer.client._predicting import predict_batches, without_labels
 from halfmask.trainer.client._pushing import Pushed, push_batches
@@ -34,10 +34,10 @@ __all__ = ["BATCH_ROWS", "TrainerClient"]
 
 #: Two or three megabytes of 39 features.
 BATCH_ROWS = 4096
-_MOST_AT_ONCE = 32
+_MAX_AT_ONCE = 32
 
 
-class TrainerClient(Managed):
+class TrainerClient(ModelAdmin):
     """A client of a trainer service: make models, push rows, predict.
 
     Parameters
@@ -48,7 +48,7 @@ class TrainerClient(Managed):
     token
         The bearer token that the service knows the client by.
     verify
-        By whom the service's certificate is vouched for: ``True`` for the authorities that the
+        Who vouches for the service's certificate: ``True`` for the authorities that the
         system trusts, or a file in PEM. Verification can't be turned off.
     certificate
         The client's own certificate for mutual TLS: a file in PEM, or the certificate's and the
@@ -329,7 +329,7 @@ class TrainerClient(Managed):
 
 def _check(*, batch_rows: int, in_flight: int) -> None:
     integer_at_least(1, owner="TrainerClient", batch_rows=batch_rows, in_flight=in_flight)
-    if in_flight > _MOST_AT_ONCE:
+    if in_flight > _MAX_AT_ONCE:
         raise ParameterError(
-            f"The 'in_flight' parameter of TrainerClient must be at most {_MOST_AT_ONCE}."
+            f"The 'in_flight' parameter of TrainerClient must be at most {_MAX_AT_ONCE}."
         )

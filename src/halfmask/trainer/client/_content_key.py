@@ -22,7 +22,7 @@ def content_key(rows: HashedRows, *, stream: str, model: str, first_row: int) ->
     -----
     **Guarantees.** The same rows at the same place of the same stream have the same key, in every
     process and with every version of Arrow; other rows, another place, stream or model another
-    one (BLAKE2b of 16 bytes, RFC 7693). It tells nothing that the rows don't tell, but for the
+    one (BLAKE2b of 16 bytes, RFC 7693). It reveals nothing that the rows don't, except the
     word of the stream, which who has the rows can guess.
 
     Examples

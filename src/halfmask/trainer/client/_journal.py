@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 __all__ = ["Journal", "JournalRecord"]
 
 _FORMAT = "halfmask.journal/1"
-_MOST_HEADER = 4096
+_MAX_HEADER = 4096
 _RECORD = struct.Struct(f"<QII{KEY_BYTES}s")
 _CHECK = struct.Struct("<I")
 #: What predictions of one batch may take; a longer record is a torn one.
-_MOST_BYTES = 1 << 31
+_MAX_BYTES = 1 << 31
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +159,7 @@ class Journal:
                 fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise DataError("Another process writes this journal.") from None
-            self._check_header(file.readline(_MOST_HEADER))
+            self._check_header(file.readline(_MAX_HEADER))
             end = file.tell()
             for number, record in _records(file):
                 self._records[number] = record
@@ -203,7 +203,7 @@ def _records(file: BinaryIO) -> Iterator[tuple[int, JournalRecord]]:
         number, rows, length, key = _RECORD.unpack_from(head)
         (check,) = _CHECK.unpack_from(head, _RECORD.size)
         start = file.tell()
-        answer = file.read(length) if length < _MOST_BYTES else b""
+        answer = file.read(length) if length < _MAX_BYTES else b""
         if len(answer) != length or zlib.crc32(answer, zlib.crc32(head[: _RECORD.size])) != check:
             return
         yield number, JournalRecord(rows=rows, key=key, start=start, length=length)

@@ -28,9 +28,9 @@ __all__ = ["predict_batches", "without_labels"]
 
 FIELD = "p"
 #: A longer answer isn't read: 8,192 rows of 8,000 classes.
-_MOST_BYTES = 1 << 28
+_MAX_BYTES = 1 << 28
 #: A service answers in one.
-_MOST_BATCHES = 256
+_MAX_BATCHES = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +68,7 @@ def predict_batches(
             path,
             body=arrow_body(rows, compression),
             headers={"Accept": ARROW_STREAM},
-            max_bytes=_MOST_BYTES,
+            max_bytes=_MAX_BYTES,
             stopped=stopped,
         )
         found = _numbers(answer.content)
@@ -108,7 +108,7 @@ def _numbers(content: bytes) -> NDArray[np.float32]:
     try:
         # Compressed predictions are refused: a few bytes could unpack to all memory.
         for batch, _ in batches_of(content, most=0, too_long=_strange):
-            if batch.schema.names != [FIELD] or len(parts) == _MOST_BATCHES:
+            if batch.schema.names != [FIELD] or len(parts) == _MAX_BATCHES:
                 raise _strange()
             kind = batch.schema.field(0).type
             width = kind.list_size if pa.types.is_fixed_size_list(kind) else 1

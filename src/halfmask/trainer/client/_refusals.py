@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Answer", "refused"]
 
-_MOST_LETTERS = 300
+_MAX_LETTERS = 300
 _MESSAGES = {
     400: ("The service doesn't understand the request", None),
     401: ("The service doesn't know the token", "Ask for a token, or look for one that expired."),
@@ -88,5 +88,5 @@ def _shown(words: object, token: str | None) -> str:
     if not isinstance(words, str) or (token is not None and token in words):
         return ""
     line = " ".join(words.split())
-    shown = "".join(each if each.isprintable() else "?" for each in line)[:_MOST_LETTERS]
+    shown = "".join(each if each.isprintable() else "?" for each in line)[:_MAX_LETTERS]
     return shown.rstrip(". ")

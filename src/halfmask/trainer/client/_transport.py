@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Transport"]
 
 #: Of an answer that isn't predictions: a longer one is not ours.
-MOST_BYTES = 1 << 24
+MAX_BYTES = 1 << 24
 #: The statuses of a service, or of what stands before it, that pass.
 _PASSING = frozenset({408, 429, 502, 503, 504})
 _CONNECTIONS = 64
@@ -82,7 +82,7 @@ class Transport:
         body: Body | None = None,
         headers: Mapping[str, str] | None = None,
         harmless: bool = True,
-        max_bytes: int = MOST_BYTES,
+        max_bytes: int = MAX_BYTES,
         stopped: threading.Event | None = None,
         seconds: float = 0.0,
     ) -> Answer:

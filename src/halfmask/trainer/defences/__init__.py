@@ -8,7 +8,7 @@ stands alone:
 - :class:`ClientCaps`: how much of a model may be one client's;
 - :class:`Guard`: whether a model got worse on labelled rows that no client sends.
 
-What they are worth is measured by :mod:`halfmask.assess.attacks.hashing`.
+:mod:`halfmask.assess.attacks.hashing` measures their effect.
 """
 
 from __future__ import annotations

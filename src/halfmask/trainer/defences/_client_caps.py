@@ -56,9 +56,9 @@ class ClientCaps:
         """Return how much more weight of this client may be learned now."""
         if client in self.trusted or self.share == 1:
             return float("inf")
-        own = ledger.learned.get(client, 0.0)
-        others = ledger.total - own
-        return max(0.0, max(self.free, others * self.share / (1 - self.share)) - own)
+        learned = ledger.learned.get(client, 0.0)
+        others = ledger.total - learned
+        return max(0.0, max(self.free, others * self.share / (1 - self.share)) - learned)
 
 
 @dataclass(slots=True)

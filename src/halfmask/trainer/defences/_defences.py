@@ -39,7 +39,7 @@ class Defences:
 
     Notes
     -----
-    **Edge cases.** Canaries aren't in it: it may be shown to everybody, they may not.
+    **Edge cases.** Canaries aren't in it: defences may be public, canaries must stay secret.
 
     Examples
     --------

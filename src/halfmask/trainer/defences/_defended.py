@@ -336,26 +336,26 @@ class DefendedLearner:
         guilty: list[tuple[str, int]] = []
         start, last = self._answering, memory.last
         for client in dict.fromkeys(who for who, _ in memory.stretch):
-            own = [rows for who, rows in memory.stretch if who == client]
+            batches = [rows for who, rows in memory.stretch if who == client]
             self._learner = _twin(start)
-            alone = self._learned_alone(own, last)
+            alone = self._learned_alone(batches, last)
             if alone is not None:
                 start, last = self._learner, alone
                 continue
-            memory.ledger.add(client, -sum(map(_weight, own)))
-            guilty.append((client, sum(map(len, own))))
+            memory.ledger.add(client, -sum(map(_weight, batches)))
+            guilty.append((client, sum(map(len, batches))))
         self._learner = _twin(start)
         for client, _ in guilty:
             memory.punish(client, self.pause)
         return RollbackNotice(verdict=verdict, clients=tuple(guilty), rows=memory.rows)
 
-    def _learned_alone(self, own: list[HashedRows], last: Quality) -> Quality | None:
+    def _learned_alone(self, batches: list[HashedRows], last: Quality) -> Quality | None:
         """Learn one client's rows; return how canaries are predicted then, None if they harm."""
         guard, canaries = self.guard, self.canaries
         assert guard is not None  # noqa: S101 # the caller's
         assert canaries is not None  # noqa: S101 # the same
         try:
-            for rows in own:
+            for rows in batches:
                 self._learner.learn(rows)
         except HalfmaskError:
             # In another company they could be learned; alone they make learning diverge.

@@ -72,7 +72,7 @@ class Memory:
         return strike is not None and strike.left > 0
 
     def count(self, client: str, rows: int) -> None:
-        """Let everybody else wait for so many rows less."""
+        """Shorten the wait of all other clients by so many rows."""
         for other, strike in self.strikes.items():
             if other != client:
                 strike.left = max(0, strike.left - rows)

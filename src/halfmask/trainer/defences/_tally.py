@@ -18,7 +18,7 @@ _LATEST = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RollbackNotice:
-    """What was taken back, and of whom.
+    """The rows that were taken back, and their clients.
 
     Parameters
     ----------

@@ -102,8 +102,8 @@ def _gradients(
 ) -> NDArray[np.float64]:
     """Return the sums of gradients for which FTRL's weights are the means."""
     slots = np.arange(len(found.model))[block]
-    own = (slots < settings.slots)[:, None]  # the bias has no L1 and no L2
-    l1, l2 = np.where(own, settings.l1, 0.0), np.where(own, settings.l2, 0.0)
+    is_slot = (slots < settings.slots)[:, None]  # the bias has no L1 and no L2
+    l1, l2 = np.where(is_slot, settings.l1, 0.0), np.where(is_slot, settings.l2, 0.0)
     unit = np.ones((len(slots), 1))
     if found.scales is not None:
         scales = found.scales[block].astype(np.float64)

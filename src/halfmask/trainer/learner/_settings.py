@@ -29,9 +29,9 @@ LOSSES: tuple[Loss, ...] = ("logistic", "hinge", "squared", "quantile", "softmax
 OPTIMIZERS: dict[Optimizer, int] = {"sgd": 1, "adagrad": 2, "ftrl": 3}
 _RATES: dict[Optimizer, float] = {"sgd": 0.5, "adagrad": 0.5, "ftrl": 0.1}
 _OWNER = "OnlineLearner"
-_MOST_BITS = 31
+_MAX_BITS = 31
 #: 16 GiB of 32-bit numbers: a mistyped size shouldn't take all memory.
-_MOST_NUMBERS = 1 << 32
+_MAX_NUMBERS = 1 << 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,9 +81,9 @@ class LearnerSettings:
                 f"More than 2 classes need the loss 'softmax'. Got {self.loss!r}.",
                 hint="Choose loss='softmax'.",
             )
-        if self.bits > _MOST_BITS or self.slots * self.lanes * self.outputs > _MOST_NUMBERS:
+        if self.bits > _MAX_BITS or self.slots * self.lanes * self.outputs > _MAX_NUMBERS:
             raise ParameterError(
-                f"{_OWNER} has at most {_MOST_BITS} bits and {_MOST_NUMBERS:,} numbers in all. "
+                f"{_OWNER} has at most {_MAX_BITS} bits and {_MAX_NUMBERS:,} numbers in all. "
                 f"Got {self.bits} bits and {self.classes} classes.",
                 hint="Choose fewer bits.",
             )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Pace", "read_body"]
 
 #: How many times longer a body may be when it is unpacked.
-MOST_RATIO = 32
+MAX_RATIO = 32
 #: Less than this is unpacked whatever the ratio: a short text of one letter is no attack.
 SMALL = 1 << 16
 
@@ -126,12 +126,12 @@ class _Gunzipped(_Plain):
     def add(self, piece: bytes) -> None:
         self._packed += len(piece)
         # One byte more than may be is enough to know.
-        allowed = min(self._most, max(SMALL, MOST_RATIO * self._packed)) - self.size + 1
+        allowed = min(self._most, max(SMALL, MAX_RATIO * self._packed)) - self.size + 1
         try:
             super().add(self._gunzip.decompress(piece, max_length=allowed))
         except zlib.error:
             raise _damaged() from None
-        if self._gunzip.unconsumed_tail or self.size > max(SMALL, MOST_RATIO * self._packed):
+        if self._gunzip.unconsumed_tail or self.size > max(SMALL, MAX_RATIO * self._packed):
             raise RefusedError(
                 "The body is packed more tightly than hashed rows can be.",
                 status=413,

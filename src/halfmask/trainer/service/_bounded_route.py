@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["BoundedBodyRoute"]
 
 #: A body with a thousand trusted clients has a third of this.
-MOST_BYTES = 1 << 16
+MAX_BYTES = 1 << 16
 
 
 class BoundedBodyRoute(APIRoute):
@@ -35,7 +35,7 @@ class BoundedBodyRoute(APIRoute):
             service, token = service_of(request), token_of(request)
             lease = service.backlog.lease(client=token.id, tenant=token.tenant)
             try:
-                body = b"".join(await body_of(request, lease, most=MOST_BYTES))
+                body = b"".join(await body_of(request, lease, most=MAX_BYTES))
                 return await answer(Request(request.scope, _given(body)))
             finally:
                 lease.give_back()

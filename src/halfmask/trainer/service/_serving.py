@@ -28,7 +28,7 @@ __all__ = ["run", "server_of", "tls_context"]
 #: may take.
 SWITCH_SECONDS = 0.0005
 #: So many connections beyond the limit get a 503; more are closed without a response.
-MOST_REFUSED = 100
+MAX_REFUSED = 100
 #: Files that a service opens in addition to its connections: logs, lists, snapshots, loops.
 FILES = 1_000
 
@@ -44,7 +44,7 @@ def run(
 ) -> None:
     """Serve until the process is asked to end; then finish what was acknowledged."""
     sys.setswitchinterval(SWITCH_SECONDS)
-    _allow_files(options.connections + MOST_REFUSED + FILES)
+    _allow_files(options.connections + MAX_REFUSED + FILES)
     server = server_of(
         folder, host=host, port=port, options=options, tls=tls, started=started, opened=_settle
     )
@@ -174,7 +174,7 @@ class _TimeoutProtocol(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as its own parent's
         super().connection_made(transport)
-        if len(self.connections) > (self.limit_concurrency or 0) + MOST_REFUSED:
+        if len(self.connections) > (self.limit_concurrency or 0) + MAX_REFUSED:
             # Each takes one of the files that the process may open: logs need them, too.
             self.transport.abort()
             return

@@ -1,4 +1,4 @@
-"""How much memory may be taken up by bodies at once, and by whom."""
+"""Budget: the memory that bodies of requests may take, in all and by client."""
 
 from __future__ import annotations
 

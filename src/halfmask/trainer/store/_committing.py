@@ -23,7 +23,7 @@ __all__ = ["FULL", "Committer", "Job", "disk_failed", "disk_full"]
 
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 #: The most requests of one flush.
-MOST_TOGETHER = 256
+MAX_TOGETHER = 256
 
 Job: TypeAlias = ExamplesJob | RollbackJob | SnapshotJob
 Logged: TypeAlias = tuple[Job, Record | None]
@@ -82,7 +82,7 @@ class Committer:
         del self._remember, self._forget
 
     def _run(self) -> None:
-        while (jobs := self.queue.take(most=MOST_TOGETHER)) is not None:
+        while (jobs := self.queue.take(most=MAX_TOGETHER)) is not None:
             logged = [job for job in jobs if not isinstance(job, SnapshotJob)]
             try:
                 records = self._written(logged)

@@ -8,7 +8,7 @@ from typing import Any
 __all__ = ["Curve", "Point"]
 
 #: When there are as many, neighbours are joined: at least half as many are always shown.
-MOST_POINTS = 256
+MAX_POINTS = 256
 FIRST_SPAN = 1_024
 
 
@@ -85,7 +85,7 @@ class Curve:
         if self.points and self.points[-1].rows < self.span:
             point = self.points.pop() + point
         self.points.append(point)
-        if len(self.points) > MOST_POINTS:
+        if len(self.points) > MAX_POINTS:
             self.span *= 2
             pairs = zip(self.points[::2], [*self.points[1::2], Point()], strict=False)
             self.points = [one + two for one, two in pairs]

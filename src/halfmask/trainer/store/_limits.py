@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from halfmask._errors import ParameterError
 from halfmask._validation import integer_at_least
-from halfmask.trainer.store._record import MOST_BODY
+from halfmask.trainer.store._record import MAX_BODY
 
 __all__ = ["Limits"]
 
@@ -68,5 +68,5 @@ class Limits:
         )
         integer_at_least(0, owner="Limits", free_bytes=self.free_bytes)
         integer_at_least(4 * self.body_bytes, owner="Limits", backlog_bytes=self.backlog_bytes)
-        if self.body_bytes > MOST_BODY:
-            raise ParameterError(f"A body has at most {MOST_BODY:,} bytes.")
+        if self.body_bytes > MAX_BODY:
+            raise ParameterError(f"A body has at most {MAX_BODY:,} bytes.")

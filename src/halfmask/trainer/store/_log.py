@@ -26,7 +26,7 @@ __all__ = ["SEGMENT_HEAD_BYTES", "ExampleLog", "sync_folder"]
 _START, _SALT_BYTES = b"HML2", 8
 SEGMENT_HEAD_BYTES = len(_START) + _SALT_BYTES + 4
 #: The most buffers that one call of the system takes.
-_MOST_BUFFERS = 1_000
+_MAX_BUFFERS = 1_000
 
 
 class ExampleLog:
@@ -191,8 +191,8 @@ class ExampleLog:
 
     def _write(self, buffers: list[bytes]) -> int:
         end = self._end
-        for start in range(0, len(buffers), _MOST_BUFFERS):
-            views = [memoryview(each) for each in buffers[start : start + _MOST_BUFFERS]]
+        for start in range(0, len(buffers), _MAX_BUFFERS):
+            views = [memoryview(each) for each in buffers[start : start + _MAX_BUFFERS]]
             while views:
                 written = os.pwritev(self._descriptor, views, end)
                 end += written

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["Model", "ModelFacts"]
 
 #: How many snapshots and rollbacks of one model may be waited for at once.
-_MOST_ASKED = 8
+_MAX_ASKED = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,8 +83,8 @@ class Model:
 
     Guarantees
     ----------
-    A receipt says that the batch is on the disk. After a death of the process at any point, a new
-    `Model` of the same folder has learned each batch with a receipt once, in the order of the
+    A receipt confirms that the batch is on the disk. After a death of the process at any point, a
+    new `Model` of the same folder has learned each batch with a receipt once, in the order of the
     log, and its weights are those of a replay of the log, bit by bit.
     """
 
@@ -288,7 +288,7 @@ class Model:
     def _ask(self, job: RollbackJob | SnapshotJob) -> None:
         """Hand over what is written whole each time, and only so many of them."""
         with self._asking:
-            if self._asked >= _MOST_ASKED:
+            if self._asked >= _MAX_ASKED:
                 raise RefusedError(
                     "This model has as many snapshots and rollbacks to do as it takes at once.",
                     status=429,

@@ -11,7 +11,7 @@ __all__ = [
     "EXAMPLES",
     "HEAD",
     "MAGIC",
-    "MOST_BODY",
+    "MAX_BODY",
     "ROLLBACK",
     "Entry",
     "Head",
@@ -26,12 +26,12 @@ HEAD = struct.Struct("<4sIIQQIIHH8s")
 MAGIC = b"HMR1"
 #: The kind of a record that holds rows which a client sent.
 EXAMPLES = 1
-#: The kind of a record that says how far a model was rolled back.
+#: The kind of a record of a rollback.
 ROLLBACK = 2
 #: The kind of a record that holds the rows which a guard judges by.
 CANARIES = 3
 #: Longer ones are none of ours: a torn length doesn't make a reader take all memory.
-MOST_BODY = 1 << 28
+MAX_BODY = 1 << 28
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +104,7 @@ class Head:
         if len(raw) != HEAD.size or raw[:4] != MAGIC:
             return None
         _, head_checksum, checksum, seq, group, body, rows, key, kind, client = HEAD.unpack(raw)
-        if body > MOST_BODY:
+        if body > MAX_BODY:
             return None
         return cls(
             head_checksum=head_checksum,

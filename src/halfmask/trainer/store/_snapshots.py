@@ -23,7 +23,7 @@ _LENGTH = struct.Struct("<I")
 #: A curve and a name need no more.
 _MAX_HEAD = 1 << 20
 #: How many snapshots clients may have of one model.
-_MOST_KEPT = 32
+_MAX_KEPT = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,9 +162,9 @@ class Snapshots:
 
     def check_room(self) -> None:
         """Raise a `RefusedError` with 409 if clients have as many as they may."""
-        if sum(not each.automatic for each in self.listed()) >= _MOST_KEPT:
+        if sum(not each.automatic for each in self.listed()) >= _MAX_KEPT:
             raise RefusedError(
-                f"A model has at most {_MOST_KEPT} snapshots that clients made.",
+                f"A model has at most {_MAX_KEPT} snapshots that clients made.",
                 status=409,
                 word="too-many",
                 hint="Delete one.",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from halfmask._errors import HalfmaskError
 from halfmask.trainer.store._curve import Curve, Point
-from halfmask.trainer.store._record import CANARIES, MOST_BODY
+from halfmask.trainer.store._record import CANARIES, MAX_BODY
 from halfmask.trainer.store._rw_lock import RWLock
 from halfmask.trainer.store._stream import unpack
 
@@ -146,7 +146,7 @@ class StoredState:
 
     def replay(self, entry: Entry) -> None:
         """Apply a record of the log."""
-        self.take(entry, unpack(entry.body, most=MOST_BODY).parts)
+        self.take(entry, unpack(entry.body, most=MAX_BODY).parts)
 
     def learn(self, parts: tuple[HashedRows, ...], client: str = "") -> None:
         """Learn rows of a client, a piece at a time."""

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 __all__ = ["Unpacked", "bytes_of", "unpack"]
 
 #: How many record batches a body may have: each costs time, however small.
-MOST_BATCHES = 256
+MAX_BATCHES = 256
 #: How many times longer a body may be when it is unpacked.
-MOST_RATIO = 32
+MAX_RATIO = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,9 +66,9 @@ def unpack(body: bytes, *, most: int) -> Unpacked:
     try:
         for batch, more in batches_of(body, most=most, too_long=_too_long):
             inflated += more
-            if inflated > most or inflated > MOST_RATIO * len(body):
+            if inflated > most or inflated > MAX_RATIO * len(body):
                 raise _too_long()
-            if len(parts) == MOST_BATCHES:
+            if len(parts) == MAX_BATCHES:
                 raise _too_long()
             parts.append(HashedRows.from_batch(batch))
     except HalfmaskError:

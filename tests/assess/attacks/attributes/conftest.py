@@ -35,8 +35,8 @@ def target_of() -> Callable[..., ModelTarget]:
 
     def make(model: Any, *, frames: bool = False, n: int = 1500, **others: Any) -> ModelTarget:
         members, labels = some_people(n, 1)
-        strangers, their_labels = some_people(2 * n, 2)
-        rows = (members, strangers) if frames else (members.to_numpy(), strangers.to_numpy())
+        controls, their_labels = some_people(2 * n, 2)
+        rows = (members, controls) if frames else (members.to_numpy(), controls.to_numpy())
         return ModelTarget(
             model=model.fit(rows[0], labels) if hasattr(model, "fit") else model,
             members=rows[0],

@@ -24,7 +24,7 @@ from halfmask.assess.attacks.attributes import (
     QueryInference,
     WhiteBoxTreeInference,
 )
-from halfmask.assess.attacks.attributes._scene import scene_of
+from halfmask.assess.attacks.attributes._inference_setup import inference_setup
 
 CHEAP = GaussianNB()
 
@@ -34,8 +34,8 @@ def memory(target_rows: np.ndarray) -> object:
     seen = {tuple(row[:3]): row[3] for row in target_rows.tolist()}
 
     def chances(rows: np.ndarray) -> np.ndarray:
-        told = np.array([0.5 + 0.3 * seen.get(tuple(row[:3]), 0.0) for row in rows.tolist()])
-        return np.column_stack([told, 1 - told])
+        found = np.array([0.5 + 0.3 * seen.get(tuple(row[:3]), 0.0) for row in rows.tolist()])
+        return np.column_stack([found, 1 - found])
 
     return chances
 
@@ -122,14 +122,14 @@ def test_the_white_box_weighs_paths_as_the_paper_says(target_of):
     target = target_of(DecisionTreeClassifier(max_depth=4, random_state=0))
     tree, rows = target.model.tree_, target.members
     made = WhiteBoxTreeInference(prior="marginal", learner=CHEAP)
-    scene = scene_of(
+    setup = inference_setup(
         target, 3, bins=5, positive=None, learner=CHEAP, with_known=False, random_state=0
     )
-    guessed = made._guesser(target, scene, 0)(scene.targets)
-    prior = scene.imputed.frequencies
+    guessed = made._guesser(target, setup, 0)(setup.targets)
+    prior = setup.imputed.frequencies
     leaf_of = target.model.apply(rows)
     for place in range(100):
-        row, label = scene.targets.rows[place], scene.targets.labels[place]
+        row, label = setup.targets.rows[place], setup.targets.labels[place]
         weights = []
         for value in (0, 1):
             fitting = paths(tree, 3, value)
@@ -152,11 +152,11 @@ def leaf_by_hand(tree: Any, row: list[float]) -> int:
 def test_without_labels_the_white_box_weighs_all_rows_of_a_path(target_of):
     target = target_of(DecisionTreeClassifier(max_depth=6, random_state=0), n=400)
     made = WhiteBoxTreeInference(prior="marginal", counts="all", learner=CHEAP)
-    scene = scene_of(
+    setup = inference_setup(
         target, 3, bins=5, positive=None, learner=CHEAP, with_known=False, random_state=0
     )
-    guessed = made._guesser(target, scene, 0)(scene.targets)
-    tree, people = target.model.tree_, scene.targets.rows.tolist()
+    guessed = made._guesser(target, setup, 0)(setup.targets)
+    tree, people = target.model.tree_, setup.targets.rows.tolist()
     rows_at: dict[int, int] = {}
     for row in target.members.tolist():
         leaf = leaf_by_hand(tree, row)
@@ -166,7 +166,7 @@ def test_without_labels_the_white_box_weighs_all_rows_of_a_path(target_of):
     compared = 0
     for place in range(len(people)):
         zero, one = (
-            scene.imputed.frequencies[v] * rows_at[leaves[v][place]] / reached[v] for v in (0, 1)
+            setup.imputed.frequencies[v] * rows_at[leaves[v][place]] / reached[v] for v in (0, 1)
         )
         if abs(zero - one) > 1e-6:
             assert guessed[place] == int(one > zero)
@@ -269,17 +269,17 @@ def test_a_learner_sees_the_other_columns_the_label_and_what_the_model_says(targ
         return rows
 
     made = BlackBoxInference(learner=make_pipeline(FunctionTransformer(noted), GaussianNB()))
-    scene = scene_of(
+    setup = inference_setup(
         target, 3, bins=5, positive=None, learner=CHEAP, with_known=True, random_state=0
     )
     made.run(target, random_state=0)
     imputed, shown = seen[0], seen[1]
-    np.testing.assert_array_equal(imputed[:, :3], np.asarray(scene.held_out.rows)[:, :3])
-    np.testing.assert_array_equal(shown[:, :3], np.asarray(scene.known.rows)[:, :3])
-    labels = np.asarray(target.member_labels)[scene.known.places]
+    np.testing.assert_array_equal(imputed[:, :3], np.asarray(setup.held_out.rows)[:, :3])
+    np.testing.assert_array_equal(shown[:, :3], np.asarray(setup.known.rows)[:, :3])
+    labels = np.asarray(target.member_labels)[setup.known.places]
     np.testing.assert_array_equal(shown[:, 3] == shown[0, 3], labels == labels[0])
-    said = target.model.predict_proba(scene.known.rows)
-    np.testing.assert_allclose(shown[:, 4:], said)
+    found = target.model.predict_proba(setup.known.rows)
+    np.testing.assert_allclose(shown[:, 4:], found)
     assert imputed.shape[1] == 4
 
 
@@ -344,7 +344,7 @@ def test_too_few_people_are_invalid_and_say_how_many_are_needed(target_of):
 
 
 @pytest.mark.parametrize(
-    "said",
+    "given",
     [
         lambda rows: np.full((len(rows) - 1, 2), 0.5),
         lambda rows: np.full((len(rows), 2), np.nan),
@@ -352,8 +352,8 @@ def test_too_few_people_are_invalid_and_say_how_many_are_needed(target_of):
     ],
     ids=["too short", "no number", "one class"],
 )
-def test_a_model_that_gives_no_probabilities_is_invalid(target_of, said):
-    finding = attack(target_of(said), attacks=[QueryInference(learner=CHEAP)]).findings[0]
+def test_a_model_that_gives_no_probabilities_is_invalid(target_of, given):
+    finding = attack(target_of(given), attacks=[QueryInference(learner=CHEAP)]).findings[0]
     assert finding.verdict == "INVALID"
     assert "The model" in finding.why_invalid
     assert "probabilities" in finding.why_invalid
@@ -408,8 +408,8 @@ def test_a_secret_must_be_a_column(target_of):
 
 def test_words_and_what_is_missing_are_inferred_like_numbers(target_of):
     base = target_of(DecisionTreeClassifier(random_state=0), frames=True)
-    said = pl.when(pl.col("secret") == 1).then(pl.lit("yes")).alias("secret")
-    members, others = base.members.with_columns(said), base.non_members.with_columns(said)
+    found = pl.when(pl.col("secret") == 1).then(pl.lit("yes")).alias("secret")
+    members, others = base.members.with_columns(found), base.non_members.with_columns(found)
     encoder = make_column_transformer((OrdinalEncoder(), ["secret"]), remainder="passthrough")
     tree = make_pipeline(encoder, DecisionTreeClassifier(random_state=0))
     target = ModelTarget(
@@ -541,7 +541,7 @@ def test_a_value_that_others_columns_cant_hold_stays_out_of_errors():
 
 
 class Loud(DecisionTreeClassifier):  # type: ignore[misc] # scikit-learn ships no types
-    """Fails at what it is told to, and quotes a cell."""
+    """Fails in the given method, and quotes a cell."""
 
     def __init__(self, at="fit"):
         super().__init__()
@@ -557,12 +557,12 @@ class Loud(DecisionTreeClassifier):  # type: ignore[misc] # scikit-learn ships n
 
 
 @pytest.mark.parametrize(
-    ("at", "said"), [("fit", "couldn't be trained"), ("predict", "failed to predict")]
+    ("at", "given"), [("fit", "couldn't be trained"), ("predict", "failed to predict")]
 )
-def test_an_intruders_learner_that_fails_quotes_nothing(target_of, at, said):
+def test_an_attackers_learner_that_fails_quotes_nothing(target_of, at, given):
     target = target_of(DecisionTreeClassifier(random_state=0))
     report = attack(target, attacks=[BlackBoxInference(learner=Loud(at))])
     assert {finding.why_invalid for finding in report.findings} == {
-        f"failed: The intruder's learner {said} (ValueError)"
+        f"failed: The attacker's learner {given} (ValueError)"
     }
     assert "xqcanary" not in repr(report.to_dict())

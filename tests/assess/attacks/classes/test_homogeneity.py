@@ -30,8 +30,8 @@ def one_by_one(given_rows: list[tuple[str | None, ...]], own: list[str | None], 
     """Count whose secret is certain: at most so many values in the class, the own among them."""
     certain = 0
     for row, secret in zip(given_rows, own, strict=True):
-        said = [other[2] for other in given_rows if other[:2] == row[:2]]
-        certain += len(set(said)) <= most and secret in said
+        found = [other[2] for other in given_rows if other[:2] == row[:2]]
+        certain += len(set(found)) <= most and secret in found
     return certain
 
 

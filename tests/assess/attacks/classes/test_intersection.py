@@ -24,7 +24,7 @@ def frame(rows) -> pl.DataFrame:
 @pytest.mark.slow
 @given(people, people, released, released)
 def test_counts_agree_with_people_looked_up_one_by_one(right_of, now, before, later, earlier):
-    """Equal rows are told apart by their order; what a release says may be anything."""
+    """Equal rows are matched by their order; released values may be anything."""
     later, earlier = later[: len(now)], earlier[: len(before)]
     target = TableTarget(
         released=frame(later),

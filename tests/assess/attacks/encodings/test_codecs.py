@@ -89,7 +89,7 @@ def test_splitting_stops_ranks_of_frequencies(encoded):
 
 def test_merging_finds_random_siblings_and_is_told_by_way(encoded):
     details = ReMerge().run(encoded(learner="trees", split=True), random_state=0)[0].details
-    assert {"company", "chains", "counts"} == {name.split(",")[0] for name in details}
+    assert {"context", "chains", "counts"} == {name.split(",")[0] for name in details}
     assert details["counts, codes of town"] < 0.5
 
 
@@ -158,8 +158,8 @@ def test_a_frontier_is_a_value_that_can_be_written(rows, tmp_path):
     )
     found.write(tmp_path / "f.json", picture=tmp_path / "f.svg")
 
-    told = json.loads((tmp_path / "f.json").read_text())
-    assert [point["learner"] for point in told["points"]] == ["trees", "networks"]
+    content = json.loads((tmp_path / "f.json").read_text())
+    assert [point["learner"] for point in content["points"]] == ["trees", "networks"]
     trees, bent = found.points
     assert trees.plain == trees.encoded  # exact, as claimed
     assert max(trees.recovered.values()) > max(

@@ -78,15 +78,15 @@ def test_there_must_be_a_table(which):
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "given"),
     [
         (pl.lit(CANARY).alias("age"), "'age' holds numbers in the original and texts in the pop"),
         (pl.lit(7).alias("sort"), "'sort' holds texts in the original and numbers in the"),
         (pl.lit(7).alias("day"), "'day' holds dates or times in the original and numbers in"),
     ],
 )
-def test_a_population_of_other_types_is_refused_without_a_cell(changed, said):
-    with pytest.raises(SchemaError, match=said) as caught:
+def test_a_population_of_other_types_is_refused_without_a_cell(changed, given):
+    with pytest.raises(SchemaError, match=given) as caught:
         target(population=table(seed=1).with_columns(changed))
     assert CANARY not in str(caught.value)
 
@@ -155,15 +155,15 @@ def test_one_stretch_cant_be_learnt_from_and_judged_by():
 
 
 @pytest.mark.parametrize(
-    ("others", "said"),
+    ("others", "given"),
     [
         ({"dictionary": "age"}, "'dictionary' .* must be a list of names. Got .* str"),
         ({"periods": 7}, "'periods' .* must be a list of periods. Got a value of type int"),
         ({"periods": ["week"]}, "'periods' parameter of EncodingTarget must be an int"),
     ],
 )
-def test_a_lone_setting_is_told_to_go_into_a_list(others, said):
-    with pytest.raises(ParameterError, match=said):
+def test_a_lone_setting_is_told_to_go_into_a_list(others, given):
+    with pytest.raises(ParameterError, match=given):
         target(**others)
 
 

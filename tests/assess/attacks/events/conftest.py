@@ -31,7 +31,7 @@ def stream(people: range, seed: int) -> pl.DataFrame:
 
 @pytest.fixture(scope="session")
 def unprotected() -> EventsTarget:
-    """Return people's events under pseudonyms, and strangers."""
+    """Return people's events under pseudonyms, and people outside."""
     rows = stream(range(N_PEOPLE), 1)
     return EventsTarget(
         released=rows,

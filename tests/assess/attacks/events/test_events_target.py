@@ -93,7 +93,7 @@ def test_roles_are_checked():
         EventsTarget(
             released=rows, original=rows, entity="who", time="at", control=rows.select("who")
         )
-    with pytest.raises(ParameterError, match="owners must say"):
+    with pytest.raises(ParameterError, match="must give the owner"):
         EventsTarget(released=rows[:1], original=rows, entity="who")
     for owners in ([0], [0, 2]):
         with pytest.raises(ParameterError, match="owners"):
@@ -103,9 +103,9 @@ def test_roles_are_checked():
 
 
 def test_no_cell_is_in_a_repr():
-    said = repr(nested())
-    assert "c1" not in said
-    assert said == "EventsTarget(10 released of 10 rows, not joined)"
+    found = repr(nested())
+    assert "c1" not in found
+    assert found == "EventsTarget(10 released of 10 rows, not joined)"
 
 
 def test_the_unprotected_target_has_pseudonyms_that_say_nothing():

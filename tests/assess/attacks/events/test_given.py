@@ -74,7 +74,7 @@ def test_tables_of_other_libraries_are_attacked_as_polars_are(turned):
 
 
 @pytest.mark.parametrize(
-    ("others", "said"),
+    ("others", "given"),
     [
         ({"items": "page"}, "'items' parameter of EventsTarget must be a list .* type str"),
         ({"numbers": 3}, "'numbers' parameter of EventsTarget must be a list .* type int"),
@@ -89,8 +89,8 @@ def test_tables_of_other_libraries_are_attacked_as_polars_are(turned):
         ({"time_bounds": (np.nan, 0.0)}, "time_bounds must be"),
     ],
 )
-def test_settings_are_refused_in_our_own_words(others, said):
-    with pytest.raises(ParameterError, match=said) as caught:
+def test_settings_are_refused_in_our_own_words(others, given):
+    with pytest.raises(ParameterError, match=given) as caught:
         target(**others)
     assert CANARY not in str(caught.value)
 
@@ -160,8 +160,8 @@ def test_streams_of_few_rows_end_no_battery(n):
     few = target(
         released=rows.released[:n], original=rows.original[:n], later=(rows.released[:n], None)
     )
-    strangers = target(control=rows.control[:n] if rows.control is not None else None)
-    for made in (few, strangers, few.unprotected()):
+    controls = target(control=rows.control[:n] if rows.control is not None else None)
+    for made in (few, controls, few.unprotected()):
         report = attack(made)
         assert len(report.findings) + len(report.skipped) >= len(ATTACKS)
         assert not any(finding.failure for finding in report.findings)

@@ -12,20 +12,20 @@ from halfmask._errors import ParameterError
 from halfmask.assess.attacks import attack
 from halfmask.assess.attacks.events import KnownEvents
 from halfmask.assess.attacks.events._facts import drawn_facts
-from halfmask.assess.attacks.events._scene import LinkingScene
+from halfmask.assess.attacks.events._linking_setup import LinkingSetup
 from halfmask.assess.attacks.events._scoring import Board
 
 TOLERANCE = 0.1
 
 
 def board_of(target, seed=0, **settings):
-    scene = LinkingScene.of(target, np.random.default_rng(seed), **settings)
-    return scene, Board.of(scene)
+    setup = LinkingSetup.of(target, np.random.default_rng(seed), **settings)
+    return setup, Board.of(setup)
 
 
-def naive(scene, facts, noise):
+def naive(setup, facts, noise):
     """Return top trace, lead, matches of each target, by loops that share nothing."""
-    left, answers = scene.released, []
+    left, answers = setup.released, []
     decay = max(noise, 1.0)
     for target in range(len(facts.entity)):
         score, fits = np.zeros(left.owned.n), np.zeros(left.owned.n, dtype=int)
@@ -34,12 +34,12 @@ def naive(scene, facts, noise):
             fit: set[int] = set()
             for row in range(len(left.item)):
                 behind = left.time[row] - facts.time[fact]
-                off = max(scene.low - noise - behind, behind - scene.high - noise, 0.0)
+                off = max(setup.low - noise - behind, behind - setup.high - noise, 0.0)
                 if left.item[row] != facts.item[fact] or off > 3 * decay:
                     continue
                 terms, inside = [np.exp(-off / decay)], off == 0
                 gaps = np.abs(left.numbers[row] - facts.numbers[fact])
-                for gap, scale, reach in zip(gaps, scene.scales, scene.reaches, strict=True):
+                for gap, scale, reach in zip(gaps, setup.scales, setup.reaches, strict=True):
                     terms.append(1.0 if gap == 0 else np.exp(-gap / scale) if scale else 0.0)
                     inside = inside and gap <= reach
                 which = left.owned.trace[row]
@@ -65,20 +65,20 @@ def test_scores_are_those_of_plain_loops(unprotected, noise, wrong, rows):
     rng = np.random.default_rng(5)
     month = (pl.col("at") / 3e6).floor().cast(pl.String)
     original = unprotected.original.head(600).with_columns(visit=pl.col("user") + month)
-    told = unprotected.released.head(600).with_columns(
+    found = unprotected.released.head(600).with_columns(
         pl.col("at") // 40_000 * 40_000, pl.col("size") + pl.Series(rng.normal(0, 30, 600))
     )
     target = replace(
-        unprotected, released=told, original=original, event="visit", control=None,
+        unprotected, released=found, original=original, event="visit", control=None,
         owners=None, time_bounds=None,
     )  # fmt: skip
-    scene, board = board_of(target, sizes=rows is None)
+    setup, board = board_of(target, sizes=rows is None)
     facts = drawn_facts(
-        scene.people, n_events=3, n_wrong=wrong, rows=rows, consecutive=False,
+        setup.people, n_events=3, n_wrong=wrong, rows=rows, consecutive=False,
         time_noise=noise, most=20, rng=rng,
     )  # fmt: skip
     got = board.scores(facts, time_noise=noise)
-    for k, (top, lead, n_fit, matching) in enumerate(naive(scene, facts, noise)):
+    for k, (top, lead, n_fit, matching) in enumerate(naive(setup, facts, noise)):
         assert got.lead[k] == pytest.approx(lead, abs=1e-9)
         assert got.n_fit[k] == n_fit
         if lead > 1e-9:
@@ -120,16 +120,16 @@ def test_an_attack_without_power_is_invalid(unrelated):
     assert {finding.verdict for finding in report.findings} == {"INVALID"}
 
 
-def test_strangers_are_the_control_and_hit_nobody(unprotected):
+def test_people_outside_are_the_control_and_hit_no_trace(unprotected):
     for outcome in KnownEvents(known=(4,)).run(unprotected, random_state=0):
         assert outcome.control.value < 0.03
-        assert outcome.details["strangers matched"] == 0.0
+        assert outcome.details["controls matched"] == 0.0
 
 
 def test_tokens_are_not_compared_with_what_they_stand_for(unprotected):
     tokens = unprotected.released.with_columns(pl.col("page").rank("dense"))
-    scene, _ = board_of(replace(unprotected, released=tokens))
-    assert len(np.unique(scene.people.item)) == 1
+    setup, _ = board_of(replace(unprotected, released=tokens))
+    assert len(np.unique(setup.people.item)) == 1
     assert len(np.unique(board_of(unprotected)[0].people.item)) > 100
     outcomes = KnownEvents(known=(2,)).run(replace(unprotected, released=tokens), random_state=0)
     assert outcomes[0].success.value > 0.9, "times and numbers are left"
@@ -141,10 +141,10 @@ def test_rows_of_nobody_are_in_the_way_and_not_attacked(unprotected):
         pl.when(some).then("user").otherwise(None).alias("user")
     )
     target = replace(unprotected, original=nobody)
-    scene, _ = board_of(target)
-    assert (scene.people.entity == -1).sum() == unprotected.original.height // 2
+    setup, _ = board_of(target)
+    assert (setup.people.entity == -1).sum() == unprotected.original.height // 2
     facts = drawn_facts(
-        scene.people, n_events=2, n_wrong=0, rows=1, consecutive=False, time_noise=0.0,
+        setup.people, n_events=2, n_wrong=0, rows=1, consecutive=False, time_noise=0.0,
         most=10_000, rng=np.random.default_rng(0),
     )  # fmt: skip
     assert (facts.entity >= 0).all()
@@ -155,8 +155,8 @@ def test_rows_of_nobody_are_in_the_way_and_not_attacked(unprotected):
 
 
 def test_without_a_pseudonym_single_events_are_looked_for(unprotected):
-    scene, _ = board_of(replace(unprotected, pseudonym=""))
-    assert scene.released.owned.n == unprotected.released.height
+    setup, _ = board_of(replace(unprotected, pseudonym=""))
+    assert setup.released.owned.n == unprotected.released.height
     outcomes = KnownEvents(known=(2,)).run(replace(unprotected, pseudonym=""), random_state=0)
     unique = [o for o in outcomes if o.measure == "unique matches, 2 events known"]
     assert unique[0].success.value == 0.0, "two events never are one"
@@ -178,16 +178,16 @@ def test_how_many_rows_are_left_is_no_fact_where_rows_were_held_back(unprotected
 
 
 def test_consecutive_events_follow_each_other(unprotected):
-    scene, _ = board_of(unprotected)
+    setup, _ = board_of(unprotected)
     facts = drawn_facts(
-        scene.people, n_events=4, n_wrong=0, rows=1, consecutive=True, time_noise=0.0,
+        setup.people, n_events=4, n_wrong=0, rows=1, consecutive=True, time_noise=0.0,
         most=50, rng=np.random.default_rng(0),
     )  # fmt: skip
     for k, who in enumerate(facts.entity):
-        own = np.sort(scene.people.time[scene.people.entity == who])
-        told = facts.time[facts.offsets[k] : facts.offsets[k + 1]]
-        start = np.searchsorted(own, told[0])
-        assert told.tolist() == own[start : start + 4].tolist()
+        own = np.sort(setup.people.time[setup.people.entity == who])
+        found = facts.time[facts.offsets[k] : facts.offsets[k + 1]]
+        start = np.searchsorted(own, found[0])
+        assert found.tolist() == own[start : start + 4].tolist()
 
 
 def test_the_same_seed_gives_the_same(unprotected):

@@ -44,14 +44,14 @@ def test_points_are_unique_where_times_are_and_not_where_all_is_coarse(unprotect
 @pytest.mark.parametrize("step", [30 * 86_400, 120 * 86_400])
 def test_unique_traces_are_those_of_plain_loops(unprotected, step):
     rng = np.random.default_rng(0)
-    told = unprotected.released.with_columns(
+    found = unprotected.released.with_columns(
         pl.col("at") // step, pl.Series("page", rng.integers(0, 3, unprotected.released.height))
     )
     outcomes = TrajectoryUniqueness(points=(1, 12), resolutions=()).run(
-        replace(unprotected, released=told), random_state=0
+        replace(unprotected, released=found), random_state=0
     )
     traces: dict[int, set[tuple[float, int]]] = {}
-    for who, at, page in told.select("pseudonym", "at", "page").iter_rows():
+    for who, at, page in found.select("pseudonym", "at", "page").iter_rows():
         traces.setdefault(who, set()).add((at, page))
     alone = [sum(mine <= other for other in traces.values()) == 1 for mine in traces.values()]
     assert outcomes[1].success.value == np.mean(alone), "all points of each are drawn"
@@ -77,9 +77,9 @@ def shifted(target, days, grid=1.0, seed=0):
     rng = np.random.default_rng(seed)
     number = target.released["pseudonym"].to_numpy()
     shift = rng.integers(-days, days + 1, number.max() + 1) * 86_400.0
-    told = (target.released["at"].to_numpy() + shift[number]) // grid * grid
+    found = (target.released["at"].to_numpy() + shift[number]) // grid * grid
     return replace(
-        target, released=target.released.with_columns(pl.Series("at", told)), time_bounds=None
+        target, released=target.released.with_columns(pl.Series("at", found)), time_bounds=None
     )
 
 
@@ -101,8 +101,8 @@ def test_intervals_are_gone_with_a_shift_onto_a_coarse_grid_and_with_anothers_ti
 def test_links_by_intervals_are_those_of_plain_loops(unprotected):
     """Daily dates: what two intervals link is counted over all pairs."""
     days = shifted(unprotected, 30, grid=86_400.0)
-    told = days.released.group_by("pseudonym", maintain_order=True).agg(pl.col("at").sort())
-    gaps = [np.diff(at) for at in told["at"].to_list()]
+    found = days.released.group_by("pseudonym", maintain_order=True).agg(pl.col("at").sort())
+    gaps = [np.diff(at) for at in found["at"].to_list()]
     exact = unprotected.released.group_by("pseudonym", maintain_order=True)
     true = [np.diff(at) for at in exact.agg(pl.col("at").sort())["at"].to_list()]
     outcome = first(IntervalFingerprint(intervals=(2,), n_attacks=400), days)
@@ -120,9 +120,9 @@ def test_links_by_intervals_are_those_of_plain_loops(unprotected):
     assert outcome.success.value == pytest.approx(np.mean(shares), abs=0.06)
 
 
-def test_strangers_fit_nobody(unprotected):
+def test_controls_fit_no_trace(unprotected):
     outcome = first(IntervalFingerprint(intervals=(3,)), unprotected)
-    assert outcome.details["strangers that fit one trace"] == 0.0
+    assert outcome.details["controls that fit one trace"] == 0.0
     assert outcome.control.value == 0.0
 
 
@@ -156,15 +156,15 @@ def test_a_value_without_noise_is_read(unprotected):
 
 
 def test_the_worst_grouping_has_groups_enough(unprotected):
-    """A few people whose noise went away aren't told where many are whose noise stayed."""
+    """A few people whose noise averages out aren't reported among many whose noise stays."""
     keyed = noisy(unprotected, keyed=True)
     number = keyed.released["pseudonym"].to_numpy()
     original = keyed.original.with_columns(home=pl.Series(number * 2.0), size=pl.lit(0))
     rng = np.random.default_rng(0)
     some = number < 20
     size = pl.Series("size", np.where(some, rng.normal(0, 9, len(number)), np.nan))
-    told = keyed.released.with_columns(size, pl.Series("home", number * 2.0 + number % 7))
-    outcomes = Averaging().run(replace(keyed, original=original, released=told), random_state=0)
+    found = keyed.released.with_columns(size, pl.Series("home", number * 2.0 + number % 7))
+    outcomes = Averaging().run(replace(keyed, original=original, released=found), random_state=0)
     assert [each.success.trials for each in outcomes] == [400, 400]
     assert outcomes[1].success.value == 0.0
 
@@ -220,12 +220,12 @@ def test_profiles_of_items_join_releases_of_different_times(twice):
     number = twice.original["user"].str.slice(1).cast(pl.Int64).to_numpy()
     pages = pl.Series("page", number * 2 + rng.integers(0, 3, len(number)))
     original = twice.original.with_columns(pages)
-    told = [
+    found = [
         frame.with_columns(pages[owners].alias("page"))
         for frame, owners in ((twice.released, twice.owners), twice.later)
     ]
     target = replace(
-        twice, original=original, released=told[0], later=(told[1], twice.later[1]), control=None
+        twice, original=original, released=found[0], later=(found[1], twice.later[1]), control=None
     )
     assert first(JoinedReleases(), renamed(target, 3)).details["items of page"] > 0.5
 

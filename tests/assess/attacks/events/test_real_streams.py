@@ -83,9 +83,9 @@ def test_shifted_orders_are_linked_by_their_intervals(retail):
 def test_releases_under_two_keys_are_joined_by_pages_that_were_kept(wikipedia):
     n = wikipedia.original.height
     one, other = np.arange(0, n, 2), np.arange(1, n, 2)
-    told = wikipedia.released[other].with_columns(pl.col("pseudonym") + 1_000_000)
+    found = wikipedia.released[other].with_columns(pl.col("pseudonym") + 1_000_000)
     twice = replace(
-        wikipedia, released=wikipedia.released[one], owners=one, later=(told, other),
+        wikipedia, released=wikipedia.released[one], owners=one, later=(found, other),
         time_bounds=None,
     )  # fmt: skip
     outcome = JoinedReleases(n_attacks=300).run(twice, random_state=0)[0]

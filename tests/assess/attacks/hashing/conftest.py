@@ -38,14 +38,14 @@ def keyed(rows, key=b"k" * 16, bits=BITS):
     """Hash cells by HMAC: a keyed hash that shares no code with ours."""
     columns = []
     for name in rows.columns:
-        told = {
+        found = {
             value: int.from_bytes(
                 hmac.digest(key, f"{name}={value}".encode(), hashlib.sha256)[:8], "big"
             )
             % (1 << bits)
             for value in rows[name].unique().to_list()
         }
-        columns.append([told[value] for value in rows[name].to_list()])
+        columns.append([found[value] for value in rows[name].to_list()])
     return np.array(columns, dtype=np.uint32).T.copy()
 
 

@@ -46,10 +46,10 @@ def why(target, each):
 
 def test_a_way_to_hash_anew_that_fails(target):
     found = why(replace(target, rehash=loud), Dictionary())
-    assert found == {"failed: The way to hash anew failed on candidates (KeyError)"}
+    assert found == {"failed: The way to hash again failed on candidates (KeyError)"}
 
 
-def test_training_that_fails_for_the_owner_or_the_intruder(target):
+def test_training_that_fails_for_the_owner_or_the_attacker(target):
     found = why(replace(target, train=loud), WeightReading())
     assert found == {"failed: The owner's model couldn't be trained (KeyError)"}
 
@@ -57,11 +57,11 @@ def test_training_that_fails_for_the_owner_or_the_intruder(target):
         return np.ones(1 << target.bits) if buckets is target.buckets else loud()
 
     found = why(replace(target, train=train), WeightReading())
-    assert found == {"failed: The intruder's model couldn't be trained (KeyError)"}
+    assert found == {"failed: The attacker's model couldn't be trained (KeyError)"}
 
 
 @pytest.mark.parametrize(
-    ("each", "at", "said"),
+    ("each", "at", "given"),
     [
         (ModelStealing(), "learn", "The trainer failed to learn"),
         (ModelStealing(), "predict", "The trainer failed to predict"),
@@ -70,9 +70,9 @@ def test_training_that_fails_for_the_owner_or_the_intruder(target):
         (WorstCasePoisoning(), "public", "The trainer failed to learn"),
     ],
 )
-def test_a_trainer_that_fails_is_no_refusal(trainer, each, at, said):
+def test_a_trainer_that_fails_is_no_refusal(trainer, each, at, given):
     found = why(replace(trainer(), make=lambda: Failing(at)), each)
-    assert found == {f"failed: {said} (KeyError)"}
+    assert found == {f"failed: {given} (KeyError)"}
 
 
 def test_a_way_to_answer_that_fails(trainer):

@@ -18,7 +18,7 @@ from halfmask.assess.attacks.hashing import (
     WeightReading,
     WorstCasePoisoning,
 )
-from halfmask.assess.attacks.hashing._ways import Way
+from halfmask.assess.attacks.hashing._hash_schemes import HashScheme
 from halfmask.hashing import HashedRows
 
 if TYPE_CHECKING:
@@ -29,23 +29,25 @@ ON_TRAINERS = (ModelStealing(), LabelFlip(), WorstCasePoisoning(weights=(1.0,)))
 N_HELD_OUT, N_PUBLIC = 1500, 800
 
 
-def one_nan(said):
-    return np.where(np.arange(len(said)) == 3, np.nan, said)
+def one_nan(values):
+    return np.where(np.arange(len(values)) == 3, np.nan, values)
 
 
-def one_masked(said):
-    return np.ma.masked_array(said, mask=np.arange(np.size(said)).reshape(np.shape(said)) == 3)
+def one_masked(values):
+    return np.ma.masked_array(
+        values, mask=np.arange(np.size(values)).reshape(np.shape(values)) == 3
+    )
 
 
-#: What is wrong with numbers, and what is said of it.
+#: Wrong numbers, and the message about them.
 WRONG: dict[str, tuple[Callable[[Any], Any], str]] = {
     "one nan": (one_nan, "gave NaN or infinite {what} for 1 rows"),
     "one masked": (one_masked, "gave NaN or infinite {what} for 1 rows"),
-    "all nan": (lambda said: said * np.nan, "gave NaN or infinite {what} for {n:,} rows"),
-    "too few": (lambda said: said[:-1], "must give {what} of shape ({n},). Got ({less},)"),
-    "two columns": (lambda said: np.c_[1 - said, said], "of shape ({n},). Got ({n}, 2)"),
+    "all nan": (lambda values: values * np.nan, "gave NaN or infinite {what} for {n:,} rows"),
+    "too few": (lambda values: values[:-1], "must give {what} of shape ({n},). Got ({less},)"),
+    "two columns": (lambda values: np.c_[1 - values, values], "of shape ({n},). Got ({n}, 2)"),
     "none": (lambda _: None, "must give {what} of shape ({n},). Got ()"),
-    "texts": (lambda said: [CANARY] * len(said), "(ValueError)"),
+    "texts": (lambda values: [CANARY] * len(values), "(ValueError)"),
 }
 
 
@@ -67,7 +69,7 @@ def small(trainer) -> Callable[..., TrainerTarget]:
     """Return how to make a target of three batches, with what its trainer says changed."""
     whole = trainer()
 
-    def make(spoil=lambda said: said, **more):
+    def make(spoil=lambda found: found, **more):
         settings = {"make": lambda: Wrong(whole.make(), spoil), "stream": whole.stream[:3]}
         return replace(whole, **{**settings, **more})
 
@@ -78,39 +80,39 @@ def why(target, each):
     report = attack(target, attacks=[each])
     assert {finding.verdict for finding in report.findings} == {"INVALID"}
     assert CANARY not in repr(report.to_dict())
-    (told,) = {finding.why_invalid for finding in report.findings}
-    return told
+    (found,) = {finding.why_invalid for finding in report.findings}
+    return found
 
 
-def told_of(said, n, what):
-    return said.format(n=n, less=n - 1, what=what)
+def message_of(values, n, what):
+    return values.format(n=n, less=n - 1, what=what)
 
 
 @pytest.mark.parametrize("each", ON_TRAINERS, ids=lambda each: each.name)
 @pytest.mark.parametrize("spoil", WRONG)
 def test_a_trainers_predictions_are_probabilities_of_its_rows(each, spoil, small):
-    change, said = WRONG[spoil]
+    change, result = WRONG[spoil]
     found = why(small(change), each)
-    assert told_of(said, N_HELD_OUT, "probabilities") in found
+    assert message_of(result, N_HELD_OUT, "probabilities") in found
     assert found.startswith("failed: The trainer ")
 
 
 @pytest.mark.parametrize("each", ON_TRAINERS, ids=lambda each: each.name)
 def test_logits_are_no_probabilities(each, small):
-    found = why(small(lambda said: 10 * said - 5), each)
+    found = why(small(lambda result: 10 * result - 5), each)
     assert found.startswith("failed: The trainer gave what are no probabilities for ")
 
 
 @pytest.mark.parametrize("spoil", WRONG)
 def test_answers_are_numbers_of_the_rows_that_were_asked_about(spoil, small):
-    change, said = WRONG[spoil]
+    change, result = WRONG[spoil]
     found = why(small(answer=change), ModelStealing())
-    assert told_of(said, N_PUBLIC, "answers") in found
+    assert message_of(result, N_PUBLIC, "answers") in found
     assert found.startswith("failed: The way to answer ")
 
 
-def test_a_wrong_prediction_of_the_intruders_own_model_is_invalid_too(small):
-    wrong = small(lambda said: one_nan(said) if len(said) == N_PUBLIC else said)
+def test_a_wrong_prediction_of_the_attackers_own_model_is_invalid_too(small):
+    wrong = small(lambda result: one_nan(result) if len(result) == N_PUBLIC else result)
     found = why(wrong, WorstCasePoisoning(weights=(1.0,)))
     assert found == "failed: The trainer gave NaN or infinite probabilities for 1 rows"
 
@@ -118,17 +120,17 @@ def test_a_wrong_prediction_of_the_intruders_own_model_is_invalid_too(small):
 def test_a_column_a_list_and_noisy_answers_are_numbers(small):
     plain = ModelStealing().run(small(), random_state=0)
     assert (
-        ModelStealing().run(small(answer=lambda said: said[:, None].tolist()), random_state=0)
+        ModelStealing().run(small(answer=lambda found: found[:, None].tolist()), random_state=0)
         == plain
     )
-    assert ModelStealing().run(small(lambda said: said[:, None]), random_state=0) == plain
-    noisy = ModelStealing().run(small(answer=lambda said: said - 2.0), random_state=0)
+    assert ModelStealing().run(small(lambda found: found[:, None]), random_state=0) == plain
+    noisy = ModelStealing().run(small(answer=lambda found: found - 2.0), random_state=0)
     assert noisy[0].success.value < plain[0].success.value
 
 
-@pytest.mark.parametrize("who", ["owner", "intruder"])
+@pytest.mark.parametrize("who", ["owner", "attacker"])
 @pytest.mark.parametrize(
-    ("spoil", "said"),
+    ("spoil", "given"),
     [
         (one_nan, "gave NaN or infinite weights for 1 buckets"),
         (one_masked, "gave NaN or infinite weights for 1 buckets"),
@@ -141,38 +143,38 @@ def test_a_column_a_list_and_noisy_answers_are_numbers(small):
     ],
     ids=["nan", "masked", "too few", "two columns", "texts"],
 )
-def test_weights_are_one_number_for_each_bucket(target, who, spoil, said):
+def test_weights_are_one_number_for_each_bucket(target, who, spoil, given):
     def train(buckets, labels):
         weights = target.train(buckets, labels)
         return spoil(weights) if (buckets is target.buckets) == (who == "owner") else weights
 
     found = why(replace(target, train=train), WeightReading(seeds=0))
-    assert found == f"failed: The {who}'s model {said}"
+    assert found == f"failed: The {who}'s model {given}"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("spoil", "said"),
+    ("spoil", "given"),
     [
-        (lambda told: told[:-1], "must give buckets of shape"),
-        (lambda told: told[:, :1], "must give buckets of shape"),
-        (lambda told: told * np.nan, "gave NaN or infinite buckets for"),
+        (lambda found: found[:-1], "must give buckets of shape"),
+        (lambda found: found[:, :1], "must give buckets of shape"),
+        (lambda found: found * np.nan, "gave NaN or infinite buckets for"),
         (one_masked, "gave NaN or infinite buckets for 1 rows"),
         # The whole hash, of which the bucket is a part: no row has such a one.
-        (lambda told: told + (1 << 18), "gave what are no buckets of 18 bits"),
-        (lambda told: -told - 1.0, "gave what are no buckets of 18 bits"),
-        (lambda told: told + 0.5, "gave what are no buckets of 18 bits"),
+        (lambda found: found + (1 << 18), "gave what are no buckets of 18 bits"),
+        (lambda found: -found - 1.0, "gave what are no buckets of 18 bits"),
+        (lambda found: found + 0.5, "gave what are no buckets of 18 bits"),
     ],
     ids=["rows", "columns", "nan", "masked", "too large", "negative", "fractions"],
 )
-def test_buckets_of_candidates_are_buckets(target, spoil, said):
+def test_buckets_of_candidates_are_buckets(target, spoil, given):
     def rehash(_, rows):
-        way = Way(base="murmur3", seed=9)
-        return np.column_stack([way.buckets(n, rows[n].to_list(), 18) for n in rows.columns])
+        scheme = HashScheme(base="murmur3", seed=9)
+        return np.column_stack([scheme.buckets(n, rows[n].to_list(), 18) for n in rows.columns])
 
     assert "failed" not in why(replace(target, rehash=rehash), Dictionary(seeds=0))
     broken = replace(target, rehash=lambda secret, rows: spoil(rehash(secret, rows)))
-    assert why(broken, Dictionary(seeds=0)).startswith(f"failed: The way to hash anew {said}")
+    assert why(broken, Dictionary(seeds=0)).startswith(f"failed: The way to hash again {given}")
 
 
 def test_a_dictionary_without_a_word_reads_nothing(target):
@@ -214,7 +216,7 @@ def few(**more: Any) -> HashingTarget:
 
 
 @pytest.mark.parametrize(
-    ("others", "said"),
+    ("others", "given"),
     [
         ({"buckets": [[1.0], [2.0]]}, "'buckets' parameter .* whole numbers. Got float64"),
         ({"buckets": [[1], [2, 3]]}, "'buckets' parameter .* whole numbers"),
@@ -227,8 +229,8 @@ def few(**more: Any) -> HashingTarget:
         ({"dictionary": {"town": [7]}}, "dictionary of column 'town' must be a list of texts"),
     ],
 )
-def test_what_is_hashed_is_refused_in_our_own_words(others, said):
-    with pytest.raises(ParameterError, match=said) as caught:
+def test_what_is_hashed_is_refused_in_our_own_words(others, given):
+    with pytest.raises(ParameterError, match=given) as caught:
         few(**others)
     assert CANARY not in str(caught.value)
 

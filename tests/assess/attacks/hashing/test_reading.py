@@ -20,9 +20,9 @@ from halfmask.assess.attacks.hashing import (
     Dictionary,
     WeightReading,
 )
+from halfmask.assess.attacks.hashing._hash_schemes import HashScheme, unkeyed_schemes
 from halfmask.assess.attacks.hashing._murmur3 import murmur3
 from halfmask.assess.attacks.hashing._siphash import siphash
-from halfmask.assess.attacks.hashing._ways import Way, unkeyed_ways
 from halfmask.hashing import KeyedHasher
 from halfmask.vault import Secret
 
@@ -33,10 +33,10 @@ def share(each, target):
     return each.run(target, random_state=0)[0].success.value
 
 
-def hash_by(target, told):
+def hash_by(target, hash_function):
     """Return the target with buckets that a function makes of column and value."""
     columns = [
-        [told(name, value) for value in target.original[name].to_list()]
+        [hash_function(name, value) for value in target.original[name].to_list()]
         for name in target.original.columns
     ]
     return replace(target, buckets=np.array(columns, dtype=np.uint32).T.copy())
@@ -47,9 +47,9 @@ def test_murmur3_and_siphash_are_those_of_others():
     messages = [rng.bytes(length) for length in [*range(40), 3, 17, 255, 300]]
     assert murmur3(messages, 77).tolist() == [plain_murmur3(each, 77) for each in messages]
     key = rng.bytes(16)
-    told = [siphash24.siphash24(each, key=key).digest() for each in messages]
+    found = [siphash24.siphash24(each, key=key).digest() for each in messages]
     assert siphash(messages, int.from_bytes(key, "little")).tolist() == [
-        int.from_bytes(each, "little") for each in told
+        int.from_bytes(each, "little") for each in found
     ]
 
 
@@ -106,19 +106,19 @@ def test_scikit_learns_own_hasher_is_read(target):
 
     hasher = FeatureHasher(1 << 18, input_type="string", alternate_sign=False)
 
-    def told(name, value):
+    def hash_function(name, value):
         return int(hasher.transform([[f"{name}={value}"]]).indices[0])
 
     few = replace(target, buckets=target.buckets[:60], original=target.original[:60], labels=None)
-    assert share(Dictionary(), hash_by(few, told)) == 1.0
+    assert share(Dictionary(), hash_by(few, hash_function)) == 1.0
 
 
 @pytest.mark.slow
 def test_a_secret_that_people_choose_is_no_secret(target):
     def rehash(secret, rows):
         key = int.from_bytes(secret.key("hash")[:16], "little")
-        way = Way(base="siphash", seed=key)
-        return np.column_stack([way.buckets(n, rows[n].to_list(), 18) for n in rows.columns])
+        scheme = HashScheme(base="siphash", seed=key)
+        return np.column_stack([scheme.buckets(n, rows[n].to_list(), 18) for n in rows.columns])
 
     weak = Secret.from_bytes(hashlib.sha256(b"password").digest())
     shares = [
@@ -155,8 +155,8 @@ def test_chance_is_named_where_there_are_few_buckets(target):
 
 
 def test_all_ways_are_different():
-    ways = list(unkeyed_ways(seeds=2, salts=(b"x",)))
-    assert len(ways) == len(set(ways))
+    schemes = list(unkeyed_schemes(seeds=2, salts=(b"x",)))
+    assert len(schemes) == len(set(schemes))
 
 
 @pytest.mark.parametrize("each", [BucketFrequencies(), CoOccurrence()], ids=lambda e: e.name)
@@ -190,8 +190,8 @@ def test_weights_tell_unkeyed_values_at_once_and_keyed_ones_by_their_size(target
     assert keyed.details["by a dictionary"] == 0.0
     assert keyed.control.value < keyed.success.value < 0.6
     assert keyed.details["weights"] == len(np.unique(target.buckets))
-    told = WeightReading().run(unrelated, random_state=0)[0]
-    assert told.success.value <= keyed.success.value
+    found = WeightReading().run(unrelated, random_state=0)[0]
+    assert found.success.value <= keyed.success.value
 
 
 @pytest.mark.parametrize("each", [Dictionary(), BruteForce(), BucketFrequencies(), CoOccurrence()])

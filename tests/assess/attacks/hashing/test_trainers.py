@@ -27,8 +27,8 @@ def test_all_digits_give_the_model_away(trainer):
 
 
 def test_labels_and_a_quota_leave_no_more_than_public_rows_do(trainer):
-    told = trainer(answer=np.round, quota=60)
-    outcome = ModelStealing(n_queries=300).run(told, random_state=0)[0]
+    found = trainer(answer=np.round, quota=60)
+    outcome = ModelStealing(n_queries=300).run(found, random_state=0)[0]
     assert outcome.details["queries"] == 60
     assert outcome.success.value < ModelStealing().run(trainer(), random_state=0)[0].success.value
     assert outcome.excess.value < 0.1
@@ -90,7 +90,7 @@ def test_refused_batches_are_counted_and_cost_nothing(trainer):
             self.inner = bare.make()
 
         def learn(self, rows, *, client):
-            if client == "the intruder":
+            if client == "the attacker":
                 raise DataError("No.")
             self.inner.learn(rows, client=client)
 

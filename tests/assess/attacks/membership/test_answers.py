@@ -1,4 +1,4 @@
-"""What models answer is checked, and what is wrong is said without a value of anybody."""
+"""Answers of models are checked, and messages about wrong ones hold no value."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def failing_half_way():
 
 
 @pytest.mark.parametrize(
-    ("model", "said"),
+    ("model", "given"),
     [
         (failing, r"The model failed to predict \(KeyError\)"),
         (failing_half_way(), r"The model failed to predict \(ValueError\)"),
@@ -62,8 +62,8 @@ def failing_half_way():
         (Model(even(LABELS), ["a", "b"]), "of one type"),
     ],
 )
-def test_a_model_that_gives_no_probabilities_is_told_what_it_gave(model, said):
-    with pytest.raises(DataError, match=said) as caught:
+def test_a_model_that_gives_no_probabilities_is_told_what_it_gave(model, given):
+    with pytest.raises(DataError, match=given) as caught:
         Yeom().run(target(model), random_state=0)
 
     assert CANARY not in str(caught.value)

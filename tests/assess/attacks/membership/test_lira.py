@@ -11,12 +11,12 @@ import pytest
 from halfmask._errors import ParameterError
 from halfmask.assess.attacks.membership import Lira
 from halfmask.assess.attacks.membership._lira import likelihood_ratios, logits
-from halfmask.assess.attacks.membership._shadows import halves
+from halfmask.assess.attacks.membership._shadows import balanced_splits
 
 
 def case(n_people=15, n_models=8):
     rng = np.random.default_rng(7)
-    inside = halves(n_people, n_models, random_state=1)
+    inside = balanced_splits(n_people, n_models, random_state=1)
     return rng.normal(size=n_people), rng.normal(size=(n_models, n_people)) + inside, inside
 
 
@@ -37,15 +37,19 @@ def naive_spreads(shadowed, inside):
     return [math.sqrt(statistics.fmean(statistics.variance(s[i]) for s in sides)) for i in (0, 1)]
 
 
-@pytest.mark.parametrize("own_spread", [False, True])
+@pytest.mark.parametrize("per_person_spread", [False, True])
 @pytest.mark.parametrize("online", [False, True])
-def test_scores_are_those_of_a_naive_loop(online, own_spread):
+def test_scores_are_those_of_a_naive_loop(online, per_person_spread):
     seen, shadowed, inside = case()
     for_all = naive_spreads(shadowed, inside)
     expected = []
     for person, x in enumerate(seen.tolist()):
         within, without = naive_sides(shadowed, inside, person)
-        spreads = [statistics.pstdev(within), statistics.pstdev(without)] if own_spread else for_all
+        spreads = (
+            [statistics.pstdev(within), statistics.pstdev(without)]
+            if per_person_spread
+            else for_all
+        )
         out_mean = statistics.fmean(without)
         if online:
             score = log_density(x, statistics.fmean(within), spreads[0])
@@ -54,7 +58,9 @@ def test_scores_are_those_of_a_naive_loop(online, own_spread):
             score = (x - out_mean) / spreads[1]
         expected.append(score)
 
-    found = likelihood_ratios(seen, shadowed, inside, online=online, own_spread=own_spread)
+    found = likelihood_ratios(
+        seen, shadowed, inside, online=online, per_person_spread=per_person_spread
+    )
 
     np.testing.assert_allclose(found, expected, rtol=1e-9)
 
@@ -67,7 +73,7 @@ def test_the_offline_score_orders_as_the_papers_test_does():
         for o, x in zip(outside, seen.tolist(), strict=True)
     ]
 
-    found = likelihood_ratios(seen, shadowed, inside, online=False, own_spread=True)
+    found = likelihood_ratios(seen, shadowed, inside, online=False, per_person_spread=True)
 
     assert np.argsort(found).tolist() == np.argsort(below).tolist()
 
@@ -80,7 +86,11 @@ def test_certain_answers_have_a_finite_logit():
 
 def test_models_that_all_say_the_same_give_finite_scores():
     found = likelihood_ratios(
-        np.ones(6), np.ones((4, 6)), halves(6, 4, random_state=0), online=True, own_spread=True
+        np.ones(6),
+        np.ones((4, 6)),
+        balanced_splits(6, 4, random_state=0),
+        online=True,
+        per_person_spread=True,
     )
 
     assert found.tolist() == [0.0] * 6

@@ -23,7 +23,7 @@ ALL: list[Any] = [
     ShadowModels(hidden=(16,), trees=30, n_shadows=8),
     Lira(n_shadows=8),
     Lira(n_shadows=8, online=False),
-    Lira(n_shadows=8, own_spread=True),
+    Lira(n_shadows=8, per_person_spread=True),
     Rmia(n_shadows=8),
     Rmia(n_shadows=8, online=False),
     Rmia(n_shadows=8, gamma=2.0),
@@ -59,7 +59,7 @@ def test_a_constant_model_is_not(attack, constant_target, outcomes):
 def test_a_model_that_was_trained_on_neither_is_not(attack, make_target, overfitted):
     """People of the pool are in the shadow models, but none was in the model."""
     elsewhere = make_target(overfitted.train, seed=1)
-    stranger = ModelTarget(
+    reference = ModelTarget(
         model=elsewhere.model,
         members=overfitted.members,
         member_labels=overfitted.member_labels,
@@ -68,7 +68,7 @@ def test_a_model_that_was_trained_on_neither_is_not(attack, make_target, overfit
         train=overfitted.train,
     )
 
-    for outcome in attack.run(stranger, random_state=0):
+    for outcome in attack.run(reference, random_state=0):
         assert outcome.excess.bounds(0.001)[0] <= 0.0
 
 

@@ -8,7 +8,7 @@ import pytest
 from halfmask._errors import ParameterError
 from halfmask.assess.attacks.membership import Rmia
 from halfmask.assess.attacks.membership._rmia import best_weight, dominated, typical
-from halfmask.assess.attacks.membership._shadows import Shadows, halves
+from halfmask.assess.attacks.membership._shadows import Shadows, balanced_splits
 
 
 def naive(own, shadowed, inside, population, *, a, gamma):
@@ -33,7 +33,11 @@ def naive(own, shadowed, inside, population, *, a, gamma):
 @pytest.mark.parametrize("a", [None, 0.3, 1.0])
 def test_scores_are_those_of_a_naive_loop(a, gamma):
     rng = np.random.default_rng(3)
-    own, shadowed, inside = rng.random(20), rng.random((6, 20)), halves(20, 6, random_state=2)
+    own, shadowed, inside = (
+        rng.random(20),
+        rng.random((6, 20)),
+        balanced_splits(20, 6, random_state=2),
+    )
     # Nobody is compared with himself here: whether x/y/(x/y) is 1 is a matter of rounding.
     population = list(range(12, 20))
 
@@ -45,13 +49,13 @@ def test_scores_are_those_of_a_naive_loop(a, gamma):
 
 
 def test_an_answer_that_all_models_exclude_has_a_finite_ratio():
-    found = typical(np.zeros((4, 6)), halves(6, 4, random_state=0), weight=None)
+    found = typical(np.zeros((4, 6)), balanced_splits(6, 4, random_state=0), weight=None)
 
     assert (found > 0).all()
 
 
 def test_the_weight_is_one_that_was_tried():
-    inside = halves(40, 4, random_state=0)
+    inside = balanced_splits(40, 4, random_state=0)
     shadowed = np.where(inside, 0.9, 0.4) * np.random.default_rng(0).uniform(0.9, 1, (4, 40))
     trained = Shadows(inside=inside, of_truth={"original rows": shadowed})
 

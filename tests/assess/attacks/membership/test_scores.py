@@ -127,10 +127,10 @@ def test_an_unlucky_stranger_breaks_nothing_with_too_few_people():
     """A hundred of 2,500 are caught where a model of others happens to catch nobody."""
     people = replace(view(2500), rows=TRAINED)
     ordered = np.random.default_rng(1).random(5000)
-    told = np.where(np.arange(5000) < 100, 2.0, ordered)
-    scores, others = (MembershipScores.unlearned(values, people) for values in (told, -ordered))
+    result = np.where(np.arange(5000) < 100, 2.0, ordered)
+    scores, others = (MembershipScores.unlearned(values, people) for values in (result, -ordered))
 
-    found = measured("it", people, scores, random_state=0, stranger=(people, others))
+    found = measured("it", people, scores, random_state=0, reference=(people, others))
 
     verdicts = {
         o.measure: Finding(

@@ -13,7 +13,7 @@ import pytest
 from halfmask.assess.attacks.membership import BlackBox, Gap, Lira, Rmia, ShadowModels, Yeom
 from halfmask.assess.attacks.membership import _shadows as module
 from halfmask.assess.attacks.membership._rows import joined, taken
-from halfmask.assess.attacks.membership._shadows import halves
+from halfmask.assess.attacks.membership._shadows import balanced_splits
 
 
 def counting(train):
@@ -27,7 +27,7 @@ def counting(train):
 
 
 def test_everyone_trains_half_of_the_models_and_two_models_share_nobody():
-    inside = halves(31, 6, random_state=0)
+    inside = balanced_splits(31, 6, random_state=0)
 
     assert inside.sum(axis=0).tolist() == [3] * 31
     assert not (inside[0::2] & inside[1::2]).any()
@@ -57,7 +57,7 @@ def test_shadow_models_train_on_original_rows_of_their_half(overfitted, make_tar
 
     everyone = np.concatenate([target.members, target.non_members])
     labels = np.concatenate([target.member_labels, target.non_member_labels])
-    for (rows, of_rows), inside in zip(calls, halves(120, 6, random_state=3), strict=True):
+    for (rows, of_rows), inside in zip(calls, balanced_splits(120, 6, random_state=3), strict=True):
         np.testing.assert_array_equal(rows, everyone[inside])
         np.testing.assert_array_equal(of_rows, labels[inside])
 

@@ -257,7 +257,7 @@ def test_links_are_judged_by_what_k_claims(linkage: Attack):
     for each in found.findings:
         assert 0.03 < each.outcome.success.value <= 0.1
         assert "against 0.100 claimed" in each.sentence
-    # Who claims nothing, or more than that, is told so.
+    # A release that claims nothing, or more than that, is reported so.
     for less in (bare, replace(bare, guarantees=(hm.KAnonymity(k=1_000),))):
         found = run_battery(less, unprotected=raw, attacks=[linkage])
         assert "resisted" not in {each.verdict for each in found.findings}

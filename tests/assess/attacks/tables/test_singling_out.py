@@ -188,7 +188,7 @@ def test_a_larger_control_is_cut_to_size():
     assert large.control.value == pytest.approx(small.control.value, abs=0.06)
 
 
-def test_a_table_without_guesses_makes_the_intruder_fail(original: pl.DataFrame):
+def test_a_table_without_guesses_makes_the_attacker_fail(original: pl.DataFrame):
     one = original.head(1).select(pl.all().repeat_by(400).explode(empty_as_null=True))
     target = TableTarget(released=one, original=original, control=original)
     for attack in (SinglingOutUnivariate(), SinglingOutMultivariate(n_attacks=500)):
@@ -251,8 +251,8 @@ def test_nobody_is_guessed_at_an_end_that_is_not_there():
         np.random.default_rng(0),
     )
 
-    said = [test for predicate in [*found, *both] for test in predicate.tests]
+    result = [test for predicate in [*found, *both] for test in predicate.tests]
     ends = {"above": lambda t: t.key[2], "below": lambda t: t.key[2]}
-    assert all(np.isfinite(ends[test.kind](test)) for test in said if test.kind in ends)
-    assert not [test for test in said if test.kind in {"top", "bottom"}]
-    assert {test.column.name for test in said} == {"a", "b"}
+    assert all(np.isfinite(ends[test.kind](test)) for test in result if test.kind in ends)
+    assert not [test for test in result if test.kind in {"top", "bottom"}]
+    assert {test.column.name for test in result} == {"a", "b"}

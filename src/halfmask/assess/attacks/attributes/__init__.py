@@ -1,11 +1,11 @@
-"""Attribute inference: what a model tells of a column of somebody whose other columns are known.
+"""Attribute inference: a sensitive column, inferred from a model and the other columns.
 
-Which column is secret must be said: by ``ModelTarget(secrets=...)`` or an attack's ``column``. Each
-attack is compared with the imputation of the same column without the model, and with the same
-attack on non-members.
+Name the secret column by ``ModelTarget(secrets=...)`` or an attack's ``column``. Each attack is
+compared with the imputation of the same column without the model, and with the same attack on
+non-members.
 
-- :class:`BlackBoxInference`: a learner is shown the model's output;
-- :class:`QueryInference`: the model is asked about each candidate value;
+- :class:`BlackBoxInference`: a classifier is trained on the model's output;
+- :class:`QueryInference`: the model is queried with each candidate value;
 - :class:`WhiteBoxTreeInference`: the counts on a tree's paths weigh the candidates.
 """
 

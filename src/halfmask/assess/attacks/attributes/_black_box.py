@@ -1,4 +1,4 @@
-"""Black box: a learner is shown what the model says of people whose secret is known."""
+"""Black box: a classifier is trained on the model's output for people with known secrets."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from halfmask.assess.attacks.attributes._learning import taught
+from halfmask.assess.attacks.attributes._imputation import fitted_imputation
 from halfmask.assess.attacks.attributes._output import output_of
 from halfmask.assess.attacks.attributes._settings import AttributeInference
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.assess.attacks._targets import ModelTarget
-    from halfmask.assess.attacks.attributes._scene import InferenceScene, Party
+    from halfmask.assess.attacks.attributes._inference_setup import InferenceSetup, Subpopulation
 
 __all__ = ["BlackBoxInference"]
 
@@ -36,12 +36,12 @@ class BlackBoxInference(AttributeInference):
     -----
     As ``AttributeInferenceBlackBox`` of the Adversarial Robustness Toolbox, with which Goldsteen et
     al. ("Anonymizing machine learning models", DPM 2021) measured: the attacker knows some members
-    whole, learns the secret from what the model says of them, and infers it of the others.
+    whole, learns the secret from the model's output for them, and infers it for the others.
 
     The baseline is *imputation* (Jayaraman and Evans, "Are attribute inference attacks just
     imputation?", CCS 2022): the same learner, taught by as many people that the model never saw,
-    without the output. The control is the attack on non-members. What an output says of anybody's
-    secret is no leak of members; what it says of members only is.
+    without the output. The control is the attack on non-members. An output that reveals the
+    secret of any person is no leak of members; one that reveals only members' secrets is.
 
     **Edge cases.** Fewer than 100 members or non-members: an error, and so an INVALID finding.
     """
@@ -50,12 +50,14 @@ class BlackBoxInference(AttributeInference):
     knows_members: ClassVar[bool] = True
 
     def _guesser(
-        self, target: ModelTarget, scene: InferenceScene, random_state: int
-    ) -> Callable[[Party], NDArray[np.int64]]:
-        def shown(party: Party) -> NDArray[np.float64]:
-            return np.column_stack([party.features, output_of(target, party.rows)])
+        self, target: ModelTarget, setup: InferenceSetup, random_state: int
+    ) -> Callable[[Subpopulation], NDArray[np.int64]]:
+        def shown(people: Subpopulation) -> NDArray[np.float64]:
+            return np.column_stack([people.features, output_of(target, people.rows)])
 
         rng = np.random.default_rng([random_state, 1])
-        known, n_values = scene.known, len(scene.secret)
-        learned = taught(self.learner, shown(known), known.secret, n_values=n_values, rng=rng)
-        return lambda party: learned.chances(shown(party)).argmax(axis=1)
+        known, n_values = setup.known, len(setup.secret)
+        learned = fitted_imputation(
+            self.learner, shown(known), known.secret, n_values=n_values, rng=rng
+        )
+        return lambda people: learned.chances(shown(people)).argmax(axis=1)

@@ -8,7 +8,7 @@ import numpy as np
 
 from halfmask.assess.attacks._arms import SuccessCount
 from halfmask.assess.attacks._outcome import EVERYONE, Outcome
-from halfmask.assess.attacks.attributes._scene import NEEDED
+from halfmask.assess.attacks.attributes._inference_setup import NEEDED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.assess.attacks._targets import ModelTarget
-    from halfmask.assess.attacks.attributes._scene import InferenceScene, Party
+    from halfmask.assess.attacks.attributes._inference_setup import InferenceSetup, Subpopulation
 
 __all__ = ["outcomes_of"]
 
@@ -24,37 +24,37 @@ __all__ = ["outcomes_of"]
 def outcomes_of(
     name: str,
     target: ModelTarget,
-    scene: InferenceScene,
-    guess: Callable[[Party], NDArray[np.int64]],
+    setup: InferenceSetup,
+    guess: Callable[[Subpopulation], NDArray[np.int64]],
 ) -> Iterator[Outcome]:
     """Compare guesses about members with those about non-members, and with imputation.
 
     On subgroups the share that is right, where targets and controls are enough.
     """
-    targets, controls = scene.targets, scene.controls
+    targets, controls = setup.targets, setup.controls
     theirs, others = guess(targets), guess(controls)
-    without = scene.imputed.chances(targets.features).argmax(axis=1)
+    without = setup.imputed.chances(targets.features).argmax(axis=1)
     for group, chosen, compared in _groups(target, targets, controls):
         yield Outcome(
             attack=name,
-            measure=f"accuracy of {scene.secret.column!r}",
-            column=str(scene.secret.column),
+            measure=f"accuracy of {setup.secret.column!r}",
+            column=str(setup.secret.column),
             success=_right(theirs, targets, chosen),
             control=_right(others, controls, compared),
             baseline=_right(without, targets, chosen),
             group=group,
             needed=NEEDED,
             needed_of="targets and controls",
-            details={"values": float(len(scene.secret)), "known": float(len(scene.held_out))},
+            details={"values": float(len(setup.secret)), "known": float(len(setup.held_out))},
         )
-    if scene.secret.positive < 0:
+    if setup.secret.positive < 0:
         return
-    positive = scene.secret.positive
+    positive = setup.secret.positive
     for measure, of in (("precision", _among_guessed), ("recall", _among_true)):
         yield Outcome(
             attack=name,
-            measure=f"{measure} of {scene.secret.column!r}",
-            column=str(scene.secret.column),
+            measure=f"{measure} of {setup.secret.column!r}",
+            column=str(setup.secret.column),
             success=of(theirs, targets, positive),
             control=of(others, controls, positive),
             baseline=of(without, targets, positive),
@@ -64,7 +64,7 @@ def outcomes_of(
 
 
 def _groups(
-    target: ModelTarget, targets: Party, controls: Party
+    target: ModelTarget, targets: Subpopulation, controls: Subpopulation
 ) -> Iterator[tuple[str, NDArray[np.bool_], NDArray[np.bool_]]]:
     """Return everyone, and each subgroup that is large enough on both sides."""
     yield EVERYONE, np.ones(len(targets), bool), np.ones(len(controls), bool)
@@ -79,15 +79,17 @@ def _groups(
             yield name, chosen, compared
 
 
-def _right(guessed: NDArray[np.int64], party: Party, chosen: NDArray[np.bool_]) -> SuccessCount:
-    return SuccessCount(int((guessed == party.secret)[chosen].sum()), int(chosen.sum()))
+def _right(
+    guessed: NDArray[np.int64], people: Subpopulation, chosen: NDArray[np.bool_]
+) -> SuccessCount:
+    return SuccessCount(int((guessed == people.secret)[chosen].sum()), int(chosen.sum()))
 
 
-def _among_guessed(guessed: NDArray[np.int64], party: Party, value: int) -> SuccessCount:
-    said = guessed == value
-    return SuccessCount(int((said & (party.secret == value)).sum()), int(said.sum()))
+def _among_guessed(guessed: NDArray[np.int64], people: Subpopulation, value: int) -> SuccessCount:
+    positive = guessed == value
+    return SuccessCount(int((positive & (people.secret == value)).sum()), int(positive.sum()))
 
 
-def _among_true(guessed: NDArray[np.int64], party: Party, value: int) -> SuccessCount:
-    true = party.secret == value
+def _among_true(guessed: NDArray[np.int64], people: Subpopulation, value: int) -> SuccessCount:
+    true = people.secret == value
     return SuccessCount(int((true & (guessed == value)).sum()), int(true.sum()))

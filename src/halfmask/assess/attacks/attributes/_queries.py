@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.assess.attacks._targets import ModelTarget
-    from halfmask.assess.attacks.attributes._scene import InferenceScene, Party
+    from halfmask.assess.attacks.attributes._inference_setup import InferenceSetup, Subpopulation
 
 __all__ = ["QueryInference"]
 
 #: What the model is believed to give at least to any label: it may be sure and wrong.
-LEAST_CHANCE = 1e-3
+MIN_CHANCE = 1e-3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,11 +47,11 @@ class QueryInference(AttributeInference):
     def _guesser(
         self,
         target: ModelTarget,
-        scene: InferenceScene,
+        setup: InferenceSetup,
         random_state: int,  # noqa: ARG002 # nothing is drawn
-    ) -> Callable[[Party], NDArray[np.int64]]:
-        def guess(party: Party) -> NDArray[np.int64]:
-            sure = np.maximum(chances_of_label(target, party, scene.secret), LEAST_CHANCE)
-            return np.asarray((scene.imputed.chances(party.features) * sure).argmax(axis=1))
+    ) -> Callable[[Subpopulation], NDArray[np.int64]]:
+        def guess(people: Subpopulation) -> NDArray[np.int64]:
+            sure = np.maximum(chances_of_label(target, people, setup.secret), MIN_CHANCE)
+            return np.asarray((setup.imputed.chances(people.features) * sure).argmax(axis=1))
 
         return guess

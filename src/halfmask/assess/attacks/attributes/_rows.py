@@ -55,7 +55,7 @@ def _changed(rows: Any, column: str | int, value: Any) -> Any:  # noqa: ANN401 #
     if hasattr(rows, "iloc"):
         changed = rows.copy()
         changed[column] = np.full(len(rows), _held(value, rows[column].dtype))
-        # Plain whole numbers can't be missing: beside people of whom some are, all are others.
+        # Plain whole numbers can't be missing: a column with missing ones keeps the wider type.
         if isinstance(rows[column].dtype, np.dtype) and _widens(value, rows[column].dtype):
             return changed
         return changed.astype({column: rows[column].dtype})
@@ -67,7 +67,7 @@ def _changed(rows: Any, column: str | int, value: Any) -> Any:  # noqa: ANN401 #
 
 
 def _widens(value: Any, dtype: Any) -> bool:  # noqa: ANN401 # a value, and a type of any library
-    """Return whether a value is a missing number, of which a type of whole numbers has none."""
+    """Return whether a value is a missing number, and the type is of whole numbers."""
     is_number = isinstance(value, float | np.floating)
     return is_number and bool(np.isnan(value)) and getattr(dtype, "kind", "O") in "iu"
 

@@ -101,9 +101,9 @@ def factorised(values: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
         return codes.ravel().astype(np.int64), values[first]
     gone = np.fromiter(map(is_missing, values), dtype=np.bool_, count=len(values))
     present = values[~gone]
-    _, first, told = np.unique(present.astype(str), return_index=True, return_inverse=True)
+    _, first, numbered = np.unique(present.astype(str), return_index=True, return_inverse=True)
     codes = np.full(len(values), len(first), dtype=np.int64)
-    codes[~gone] = told.ravel()
+    codes[~gone] = numbered.ravel()
     return codes, np.concatenate([present[first], values[gone][:1]])
 
 

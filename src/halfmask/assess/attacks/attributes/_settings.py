@@ -1,4 +1,4 @@
-"""What all attribute inferences are told: which column, and how its values are seen."""
+"""AttributeInference: the common settings of all attribute inferences."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from halfmask._errors import ParameterError
 from halfmask._validation import integer_at_least
 from halfmask.assess.attacks._targets import ModelTarget
+from halfmask.assess.attacks.attributes._inference_setup import inference_setup
 from halfmask.assess.attacks.attributes._outcomes import outcomes_of
 from halfmask.assess.attacks.attributes._rows import column_names
-from halfmask.assess.attacks.attributes._scene import scene_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.assess.attacks._outcome import Outcome
-    from halfmask.assess.attacks.attributes._scene import InferenceScene, Party
+    from halfmask.assess.attacks.attributes._inference_setup import InferenceSetup, Subpopulation
 
 __all__ = ["AttributeInference"]
 
@@ -34,9 +34,8 @@ class AttributeInference:
         The secret column, by name (frames) or number (arrays); ``None``: each of the target's
         ``secrets``.
     positive
-        A value of the column whose precision and recall are measured too, not only how often all
-        guesses are right. It stands in no report. Missing is guessed like a value, but it can't be
-        the positive one.
+        A value of the column whose precision and recall are measured too, not only the accuracy of
+        all guesses. It isn't in any report. Missing counts as a value, but it can't be positive.
     bins
         A secret of numbers with more values than this is inferred by as many quantiles of the
         non-members. At least 2.
@@ -76,7 +75,7 @@ class AttributeInference:
         """Infer each secret column of members and of non-members."""
         found: list[Outcome] = []
         for column in target.secrets if self.column is None else (self.column,):
-            scene = scene_of(
+            setup = inference_setup(
                 target,
                 column,
                 bins=self.bins,
@@ -86,12 +85,12 @@ class AttributeInference:
                 random_state=random_state,
             )
             found += outcomes_of(
-                self.name, target, scene, self._guesser(target, scene, random_state)
+                self.name, target, setup, self._guesser(target, setup, random_state)
             )
         return tuple(found)
 
     def _guesser(
-        self, target: ModelTarget, scene: InferenceScene, random_state: int
-    ) -> Callable[[Party], NDArray[np.int64]]:
-        """Return what guesses the secret of a party."""
+        self, target: ModelTarget, setup: InferenceSetup, random_state: int
+    ) -> Callable[[Subpopulation], NDArray[np.int64]]:
+        """Return a function that guesses the secret of a subpopulation."""
         raise NotImplementedError

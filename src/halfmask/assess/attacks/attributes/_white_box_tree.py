@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
     from halfmask.assess.attacks._targets import ModelTarget
     from halfmask.assess.attacks._trees import Trees
-    from halfmask.assess.attacks.attributes._scene import InferenceScene, Party
+    from halfmask.assess.attacks.attributes._inference_setup import InferenceSetup, Subpopulation
     from halfmask.assess.attacks.attributes._secret import SecretColumn
 
 __all__ = ["WhiteBoxTreeInference"]
 
-#: What a path is believed to hold at least: where no path fits, the belief before decides.
-LEAST_MASS = 1e-9
+#: The least mass of a path: if no path fits, the prior decides.
+MIN_MASS = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +38,7 @@ class WhiteBoxTreeInference(AttributeInference):
         The secret column, the value whose precision is measured, the quantiles of a numeric secret,
         and the learner: as :class:`AttributeInference`.
     prior
-        What the attacker believes before he opens the model: ``"imputed"`` from the other columns
+        The attacker's prior: ``"imputed"`` from the other columns
         and the label, the strongest; ``"marginal"``, how often each value is, as in the paper.
     counts
         Which rows of a path weigh: ``"label"``, those of the person's label; ``"all"``, for an
@@ -84,35 +84,37 @@ class WhiteBoxTreeInference(AttributeInference):
     def _guesser(
         self,
         target: ModelTarget,
-        scene: InferenceScene,
+        setup: InferenceSetup,
         random_state: int,  # noqa: ARG002 # nothing is drawn
-    ) -> Callable[[Party], NDArray[np.int64]]:
+    ) -> Callable[[Subpopulation], NDArray[np.int64]]:
         trees = trees_of(target.model)
 
-        def guess(party: Party) -> NDArray[np.int64]:
-            before = scene.imputed.frequencies
+        def guess(people: Subpopulation) -> NDArray[np.int64]:
+            before = setup.imputed.frequencies
             if self.prior == "imputed":
-                before = scene.imputed.chances(party.features)
-            held = _held(trees, party, scene.secret, self.counts) if trees is not None else 0.0
-            return np.asarray((before * (held + LEAST_MASS)).argmax(axis=1))
+                before = setup.imputed.chances(people.features)
+            held = _held(trees, people, setup.secret, self.counts) if trees is not None else 0.0
+            return np.asarray((before * (held + MIN_MASS)).argmax(axis=1))
 
         return guess
 
 
-def _held(trees: Trees, party: Party, secret: SecretColumn, counts: str) -> NDArray[np.float64]:
+def _held(
+    trees: Trees, people: Subpopulation, secret: SecretColumn, counts: str
+) -> NDArray[np.float64]:
     """Return how much the paths of each candidate hold: (rows, values).
 
     Of each person's label, or of all.
     """
-    held = np.zeros((len(party), len(secret)))
+    held = np.zeros((len(people), len(secret)))
     for number, candidate in enumerate(secret.candidates):
-        leaves = trees.leaves(with_column(party.rows, secret.column, candidate))
+        leaves = trees.leaves(with_column(people.rows, secret.column, candidate))
         for counted, reached in zip(trees.class_counts, leaves.T, strict=True):
             with_value = counted[np.unique(reached)].sum()
             if counts == "label":
-                held[:, number] += counted[reached, party.labels] / with_value
+                held[:, number] += counted[reached, people.labels] / with_value
             else:
                 held[:, number] += counted.sum(axis=1)[reached] / with_value
     if counts == "label":
-        held[party.labels < 0] = 0.0
+        held[people.labels < 0] = 0.0
     return held

@@ -1,10 +1,10 @@
-"""Attacks on k-anonymity itself: what equivalence classes tell beside their size.
+"""Attacks on k-anonymity itself: what equivalence classes disclose despite their size.
 
-Each is run on a :class:`TableTarget` with quasi-identifiers and secrets, for an intruder who knows
-which class his target is in. Classes are the groups of rows with equal quasi-identifiers.
+Each is run on a :class:`TableTarget` with quasi-identifiers and secrets, for an attacker who knows
+the class of each target. Classes are the groups of rows with equal quasi-identifiers.
 
 - :class:`Homogeneity`, :class:`BackgroundKnowledge`: classes with one secret, or few;
-- :class:`Skewness`: classes whose secrets differ from everybody's;
+- :class:`Skewness`: classes whose secrets are distributed unlike the table's;
 - :class:`Minimality`: classes that are coarse for a reason;
 - :class:`Downcoding`: cells that are no more general than needed;
 - :class:`Intersection`: two releases with the same people.

@@ -1,4 +1,4 @@
-"""Background knowledge: an intruder who can rule out some secrets for his target."""
+"""Background knowledge: an attacker who can exclude some values of the secret."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ __all__ = ["BackgroundKnowledge"]
 class BackgroundKnowledge:
     """Rule out values that the target is known not to have.
 
-    One outcome for each secret: the share of released people whose secret is then certain, for an
-    intruder who knows the worst: for each target those values that help most.
+    One outcome for each secret: the share of released people whose secret is then certain. The
+    attacker excludes the values that help most, for each target.
 
     Parameters
     ----------
     ruled_out
-        How many values the intruder can rule out for his target. At least 0; with 0 this is
+        How many values the attacker can exclude for each target. At least 0; with 0 this is
         :class:`Homogeneity`.
 
     Raises
@@ -38,11 +38,11 @@ class BackgroundKnowledge:
     -----
     Machanavajjhala et al., "l-Diversity: Privacy Beyond k-Anonymity" (ICDE 2006), section 2.2 and
     observation 2: against ``l - 1`` such facts a class needs ``l`` values. A target's own value is
-    never ruled out, so the secret becomes certain exactly where his class has at most
-    ``ruled_out + 1`` values and his own is among them.
+    never ruled out, so the secret becomes certain exactly if the class has at most
+    ``ruled_out + 1`` values and the target's own is among them.
 
     **Edge cases.** A secret that has no more than ``ruled_out + 1`` values overall isn't attacked:
-    the facts alone would reveal it. Missing is a value.
+    the facts alone would disclose it. Missing is a value.
     """
 
     name: ClassVar[str] = "classes/background"
@@ -64,17 +64,17 @@ class BackgroundKnowledge:
 
     def _outcome(self, target: TableTarget, secret: str) -> Outcome:
         rows = people(target, secret).with_columns(values=pl.col("seen").n_unique().over("class"))
-        # Where rows of a class were shuffled, the own value is said by another row of it.
-        said = rows.select("class", "seen").unique().with_columns(said=pl.lit(value=True))
+        # In a shuffled class the own value is in another row of the class.
+        released = rows.select("class", "seen").unique().with_columns(in_class=pl.lit(value=True))
         found = rows.join(
-            said,
-            left_on=["class", "own"],
+            released,
+            left_on=["class", "truth"],
             right_on=["class", "seen"],
             how="left",
             nulls_equal=True,
             maintain_order="left",
         )
-        certain = (pl.col("values") <= self.ruled_out + 1) & pl.col("said").is_not_null()
+        certain = (pl.col("values") <= self.ruled_out + 1) & pl.col("in_class").is_not_null()
         return Outcome(
             attack=self.name,
             measure=f"{secret} certain, {self.ruled_out} ruled out",

@@ -26,18 +26,17 @@ MOST = 0.5
 class Downcoding:
     """Assume that cells are no coarser than needed, and restore the detail.
 
-    The intruder holds the release, the hierarchies, and how frequent values are in the population;
-    nothing of anybody. Two outcomes:
+    The attacker has the release, the hierarchies, and the frequencies of values in the population,
+    and no facts about a person. Two outcomes:
 
-    ``cells restored``: of a range or a set both ends are somebody's of the class, and so are both
-    children of a node that has two. Each is one cell restored with certainty. The reference is an
-    intruder who takes the label at its word and is right where somebody has the value by chance.
+    ``cells restored``: both ends of a range or set are values of people of the class, and so are
+    both children of a node with two. Each restores one cell with certainty. The reference is an
+    attacker without this inference, who is right if a person has the value by chance.
 
-    ``records restored`` (with hierarchies): where most people below a node are in one child, one
-    and the same person of the class is taken for the reason of all such general cells: he is in the
-    second likeliest child of each, all others in the likeliest. The reference takes labels at their
-    word: everybody in the likeliest children, or as many as the population's shares say, whichever
-    restores more.
+    ``records restored`` (with hierarchies): if most people below a node are in one child, the
+    attack attributes all such general cells to one person of the class, who is in the second
+    likeliest child of each; all others are in the likeliest. The reference puts everyone into the
+    likeliest children, or splits them by the population's shares, whichever restores more.
 
     Notes
     -----
@@ -45,11 +44,10 @@ class Downcoding:
     hierarchical algorithm is open to this on clustered heteroskedastic data, where records of a
     cluster are close together and one in k is far off. There the attack restores whole classes.
 
-    **What is measured.** Rows of a class can't be distinguished, so a restored value is right if it
-    is somebody's of the class, counted as often as it is. A cell whose label is one value isn't
-    general and isn't counted; except those of somebody alone in his class, whose value was given
-    away without more ado: so raw rows are broken. How frequent values are is taken from the control
-    people, or else from the original rows.
+    **What is measured.** Rows of a class are indistinguishable, so a restored value is right if a
+    person of the class has it, counted as often as it occurs. A cell with one value isn't general
+    and isn't counted, except for a person who is alone in the class: so raw rows are broken.
+    Frequencies are taken from the control people, or else from the original rows.
 
     **Edge cases.** A release that isn't minimal (one level for a whole column) makes the attack
     wrong, and it is counted as wrong. ``or missing`` is left out of a label. Of a set that is cut
@@ -88,7 +86,7 @@ def _columns(target: TableTarget) -> list[str]:
 
 def _restored(target: TableTarget) -> list[Restored]:
     """Read each quasi-identifier of the release."""
-    own = target.original[target.owner_of_row]
+    truth = target.original[target.owner_of_row]
     names = _columns(target)
     classes = class_numbers(target.released, names).to_frame()
     classes = classes.with_columns(size=pl.len().over("class"))
@@ -96,7 +94,7 @@ def _restored(target: TableTarget) -> list[Restored]:
     return [
         restored_column(
             target.released[name],
-            own[name],
+            truth[name],
             control[name]
             if control is not None and name in control.columns and control.height
             else target.original[name],
@@ -129,7 +127,7 @@ def _records(columns: Sequence[Restored], name: str) -> Outcome | None:
     return Outcome(
         attack=name,
         measure="records restored",
-        success=SuccessCount(int(totals["one_off"] + alone["own"].sum()), trials),
+        success=SuccessCount(int(totals["one_off"] + alone["truth"].sum()), trials),
         control=Certain(at_their_word / trials),
         details={
             "classes": float(counted.height),
@@ -182,21 +180,21 @@ def _classes(columns: Sequence[Restored]) -> pl.DataFrame:
 def _alone(columns: Sequence[Restored]) -> pl.DataFrame:
     """Return for each row alone in its class without general cells: whether it is its owner's.
 
-    And whether it is what anybody would guess: the most frequent value in each column.
+    And whether it is the most frequent value in each column, the best guess without the release.
     """
     always = pl.lit(value=True)
-    rows = columns[0].rows.select("size", raw=always, own=always, frequent=always)
+    rows = columns[0].rows.select("size", raw=always, truth=always, frequent=always)
     for each in columns:
         value = pl.lit(each.most_frequent[0], dtype=pl.String)
         cells = each.rows.select(
             here=~pl.col("general"),
-            right=pl.col("label").eq_missing(pl.col("own")),
-            guessed=pl.col("own").eq_missing(value),
+            right=pl.col("label").eq_missing(pl.col("truth")),
+            guessed=pl.col("truth").eq_missing(value),
         )
         rows = rows.hstack(cells).select(
             "size",
             raw=pl.col("raw") & pl.col("here"),
-            own=pl.col("own") & pl.col("right"),
+            truth=pl.col("truth") & pl.col("right"),
             frequent=pl.col("frequent") & pl.col("guessed"),
         )
     return rows.filter((pl.col("size") == 1) & pl.col("raw"))

@@ -1,4 +1,4 @@
-"""Ends of ranges and sets that stand in a release: values that somebody of the class has."""
+"""Ends of released ranges and sets: values of people of the class."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def ends_of_texts(texts: pl.Series, population: pl.Series) -> pl.DataFrame:
     texts
         Different cells of a released column.
     population
-        The column of people of the same population: says how likely a value is.
+        The column of people of the same population, for the frequencies of values.
 
     Returns
     -------
     frame
         Columns ``label``, ``child`` (an end, as hierarchies spell values) and ``prior``, the share
-        of the end among the population's values from the first end to the last; 0 where nobody of
-        the population has it.
+        of the end among the population's values from the first end to the last; 0 where no person
+        of the population has it.
     """
     bare = pl.col("label").str.strip_suffix(OR_MISSING)
     parted = (

@@ -26,16 +26,16 @@ NOBODY: Ints = np.zeros(0, dtype=np.int64)
 
 
 def finer_ways(target: TableTarget, kind: Literal["medians", "values"], *, seen: Ints) -> Ways:
-    """Return what gives the finer ways of a class, of its rows' numbers and the guarantees.
+    """Return a function that lists finer ways of a class, given row numbers and guarantees.
 
-    Ways that fail by the sizes of their sides are left out: they say nothing of secrets.
+    Ways that fail by the sizes of their sides are left out: they disclose no secrets.
     """
-    own = target.original[target.owner_of_row]
+    truth = target.original[target.owner_of_row]
     columns = [name for name in target.quasi_identifiers if name in target.released.columns]
     if kind == "values":
-        return _by_values(target.released, own, columns, seen)
+        return _by_values(target.released, truth, columns, seen)
     hierarchies = target.hierarchies or {}
-    return _by_medians([_ranks(own[name]) for name in columns if name not in hierarchies])
+    return _by_medians([_ranks(truth[name]) for name in columns if name not in hierarchies])
 
 
 def _by_medians(columns: Sequence[Ints]) -> Ways:
@@ -56,32 +56,32 @@ def _by_medians(columns: Sequence[Ints]) -> Ways:
 
 
 def _by_values(
-    released: pl.DataFrame, own: pl.DataFrame, columns: Sequence[str], seen: Ints
+    released: pl.DataFrame, truth: pl.DataFrame, columns: Sequence[str], seen: Ints
 ) -> Ways:
-    types = {name: common_type(released[name].dtype, own[name].dtype) for name in columns}
+    types = {name: common_type(released[name].dtype, truth[name].dtype) for name in columns}
     # Columns have any names, none at all included.
-    raw, said = (
+    raw, written = (
         pl.DataFrame(
             {
                 str(place): spelt(rows[name], dtype)
                 for place, (name, dtype) in enumerate(types.items())
             }
         )
-        for rows in (own, released)
+        for rows in (truth, released)
     )
-    numbers = class_numbers(pl.concat([raw, said]), raw.columns).to_numpy()
+    numbers = class_numbers(pl.concat([raw, written]), raw.columns).to_numpy()
     group, label = numbers[: raw.height], numbers[raw.height :]
-    # People who were written with their own raw values: somebody of these values would join them.
-    as_they_are = np.flatnonzero(label == group)
-    as_they_are = as_they_are[np.argsort(label[as_they_are], kind="stable")]
-    keys = label[as_they_are]
+    # People released with their raw values: another person with these values would join them.
+    unchanged = np.flatnonzero(label == group)
+    unchanged = unchanged[np.argsort(label[unchanged], kind="stable")]
+    keys = label[unchanged]
 
     def ways(members: Ints, guarantees: Sequence[Guarantee]) -> list[Finer]:
         values, side_of = np.unique(group[members], return_inverse=True)
         if len(values) < 2 and values[0] == label[members[0]]:
             return []  # it isn't coarser than raw
         starts, ends = np.searchsorted(keys, values), np.searchsorted(keys, values, side="right")
-        others = tuple(seen[as_they_are[a:b]] for a, b in zip(starts, ends, strict=True))
+        others = tuple(seen[unchanged[a:b]] for a, b in zip(starts, ends, strict=True))
         sizes = np.bincount(side_of) + [len(codes) for codes in others]
         if not _large_enough(sizes.tolist(), guarantees):
             return []

@@ -17,7 +17,7 @@ __all__ = ["Homogeneity"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Homogeneity:
-    """Look a person up in his class; where all of it have one secret, it is his.
+    """Look up a person's class; if it has one secret, that is the person's.
 
     One outcome for each secret: the share of released people whose class has one value of it, and
     whose own value that is.
@@ -25,15 +25,15 @@ class Homogeneity:
     Notes
     -----
     Machanavajjhala, Gehrke, Kifer, Venkitasubramaniam, "l-Diversity: Privacy Beyond k-Anonymity"
-    (ICDE 2006, TKDD 2007), section 2.1. The intruder knows which class his target is in.
+    (ICDE 2006, TKDD 2007), section 2.1. The attacker knows the class of each target.
 
-    The reference is 0: without the release nobody's secret is *certain*, however frequent its most
-    frequent value is. That value's share stands in the details (``most_frequent``), with what
+    The reference is 0: without the release no secret is *certain*, even if one value is frequent.
+    The share of the most frequent value is in the details (``most_frequent``), with what
     guessing each class's most frequent value reaches (``guesses_right``) and the mean and highest
     share of one value in a class.
 
-    **Edge cases.** Missing is a value. A class of suppressed rows says "missing" of everybody,
-    which is nobody's own value unless it was missing before. A secret with one value overall isn't
+    **Edge cases.** Missing is a value. In a class of suppressed rows every secret is missing,
+    which is wrong unless it was missing before. A secret with one value overall isn't
     attacked.
 
     Examples
@@ -60,15 +60,15 @@ class Homogeneity:
 
     def _outcome(self, target: TableTarget, secret: str) -> Outcome:
         rows = people(target, secret)
-        is_own = pl.col("seen").eq_missing(pl.col("own"))
+        is_own = pl.col("seen").eq_missing(pl.col("truth"))
         certain = (pl.col("seen").n_unique().over("class") == 1) & is_own
         classes = posteriors(rows)
         likeliest = classes.sort("n", "seen", descending=[True, False], maintain_order=True).unique(
             "class", keep="first", maintain_order=True
         )
         guessed = rows.join(likeliest.select("class", guess="seen"), on="class", how="left")
-        right = pl.col("guess").eq_missing(pl.col("own"))
-        counted = target.original[secret].alias("own").value_counts(name="n")
+        right = pl.col("guess").eq_missing(pl.col("truth"))
+        counted = target.original[secret].alias("truth").value_counts(name="n")
         return Outcome(
             attack=self.name,
             measure=f"{secret} certain",

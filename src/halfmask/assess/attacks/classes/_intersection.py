@@ -31,9 +31,9 @@ class Intersection:
     Notes
     -----
     Ganta, Kasiviswanathan, Smith, "Composition attacks and auxiliary information in data privacy"
-    (KDD 2008), section 3, algorithm 1. Who is in both releases is found by his original rows: equal
-    in *all* columns that both tables have, the first of equal rows with the first, and so on. The
-    earlier release must be in the order of its original rows.
+    (KDD 2008), section 3, algorithm 1. People in both releases are found by their original rows:
+    equal in *all* columns that both tables have, the first of equal rows with the first, and so on.
+    The earlier release must be in the order of its original rows.
 
     The reference is 0, since without a release nothing is certain; what one release alone makes
     certain stands in the details (``later_alone``, ``earlier_alone``). ``least_k`` is how many
@@ -73,11 +73,11 @@ class Intersection:
         pairs = both.select(
             later["class"].gather(both["later"]).alias("later"),
             earlier["class"].gather(both["earlier"]).alias("earlier"),
-            later["own"].gather(both["later"]).alias("own"),
+            later["truth"].gather(both["later"]).alias("truth"),
         )
         common = _common(pairs, later, earlier)
         joined = pairs.join(common, on=["later", "earlier"], how="left")
-        certain = (pl.col("l") == 1) & pl.col("only").eq_missing(pl.col("own"))
+        certain = (pl.col("l") == 1) & pl.col("only").eq_missing(pl.col("truth"))
         return Outcome(
             attack=self.name,
             measure=f"{secret} certain from two releases",
@@ -103,7 +103,7 @@ def _secrets(target: TableTarget) -> tuple[str, ...]:
 
 def _type_of(target: TableTarget, secret: str) -> pl.DataType:
     """Return the type by which a secret is compared in both releases."""
-    assert target.earlier is not None  # noqa: S101 # lacks() was asked
+    assert target.earlier is not None  # noqa: S101 # missing_inputs() was checked
     released = target.earlier[0][secret].dtype
     return common_type(
         released, common_type(target.released[secret].dtype, target.original[secret].dtype)
@@ -111,20 +111,20 @@ def _type_of(target: TableTarget, secret: str) -> pl.DataType:
 
 
 def _earlier_people(target: TableTarget, secret: str, dtype: pl.DataType) -> pl.DataFrame:
-    assert target.earlier is not None  # noqa: S101 # lacks() was asked
+    assert target.earlier is not None  # noqa: S101 # missing_inputs() was checked
     released, original = target.earlier
     return pl.DataFrame(
         [
             class_numbers(released, target.quasi_identifiers),
             spelt(released[secret], dtype).alias("seen"),
-            spelt(original[secret], dtype).alias("own"),
+            spelt(original[secret], dtype).alias("truth"),
         ]
     )
 
 
 def _in_both(target: TableTarget) -> pl.DataFrame:
-    """Return for each person in both releases the number of his row in each."""
-    assert target.earlier is not None  # noqa: S101 # lacks() was asked
+    """Return for each person in both releases the row numbers in each."""
+    assert target.earlier is not None  # noqa: S101 # missing_inputs() was checked
     now, before = target.original[target.owner_of_row], target.earlier[1]
     columns = [
         name
@@ -166,6 +166,6 @@ def _common(pairs: pl.DataFrame, later: pl.DataFrame, earlier: pl.DataFrame) -> 
 def _alone(rows: pl.DataFrame, places: pl.Series) -> float:
     """Return the share of some people whose secret one release makes certain."""
     certain = (pl.col("seen").n_unique().over("class") == 1) & pl.col("seen").eq_missing(
-        pl.col("own")
+        pl.col("truth")
     )
     return float(rows.select(certain).to_series().gather(places).to_numpy().mean())

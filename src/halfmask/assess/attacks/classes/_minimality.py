@@ -1,4 +1,4 @@
-"""Minimality: an intruder who knows that a release is no coarser than it had to be."""
+"""Minimality: an attacker who knows that a release is no coarser than necessary."""
 
 from __future__ import annotations
 
@@ -30,23 +30,22 @@ Floats = NDArray[np.float64]
 class Minimality:
     """Infer who must have had the secrets from how coarse a class was left.
 
-    The intruder knows everybody's quasi-identifiers, the guarantees, and that the class would have
-    been written finer if that had kept them. He goes through every way to share out the class's
-    secrets among its people, drops those in which the finer way would have done, and believes the
-    others alike. One outcome for each secret: the share of people of whose own secret he is then
-    sure.
+    The attacker knows all quasi-identifiers, the guarantees, and that a finer way was rejected
+    because it missed one. The attack lists every assignment of the class's secrets to its people,
+    drops those in which the finer way keeps the guarantees, and weighs the others alike. One
+    outcome for each secret: the share of people whose own secret is then sure.
 
     Parameters
     ----------
     finer
-        What the finer ways are. ``"medians"``: two sides of a cut before or behind the median of a
-        quasi-identifier: Mondrian keeps a class whole only if *each* cut misses a guarantee.
-        ``"values"``: everybody with the others of his own raw values, as in the paper.
+        The finer ways. ``"medians"``: two sides of a cut before or behind the median of a
+        quasi-identifier; Mondrian keeps a class only if *each* cut misses a guarantee.
+        ``"values"``: each person with the others of the same raw values, as in the paper.
     sure
-        The probability, in (0.5, 1], from which on the intruder is sure.
+        The least probability, in (0.5, 1], of a sure secret.
     max_worlds
-        The ways to share out secrets that are looked at; classes with more are judged by their
-        shares alone. At least 1.
+        The most assignments of secrets; classes with more are judged by their shares alone. At
+        least 1.
     max_classes
         How many classes are attacked, drawn at random where there are more. At least 1.
 
@@ -59,19 +58,19 @@ class Minimality:
     -----
     Wong, Fu, Wang, Pei, "Minimality attack in privacy preserving data publishing" (VLDB 2007).
 
-    **What is measured.** Being sure counts only where it is right, so a wrong idea of how a release
-    was made shows as a weak attack. ``"medians"`` is exact for strict Mondrian without hierarchies
-    and suppression: columns with a hierarchy are left out (what is left is true, but less), and for
-    guided cuts it is a guess. A finer way that fails by its sizes alone says nothing of secrets;
-    so only guarantees on the secret itself help, and a release that guarantees only k is no target.
-    Guarantees on several secrets at once are no target either, since each may have been the one
-    that failed; nor is t-closeness, which holds a class against the table.
+    **What is measured.** A sure secret counts only if it is right, so a wrong assumption about the
+    method shows as a weak attack. ``"medians"`` is exact for strict Mondrian without hierarchies
+    and suppression: columns with a hierarchy are left out (the rest is true, but less), and for
+    guided cuts it is approximate. A finer way that fails by its sizes alone discloses no secrets;
+    so only guarantees on the secret itself help, and k-anonymity alone is no target. Guarantees on
+    several secrets at once are no target either, since any may have been the one that failed; nor
+    is t-closeness, which compares a class with the table.
 
-    The reference is the share of people whose secret is certain to anyone who knows how frequent it
-    is overall. Details: ``by_shares_alone`` what the classes' shares make sure without any such
-    conclusion, ``classes_concluded``, ``classes_contradicted`` (which no input explains: the
-    release wasn't made as believed) and ``classes_too_large``, and ``highest_gain``, the most that
-    a person's own secret became likelier.
+    The reference is the share of people whose secret is sure by its overall frequency. Details:
+    ``by_shares_alone``, sure by the classes' shares without this attack; ``classes_concluded``,
+    ``classes_contradicted`` (no input explains them: the release was made in another way) and
+    ``classes_too_large``; and ``highest_gain``, the largest increase of the probability of a
+    person's own secret.
     """
 
     name: ClassVar[str] = "classes/minimality"
@@ -92,25 +91,25 @@ class Minimality:
     def missing_inputs(self, target: TableTarget) -> str:
         """Return what the target would have to have; empty if it has it all."""
         why = lacking(target)
-        if why or not target.guarantees:  # without promises it is raw: a positive control
+        if why or not target.guarantees:  # without guarantees it is raw: a positive control
             return why
-        if any(_telling(target, secret) for secret in secret_columns(target)):
+        if any(_informative(target, secret) for secret in secret_columns(target)):
             return ""
         return "a guarantee on one secret that judges each class by itself"
 
     def run(self, target: TableTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Count the people of whose secret the intruder is sure, for each secret."""
+        """Count the people whose secret is sure, for each secret."""
         secrets = [
             secret
             for secret in secret_columns(target)
-            if not target.guarantees or _telling(target, secret)
+            if not target.guarantees or _informative(target, secret)
         ]
         return tuple(self._outcome(target, secret, random_state) for secret in secrets)
 
     def _outcome(self, target: TableTarget, secret: str, random_state: int) -> Outcome:
         rows = people(target, secret)
-        texts = pl.concat([rows["seen"], rows["own"]]).unique().sort()
-        codes = {name: _codes(rows[name], texts) for name in ("seen", "own")}
+        texts = pl.concat([rows["seen"], rows["truth"]]).unique().sort()
+        codes = {name: _codes(rows[name], texts) for name in ("seen", "truth")}
         _, of_row = np.unique(rows["class"].to_numpy(), return_inverse=True)
         order = np.argsort(of_row, kind="stable")
         classes = np.split(order, np.flatnonzero(np.diff(of_row[order])) + 1)
@@ -118,20 +117,20 @@ class Minimality:
         if len(classes) > self.max_classes:
             rng = np.random.default_rng(random_state)
             chosen = np.sort(rng.choice(len(classes), self.max_classes, replace=False)).tolist()
-        told = _telling(target, secret)
+        guarantees = _informative(target, secret)
         ways = finer_ways(target, self.finer, seen=codes["seen"])
         alone, after, concluded, contradicted, too_large = [], [], 0, 0, 0
         for number in chosen:
             members = classes[number]
-            seen, own = codes["seen"][members], codes["own"][members]
+            seen, truth = codes["seen"][members], codes["truth"][members]
             shares = np.bincount(seen, minlength=len(texts)) / len(seen)
-            alone.append(shares[own])
-            after.append(shares[own])
-            finer = ways(members, target.guarantees) if told and len(members) > 1 else []
+            alone.append(shares[truth])
+            after.append(shares[truth])
+            finer = ways(members, target.guarantees) if guarantees and len(members) > 1 else []
             if not finer or len(np.unique(seen)) == 1:
                 continue
             found = believed(
-                finer, seen, told, column=secret, n_values=len(texts), most=self.max_worlds
+                finer, seen, guarantees, column=secret, n_values=len(texts), most=self.max_worlds
             )
             if found is None:
                 too_large += 1
@@ -140,9 +139,9 @@ class Minimality:
                 contradicted += 1
                 continue
             concluded += 1
-            after[-1] = found[np.arange(len(own)), own]
-        own = np.concatenate([codes["own"][classes[number]] for number in chosen])
-        overall = np.bincount(codes["own"], minlength=len(texts)) / rows.height
+            after[-1] = found[np.arange(len(truth)), truth]
+        truth = np.concatenate([codes["truth"][classes[number]] for number in chosen])
+        overall = np.bincount(codes["truth"], minlength=len(texts)) / rows.height
         before, now = np.concatenate(alone), np.concatenate(after)
         sure = self.sure - 1e-12
         return Outcome(
@@ -150,7 +149,7 @@ class Minimality:
             measure=f"{secret} sure by {self.finer}",
             column=secret,
             success=SuccessCount(int((now >= sure).sum()), len(now)),
-            control=Certain(float((overall[own] >= sure).mean())),
+            control=Certain(float((overall[truth] >= sure).mean())),
             details={
                 "by_shares_alone": float((before >= sure).mean()),
                 "classes": float(len(chosen)),
@@ -162,7 +161,7 @@ class Minimality:
         )
 
 
-def _telling(target: TableTarget, secret: str) -> tuple[Guarantee, ...]:
+def _informative(target: TableTarget, secret: str) -> tuple[Guarantee, ...]:
     """Return the guarantees that a finer way may have missed by its secrets; none if unclear."""
     on_columns = {guarantee.column for guarantee in target.guarantees} - {None}
     relative = any(guarantee.relative for guarantee in target.guarantees)

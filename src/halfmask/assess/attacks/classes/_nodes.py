@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["children_of_nodes", "paths_to_children"]
 
-#: What a leaf weighs that nobody of the population has, so that no child is ruled out by chance.
+#: The weight of a leaf without people, so that no child is excluded by chance.
 UNSEEN = 1e-6
 
 

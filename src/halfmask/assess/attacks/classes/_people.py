@@ -1,4 +1,4 @@
-"""People as an intruder finds them in a release: the class each is in, and what it says of him."""
+"""Each released person's class, released secret and own secret."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["class_numbers", "lacking", "people", "posteriors", "secret_columns"]
 
 
 def secret_columns(target: TableTarget, *, more_than: int = 1) -> tuple[str, ...]:
-    """Return the secrets with more different values than told: of others nothing can be learnt."""
+    """Return the secrets with more than `more_than` values: the others disclose nothing."""
     named = target.secrets or tuple(
         dict.fromkeys(g.column for g in target.guarantees if g.column is not None)
     )
@@ -30,7 +30,7 @@ def secret_columns(target: TableTarget, *, more_than: int = 1) -> tuple[str, ...
 
 
 def lacking(target: TableTarget, *, more_than: int = 1) -> str:
-    """Return what a target would have to have for an attack on its classes; empty if it has it."""
+    """Return the missing inputs of an attack on classes; empty if there are none."""
     if not target.quasi_identifiers:
         return "quasi-identifiers"
     if not secret_columns(target, more_than=more_than):
@@ -41,7 +41,7 @@ def lacking(target: TableTarget, *, more_than: int = 1) -> str:
 def class_numbers(released: pl.DataFrame, quasi_identifiers: Sequence[str]) -> pl.Series:
     """Return for each row the number of its class: of the first row that is equal in all columns.
 
-    Missing equals missing and NaN equals NaN. Columns that weren't released tell nobody apart.
+    Missing equals missing and NaN equals NaN. Columns that weren't released are ignored.
     """
     columns = [name for name in quasi_identifiers if name in released.columns]
     if not columns:
@@ -56,7 +56,7 @@ def class_numbers(released: pl.DataFrame, quasi_identifiers: Sequence[str]) -> p
 
 
 def people(target: TableTarget, secret: str, *, dtype: pl.DataType | None = None) -> pl.DataFrame:
-    """Return a row for each released one: its class, the secret it says, its owner's own secret.
+    """Return for each released row its class, its released secret and its owner's secret.
 
     Both secrets are spelt as hierarchies spell values of one type, so that a table that went
     through text is compared by what it means. Where ``dtype`` doesn't name it, it is the type of
@@ -69,14 +69,14 @@ def people(target: TableTarget, secret: str, *, dtype: pl.DataType | None = None
     """
     if secret not in target.released.columns:
         raise ColumnNotFoundError.of([secret], target.released.columns, where="the released table")
-    own = target.original[secret].gather(target.owner_of_row)
+    truth = target.original[secret].gather(target.owner_of_row)
     seen = target.released[secret]
-    dtype = common_type(seen.dtype, own.dtype) if dtype is None else dtype
+    dtype = common_type(seen.dtype, truth.dtype) if dtype is None else dtype
     return pl.DataFrame(
         [
             class_numbers(target.released, target.quasi_identifiers),
             spelt(seen, dtype).alias("seen"),
-            spelt(own, dtype).alias("own"),
+            spelt(truth, dtype).alias("truth"),
         ]
     )
 

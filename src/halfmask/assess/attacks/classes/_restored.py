@@ -1,4 +1,4 @@
-"""What a column of a release gives away if it is no coarser than it had to be."""
+"""Restored: finer values of a released column, if the release is minimal."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ __all__ = ["Restored", "restored_column"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Restored:
-    """One column of a release, as an intruder reads it who takes it for minimal.
+    """One released column, read by an attacker who assumes a minimal release.
 
     Parameters
     ----------
     rows
-        For each released row its ``class`` and the class's ``size``; what the release says,
-        ``label``, and its owner's value, ``own``; whether the cell is ``general``; and the finer
-        value that its owner really has, ``child``, ``null`` where it isn't below the label.
+        For each released row its ``class`` and the class's ``size``; the released ``label`` and its
+        owner's value, ``truth``; whether the cell is ``general``; and the finer value of its owner,
+        ``child``, ``null`` where it isn't below the label.
     certain
-        For each label, the finer values (``child``) that somebody of the class must have, with the
-        probability of each (``prior``) for a person of whom the label alone is known.
+        For each label, the finer values (``child``) that the class must contain, with the
+        probability of each (``prior``) for a person, given the label alone.
     nodes
         For each label of a hierarchy its ``child`` nodes, their ``prior`` and ``place``.
     most_frequent
@@ -53,17 +53,17 @@ class Restored:
     def cells(self) -> tuple[int, int, float]:
         """Return how many cells could be restored, how many are, and how many without minimality.
 
-        Of a class each certain value restores one cell, whoever's it is. Without minimality the
-        same value is right where somebody has it by chance. The cells of somebody who is alone in
-        his class are restored if they are his.
+        Each certain value of a class restores one cell of the class. Without minimality the same
+        value is right if a person of the class has it by chance. Cells of a person who is alone in
+        the class are restored if they hold that person's value.
         """
         general = self.rows.filter(pl.col("general"))
         cells = general.select("class", "label", "size").unique(maintain_order=True)
         # The sum of probabilities below depends on the order.
-        said = cells.join(self.certain, on="label", maintain_order="left_right")
-        right = said.join(general.select("class", "child").unique(), on=["class", "child"])
-        by_chance = said.select((1 - (1 - pl.col("prior")) ** pl.col("size")).sum()).item()
-        theirs = self.alone.select(pl.col("label").eq_missing(pl.col("own")).sum()).item()
+        guesses = cells.join(self.certain, on="label", maintain_order="left_right")
+        right = guesses.join(general.select("class", "child").unique(), on=["class", "child"])
+        by_chance = guesses.select((1 - (1 - pl.col("prior")) ** pl.col("size")).sum()).item()
+        theirs = self.alone.select(pl.col("label").eq_missing(pl.col("truth")).sum()).item()
         return (
             general.height + self.alone.height,
             right.height + int(theirs),
@@ -73,7 +73,7 @@ class Restored:
 
 def restored_column(
     released: pl.Series,
-    own: pl.Series,
+    truth: pl.Series,
     population: pl.Series,
     *,
     classes: pl.DataFrame,
@@ -83,8 +83,8 @@ def restored_column(
 
     Parameters
     ----------
-    released, own
-        What the release says in each row, and what its owner's value is.
+    released, truth
+        The released cell of each row, and its owner's value.
     population
         The column of people of the same population.
     classes
@@ -92,30 +92,32 @@ def restored_column(
     hierarchy
         The published hierarchy, if there is one.
     """
-    if not is_text(own.dtype):  # texts stay as hierarchies spell them
-        dtype = common_type(released.dtype, own.dtype)
-        own, population = recast(own, dtype), recast(population, dtype)
+    if not is_text(truth.dtype):  # texts stay as hierarchies spell them
+        dtype = common_type(released.dtype, truth.dtype)
+        truth, population = recast(truth, dtype), recast(population, dtype)
     if hierarchy is None:
         paths = pl.DataFrame(schema=dict.fromkeys(("label", "child", "leaf"), pl.String))
-        said = spelt(released, own.dtype)
+        labels = spelt(released, truth.dtype)
     else:
         paths = paths_to_children(hierarchy)
         written = leaf_text(released).str.strip_suffix(OR_MISSING)
         # A node that reads like a value, such as a day among moments, is the node.
         is_node = written.is_in(paths["label"].unique().implode()).fill_null(value=False)
-        said = written.zip_with(is_node, spelt(released, own.dtype).str.strip_suffix(OR_MISSING))
+        labels = written.zip_with(
+            is_node, spelt(released, truth.dtype).str.strip_suffix(OR_MISSING)
+        )
     nodes = children_of_nodes(paths, population)
-    others = said.unique(maintain_order=True)
+    others = labels.unique(maintain_order=True)
     ends = ends_of_texts(
         others.filter(~others.is_in(nodes["label"].unique().implode())), population
     )
     only_two = pl.col("place").max().over("label") == 1
     certain = pl.concat([nodes.filter(only_two).select("label", "child", "prior"), ends])
     rows = (
-        classes.with_columns(said.alias("label"), leaf_text(own).alias("own"))
+        classes.with_columns(labels.alias("label"), leaf_text(truth).alias("truth"))
         .join(
             paths.rename({"child": "node"}),
-            left_on=["label", "own"],
+            left_on=["label", "truth"],
             right_on=["label", "leaf"],
             how="left",
             maintain_order="left",
@@ -128,9 +130,9 @@ def restored_column(
             "class",
             "size",
             "label",
-            "own",
+            "truth",
             general=pl.col("is_end") | pl.col("is_node"),
-            child=pl.when("is_end").then("own").otherwise("node"),
+            child=pl.when("is_end").then("truth").otherwise("node"),
         )
     )
     counted = leaf_text(population).alias("text").value_counts(name="n").sort("n", "text")

@@ -52,7 +52,7 @@ class Skewness:
     N. Li, T. Li, Venkatasubramanian, "t-Closeness: Privacy Beyond k-Anonymity and l-Diversity"
     (ICDE 2007), section 3. A release that is t-close by the equal distance with ``t <= lift``
     resists by definition: no event's probability differs by more than ``t``. The details hold the
-    largest distance of a class from the table, counted again here: ``highest_equal_distance``, and
+    largest distance of a class from the table, counted here again: ``highest_equal_distance``, and
     ``highest_ordered_distance`` for numbers and dates; and ``by_chance``, the share of people that
     classes of the same sizes would reach with all secrets shuffled.
 

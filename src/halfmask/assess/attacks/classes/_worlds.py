@@ -1,4 +1,4 @@
-"""Worlds: which of a class's people could have which of its secrets."""
+"""Worlds: all assignments of a class's secrets to its people."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Finer(NamedTuple):
 
 
 def worlds(sizes: Sequence[int], counts: Sequence[int], *, most: int) -> Ints | None:
-    """Return every way to share out secrets among groups of people who can't be told apart.
+    """Return every assignment of secrets to groups of indistinguishable people.
 
     Parameters
     ----------
@@ -86,14 +86,14 @@ def believed(
     n_values: int,
     most: int,
 ) -> Floats | None:
-    """Return what an intruder believes who knows that no finer way kept the guarantees.
+    """Return the posterior of each secret, given that no finer way kept the guarantees.
 
     Parameters
     ----------
     finer
-        The finer ways, of which each missed a guarantee; those that tell nothing left out.
+        The finer ways, each of which missed a guarantee and discloses something.
     codes
-        The secrets of the class's people, in whatever order.
+        The secrets of the class's people, in any order.
     guarantees
         What the release had to keep.
     column, n_values
@@ -114,7 +114,7 @@ def believed(
     section 4: all inputs that agree with what was released and with how it was made are equally
     likely.
     """
-    # Who is on the same side of every finer way can't be told apart.
+    # People on the same side of every finer way are indistinguishable.
     _, first, of_person = np.unique(
         np.stack([each.side_of for each in finer]), axis=1, return_index=True, return_inverse=True
     )

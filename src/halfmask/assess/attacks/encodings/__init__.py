@@ -12,7 +12,7 @@ without the key is granted to them: which column is which, how many categories t
 - :class:`NullPatterns`, :class:`SecretReuse`, :class:`Fingerprints`: whose row it is, and which row
   of another upload.
 
-:func:`frontier` measures codecs by a learner's accuracy beside what the attacks recover.
+:func:`frontier` measures a learner's accuracy on each codec, and what the attacks recover.
 """
 
 from __future__ import annotations

@@ -64,16 +64,16 @@ def alignments(
     here, there = Whitened.of(encoded), Whitened.of(sample)
     size = min(here.rows.shape[1], there.rows.shape[1])
     mine, theirs = here.rows[:, :size], there.rows[:, :size]
-    turns = [("axes", _by_shape(mine * here.scales[:size], theirs * there.scales[:size]))]
+    candidates = [("axes", _by_shape(mine * here.scales[:size], theirs * there.scales[:size]))]
     unmixed = _independent(mine, rng), _independent(theirs, rng)
     if unmixed[0] is not None and unmixed[1] is not None:
-        turn = _by_shape(mine @ unmixed[0].T, theirs @ unmixed[1].T)
-        turns.append(("independent", unmixed[1].T @ turn @ unmixed[0]))
+        rotation = _by_shape(mine @ unmixed[0].T, theirs @ unmixed[1].T)
+        candidates.append(("independent", unmixed[1].T @ rotation @ unmixed[0]))
     rest = np.zeros((len(mine), there.rows.shape[1] - size))
-    for name, turn in turns:
-        closest, _ = _nearer(mine, theirs, turn, rng)
-        for said, each in ((name, turn), (f"{name}, nearest", closest)):
-            yield said, there.back(np.column_stack([mine @ each.T, rest]))
+    for name, rotation in candidates:
+        closest, _ = _nearer(mine, theirs, rotation, rng)
+        for measure, each in ((name, rotation), (f"{name}, nearest", closest)):
+            yield measure, there.back(np.column_stack([mine @ each.T, rest]))
 
 
 def distance_to(
@@ -98,17 +98,17 @@ def _by_columns(encoded: NDArray[np.float64], sample: NDArray[np.float64]) -> ND
     here, there, sign = _matched(_standard(encoded), _standard(sample))
     guess = np.empty((len(encoded), sample.shape[1]))
     for mine, theirs in zip(here, there, strict=True):
-        told = encoded[:, mine] * sign[mine, theirs]
-        guess[:, theirs] = matched_quantiles(told, sample[:, theirs])
+        rotated = encoded[:, mine] * sign[mine, theirs]
+        guess[:, theirs] = matched_quantiles(rotated, sample[:, theirs])
     return guess
 
 
 def _by_shape(mine: NDArray[np.float64], theirs: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the signed permutation that lays components on those of the same distribution."""
     here, there, sign = _matched(mine, theirs)
-    turn = np.zeros((theirs.shape[1], mine.shape[1]))
-    turn[there, here] = sign[here, there]
-    return turn
+    rotation = np.zeros((theirs.shape[1], mine.shape[1]))
+    rotation[there, here] = sign[here, there]
+    return rotation
 
 
 def _matched(
@@ -145,7 +145,7 @@ def _independent(rows: NDArray[np.float64], rng: np.random.Generator) -> NDArray
 def _nearer(
     mine: NDArray[np.float64],
     theirs: NDArray[np.float64],
-    turn: NDArray[np.float64],
+    rotation: NDArray[np.float64],
     rng: np.random.Generator,
 ) -> tuple[NDArray[np.float64], float]:
     """Turn rows onto the nearest of a sample, again and again."""
@@ -155,10 +155,10 @@ def _nearer(
     others = theirs[rng.choice(len(theirs), min(_AMONG, len(theirs)), replace=False)]
     tree, error = cKDTree(others), np.inf
     for _ in range(_STEPS):
-        apart, which = tree.query(some @ turn.T)
+        apart, which = tree.query(some @ rotation.T)
         if apart.mean() > error - 1e-6:
             break
         error = float(apart.mean())
         u, _, vt = np.linalg.svd(others[which].T @ some)
-        turn = u @ vt
-    return turn, error
+        rotation = u @ vt
+    return rotation, error

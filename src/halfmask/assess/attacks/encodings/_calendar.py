@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["VIEWS", "carried", "phases", "profile"]
 
-#: What is looked at: an encoding that hides a level may show it in changes, or in their size.
+#: The views: an encoding that masks a level may show it in changes, or in their size.
 VIEWS = ("level", "change", "size of level", "size of change")
 
 
@@ -55,7 +55,7 @@ def phases(
     windows
         Stretches of the encoded series, one a row.
     usual
-        What `profile` says, of another stretch that the attacker knows.
+        The `profile` of another stretch that the attacker knows.
     which
         One of `VIEWS`.
 

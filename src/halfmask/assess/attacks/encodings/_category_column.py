@@ -1,4 +1,4 @@
-"""One column of categories as an attacker sees it, beside what it stands for."""
+"""CategoryColumn: a column of codes, with the categories they stand for."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class CategoryColumn:
     Parameters
     ----------
     name, holder
-        What it is called at home, and the encoded column that holds it.
+        The original column's name, and the encoded column that holds it.
     code
         The number of each row's code, below `n_codes`.
     truth
@@ -80,7 +80,7 @@ class CategoryColumn:
         return np.asarray(ranked[np.minimum(place, len(ranked) - 1)])
 
     def by_tail(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the same of who knows that frequent categories are split.
+        """Return the same for an attacker who knows that frequent categories are split.
 
         From the rarest on, a code is taken for the rarest category that is left while their
         frequencies agree to three standard errors; all other codes for the most frequent category.
@@ -138,7 +138,7 @@ def category_columns(
 
 
 def lacking_categories(target: EncodingTarget) -> str:
-    """Return what an attack on frequencies lacks."""
+    """Return the missing inputs of an attack on frequencies."""
     if target.population is None or not target.population.height:
         return "a sample of the population"
     return "" if category_holders(target) else "columns of categories"

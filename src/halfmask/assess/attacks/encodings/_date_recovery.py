@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DateRecovery"]
 
-_MOST_WINDOWS = 400
+_MAX_WINDOWS = 400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +59,7 @@ class DateRecovery:
     attacks: ClassVar[type] = EncodingTarget
 
     cycles: int = 2
-    n_windows: int = _MOST_WINDOWS
+    n_windows: int = _MAX_WINDOWS
 
     def __post_init__(self) -> None:
         owner = "DateRecovery"
@@ -108,8 +108,8 @@ class DateRecovery:
             windows = np.stack([series[start : start + length] for start in starts])
             for which in VIEWS:
                 for each in (*known, column[:half]):
-                    told = phases(windows, profile(each, period, which), which)
-                    apart = np.abs(told - truth)
+                    found_phases = phases(windows, profile(each, period, which), which)
+                    apart = np.abs(found_phases - truth)
                     hit = np.minimum(apart, period - apart) <= slack
                     share = float(hit[learnt].mean())
                     details[which] = max(details.get(which, 0.0), share)

@@ -1,4 +1,4 @@
-"""What an attacker sees beside an encoded column, all other columns as numbers."""
+"""Features: all columns but an encoded one, as numbers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Features"]
 
-_MOST_CODES = 250
+_MAX_CODES = 250
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -46,14 +46,14 @@ class Features:
         parts: list[NDArray[np.float32]] = []
         column: list[int] = []
         for place, name in enumerate(encoded.columns):
-            own = _cell_by_cell(encoded[name])
+            encodings = _cell_by_cell(encoded[name])
             if name in ordered:
                 values = numbers(encoded[name])
                 values = np.where(np.isfinite(values), values, np.nanmean(values))
                 ranks = np.argsort(np.argsort(values)).astype(np.float64)
-                own += [_standard(values), _standard(ranks)]
-            parts += own
-            column += [place] * sum(part.shape[1] for part in own)
+                encodings += [_standard(values), _standard(ranks)]
+            parts += encodings
+            column += [place] * sum(part.shape[1] for part in encodings)
         rows = np.concatenate(parts, axis=1) if parts else np.zeros((encoded.height, 0), np.float32)
         products = (rows.T @ rows).astype(np.float64) / max(1, len(rows))
         return cls(rows=rows, products=products, column=np.array(column, dtype=np.int64))
@@ -70,7 +70,7 @@ class Features:
 
 def _cell_by_cell(column: pl.Series) -> list[NDArray[np.float32]]:
     of_row, n = codes(column)
-    if not 1 < n <= _MOST_CODES:
+    if not 1 < n <= _MAX_CODES:
         return []
     one_hot = np.zeros((len(of_row), n), dtype=np.float32)
     one_hot[np.arange(len(of_row)), of_row] = 1.0

@@ -38,7 +38,7 @@ class FoldedCycle:
     -----
     Folding rows at a period is taking their spectrum at the period's harmonics (Bartlett 1963 on
     the periodogram). An ordinate there is compared with the mean of its neighbours: that of noise
-    is exponential. It finds the period where it lies in one of both tails, 2.5 % each: a peak is a
+    is exponential. The period is found where it lies in one of both tails, 2.5 % each: a peak is a
     cycle that was left in, a *hole* one that was taken out by a model fitted to the same rows. Rows
     are seen as levels, as sizes, as squares, and as products of neighbours; for each period and
     view there is one finding. Control: 5 % of the harmonics.

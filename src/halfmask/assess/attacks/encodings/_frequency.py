@@ -37,9 +37,9 @@ class FrequencyMatching:
     optimality of frequency analysis vs. lp-optimization", 2015), so that no Hungarian algorithm
     does better. Where there are more codes than categories, codes beyond the last category are
     taken for the last; or, by an attacker who knows of splitting, rare codes for rare categories
-    and all others for the most frequent one. The better is reported for each column. The column
-    with the highest excess over guessing its most frequent category is reported; all of them are
-    among the details.
+    and all others for the most frequent one. The better of the two is reported for each column.
+    The outcome is the column with the highest excess over guessing its most frequent category; all
+    columns are among the details.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Frontier: what each encoding keeps of a learner's accuracy, beside what attacks recover."""
+"""Frontier: a learner's accuracy on each encoding, and what attacks recover from it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class FrontierPoint:
     Parameters
     ----------
     name
-        What the codec is called in tables.
+        The codec's name in tables.
     learner
         What it is made for, and what was trained.
     plain, encoded
@@ -180,8 +180,8 @@ def frontier(
 
     Notes
     -----
-    **Guarantees.** What is reported of an attack is what it recovers from the rows that were
-    trained on; the table is measured, and nothing is guaranteed for another one.
+    **Guarantees.** Attacks are measured on the training rows of this table. The result is no
+    guarantee for another table.
 
     **Edge cases.** A measure that a table has no columns for is left out. A codec that refuses
     the table, since its cells would not come back, is among the refused. Categories that only the
@@ -238,10 +238,10 @@ def frontier(
 
 
 def _profiles(random_state: int) -> list[Codec]:
-    from halfmask.encode import Codec  # noqa: PLC0415 # only who asks pays
+    from halfmask.encode import Codec  # noqa: PLC0415 # loads late
     from halfmask.vault import Secret  # noqa: PLC0415 # the same
 
-    # What they encode is measured and thrown away: a secret that anybody could make is enough.
+    # Encoded rows are measured and thrown away: a public secret is enough.
     secret = Secret.from_bytes(hashlib.sha256(f"frontier {random_state}".encode()).digest())
 
     wanted: list[dict[str, Any]] = [

@@ -46,9 +46,9 @@ def unkeyed(name: str, *, salts: tuple[bytes, ...], seeds: int) -> Iterator[str]
         data = spelt.encode()
         for salted in dict.fromkeys((data, *(s + data for s in salts), *(data + s for s in salts))):
             for digest in _DIGESTS:
-                told = hashlib.new(digest, salted, usedforsecurity=False).digest()
-                yield told.hex()
-                yield base64.b64encode(told).decode().rstrip("=").lower()
+                digested = hashlib.new(digest, salted, usedforsecurity=False).digest()
+                yield digested.hex()
+                yield base64.b64encode(digested).decode().rstrip("=").lower()
             crc = zlib.crc32(salted)
             yield from (f"{crc:08x}", str(crc))
         for seed in range(seeds):

@@ -1,4 +1,4 @@
-"""Which encoded column holds an original one: an attacker is granted to guess it rightly."""
+"""The encoded column that holds an original one; the attacker is granted the right guess."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ROWS_A_CODE = 10
 
 
 def number_holders(target: EncodingTarget) -> dict[str, str]:
-    """Return for each ordered original column the encoded column whose order tells most of it.
+    """Return for each ordered original column the encoded column of the most similar order.
 
     Judged by the rank correlation with the truth, so that it is better than what an attacker can
     do: which column is which costs them nothing.
@@ -34,15 +34,15 @@ def number_holders(target: EncodingTarget) -> dict[str, str]:
             found[name] = named
         elif ranked:
             truth = _ranks(numbers(target.original[name]))
-            told = {each: abs(float(truth @ ranks)) for each, ranks in ranked.items()}
-            found[name] = max(told, key=lambda each: told[each])
+            scores = {each: abs(float(truth @ ranks)) for each, ranks in ranked.items()}
+            found[name] = max(scores, key=lambda each: scores[each])
     return found
 
 
 def category_holders(target: EncodingTarget) -> dict[str, str]:
-    """Return for each categorical original column the encoded column whose codes tell most of it.
+    """Return for each categorical original column the encoded column that predicts it best.
 
-    Told is the share of the odd rows that are named by what each code meant in the even rows.
+    Measured by the share of odd rows whose category is that of the code in the even rows.
     """
     few = {}
     for name in target.encoded.columns:
@@ -60,12 +60,16 @@ def category_holders(target: EncodingTarget) -> dict[str, str]:
         if named in few:
             found[name] = named
         elif few and named is None:
-            told = {each: (_told(truth, n_values, *of), -of[1]) for each, of in few.items()}
-            found[name] = max(told, key=lambda each: told[each])
+            scores = {
+                each: (_accuracy_of_codes(truth, n_values, *of), -of[1]) for each, of in few.items()
+            }
+            found[name] = max(scores, key=lambda each: scores[each])
     return found
 
 
-def _told(truth: NDArray[np.int64], n_values: int, of_row: NDArray[np.int64], n: int) -> float:
+def _accuracy_of_codes(
+    truth: NDArray[np.int64], n_values: int, of_row: NDArray[np.int64], n: int
+) -> float:
     counts = np.zeros((n, n_values))
     np.add.at(counts, (of_row[::2], truth[::2]), 1)
     odd = counts.argmax(axis=1)[of_row[1::2]] == truth[1::2]
@@ -79,7 +83,7 @@ def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
     present = np.isfinite(values)
     ranks = np.zeros(len(values))
     if present.any():
-        own = rankdata(values[present])
-        ranks[present] = own - own.mean()
+        raw = rankdata(values[present])
+        ranks[present] = raw - raw.mean()
     length = float(np.linalg.norm(ranks))
     return ranks / length if length else ranks

@@ -1,4 +1,4 @@
-"""Joint frequencies: codes are named by what stands beside them, again and again."""
+"""Joint frequencies: codes are named by their co-occurrence with other columns."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from halfmask.assess.attacks.encodings._category_column import (
     lacking_categories,
     named_outcome,
 )
-from halfmask.assess.attacks.encodings._company import binned_numbers, named_by_company
+from halfmask.assess.attacks.encodings._context import binned_numbers, named_by_context
 
 if TYPE_CHECKING:
     from halfmask.assess.attacks._arms import SuccessCount
     from halfmask.assess.attacks._outcome import Outcome
     from halfmask.assess.attacks.encodings._category_column import CategoryColumn
-    from halfmask.assess.attacks.encodings._company import Beside
+    from halfmask.assess.attacks.encodings._context import Context
 
 __all__ = ["JointFrequencyMatching"]
 
@@ -33,15 +33,15 @@ class JointFrequencyMatching:
     ----------
     n_rows
         How many rows, of either table, are counted at most.
-    turns
-        How often codes are renamed, by the columns as they were named before.
+    n_iter
+        How often codes are named again, by the names of the iteration before.
 
     Notes
     -----
     Starts from frequencies, and tenths of ordered columns; with both, and with either alone, since
-    coordinates of a matrix are no ordered columns: of the three the best is reported for each
-    column. The likelihood of a code's rows decides, after the multinomial attack of Bindschaedler
-    et al. (VLDB 2018). It needs no code to be frequent, and reaches split categories too.
+    coordinates of a matrix are no ordered columns: the best of the three is reported by column.
+    The likelihood of a code's rows decides, after the multinomial attack of Bindschaedler et al.
+    (VLDB 2018). It needs no code to be frequent, and reaches split categories too.
 
     Examples
     --------
@@ -53,37 +53,39 @@ class JointFrequencyMatching:
     attacks: ClassVar[type] = EncodingTarget
 
     n_rows: int = 20_000
-    turns: int = 3
+    n_iter: int = 3
 
     def __post_init__(self) -> None:
         owner = "JointFrequencyMatching"
-        integer_at_least(1, owner=owner, n_rows=self.n_rows, turns=self.turns)
+        integer_at_least(1, owner=owner, n_rows=self.n_rows, n_iter=self.n_iter)
 
     def missing_inputs(self, target: EncodingTarget) -> str:
         """Return what is missing: a population, or categories."""
         return lacking_categories(target)
 
     def run(self, target: EncodingTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Name codes in turns, and return how many cells are named."""
+        """Name codes iteratively, and return how many cells are named."""
         rng = np.random.default_rng(random_state)
         rows, others, columns = category_columns(target, self.n_rows, rng)
         ordered = binned_numbers(target, rows, others)
         named = self._named(columns, ordered, others=True)
-        for beside, with_others in (([], True), (ordered, False)):
-            again = self._named(columns, beside, others=with_others)
+        for context, with_others in (([], True), (ordered, False)):
+            again = self._named(columns, context, others=with_others)
             pairs = zip(named, again, strict=True)
             named = [max(pair, key=lambda arm: arm.value) for pair in pairs]
-        return (named_outcome(self.name, "cells of a column named by company", columns, named),)
+        return (
+            named_outcome(self.name, "cells of a column named by co-occurrence", columns, named),
+        )
 
     def _named(
-        self, columns: list[CategoryColumn], ordered: Beside, *, others: bool
+        self, columns: list[CategoryColumn], ordered: Context, *, others: bool
     ) -> list[SuccessCount]:
         """Return how many cells of each column are named, by numbers and by the other columns."""
         meaning = [column.by_frequency(column.counts) for column in columns]
-        for _ in range(self.turns if others else 1):
+        for _ in range(self.n_iter if others else 1):
             read = [(m[c.code], c.sampled) for m, c in zip(meaning, columns, strict=True)]
             meaning = [
-                named_by_company(
+                named_by_context(
                     column, [*ordered, *(read[:place] + read[place + 1 :] if others else ())]
                 )
                 for place, column in enumerate(columns)

@@ -1,4 +1,4 @@
-"""Known plaintext: who knows some rows and their encodings learns what the others stand for."""
+"""Known plaintext: some rows and their encodings are known; the others are decoded."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ __all__ = ["KnownPlaintext"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownPlaintext:
-    """Learn the encoding from known rows, and read the others by it.
+    """Learn the encoding from known rows, and decode the others.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class KnownPlaintext:
     Notes
     -----
     Numbers: the minimal solution of the linear system, ridge, nearest neighbours, a network, and
-    interpolation along the column that holds a number; the best for the owner's loss is reported.
+    interpolation along the column that holds a number; the best one is reported.
     Liu, Giannella and Kargupta, "An attacker's view of distance preserving maps for privacy
     preserving data mining" (PKDD 2006): m known rows undo an orthogonal map, m + 1 an affine one.
     Categories: a code means what it meant most often in the known rows; a code that wasn't among
@@ -101,18 +101,18 @@ class KnownPlaintext:
     ) -> Outcome:
         from threadpoolctl import threadpool_limits  # noqa: PLC0415 # only matrices need it
 
-        scene = _Scene.of(target, pool, read)
-        m, known = scene.truth.shape[1], min(self.known, len(pool))
+        setup = _Setup.of(target, pool, read)
+        m, known = setup.truth.shape[1], min(self.known, len(pool))
         steps = {1, m // 2, m, m + 1, 5 * m, 20 * m, known, 100, 300}
         with threadpool_limits(1, user_api="blas"):  # threads wait for each other at this size
-            curve = {k: scene.best(k) for k in sorted(steps) if 1 <= k <= len(pool)}
-        reached = {k: variance_recovered(scene.truth, guess) for k, guess in curve.items()}
+            curve = {k: setup.best(k) for k in sorted(steps) if 1 <= k <= len(pool)}
+        reached = {k: variance_recovered(setup.truth, guess) for k, guess in curve.items()}
         details = {f"variance_from_{k}": share for k, share in reached.items()}
         details["k50"] = float(min((k for k, r in reached.items() if r >= 0.5), default=math.inf))
         return Outcome(
             attack=self.name,
             measure=f"variance of numbers, {known} known rows",
-            success=recovered(scene.truth, curve[known], rng),
+            success=recovered(setup.truth, curve[known], rng),
             control=Certain(0.0),
             needed=100,
             needed_of="rows",
@@ -155,8 +155,8 @@ class KnownPlaintext:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Scene:
-    """What is known and what is to be read, standardised."""
+class _Setup:
+    """Known rows and rows to decode, standardised."""
 
     encoded: NDArray[np.float64]
     values: NDArray[np.float64]
@@ -167,10 +167,10 @@ class _Scene:
     read: NDArray[np.int64]
 
     @classmethod
-    def of(cls, target: EncodingTarget, pool: NDArray[np.int64], read: NDArray[np.int64]) -> _Scene:
-        told = number_columns(target.encoded)
+    def of(cls, target: EncodingTarget, pool: NDArray[np.int64], read: NDArray[np.int64]) -> _Setup:
+        ordered = number_columns(target.encoded)
         names = number_columns(target.original)
-        encoded, values = filled(target.encoded, told), filled(target.original, names)
+        encoded, values = filled(target.encoded, ordered), filled(target.original, names)
         center, scale = values.mean(axis=0), values.std(axis=0)
         truth = np.column_stack([numbers(target.original[name]) for name in names])[read]
         holders = number_holders(target)
@@ -178,18 +178,18 @@ class _Scene:
             encoded=(encoded - encoded.mean(axis=0)) / encoded.std(axis=0),
             values=(values - center) / scale,
             truth=(truth - center) / scale,
-            mixed=tuple(told.index(name) for name in mixed_columns(target.encoded)),
-            held=tuple(told.index(holders[name]) for name in names),
+            mixed=tuple(ordered.index(name) for name in mixed_columns(target.encoded)),
+            held=tuple(ordered.index(holders[name]) for name in names),
             pool=pool,
             read=read,
         )
 
     def best(self, k: int) -> NDArray[np.float64]:
-        """Return what the best of the regressions says of the rows from the first k known ones."""
+        """Return the rows as the best of the regressions on the first k known rows decodes them."""
         known, values = self.encoded[self.pool[:k]], self.values[self.pool[:k]]
         rows = self.encoded[self.read]
         guesses = [np.repeat(values.mean(axis=0)[None, :], len(rows), axis=0)]
-        # Codes of categories are of no use to a matrix, and take known rows to be told apart.
+        # Codes of categories are of no use to a matrix, and cost it known rows.
         every = tuple(range(known.shape[1]))
         for columns in {every, self.mixed or every} if k > 1 else ():
             some = list(columns)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["accuracies"]
 
-_MOST_CATEGORIES = 255
+_MAX_CATEGORIES = 255
 
 
 def accuracies(codec: Codec, train: pl.DataFrame, test: pl.DataFrame) -> tuple[float, float]:
@@ -44,36 +44,36 @@ def accuracies(codec: Codec, train: pl.DataFrame, test: pl.DataFrame) -> tuple[f
         if plain:
             sides = [_matrix(codec.plain(rows.drop(name))) for rows in (train, test)]
             order = plan.order(train.height, 0)
-            own = train[name] if order is None else train[name][order]
-            target: Any = own.to_numpy()
+            column_rows = train[name] if order is None else train[name][order]
+            target: Any = column_rows.to_numpy()
         else:
             encoded = codec.encode(train)
             target = encoded[plan.target.token].to_numpy() if plan.target is not None else None
             sides = [_matrix(encoded.select(plan.tokens)), _matrix(codec.encode(test.drop(name)))]
         inputs = _prepared(sides[0], sides[1], places, of_trees=codec.learner == "trees")
         if codec.learner == "trees":
-            narrow = [p for p in places if sides[0][:, p].max() < _MOST_CATEGORIES]
+            narrow = [p for p in places if sides[0][:, p].max() < _MAX_CATEGORIES]
             learner.set_params(categorical_features=narrow or None)
         with warnings.catch_warnings():
             warnings.simplefilter(
                 "ignore"
             )  # a network that isn't done learning is measured as it is
             learner.fit(inputs[0], target)
-            said = learner.predict(inputs[1])
+            predicted = learner.predict(inputs[1])
         if plain:
             back = plan.order(test.height, 0)
-            said = said if back is None else said[np.argsort(back)]
+            predicted = predicted if back is None else predicted[np.argsort(back)]
         else:
-            said = codec.decode_predictions(said)
-        found.append(_right(truth, said, regression=regression))
+            predicted = codec.decode_predictions(predicted)
+        found.append(_right(truth, predicted, regression=regression))
     return found[0], found[1]
 
 
-def _right(truth: pl.Series, said: Any, *, regression: bool) -> float:  # noqa: ANN401 # arrays
+def _right(truth: pl.Series, predicted: Any, *, regression: bool) -> float:  # noqa: ANN401 # arrays
     if not regression:
-        return float(np.mean(truth.cast(pl.String).to_numpy() == np.asarray(said).astype(str)))
+        return float(np.mean(truth.cast(pl.String).to_numpy() == np.asarray(predicted).astype(str)))
     values = truth.cast(pl.Float64).to_numpy()
-    return max(0.0, float(1 - np.mean((values - np.asarray(said, float)) ** 2) / values.var()))
+    return max(0.0, float(1 - np.mean((values - np.asarray(predicted, float)) ** 2) / values.var()))
 
 
 def _matrix(frame: pl.DataFrame) -> NDArray[np.float64]:

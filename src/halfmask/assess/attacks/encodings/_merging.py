@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from halfmask.assess.attacks.encodings._features import Features
 
-__all__ = ["agreement", "agreement_of", "by_chains", "by_company", "by_counts", "cut_direction"]
+__all__ = ["agreement", "agreement_of", "by_chains", "by_context", "by_counts", "cut_direction"]
 
 _DIRECTIONS = 6
 _PENALTY = 1e-3
@@ -19,7 +19,7 @@ _ENDS = (0.02, 0.98)
 _NEVER = 1e6
 
 
-def by_company(
+def by_context(
     code: NDArray[np.int64], n_codes: int, features: Features, n_groups: int
 ) -> NDArray[np.int64]:
     """Return a group for each code: those with the most similar mean company are merged (Ward)."""

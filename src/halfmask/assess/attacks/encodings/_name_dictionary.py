@@ -32,7 +32,7 @@ class NameDictionary:
     Parameters
     ----------
     salts
-        Salts that leaked, or that everybody knows; tried before and behind a name.
+        Salts that leaked, or that are public; tried before and behind a name.
     seeds
         How many seeds of MurmurHash3 are tried, from 0.
 
@@ -83,7 +83,9 @@ class NameDictionary:
         )
 
     def _found(self, name: str, wanted: _Wanted) -> bool:
-        return any(wanted.holds(told) for told in unkeyed(name, salts=self.salts, seeds=self.seeds))
+        return any(
+            wanted.holds(hashed) for hashed in unkeyed(name, salts=self.salts, seeds=self.seeds)
+        )
 
 
 class _Wanted:
@@ -98,16 +100,16 @@ class _Wanted:
             if len(start) >= _SHORTEST:
                 self._starts.setdefault(start[:_SHORTEST], []).append(start)
 
-    def holds(self, told: str) -> bool:
+    def holds(self, hashed: str) -> bool:
         """Return whether a name is a hash, holds one, or is its beginning behind a short prefix."""
-        if told in self._names:
+        if hashed in self._names:
             return True
-        if len(told) < _SHORTEST or not _looks_hashed(told):
+        if len(hashed) < _SHORTEST or not _looks_hashed(hashed):
             return False
-        if told in self._all:
+        if hashed in self._all:
             return True
-        return any(told.startswith(start) for start in self._starts.get(told[:_SHORTEST], ()))
+        return any(hashed.startswith(start) for start in self._starts.get(hashed[:_SHORTEST], ()))
 
 
-def _looks_hashed(told: str) -> bool:
-    return any(letter.isdigit() for letter in told)
+def _looks_hashed(hashed: str) -> bool:
+    return any(letter.isdigit() for letter in hashed)

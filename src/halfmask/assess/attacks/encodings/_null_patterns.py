@@ -1,4 +1,4 @@
-"""Null patterns: which cells are missing tells whose row it is."""
+"""Null patterns: rows are identified by which cells are missing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class NullPatterns:
     Notes
     -----
     The attacker knows which answers a person didn't give. Missing cells are seen where they are
-    missing in the encoded table, too, or where a column of two values says so; which of them stands
+    missing in the encoded table, too, or as a column of two values; which of them stands
     for which column is granted. A link to a pattern that r rows share counts as 1/r. Control:
     guessing one of the rows.
 
@@ -86,7 +86,7 @@ class NullPatterns:
 
 
 def _masks(encoded: pl.DataFrame) -> list[NDArray[np.bool_]]:
-    """Return what may say that a cell is missing: missing cells, and columns of 0 and 1."""
+    """Return the indicators of missing cells: missing cells themselves, and columns of 0 and 1."""
     found = []
     for column in encoded.iter_columns():
         if column.null_count():

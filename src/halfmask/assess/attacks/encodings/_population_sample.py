@@ -1,4 +1,4 @@
-"""Population sample: who knows similar people lays the encoded rows over them."""
+"""Population sample: encoded rows are aligned with rows of similar people."""
 
 from __future__ import annotations
 

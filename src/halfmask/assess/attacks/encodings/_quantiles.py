@@ -68,14 +68,14 @@ class QuantileMatching:
         truths, guesses = [], []
         for name, holder in number_holders(target).items():
             truth = numbers(target.original[name])
-            told = numbers(target.encoded[holder])
-            both = np.isfinite(truth) & np.isfinite(told)
+            encoded = numbers(target.encoded[holder])
+            both = np.isfinite(truth) & np.isfinite(encoded)
             known = numbers(target.population[name])
             known = known[np.isfinite(known)]
             if not len(known) or not both.any():
                 continue
-            rising = np.cov(np.argsort(np.argsort(told[both])), truth[both])[0, 1] >= 0
-            guess = matched_quantiles(told if rising else -told, known)
+            rising = np.cov(np.argsort(np.argsort(encoded[both])), truth[both])[0, 1] >= 0
+            guess = matched_quantiles(encoded if rising else -encoded, known)
             center, scale = np.nanmean(truth), np.nanstd(truth) or 1.0
             truths.append((truth[rows] - center) / scale)
             guesses.append((guess[rows] - center) / scale)
@@ -96,7 +96,9 @@ class QuantileMatching:
         )
 
 
-def matched_quantiles(told: NDArray[np.float64], known: NDArray[np.float64]) -> NDArray[np.float64]:
+def matched_quantiles(
+    encoded: NDArray[np.float64], known: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Return for each number what stands at its place among known ones; missing ones the mean.
 
     Examples
@@ -106,9 +108,9 @@ def matched_quantiles(told: NDArray[np.float64], known: NDArray[np.float64]) -> 
     """
     from scipy.stats import rankdata  # noqa: PLC0415 # scipy loads late
 
-    present = np.isfinite(told)
-    guess = np.full(len(told), known.mean())
-    place = (rankdata(told[present]) - 0.5) / max(1, int(present.sum()))
+    present = np.isfinite(encoded)
+    guess = np.full(len(encoded), known.mean())
+    place = (rankdata(encoded[present]) - 0.5) / max(1, int(present.sum()))
     at = (np.arange(len(known)) + 0.5) / len(known)
     guess[present] = np.interp(place, at, np.sort(known))
     return guess

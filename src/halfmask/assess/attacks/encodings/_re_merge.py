@@ -21,7 +21,7 @@ from halfmask.assess.attacks.encodings._merging import (
     agreement,
     agreement_of,
     by_chains,
-    by_company,
+    by_context,
     by_counts,
 )
 
@@ -34,7 +34,7 @@ __all__ = ["ReMerge"]
 
 _REPLICATES = 200
 # An attacker sees that a column is split, and how many categories there are, in the population.
-_WAYS = {"company": by_company, "chains": by_chains, "counts": by_counts}
+_WAYS = {"context": by_context, "chains": by_chains, "counts": by_counts}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,7 @@ class ReMerge:
     -----
     Three ways, and the best for the attacker is reported:
 
-    - ``company``: codes whose rows have similar other columns (Ward 1963). It finds the siblings of
+    - ``context``: codes whose rows have similar other columns (Ward 1963). It finds the siblings of
       a split that was drawn at random;
     - ``chains``: codes that are neighbouring slices along one direction, which is found first. It
       is made for the split of :class:`halfmask.encode.Codec`;
@@ -58,8 +58,8 @@ class ReMerge:
 
     The attacker knows from the population how many categories there are. Agreement is the adjusted
     Rand index of merged codes and true categories, over rows; over codes, each one counting alike,
-    it is among the details as ``company, codes of`` and ``chains, codes of`` a column. Then what
-    was merged is named by rank. Of both the worst column is reported.
+    it is among the details as ``context, codes of`` and ``chains, codes of`` a column. Then what
+    was merged is named by rank. The worst column is reported for both.
 
     **Edge cases.** Where nothing is split there is nothing to merge, and each code is a category.
 

@@ -1,4 +1,4 @@
-"""What learns an encoding from known rows: five regressions, and the best is told."""
+"""Five regressions that learn an encoding from known rows; the best is reported."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def neighbours(
 def network(
     known: NDArray[np.float64], values: NDArray[np.float64], rows: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return what a network with one layer says that learnt from the known rows."""
+    """Return the predictions of a one-layer network, trained on the known rows."""
     from sklearn.neural_network import MLPRegressor  # noqa: PLC0415 # sklearn loads late
 
     model = MLPRegressor(
@@ -84,12 +84,12 @@ def interpolated(
     known: NDArray[np.float64], values: NDArray[np.float64], rows: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return for one column what lies between the known values around each encoded one."""
-    own, which = np.unique(known, return_inverse=True)
+    distinct, which = np.unique(known, return_inverse=True)
     means = np.bincount(which.ravel(), weights=values) / np.bincount(which.ravel())
-    return np.asarray(np.interp(rows, own, means))
+    return np.asarray(np.interp(rows, distinct, means))
 
 
-#: Regressions of all columns on all encoded ones: known rows, their values, rows to tell.
+#: Regressions of all columns on all encoded ones: known rows, their values, rows to predict.
 REGRESSIONS: dict[
     str,
     Callable[[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]],

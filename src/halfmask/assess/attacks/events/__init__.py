@@ -1,9 +1,9 @@
-"""Events: who is found in a released stream, and what a second look at it tells.
+"""Events: linkage of people in a released stream, and inference from repeated values.
 
 Attack an :class:`~halfmask.assess.attacks.EventsTarget`:
 
 - :class:`KnownEvents`: a person's trace, by a few of their events;
-- :class:`TrajectoryUniqueness`: traces of which a few points are nobody else's;
+- :class:`TrajectoryUniqueness`: traces with a few points that no other trace has;
 - :class:`IntervalFingerprint`: people whose times are shifted, by the time between;
 - :class:`Averaging`: numbers under noise, by the mean of their repeats;
 - :class:`JoinedReleases`: the same people in two releases.

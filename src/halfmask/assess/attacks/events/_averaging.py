@@ -1,4 +1,4 @@
-"""Averaging: noise that is drawn anew for each repeat of a value goes away in the mean."""
+"""Averaging: noise that is drawn again for each repeat of a value averages out."""
 
 from __future__ import annotations
 
@@ -45,15 +45,15 @@ class Averaging:
     Cassa, Wieland and Mandl, "Re-identification of home addresses from spatial locations anonymized
     by Gaussian skew" (IJHG 2008): ten noisy copies of a place average out to a third of the error.
     Rows are grouped by what was released: pseudonym, items, or both. Groups count in which the true
-    number never changes; of all groupings and columns the worst is reported. Two
+    number never changes; the worst of all groupings and columns is reported. Two
     measures:
 
     - *values read by their mean*: the share of groups whose mean lies `within`. Control: the same
-      means held against another group's value. Baseline: one value for all, the median of the true
+      means compared with another group's value. Baseline: one value for all, the median of the true
       ones;
     - *error taken off by averaging*: 1 - (mean error of the means) / (mean error of one draw), 0
       where noise is keyed per entity and 1 - 1/sqrt(n) where n draws are independent. Without noise
-      it isn't measured, and power is shown by the first measure.
+      it isn't measured, and the first measure is the positive control.
 
     Examples
     --------
@@ -183,20 +183,20 @@ class Repeated:
     def of(
         cls,
         group: NDArray[np.int64],
-        told: NDArray[np.float64],
+        released: NDArray[np.float64],
         true: NDArray[np.float64],
         repeats: int,
     ) -> Repeated:
         """Keep groups of so many rows in which the true number never changes."""
         kept = (
-            pl.DataFrame({"group": group, "told": told, "true": true})
-            .filter(pl.col("told").is_finite() & pl.col("true").is_finite())
+            pl.DataFrame({"group": group, "released": released, "true": true})
+            .filter(pl.col("released").is_finite() & pl.col("true").is_finite())
             .group_by("group", maintain_order=True)
             .agg(
                 pl.col("true").first(),
                 (pl.col("true").max() - pl.col("true").min()).alias("change"),
-                pl.col("told").mean(),
-                pl.col("told").first().alias("one"),
+                pl.col("released").mean(),
+                pl.col("released").first().alias("one"),
                 pl.len().alias("n"),
             )
             .filter((pl.col("change") == 0) & (pl.col("n") >= repeats))
@@ -207,7 +207,7 @@ class Repeated:
             low, high = np.quantile(truth, [0.25, 0.75])
             spread = float(high - low) or float(np.std(truth))
         return cls(
-            truth=truth, means=kept["told"].to_numpy(), one_draw=kept["one"].to_numpy(),
+            truth=truth, means=kept["released"].to_numpy(), one_draw=kept["one"].to_numpy(),
             counts=kept["n"].to_numpy(), spread=spread,
         )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Facts: what an intruder knows of some people's events, drawn at random."""
+"""Facts: what an attacker knows of some people's events, drawn at random."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from halfmask.assess.attacks.events._scene import KnownPeople
+    from halfmask.assess.attacks.events._linking_setup import KnownPeople
 
 __all__ = ["Facts", "drawn_facts"]
 
@@ -56,10 +56,10 @@ def drawn_facts(
     Parameters
     ----------
     known
-        Rows of people; those without an entity are nobody's.
+        Rows of people; rows without an entity belong to no person.
     n_events, n_wrong
-        How many events are known of each, and how many of them are in truth somebody's, drawn from
-        all.
+        How many events are known of each, and how many of them are wrong: drawn from everyone's
+        events.
     rows
         How many rows of each event are known at most; ``None``: all of them.
     consecutive
@@ -76,16 +76,16 @@ def drawn_facts(
     events, first, counts = np.unique(known.event[order], return_index=True, return_counts=True)
     entity = known.entity[order[first]]
     picked, people = _picked(entity, known.time[order[first]], n_events, consecutive, most, rng)
-    told = picked.copy()
+    claimed = picked.copy()
     if n_wrong and len(people):
-        told[:, :n_wrong] = rng.integers(0, len(events), (len(people), n_wrong))
+        claimed[:, :n_wrong] = rng.integers(0, len(events), (len(people), n_wrong))
     taken = counts if rows is None else np.minimum(counts, rows)
-    flat = told.ravel()
+    flat = claimed.ravel()
     n_rows = taken[flat]
     inner = np.arange(n_rows.sum()) - np.repeat(np.cumsum(n_rows) - n_rows, n_rows)
     row = order[np.repeat(first[flat], n_rows) + inner]
     off = rng.uniform(-time_noise, time_noise, len(flat)) if time_noise else np.zeros(len(flat))
-    per_target = n_rows.reshape(told.shape)
+    per_target = n_rows.reshape(claimed.shape)
     time = known.time[row] + np.repeat(off, n_rows)
     return Facts(
         entity=people,

@@ -1,4 +1,4 @@
-"""Interval fingerprints: a shift of all times of a person leaves the time between them."""
+"""Interval fingerprints: a common shift of a person's times keeps the intervals."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 from halfmask._validation import integer_at_least
 from halfmask.assess.attacks._events_target import EventsTarget
 from halfmask.assess.attacks._several import several
+from halfmask.assess.attacks.events._linking_setup import LinkingSetup
 from halfmask.assess.attacks.events._links import doubles, link_outcome, share
 from halfmask.assess.attacks.events._pairs import blocks_of, laid_out
-from halfmask.assess.attacks.events._scene import LinkingScene
 from halfmask.assess.attacks.events._times import seconds
 
 if TYPE_CHECKING:
@@ -42,11 +42,11 @@ class IntervalFingerprint:
     Notes
     -----
     When all dates of a person are shifted by one secret number of days, differences stay: of 5,000
-    people with six dates in two years two intervals were unique for 91 % (measured here). What a
-    public policy states of the error of a released interval, by a grid for example, is granted. Of
-    m traces that fit, the right one is guessed with probability 1/m. Intervals are those of events
-    that follow each other in one released trace; the control is intervals of held-out people, held
-    against the trace of somebody drawn for each.
+    people with six dates in two years two intervals were unique for 91 % (measured here). The
+    attacker is granted the error of a released interval that a public policy states, such as a
+    grid. With m traces that fit, a link is right with probability 1/m. Intervals are those of
+    consecutive events of one released trace; the control is intervals of people outside the
+    release, each compared with the trace of a random person.
 
     Examples
     --------
@@ -77,25 +77,25 @@ class IntervalFingerprint:
     def run(self, target: EventsTarget, *, random_state: int) -> tuple[Outcome, ...]:
         """Match intervals, and count links that are right."""
         rng = np.random.default_rng(random_state)
-        scene = LinkingScene.of(target, rng)
-        left, others = scene.released.owned, scene.strangers
+        setup = LinkingSetup.of(target, rng)
+        left, others = setup.released.owned, setup.controls
         truth = seconds(target.original[target.time])[target.owner_of_row]
-        told = Gaps.of(left.trace, left.event, scene.released.time)
-        known = Gaps.of(left.trace, left.event, truth, beside=scene.released.time)
-        strangers = None
+        released_gaps = Gaps.of(left.trace, left.event, setup.released.time)
+        known = Gaps.of(left.trace, left.event, truth, released_time=setup.released.time)
+        controls = None
         if others is not None:
-            strangers = Gaps.of(others.entity, others.event, others.time)
+            controls = Gaps.of(others.entity, others.event, others.time)
         outcomes = []
         for n in self.intervals:
             runs, whose = known.runs(n, self.n_attacks, rng)
-            hits = told.matches(runs, known.low, known.high)
+            hits = released_gaps.matches(runs, known.low, known.high)
             held, double = hits, np.roll(whose, 1)
             details = {"people that fit something": share(hits.counts > 0)}
-            if strangers is not None:
-                others_runs, _ = strangers.runs(n, self.n_attacks, rng)
-                held = told.matches(others_runs, known.low, known.high)
+            if controls is not None:
+                others_runs, _ = controls.runs(n, self.n_attacks, rng)
+                held = released_gaps.matches(others_runs, known.low, known.high)
                 double = doubles(whose, len(others_runs), rng)
-                details["strangers that fit one trace"] = share(held.counts == 1)
+                details["controls that fit one trace"] = share(held.counts == 1)
             outcomes.append(
                 link_outcome(
                     self.name,
@@ -136,7 +136,7 @@ class Hits:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Gaps:
-    """The time from each event of somebody to the next one; NaN after the last.
+    """The time from each event of a person to the next one; NaN after the last.
 
     Attributes
     ----------
@@ -158,7 +158,7 @@ class Gaps:
         event: NDArray[np.int64],
         time: NDArray[np.float64],
         *,
-        beside: NDArray[np.float64] | None = None,
+        released_time: NDArray[np.float64] | None = None,
     ) -> Gaps:
         """Take each event of each person once, in the order of time.
 
@@ -166,7 +166,7 @@ class Gaps:
         ----------
         who, event, time
             Of each row; without a person or a time it is left out.
-        next to
+        released_time
             The released time of each row, to learn by how much released gaps differ.
         """
         kept = np.flatnonzero((who >= 0) & np.isfinite(time))
@@ -174,8 +174,8 @@ class Gaps:
         same = (who[order][1:] == who[order][:-1]) & (event[order][1:] == event[order][:-1])
         order = order[np.concatenate([[True], ~same])] if len(order) else order
         low = high = 0.0
-        if beside is not None:
-            off = _steps(who[order], beside[order]) - _steps(who[order], time[order])
+        if released_time is not None:
+            off = _steps(who[order], released_time[order]) - _steps(who[order], time[order])
             off = off[np.isfinite(off)]
             low, high = np.quantile(off, [1 - _MOST, _MOST]) if len(off) else (0.0, 0.0)
         return cls(

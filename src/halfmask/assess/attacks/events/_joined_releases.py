@@ -1,4 +1,4 @@
-"""Joined releases: the same people in two releases, found by what both say."""
+"""Joined releases: the same people in two releases, linked by common values."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from halfmask._validation import integer_at_least
 from halfmask.assess.attacks._events_target import EventsTarget
 from halfmask.assess.attacks.events._codes import merged_codes
 from halfmask.assess.attacks.events._links import doubles, link_outcome
-from halfmask.assess.attacks.events._owned import Owned, ownerships
 from halfmask.assess.attacks.events._times import seconds
+from halfmask.assess.attacks.events._trace_owners import TraceOwners, ownerships
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["JoinedReleases"]
 
-_MOST_AT_ONCE = 4_000_000
+_MAX_AT_ONCE = 4_000_000
 _TIE = 1e-9
 #: Times are also compared by steps of seconds, where two releases write them differently.
 _STEPS = {"times by the hour": 3600.0, "times by the day": 86_400.0}
@@ -45,15 +45,14 @@ class JoinedReleases:
     -----
     Two traces are as alike as the cosine of what they have in common, each value weighted by the
     logarithm of how few traces have it (Salton and Buckley 1988); the most alike is the link, and
-    of m alike the right one is guessed with probability 1/m. What is compared: pseudonyms; each
-    item column and all of them; times, exactly, by the hour and by the day; times with items; and
-    whole rows. The worst is reported, all stand among the details. Profiles of items link people
-    across time, as Tournier and de Montjoye, "Expanding the attack surface: robust profiling
-    attacks threaten the privacy of sparse behavioral data" (Science Advances 2022), did with
-    shopping.
+    with m alike it is right with probability 1/m. Compared are: pseudonyms; each item column and
+    all of them; times, exactly, by the hour and by the day; times with items; and whole rows. The
+    worst is reported; all are among the details. Profiles of items link people across time, as
+    Tournier and de Montjoye, "Expanding the attack surface: robust profiling attacks threaten the
+    privacy of sparse behavioral data" (Science Advances 2022), did with shopping.
 
-    Control: links of people who are in the first release alone, held against somebody drawn for
-    each; without any, the links themselves, held against somebody else.
+    Control: links of people who are in the first release alone, each compared with a random person;
+    without such people, the links themselves, compared with another person.
 
     Examples
     --------
@@ -87,14 +86,14 @@ class JoinedReleases:
         both = np.isin(entity, other.owned % max(1, other.n_entities))
         some = kept[both[kept]][: self.n_attacks]
         far = kept[~both[kept]][: self.n_attacks]
-        people, strangers = entity[some], entity[far]
+        people, controls = entity[some], entity[far]
         truth = doubles(people, len(far), rng) if len(far) else np.roll(people, 1)
         rates: dict[str, float] = {}
         best: tuple[float, NDArray[np.float64], NDArray[np.float64]] | None = None
         for view, mine, theirs in _views(target):
             words = Words.of(one, other, mine, theirs)
             right = words.right(trace[some], other, people)
-            if len(strangers):
+            if len(controls):
                 chance = words.right(trace[far], other, truth)
             else:
                 chance = words.right(trace[some], other, truth)
@@ -119,7 +118,7 @@ class JoinedReleases:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Words:
-    """What traces of two releases say, each value a weighted word, as rows of length 1."""
+    """Traces of two releases as unit vectors of weighted words, one word a value."""
 
     one: csr_matrix
     other: csr_matrix
@@ -127,8 +126,8 @@ class Words:
     @classmethod
     def of(
         cls,
-        one: Owned,
-        other: Owned,
+        one: TraceOwners,
+        other: TraceOwners,
         mine: NDArray[np.int64],
         theirs: NDArray[np.int64],
     ) -> Words:
@@ -155,11 +154,11 @@ class Words:
         return cls(one=both[0], other=both[1])
 
     def right(
-        self, traces: NDArray[np.int64], other: Owned, people: NDArray[np.int64]
+        self, traces: NDArray[np.int64], other: TraceOwners, people: NDArray[np.int64]
     ) -> NDArray[np.float64]:
         """Return how probably the link of each trace is to a trace of that person."""
         found = np.zeros(len(traces))
-        step = max(1, _MOST_AT_ONCE // max(1, other.n))
+        step = max(1, _MAX_AT_ONCE // max(1, other.n))
         transposed = self.other.T.tocsc()
         owner_trace, owner = np.divmod(other.owned, max(1, other.n_entities))
         order = np.argsort(owner, kind="stable")
@@ -171,9 +170,9 @@ class Words:
             tied = (alike >= top - _TIE) & (top > 0)
             n_tied = np.maximum(tied.sum(axis=1), 1)
             for row in range(len(alike)):
-                own = owner_trace[order[first[start + row] : last[start + row]]]
-                worth = (tied[row, own] / np.maximum(other.crowd[own], 1)).sum()
-                found[start + row] = worth / n_tied[row]
+                owners = owner_trace[order[first[start + row] : last[start + row]]]
+                weight = (tied[row, owners] / np.maximum(other.crowd[owners], 1)).sum()
+                found[start + row] = weight / n_tied[row]
         return found
 
 
@@ -194,6 +193,6 @@ def _views(target: EventsTarget) -> Iterator[tuple[str, NDArray[np.int64], NDArr
         mine, theirs = merged_codes([(one, columns), (other, columns)])
         yield view, mine, theirs
     for view, step in _STEPS.items() if time else ():
-        told = [np.floor(seconds(frame[time]) / step) for frame in (one, other)]
-        codes = np.unique(np.concatenate(told), return_inverse=True)[1].ravel()
+        steps_of_both = [np.floor(seconds(frame[time]) / step) for frame in (one, other)]
+        codes = np.unique(np.concatenate(steps_of_both), return_inverse=True)[1].ravel()
         yield view, codes[: one.height], codes[one.height :]

@@ -1,4 +1,4 @@
-"""Known events: whose trace it is, by a few events that somebody knows of a person."""
+"""Known events: a person's trace, found by a few known events."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from halfmask._validation import fraction, integer_at_least, number_between
 from halfmask.assess.attacks._events_target import EventsTarget
 from halfmask.assess.attacks._several import several
 from halfmask.assess.attacks.events._facts import drawn_facts
+from halfmask.assess.attacks.events._linking_setup import LinkingSetup
 from halfmask.assess.attacks.events._links import doubles, link_outcome, share
-from halfmask.assess.attacks.events._scene import LinkingScene
 from halfmask.assess.attacks.events._scoring import Board
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from halfmask.assess.attacks._outcome import Outcome
     from halfmask.assess.attacks.events._facts import Facts
-    from halfmask.assess.attacks.events._scene import KnownPeople
+    from halfmask.assess.attacks.events._linking_setup import KnownPeople
     from halfmask.assess.attacks.events._scoring import TargetScores
 
 __all__ = ["KnownEvents"]
@@ -47,13 +47,13 @@ class KnownEvents:
         For noisy knowledge, up to how many seconds a known time is wrong; ``None``: a hundredth of
         the time between the first and the last hundredth of the events.
     wrong
-        For noisy knowledge, the share of known events that are in truth somebody else's, in [0, 1],
+        For noisy knowledge, the share of known events that belong to another person, in [0, 1],
         rounded down: of 8 events 2.
     eccentricity
         By how many standard deviations of all scores the best trace must lead to be claimed.
     fewest
         So many claims are made at least, those that are surest, where too few reach the
-        eccentricity: an intruder who is never sure guesses, and no bound rests on a handful.
+        eccentricity: an attacker who is never sure guesses, and no bound rests on a handful.
     n_attacks
         How many people are attacked at most, of the release and of the control each.
 
@@ -68,9 +68,9 @@ class KnownEvents:
     - *right among claims*: a trace is claimed that leads by at least `eccentricity`;
     - *unique matches*: exactly one trace fits all that is truly known, and it is the right one.
 
-    Control: the same claims about held-out people, held against the trace of somebody drawn for
-    each; without control rows, the claims themselves, held against somebody else's. A guarantee of
-    k bears a tolerance of 1/k.
+    Control: the same claims about people outside the release, each compared with the trace of a
+    random person; without control rows, the claims themselves, compared with another person's
+    trace. For k-anonymity use a tolerance of 1/k.
 
     Examples
     --------
@@ -111,20 +111,20 @@ class KnownEvents:
     def run(self, target: EventsTarget, *, random_state: int) -> tuple[Outcome, ...]:
         """Score all traces by what is known, and count claims that are right."""
         rng = np.random.default_rng(random_state)
-        scene = LinkingScene.of(target, rng, sizes=self.rows is None)
-        board = Board.of(scene)
-        noise = _span(scene) * _SHARE_OF_SPAN if self.time_noise is None else self.time_noise
+        setup = LinkingSetup.of(target, rng, sizes=self.rows is None)
+        board = Board.of(setup)
+        noise = _span(setup) * _SHARE_OF_SPAN if self.time_noise is None else self.time_noise
         outcomes: list[Outcome] = []
         for n_events in self.known:
             for noisy in (False, True):
-                off = noise if noisy and scene.timed else 0.0
+                off = noise if noisy and setup.timed else 0.0
                 n_wrong = int(n_events * self.wrong) if noisy else 0
-                outcomes += self._outcomes(scene, board, n_events, noisy, off, n_wrong, rng)
+                outcomes += self._outcomes(setup, board, n_events, noisy, off, n_wrong, rng)
         return tuple(outcomes)
 
     def _outcomes(
         self,
-        scene: LinkingScene,
+        setup: LinkingSetup,
         board: Board,
         n_events: int,
         noisy: bool,  # noqa: FBT001 # private
@@ -141,30 +141,30 @@ class KnownEvents:
             )  # fmt: skip
             return facts, board.scores(facts, time_noise=off)
 
-        facts, scores = scored(scene.people)
+        facts, scores = scored(setup.people)
         others = scores
-        details = self._details(scores, facts, scene)
+        details = self._details(scores, facts, setup)
         truth = doubles(facts.entity, len(facts.entity), rng)
-        if scene.strangers is not None:
-            _, others = scored(scene.strangers)
+        if setup.controls is not None:
+            _, others = scored(setup.controls)
             truth = doubles(facts.entity, len(others.top), rng)
-            details["strangers claimed"] = share(others.lead >= self.eccentricity)
-            details["strangers matched"] = share(others.n_fit == 1)
+            details["controls claimed"] = share(others.lead >= self.eccentricity)
+            details["controls matched"] = share(others.n_fit == 1)
         elif len(truth):
             truth = np.roll(facts.entity, 1)
-        right = scene.released.owned.right
-        told = f"{n_events} events known{' roughly' if noisy else ''}"
+        right = setup.released.owned.right
+        knowledge = f"{n_events} events known{' roughly' if noisy else ''}"
         chosen, chance = self._claimed(scores), self._claimed(others)
         sole, other = np.where(scores.n_fit == 1, scores.sole, -1), others
         return [
             link_outcome(
-                self.name, f"right among claims, {told}", released=scene.released.owned,
+                self.name, f"right among claims, {knowledge}", released=setup.released.owned,
                 right=right(scores.top, facts.entity)[chosen],
                 by_chance=right(others.top, truth)[chance],
                 needed=_NEEDED, needed_of="claims", details=details,
             ),
             link_outcome(
-                self.name, f"unique matches, {told}", released=scene.released.owned,
+                self.name, f"unique matches, {knowledge}", released=setup.released.owned,
                 right=right(sole, facts.entity),
                 by_chance=right(np.where(other.n_fit == 1, other.sole, -1), truth),
                 needed=_NEEDED, needed_of="people", details=details,
@@ -178,8 +178,8 @@ class KnownEvents:
             return sure
         return np.argsort(-scores.lead, kind="stable")[: self.fewest]
 
-    def _details(self, scores: TargetScores, facts: Facts, scene: LinkingScene) -> dict[str, float]:
-        right = scene.released.owned.right(scores.top, facts.entity)
+    def _details(self, scores: TargetScores, facts: Facts, setup: LinkingSetup) -> dict[str, float]:
+        right = setup.released.owned.right(scores.top, facts.entity)
         return {
             "claimed": share(scores.lead >= self.eccentricity),
             "best trace right": float(right.mean()) if len(right) else 0.0,
@@ -187,12 +187,12 @@ class KnownEvents:
             if len(right)
             else 0.0,
             "traces that fit, median": float(np.median(scores.n_fit)) if len(right) else 0.0,
-            "traces": float(scene.released.owned.n),
+            "traces": float(setup.released.owned.n),
         }
 
 
-def _span(scene: LinkingScene) -> float:
-    time = scene.people.time[np.isfinite(scene.people.time)]
+def _span(setup: LinkingSetup) -> float:
+    time = setup.people.time[np.isfinite(setup.people.time)]
     if not len(time):
         return 0.0
     low, high = np.quantile(time, [0.01, 0.99])

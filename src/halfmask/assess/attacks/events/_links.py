@@ -1,4 +1,4 @@
-"""Links of people to traces: how many are right, beside strangers' links and guessing."""
+"""Links of people to traces: the right ones, compared with controls and guessing."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from halfmask.assess.attacks.events._owned import Owned
+    from halfmask.assess.attacks.events._trace_owners import TraceOwners
 
 __all__ = ["doubles", "link_outcome", "share"]
 
 
 def share(which: NDArray[np.bool_]) -> float:
-    """Return the share of which something holds; 0 of nobody."""
+    """Return the share of true values; 0 of none."""
     return float(which.mean()) if len(which) else 0.0
 
 
 def doubles(entity: NDArray[np.int64], n: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Return for each of n links of people who aren't in the release a person who is.
 
-    A stranger's link counts as right where it hits this double's trace: the same attack, that can
-    only be right by chance.
+    A link of a control person counts as right if it hits this double's trace: the same attack,
+    which can be right only by chance.
     """
     return rng.choice(entity, n) if len(entity) else np.full(n, -1)
 
@@ -38,7 +38,7 @@ def link_outcome(
     name: str,
     measure: str,
     *,
-    released: Owned,
+    released: TraceOwners,
     right: NDArray[np.float64],
     by_chance: NDArray[np.float64],
     needed: int,
@@ -56,8 +56,8 @@ def link_outcome(
     right
         How probably each link is right.
     by_chance
-        How probably each link of strangers hits another's trace, or the same links do where there
-        are no strangers.
+        The probability that each link of control people hits their double's trace; without control
+        people, of the same links.
     """
     return Outcome(
         attack=name,

@@ -1,4 +1,4 @@
-"""Ragged ranges laid end to end."""
+"""Concatenated ragged ranges."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["blocks_of", "laid_out"]
 
-_MOST_AT_ONCE = 4_000_000
+_MAX_AT_ONCE = 4_000_000
 
 
 def laid_out(
@@ -35,7 +35,7 @@ def blocks_of(counts: NDArray[np.int64]) -> Iterator[slice]:
     """Cut ranges into blocks of a few million numbers in all; a longer range is alone."""
     start, total = 0, 0
     for place, count in enumerate(counts.tolist()):
-        if total and total + count > _MOST_AT_ONCE:
+        if total and total + count > _MAX_AT_ONCE:
             yield slice(start, place)
             start, total = place, 0
         total += count

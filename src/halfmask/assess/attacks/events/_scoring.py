@@ -11,17 +11,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.assess.attacks.events._facts import Facts
-    from halfmask.assess.attacks.events._scene import LinkingScene
+    from halfmask.assess.attacks.events._linking_setup import LinkingSetup
 
 __all__ = ["Board", "TargetScores"]
 
 #: An agreement in time falls off within a second at least: what is exact is written in fractions.
-_LEAST_DECAY = 1.0
+_MIN_DECAY = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TargetScores:
-    """What the scoreboard says of each target.
+    """Scores of the scoreboard for each target.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class TargetScores:
 class Board:
     """Released rows by item and time."""
 
-    scene: LinkingScene
+    setup: LinkingSetup
     trace: NDArray[np.int32]
     time: NDArray[np.float64]
     numbers: NDArray[np.float64]
@@ -51,15 +51,15 @@ class Board:
     starts: NDArray[np.int64]
 
     @classmethod
-    def of(cls, scene: LinkingScene) -> Self:
+    def of(cls, setup: LinkingSetup) -> Self:
         """Sort the released rows."""
-        left = scene.released
+        left = setup.released
         time = np.where(np.isnan(left.time), np.inf, left.time)
         order = np.lexsort((*left.numbers.T, left.owned.trace, time, left.item))
         order = order[_first_of_its_kind(left.owned.trace, time, left.item, left.numbers, order)]
         items, starts = np.unique(left.item[order], return_index=True)
         return cls(
-            scene=scene,
+            setup=setup,
             trace=left.owned.trace[order].astype(np.int32),
             time=time[order],
             numbers=np.ascontiguousarray(left.numbers[order]),
@@ -79,7 +79,7 @@ class Board:
         """
         from halfmask.kernels.attacks.scoreboard import scoreboard  # noqa: PLC0415 # numba loads late
 
-        scene, n, m = self.scene, self.scene.released.owned.n, len(facts.entity)
+        setup, n, m = self.setup, self.setup.released.owned.n, len(facts.entity)
         at = np.minimum(np.searchsorted(self.item_of, facts.item), max(len(self.item_of) - 1, 0))
         item = np.where(self.item_of[at] == facts.item, at, -1) if len(self.item_of) else at - 1
         found = TargetScores(
@@ -88,8 +88,8 @@ class Board:
         scoreboard(
             self.trace, self.time, self.numbers, self.starts,
             facts.offsets, item.astype(np.int64), facts.time, facts.numbers, facts.weight,
-            facts.needed, scene.timed, scene.low - time_noise, scene.high + time_noise,
-            max(time_noise, _LEAST_DECAY), scene.scales, scene.reaches,
+            facts.needed, setup.timed, setup.low - time_noise, setup.high + time_noise,
+            max(time_noise, _MIN_DECAY), setup.scales, setup.reaches,
             np.full(n, -1.0), np.zeros(n, np.bool_), np.zeros(n, np.int32),
             np.zeros(n), np.zeros(n, np.int64), np.zeros(n, np.int32),
             found.top, found.lead, found.n_fit, found.sole,
@@ -104,9 +104,9 @@ def _first_of_its_kind(
     numbers: NDArray[np.float64],
     order: NDArray[np.int64],
 ) -> NDArray[np.bool_]:
-    """Return which sorted rows say anything that the one before doesn't: coarse rows repeat."""
-    said = (trace, time, item, *numbers.T)
+    """Return which sorted rows differ from the one before: coarse rows repeat."""
+    cells = (trace, time, item, *numbers.T)
     differs = np.ones(len(order), dtype=np.bool_)
     if len(order):
-        differs[1:] = np.any([it[order][1:] != it[order][:-1] for it in said], axis=0)
+        differs[1:] = np.any([it[order][1:] != it[order][:-1] for it in cells], axis=0)
     return differs

@@ -1,4 +1,4 @@
-"""Uniqueness of trajectories: how many points of a trace are nobody else's."""
+"""Uniqueness of trajectories: the traces that a few of their points identify."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from halfmask.assess.attacks._events_target import EventsTarget
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks._several import several
 from halfmask.assess.attacks.events._codes import merged_codes
-from halfmask.assess.attacks.events._owned import ownerships
 from halfmask.assess.attacks.events._pairs import blocks_of, laid_out
 from halfmask.assess.attacks.events._times import seconds
+from halfmask.assess.attacks.events._trace_owners import ownerships
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,16 +34,16 @@ class TrajectoryUniqueness:
     resolutions
         Further steps of seconds, above 0, to which times are coarsened for the details.
     n_traces
-        How many traces of somebody are drawn at most.
+        How many traces with an owner are drawn at most.
 
     Notes
     -----
     Unicity of de Montjoye et al., "Unique in the crowd: the privacy bounds of human mobility"
     (Scientific Reports 2013). A point is all items of a row *as they were released* and its
-    released time: an intruder is granted what tokens stand for, so that this bounds what linking by
-    points can reach. Numbers aren't part of a point. The details hold the same at coarser times:
+    released time: an attacker is granted what tokens stand for, so that this bounds what linking by
+    points can reach. Numbers aren't part of a point. The details have the same at coarser times:
     how much resolution would have to go. Without a release nothing is unique: the control is 0, and
-    the baseline is a point drawn of anybody.
+    the baseline is a point of a random person.
 
     Examples
     --------
@@ -158,7 +158,7 @@ class Points:
     def unique(
         self, chosen: NDArray[np.int64], n_drawn: int, rng: np.random.Generator
     ) -> NDArray[np.bool_]:
-        """Return of which of some traces the points that are drawn are in no other one."""
+        """Return whether the drawn points of each chosen trace are in no other trace."""
         counts = self.starts[chosen + 1] - self.starts[chosen]
         which, place = laid_out(self.starts[chosen], counts)
         order = np.lexsort((rng.random(len(which)), which))

@@ -1,4 +1,4 @@
-"""Brute force: a few known cells give a seed away, and what can be counted is counted through."""
+"""Brute force: a few known cells identify a seed; then all short numbers are tried."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import numpy as np
 from halfmask._errors import ParameterError
 from halfmask._validation import integer_at_least
 from halfmask.assess.attacks._hashing_target import HashingTarget
+from halfmask.assess.attacks.hashing._hash_schemes import JOINED, HashScheme
 from halfmask.assess.attacks.hashing._murmur3 import murmur3
 from halfmask.assess.attacks.hashing._reading import candidates, named, read_outcome
 from halfmask.assess.attacks.hashing._siphash import siphash
-from halfmask.assess.attacks.hashing._ways import JOINED, Way
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["BruteForce"]
 
 _AT_ONCE = 1 << 18
-_MOST_BITS = 32
+_MAX_BITS = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,7 @@ class BruteForce:
         joining name and value; keys of SipHash have 128.
     digits
         All numbers of up to so many digits, 0 to 7, are tried as values, leading zeros and all:
-        postcodes, years, short ids. 0: none in addition to the dictionary.
+        postcodes, years, short ids. 0: only the dictionary.
 
     Notes
     -----
@@ -70,7 +70,7 @@ class BruteForce:
         owner = "BruteForce"
         integer_at_least(1, owner=owner, known=self.known, seed_bits=self.seed_bits)
         integer_at_least(0, owner=owner, digits=self.digits)
-        if self.seed_bits > _MOST_BITS or self.digits > 7:
+        if self.seed_bits > _MAX_BITS or self.digits > 7:
             raise ParameterError("BruteForce has at most 32 seed_bits and 7 digits.")
 
     def missing_inputs(self, target: HashingTarget) -> str:
@@ -86,10 +86,10 @@ class BruteForce:
             return (read_outcome(self.name, target, (0, 0, 0), **details),)
         tried = {name: [*words, *self._counted()] for name, words in candidates(target).items()}
 
-        def way(name: str, values: list[str]) -> NDArray[np.uint32]:
+        def scheme(name: str, values: list[str]) -> NDArray[np.uint32]:
             return found.buckets(name, values, target.bits)
 
-        return (read_outcome(self.name, target, named(target, way, tried), **details),)
+        return (read_outcome(self.name, target, named(target, scheme, tried), **details),)
 
     def _known(self, target: HashingTarget, rng: np.random.Generator) -> list[tuple[str, str, int]]:
         """Return known cells of different values: column, value and bucket."""
@@ -103,17 +103,17 @@ class BruteForce:
                 break
         return [(name, value, bucket) for (name, value), bucket in found.items()]
 
-    def _found(self, known: list[tuple[str, str, int]], bits: int) -> Way | None:
+    def _found(self, known: list[tuple[str, str, int]], bits: int) -> HashScheme | None:
         """Return the way and seed that all known cells agree with."""
         wide = [("siphash", min(self.seed_bits, 22)), ("murmur3", self.seed_bits)]
         tries = [(base, top, joined) for base, top in wide for joined in JOINED]
         for base, top, joined in tries:
             for start in range(0, 1 << top, _AT_ONCE):
                 seeds = np.arange(start, min(start + _AT_ONCE, 1 << top), dtype=np.uint64)
-                for seed in _agreeing(Way(base=base, joined=joined), seeds, known[0], bits):
-                    way = Way(base=base, joined=joined, seed=int(seed))
-                    if all(way.buckets(n, [v], bits)[0] == bucket for n, v, bucket in known):
-                        return way
+                for seed in _agreeing(HashScheme(base=base, joined=joined), seeds, known[0], bits):
+                    scheme = HashScheme(base=base, joined=joined, seed=int(seed))
+                    if all(scheme.buckets(n, [v], bits)[0] == bucket for n, v, bucket in known):
+                        return scheme
         return None
 
     def _counted(self) -> list[str]:
@@ -126,14 +126,14 @@ class BruteForce:
 
 
 def _agreeing(
-    way: Way, seeds: NDArray[np.uint64], known: tuple[str, str, int], bits: int
+    scheme: HashScheme, seeds: NDArray[np.uint64], known: tuple[str, str, int], bits: int
 ) -> NDArray[np.uint64]:
     """Return the seeds that one known cell agrees with."""
     name, value, bucket = known
-    message = [way.joined.format(c=name, v=value).encode()]
-    if way.base == "murmur3":
-        told = murmur3(message, seeds.astype(np.uint32)).astype(np.uint64)
+    message = [scheme.joined.format(c=name, v=value).encode()]
+    if scheme.base == "murmur3":
+        hashes = murmur3(message, seeds.astype(np.uint32)).astype(np.uint64)
     else:
-        told = siphash(message, seeds)
-    agree: NDArray[np.uint64] = seeds[(told & np.uint64((1 << bits) - 1)) == np.uint64(bucket)]
+        hashes = siphash(message, seeds)
+    agree: NDArray[np.uint64] = seeds[(hashes & np.uint64((1 << bits) - 1)) == np.uint64(bucket)]
     return agree

@@ -1,4 +1,4 @@
-"""A column's buckets as an attacker counts them, beside the cells that they stand for."""
+"""BucketColumn: a column's buckets, with the cells that they stand for."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def bucket_columns(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], list[BucketColumn]]:
     """Return which rows are attacked, which of the population are known, and the columns.
 
-    Of each column the `max_values` frequent buckets and values are told apart. Columns of one value
-    have nothing to tell and are left out.
+    The `max_values` most frequent buckets and values of each column are distinguished. Columns of
+    one value are left out.
     """
     if target.population is None:
         raise ParameterError("This attack needs a sample of the population.")
@@ -52,7 +52,7 @@ def bucket_columns(
         if n_codes < 2 or n_values < 2:
             continue
         n_values += 1
-        # A true value that the population's table doesn't tell apart can't be named.
+        # A true value that isn't frequent in the population's table can't be named.
         true = np.array([number.get(int(v), -1) for v in truth], dtype=np.int64)
         known = np.array([number.get(int(v), n_values - 1) for v in sampled], dtype=np.int64)
         found.append(
@@ -65,7 +65,7 @@ def bucket_columns(
 
 
 def lacking_population(target: HashingTarget) -> str:
-    """Return what an attack on frequencies lacks."""
+    """Return the missing inputs of an attack on frequencies."""
     if target.population is None or not target.population.height:
         return "a sample of the population"
     several = any(column.n_unique() > 1 for column in target.original.iter_columns())

@@ -1,4 +1,4 @@
-"""Co-occurrence of buckets: they are named by what stands beside them, again and again."""
+"""Co-occurrence: buckets are named by the other columns of their rows, iteratively."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from halfmask._validation import integer_at_least
 from halfmask.assess.attacks._hashing_target import HashingTarget
 from halfmask.assess.attacks.encodings._category_column import named_outcome
-from halfmask.assess.attacks.encodings._company import named_by_company
+from halfmask.assess.attacks.encodings._context import named_by_context
 from halfmask.assess.attacks.hashing._bucket_column import bucket_columns, lacking_population
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ class CoOccurrence:
     max_values
         How many of the most frequent buckets of a column are named; all others stay unnamed. The
         time grows with its third power.
-    turns
-        How often buckets are renamed, by the columns as they were named before.
+    n_iter
+        How often buckets are named again, by the names of the iteration before.
 
     Notes
     -----
@@ -53,11 +53,11 @@ class CoOccurrence:
 
     n_rows: int = 20_000
     max_values: int = 300
-    turns: int = 3
+    n_iter: int = 3
 
     def __post_init__(self) -> None:
         owner = "CoOccurrence"
-        integer_at_least(1, owner=owner, n_rows=self.n_rows, turns=self.turns)
+        integer_at_least(1, owner=owner, n_rows=self.n_rows, n_iter=self.n_iter)
         integer_at_least(2, owner=owner, max_values=self.max_values)
 
     def missing_inputs(self, target: HashingTarget) -> str:
@@ -65,33 +65,35 @@ class CoOccurrence:
         return lacking_population(target)
 
     def run(self, target: HashingTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Name buckets in turns, and return how many cells are named."""
+        """Name buckets iteratively, and return how many cells are named."""
         rng = np.random.default_rng(random_state)
         rows, others, columns = bucket_columns(
             target, n_rows=self.n_rows, max_values=self.max_values, rng=rng
         )
         if not columns:
             return ()
-        beside: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
+        context: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
         if target.labels is not None and target.population_labels is not None:
             seen = np.unique(np.concatenate([target.labels, target.population_labels]))
-            own, known = target.labels[rows], target.population_labels[others]
-            beside.append((np.searchsorted(seen, own), np.searchsorted(seen, known)))
-        meaning = self._meaning(columns, beside)
+            labels, known = target.labels[rows], target.population_labels[others]
+            context.append((np.searchsorted(seen, labels), np.searchsorted(seen, known)))
+        meaning = self._meaning(columns, context)
         named = [column.right(each) for column, each in zip(columns, meaning, strict=True)]
-        return (named_outcome(self.name, "cells of a column named by company", columns, named),)
+        return (
+            named_outcome(self.name, "cells of a column named by co-occurrence", columns, named),
+        )
 
     def _meaning(
         self,
         columns: list[BucketColumn],
-        beside: list[tuple[NDArray[np.int64], NDArray[np.int64]]],
+        context: list[tuple[NDArray[np.int64], NDArray[np.int64]]],
     ) -> list[NDArray[np.int64]]:
         """Return the value of each bucket of each column, as it is read in the last turn."""
         meaning = [column.by_rank(column.counts) for column in columns]
-        for _ in range(self.turns):
+        for _ in range(self.n_iter):
             read = [(m[c.code], c.sampled) for m, c in zip(meaning, columns, strict=True)]
             meaning = [
-                named_by_company(column, [*beside, *read[:place], *read[place + 1 :]])
+                named_by_context(column, [*context, *read[:place], *read[place + 1 :]])
                 for place, column in enumerate(columns)
             ]
         return meaning

@@ -15,6 +15,7 @@ from halfmask._validation import integer_at_least
 from halfmask.assess.attacks._hashing_target import HashingTarget
 from halfmask.assess.attacks._numbers import as_numbers, numbers_of
 from halfmask.assess.attacks.encodings._hashes import salts_given
+from halfmask.assess.attacks.hashing._hash_schemes import unkeyed_schemes
 from halfmask.assess.attacks.hashing._reading import (
     candidates,
     n_seen,
@@ -23,15 +24,14 @@ from halfmask.assess.attacks.hashing._reading import (
     seen,
     unkeyed_best,
 )
-from halfmask.assess.attacks.hashing._ways import unkeyed_ways
 from halfmask.vault import Secret
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.assess.attacks._outcome import Outcome
+    from halfmask.assess.attacks.hashing._hash_schemes import HashScheme
     from halfmask.assess.attacks.hashing._reading import Hashed
-    from halfmask.assess.attacks.hashing._ways import Way
 
 __all__ = ["Dictionary"]
 
@@ -46,16 +46,16 @@ class Dictionary:
     Parameters
     ----------
     salts
-        Salts that leaked, or that everybody knows; tried before name and value.
+        Salts that leaked, or that are public; tried before name and value.
     seeds
-        How many small seeds of MurmurHash3 are tried, from 0, in addition to well-known ones.
+        How many small seeds of MurmurHash3 are tried, from 0, and well-known ones.
     sample
         How many values of each column decide which way is the owner's.
 
     Notes
     -----
     What undid the hashed medallions of New York's taxis in 2014: 22 million candidates.
-    Tried are MurmurHash3, SipHash-2-4 with keys that everybody knows, CRC-32, FNV-1a and digests,
+    Tried are MurmurHash3, SipHash-2-4 with public keys, CRC-32, FNV-1a and digests,
     name and value joined in eight ways and folded in three; namespaces of Vowpal Wabbit; and, with
     `rehash`, the owner's own way under secrets that people choose: all bytes alike, passwords, and
     their SHA-256. The way whose buckets are seen most often is believed. Exact: every cell is
@@ -90,29 +90,29 @@ class Dictionary:
     def run(self, target: HashingTarget, *, random_state: int) -> tuple[Outcome, ...]:  # noqa: ARG002 # exact
         """Try every way, and return how many cells the best one reads."""
         tried = candidates(target)
-        ways = unkeyed_ways(seeds=self.seeds, salts=self.salts)
-        way, most, n_ways = unkeyed_best(target, ways, tried, sample=self.sample)
-        hashed: Hashed = _nothing if way is None else _Public(way, target.bits)
+        schemes = unkeyed_schemes(seeds=self.seeds, salts=self.salts)
+        scheme, most, n_schemes = unkeyed_best(target, schemes, tried, sample=self.sample)
+        hashed: Hashed = _nothing if scheme is None else _Public(scheme, target.bits)
         if any(tried.values()) and target.rehash is not None:
             few = {name: words[: self.sample] for name, words in tried.items()}
             for secret in _weak_secrets():
-                n_ways += 1
+                n_schemes += 1
                 guessed = _Guessed(target, secret, few)
                 if (hits := guessed.hits(target)) > most:
                     most, hashed = hits, _Guessed(target, secret, tried)
-        told = {"ways": float(n_ways), "hits of the best way": float(most)}
-        return (read_outcome(self.name, target, named(target, hashed, tried), **told),)
+        details = {"ways": float(n_schemes), "hits of the best way": float(most)}
+        return (read_outcome(self.name, target, named(target, hashed, tried), **details),)
 
 
 @dataclass(frozen=True, slots=True)
 class _Public:
-    """A way that everybody knows."""
+    """A public way, without a secret."""
 
-    way: Way
+    scheme: HashScheme
     bits: int
 
     def __call__(self, name: str, values: list[str]) -> NDArray[np.uint32]:
-        return self.way.buckets(name, values, self.bits)
+        return self.scheme.buckets(name, values, self.bits)
 
 
 class _Guessed:
@@ -121,25 +121,25 @@ class _Guessed:
     def __init__(self, target: HashingTarget, secret: Secret, tried: dict[str, list[str]]) -> None:
         longest = max(map(len, tried.values()))
         padded = {name: (words * longest)[:longest] for name, words in tried.items() if words}
-        buckets = _hashed_anew(target, secret, pl.DataFrame(padded))
+        buckets = _rehashed(target, secret, pl.DataFrame(padded))
         self._buckets = dict(zip(padded, buckets.T, strict=True))
         self._tried = tried
 
     def __call__(self, name: str, values: list[str]) -> NDArray[np.uint32]:
-        told: NDArray[np.uint32] = self._buckets[name][: len(values)]
-        return told
+        buckets: NDArray[np.uint32] = self._buckets[name][: len(values)]
+        return buckets
 
     def hits(self, target: HashingTarget) -> int:
         """Return how many buckets of the candidates are seen."""
         pairs = [(place, self(name, words)) for place, (name, words) in self._enumerated()]
-        places = np.concatenate([np.full(len(told), place) for place, told in pairs])
-        return n_seen(seen(target), places, np.concatenate([told for _, told in pairs]))
+        places = np.concatenate([np.full(len(buckets), place) for place, buckets in pairs])
+        return n_seen(seen(target), places, np.concatenate([buckets for _, buckets in pairs]))
 
     def _enumerated(self) -> list[tuple[int, tuple[str, list[str]]]]:
         return [(at, each) for at, each in enumerate(self._tried.items()) if each[1]]
 
 
-def _hashed_anew(
+def _rehashed(
     target: HashingTarget, secret: Secret, candidates: pl.DataFrame
 ) -> NDArray[np.uint32]:
     """Return the buckets of candidates by the owner's way under another secret.
@@ -147,12 +147,12 @@ def _hashed_anew(
     Buckets that no row can have would never be hit, and every secret would seem a good one.
     """
     if target.rehash is None:
-        raise DataError("The target has no way to hash anew.")
-    with foreign("The way to hash anew failed on candidates"):
-        said = as_numbers(target.rehash(secret, candidates))
-    given = numbers_of(said, candidates.shape, who="The way to hash anew", what="buckets")
+        raise DataError("The target has no way to hash again.")
+    with foreign("The way to hash again failed on candidates"):
+        rehashed = as_numbers(target.rehash(secret, candidates))
+    given = numbers_of(rehashed, candidates.shape, who="The way to hash again", what="buckets")
     if (given < 0).any() or (given >= 1 << target.bits).any() or (given % 1 != 0).any():
-        raise DataError(f"The way to hash anew gave what are no buckets of {target.bits} bits.")
+        raise DataError(f"The way to hash again gave what are no buckets of {target.bits} bits.")
     return given.astype(np.uint32)
 
 

@@ -33,9 +33,9 @@ class LabelFlip:
     Notes
     -----
     Biggio, Nelson and Laskov, "Poisoning attacks against support vector machines" (ICML 2012), with
-    rows drawn at random. Measured is the accuracy lost on rows held out, compared with the same
+    rows drawn at random. Measured is the accuracy lost on held-out rows, compared with the same
     trainer without the attack. Without a defence random flips cost an online learner little, too:
-    the attack then has no power, and its finding is INVALID.
+    the attack then has no positive control, and its finding is INVALID.
 
     Examples
     --------

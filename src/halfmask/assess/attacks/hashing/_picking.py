@@ -1,4 +1,4 @@
-"""Picking hashed rows, and changing what else they say."""
+"""Pick hashed rows, and change their labels and weights."""
 
 from __future__ import annotations
 

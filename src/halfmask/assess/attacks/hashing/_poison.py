@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["INTRUDER", "Trained", "batches_of", "lost", "n_poisoned", "trained", "woven"]
 
-INTRUDER = "the intruder"
+INTRUDER = "the attacker"
 _REPLICATES = 200
 
 
@@ -49,8 +49,8 @@ def trained(target: TrainerTarget, stream: list[tuple[str, HashedRows]]) -> Trai
                 trainer.learn(rows, client=client)
             except HalfmaskError:
                 refused += 1
-    told = predicted(trainer, target.holdout) >= 0.5
-    right = told == (labels_of(target.holdout) == 1)
+    predicted_positive = predicted(trainer, target.holdout) >= 0.5
+    right = predicted_positive == (labels_of(target.holdout) == 1)
     return Trained(right=right, refused=refused)
 
 

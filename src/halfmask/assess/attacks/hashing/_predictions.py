@@ -26,5 +26,5 @@ def predicted(trainer: Trainer, rows: HashedRows) -> NDArray[np.float64]:
         If it fails, or gives anything but one probability for each row.
     """
     with foreign("The trainer failed to predict"):
-        said = as_numbers(trainer.predict(rows))
-    return probabilities_of(said, (len(rows),), who="The trainer")
+        predictions = as_numbers(trainer.predict(rows))
+    return probabilities_of(predictions, (len(rows),), who="The trainer")

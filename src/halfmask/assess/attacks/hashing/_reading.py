@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.assess.attacks._hashing_target import HashingTarget
-    from halfmask.assess.attacks.hashing._ways import Way
+    from halfmask.assess.attacks.hashing._hash_schemes import HashScheme
 
 __all__ = ["Hashed", "candidates", "n_seen", "named", "read_outcome", "seen", "unkeyed_best"]
 
@@ -44,13 +44,17 @@ def candidates(target: HashingTarget) -> dict[str, list[str]]:
 
 
 def unkeyed_best(
-    target: HashingTarget, ways: Iterable[Way], tried: dict[str, list[str]], *, sample: int
-) -> tuple[Way | None, int, int]:
+    target: HashingTarget,
+    schemes: Iterable[HashScheme],
+    tried: dict[str, list[str]],
+    *,
+    sample: int,
+) -> tuple[HashScheme | None, int, int]:
     """Return the way whose buckets are seen most often among the rows', how often, and of how many.
 
     Parameters
     ----------
-    ways
+    schemes
         Those that differ by their folding alone follow each other.
     tried
         The candidates of each column.
@@ -60,17 +64,17 @@ def unkeyed_best(
     cells = [(name, value) for name, words in tried.items() for value in words[:sample]]
     place = np.repeat(np.arange(len(tried)), [len(words[:sample]) for words in tried.values()])
     there = seen(target)
-    best, most, n_ways = None, 0, 0
-    hashed: dict[Way, tuple[NDArray[np.uint64], int]] = {}
-    for way in ways:
-        n_ways += 1
-        unfolded = replace(way, fold="")
+    best, most, n_schemes = None, 0, 0
+    hashed: dict[HashScheme, tuple[NDArray[np.uint64], int]] = {}
+    for scheme in schemes:
+        n_schemes += 1
+        unfolded = replace(scheme, fold="")
         if unfolded not in hashed:
             hashed = {unfolded: unfolded.numbers(cells)}
-        hits = n_seen(there, place, way.folded(*hashed[unfolded], target.bits))
+        hits = n_seen(there, place, scheme.folded(*hashed[unfolded], target.bits))
         if hits > most:
-            best, most = way, hits
-    return best, most, n_ways
+            best, most = scheme, hits
+    return best, most, n_schemes
 
 
 def seen(target: HashingTarget) -> NDArray[np.int64]:
@@ -86,13 +90,15 @@ def n_seen(there: NDArray[np.int64], place: NDArray[np.int64], buckets: NDArray[
     return int((there[at] == keys).sum())
 
 
-def named(target: HashingTarget, way: Hashed, tried: dict[str, list[str]]) -> tuple[int, int, int]:
+def named(
+    target: HashingTarget, scheme: Hashed, tried: dict[str, list[str]]
+) -> tuple[int, int, int]:
     """Return how many cells are named rightly, how many values are, and how many are claimed."""
     cells = values = claimed = 0
     for place, (name, words) in enumerate(tried.items()):
         if not words:
             continue
-        hashed = way(name, words)
+        hashed = scheme(name, words)
         # Of values that share a bucket the first is taken: the most frequent one.
         bucket, first = np.unique(hashed, return_index=True)
         row = np.searchsorted(bucket, target.buckets[:, place])

@@ -41,9 +41,9 @@ class ModelStealing:
     -----
     Tramèr, Zhang, Juels, Reiter and Ristenpart, "Stealing machine learning models via prediction
     APIs" (USENIX Security 2016), section 4: of a logistic model each probability is one linear
-    equation of its weights, solved by least squares that trust an answer as far as its digits say
-    something; labels alone train a logistic regression. Success: how often the copy says what the
-    model says, on rows that were not asked about. Control: always the model's more frequent class.
+    equation of its weights, solved by least squares that weigh an answer by the precision of its
+    digits; labels alone train a logistic regression. Success: how often the copy predicts what the
+    model predicts, on other rows. Control: always the model's more frequent class.
     Baseline: a logistic regression of as many rows with their true labels, without any answer.
 
     Examples
@@ -78,8 +78,8 @@ class ModelStealing:
         buckets = np.unique(asked.flat()[1]).astype(np.int64)
         known, judged = matrix_of(asked, buckets), matrix_of(target.holdout, buckets)
         model = predicted(trainer, target.holdout) >= 0.5
-        told = _told(target, predicted(trainer, asked))
-        copied = _copied(known, told, judged, random_state) >= 0.5
+        answered = _answers(target, predicted(trainer, asked))
+        copied = _copied(known, answered, judged, random_state) >= 0.5
         public = _copied(known, labels_of(asked).astype(np.float64), judged, random_state) >= 0.5
         return (
             Outcome(
@@ -103,26 +103,26 @@ def _rows(rows: HashedRows, places: NDArray[np.int64]) -> HashedRows:
     return picked(rows, places, labels=labels_of(rows)[places])
 
 
-def _told(target: TrainerTarget, said: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return what a client is told of predictions; noise may take it out of [0, 1]."""
+def _answers(target: TrainerTarget, predictions: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the answers that a client gets; noise may put them outside [0, 1]."""
     if target.answer is None:
-        return said
+        return predictions
     with foreign("The way to answer failed"):
-        told = as_numbers(target.answer(said))
-    return numbers_of(told, said.shape, who="The way to answer", what="answers")
+        answered = as_numbers(target.answer(predictions))
+    return numbers_of(answered, predictions.shape, who="The way to answer", what="answers")
 
 
 def _copied(
     known: NDArray[np.float64],
-    told: NDArray[np.float64],
+    answered: NDArray[np.float64],
     judged: NDArray[np.float64],
     random_state: int,
 ) -> NDArray[np.float64]:
-    """Return what a copy says of rows that are judged, by answers about known rows."""
-    if np.isin(told, (0.0, 1.0)).all():
-        return _by_labels(known, told, judged, random_state)
-    clipped = np.clip(told, _CLIP, 1 - _CLIP)
-    # An answer's last digit moves a log-odds by 1 / (p (1 - p)): near 0 and 1 it says little.
+    """Return a copy's predictions of the judged rows, given answers about known rows."""
+    if np.isin(answered, (0.0, 1.0)).all():
+        return _by_labels(known, answered, judged, random_state)
+    clipped = np.clip(answered, _CLIP, 1 - _CLIP)
+    # An answer's last digit moves a log-odds by 1 / (p (1 - p)): near 0 and 1 it is imprecise.
     trust = clipped * (1 - clipped)
     odds = np.log(clipped / (1 - clipped))
     weighted = known * trust[:, None]
@@ -133,13 +133,13 @@ def _copied(
 
 def _by_labels(
     known: NDArray[np.float64],
-    told: NDArray[np.float64],
+    answered: NDArray[np.float64],
     judged: NDArray[np.float64],
     random_state: int,
 ) -> NDArray[np.float64]:
-    if len(np.unique(told)) < 2:
-        return np.full(len(judged), told[0])
+    if len(np.unique(answered)) < 2:
+        return np.full(len(judged), answered[0])
     from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 # sklearn loads late
 
-    model = LogisticRegression(max_iter=1000, random_state=random_state).fit(known, told > 0.5)
+    model = LogisticRegression(max_iter=1000, random_state=random_state).fit(known, answered > 0.5)
     return np.asarray(model.predict_proba(judged)[:, 1])

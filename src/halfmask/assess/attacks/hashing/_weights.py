@@ -1,4 +1,4 @@
-"""Weights to buckets to values: what who holds the trained model, and no row, reads off it."""
+"""Weights to buckets to values: what the weights of a trained model disclose."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from halfmask.assess.attacks._hashing_target import HashingTarget
 from halfmask.assess.attacks._numbers import as_numbers, numbers_of
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks.encodings._hashes import salts_given
-from halfmask.assess.attacks.hashing._ways import unkeyed_ways
+from halfmask.assess.attacks.hashing._hash_schemes import unkeyed_schemes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,15 +30,15 @@ class WeightReading:
     Parameters
     ----------
     values
-        How many values are looked for: those whose weight is largest in the intruder's own model.
+        How many values are looked for: those whose weight is largest in the attacker's own model.
     salts, seeds
         As of the dictionary.
 
     Notes
     -----
-    The intruder holds the trained weights and no row, and other people of the population with their
+    The attacker holds the trained weights and no row, and other people of the population with their
     labels. First a dictionary: where the buckets of values, hashed by some way without a key, have
-    weights far more often than chance has it, that way is believed. Otherwise the intruder trains a
+    weights far more often than chance has it, that way is believed. Otherwise the attacker trains a
     model of the same kind on the population, and gives to each value the bucket whose weight is
     nearest to its own, each bucket once (Kuhn 1955). Exact: each of the values is counted. Control:
     guessing one of the buckets that have a weight.
@@ -110,8 +110,8 @@ class WeightReading:
             names += [(name, str(value)) for value in values]
         if len(names) > 1 << target.bits:
             raise DataError("The population has more values than there are buckets.")
-        own = np.column_stack(codes).astype(np.uint32)
-        weights = _trained(target, own, labels, who="The intruder's model")[: len(names)]
+        attacker_rows = np.column_stack(codes).astype(np.uint32)
+        weights = _trained(target, attacker_rows, labels, who="The attacker's model")[: len(names)]
         there = {name: set(target.original[name].unique().to_list()) for name in population.columns}
         order = np.argsort(-np.abs(weights), kind="stable")
         kept = [i for i in order.tolist() if names[i][1] in there[names[i][0]]][: self.values]
@@ -130,13 +130,13 @@ class WeightReading:
         for place, (name, _) in enumerate(wanted):
             by_column.setdefault(name, []).append(place)
         best, hits = None, (weights != 0).mean() + 0.5
-        for way in unkeyed_ways(seeds=self.seeds, salts=self.salts):
-            told = np.empty(len(wanted), dtype=np.int64)
+        for scheme in unkeyed_schemes(seeds=self.seeds, salts=self.salts):
+            buckets = np.empty(len(wanted), dtype=np.int64)
             for name, places in by_column.items():
-                told[places] = way.buckets(name, [wanted[i][1] for i in places], target.bits)
-            share = (weights[told] != 0).mean()
+                buckets[places] = scheme.buckets(name, [wanted[i][1] for i in places], target.bits)
+            share = (weights[buckets] != 0).mean()
             if share > hits:
-                best, hits = told, share
+                best, hits = buckets, share
         return best
 
 
@@ -168,12 +168,12 @@ def _nearest(
     """Return for each expected weight the bucket of the nearest one, each bucket once."""
     from scipy.optimize import linear_sum_assignment  # noqa: PLC0415 # scipy loads late
 
-    own = weights[held]
+    attacker_rows = weights[held]
     found = np.full(len(expected), -1, dtype=np.int64)
     if not len(held):
         return found
-    rank = np.argsort(-np.abs(own), kind="stable")[: 50 * len(expected)]
-    apart = np.abs(expected[:, None] - own[rank][None, :])
+    rank = np.argsort(-np.abs(attacker_rows), kind="stable")[: 50 * len(expected)]
+    apart = np.abs(expected[:, None] - attacker_rows[rank][None, :])
     of_value, of_bucket = linear_sum_assignment(apart)
     found[of_value] = held[rank[of_bucket]]
     return found

@@ -46,13 +46,13 @@ class WorstCasePoisoning:
 
     Notes
     -----
-    Recipes: rows drawn at random with flipped labels; the rows on which a model of the public rows
-    is surest, flipped; the most usual rows of the more frequent class, under the other label. Each
-    is sent at the end, where nothing comes after it, after nine tenths, where a defence has time to
-    see it, and spread over the stream, with each of the weights. After Jagielski et al.,
-    "Manipulating machine learning" (S&P 2018), and Wang and Chaudhuri, "Data poisoning attacks
-    against online learning" (2018), who show that the end of a stream is where it hurts. No search
-    finds the true worst: this is a lower bound of the harm.
+    Recipes: rows drawn at random with flipped labels; the rows with the surest predictions of a
+    model of the public rows, flipped; the most usual rows of the more frequent class, under the
+    other label. Each is sent at the end, where nothing comes after it, after nine tenths, where a
+    defence has time to see it, and spread over the stream, with each of the weights. After
+    Jagielski et al., "Manipulating machine learning" (S&P 2018), and Wang and Chaudhuri, "Data
+    poisoning attacks against online learning" (2018), who show that the end of a stream is where it
+    hurts. No search finds the true worst: this is a lower bound of the harm.
 
     Examples
     --------
@@ -123,12 +123,12 @@ def _random(rows: HashedRows, n: int, rng: np.random.Generator) -> _Recipe:
 
 
 def _surest(target: TrainerTarget, rows: HashedRows, n: int) -> _Recipe:
-    """Return the rows whose label a model of the intruder's own is surest of, flipped."""
+    """Return the rows whose label a model of the attacker's own is surest of, flipped."""
     with foreign("The trainer failed to learn"):
-        own = target.make()
-        own.learn(rows, client="public")
+        surrogate = target.make()
+        surrogate.learn(rows, client="public")
     labels = labels_of(rows)
-    order = np.argsort(np.abs(predicted(own, rows) - labels), kind="stable")
+    order = np.argsort(np.abs(predicted(surrogate, rows) - labels), kind="stable")
     places = np.resize(order[: max(1, min(n, len(rows) // 2))], n)
     return places, 1 - labels[places]
 

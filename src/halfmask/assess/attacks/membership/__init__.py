@@ -6,12 +6,12 @@ random split of one population. Any other difference between them counts as the 
 - :class:`Gap`, :class:`Yeom`, :class:`BlackBox` only ask the attacked model;
 - :class:`ShadowModels`, :class:`Lira`, :class:`Rmia` train shadow models, once for all three.
 
-Half of all people are known to the attacker, who chooses his threshold on them; balanced accuracy
-is measured on the others. Members are scored by their original rows, which is what an intruder
-holds of somebody, and also by their rows after protection where the target has them. The latter
-tells rows that were changed from rows that weren't, since non-members' aren't protected, even where
-the model gives nothing away. So there the same attack on a model that was trained on others is the
-baseline, if the target has a way to train one; without it the success is too high, never too low.
+The attacker knows the membership of half of all people, and chooses the threshold on them; balanced
+accuracy is measured on the others. Members are scored by their original rows, which an attacker may
+have, and also by their rows after protection where the target has them. The latter separate changed
+rows from raw ones, since non-members' rows aren't protected, even if the model leaks nothing. So
+there the baseline is the same attack on a reference model that was trained on other people, if the
+target has `train`; without it the success is too high, never too low.
 """
 
 from __future__ import annotations

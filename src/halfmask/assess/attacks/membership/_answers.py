@@ -1,4 +1,4 @@
-"""What attacks see of a model's answers: the true label's probability, and what learns from it."""
+"""Inputs of membership attacks: the true label's probability, and features of an answer."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def of_truth(probabilities: NDArray[np.float64], truth: NDArray[np.int64]) -> ND
 def features(
     probabilities: NDArray[np.floating[Any]], truth: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Return what an attack model sees: f(x), the one-hot label, the label's probability and loss.
+    """Return the attack model's inputs: f(x), the one-hot label, the label's probability and loss.
 
     The first two are the paper's figure 6; the others are functions of them that a small network
     would have to learn first.

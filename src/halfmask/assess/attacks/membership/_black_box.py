@@ -9,9 +9,9 @@ import numpy as np
 
 from halfmask.assess.attacks._targets import ModelTarget
 from halfmask.assess.attacks.membership._answers import features
-from halfmask.assess.attacks.membership._learner import checked_widths, learn
+from halfmask.assess.attacks.membership._attack_model import checked_widths, learn
+from halfmask.assess.attacks.membership._reference_model import held_out, reference_view
 from halfmask.assess.attacks.membership._scores import MembershipScores, measured
-from halfmask.assess.attacks.membership._stranger import outsiders, seen_by_stranger
 from halfmask.assess.attacks.membership._view import views
 
 if TYPE_CHECKING:
@@ -42,11 +42,11 @@ class BlackBox:
     The attack of Goldsteen et al., "Anonymizing machine learning models" (2021), figure 6, which is
     a shallower form of Nasr, Shokri and Houmansadr, "Machine learning with membership privacy using
     adversarial regularization" (CCS 2018): its inputs are f(x) and the one-hot label, with equal
-    shares of members and non-members. In addition to the network a forest learns the same.
+    shares of members and non-members. A forest is trained in addition to the network.
 
-    **Guarantees.** Whichever of the two is reported was chosen, and its threshold too, on a third
-    of the known half that neither learned from; balanced accuracy, areas and rates are of the
-    other half. Both areas of that third stand in the details.
+    **Guarantees.** The better of the two and its threshold are chosen on a third of the known half,
+    which neither was trained on; balanced accuracy, areas and rates are of the other half. The
+    details have both areas of that third.
 
     Examples
     --------
@@ -77,13 +77,15 @@ class BlackBox:
         """
         found: list[Outcome] = []
         for view in views(target, random_state=random_state):
-            other = seen_by_stranger(target, view, random_state=random_state)
-            stranger, seen = None, view
-            if other is not None:  # learns from as many in both arms, or one would learn less
-                stranger = other, self._scores(other, random_state)
-                seen = view.only(outsiders(target, random_state=random_state))
+            other = reference_view(target, view, random_state=random_state)
+            reference, seen = None, view
+            if other is not None:  # both are trained on as many people
+                reference = other, self._scores(other, random_state)
+                seen = view.only(held_out(target, random_state=random_state))
             scores = self._scores(seen, random_state)
-            found += measured(self.name, seen, scores, random_state=random_state, stranger=stranger)
+            found += measured(
+                self.name, seen, scores, random_state=random_state, reference=reference
+            )
         return tuple(found)
 
     def _scores(self, view: View, random_state: int) -> MembershipScores:

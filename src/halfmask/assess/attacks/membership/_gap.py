@@ -1,4 +1,4 @@
-"""Gap: who is predicted rightly is called a member."""
+"""Gap: membership inference by correct predictions."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from halfmask.assess.attacks._asking import LACKS_CLASSES, is_regressor
+from halfmask.assess.attacks._model_queries import LACKS_CLASSES, is_regressor
 from halfmask.assess.attacks._targets import ModelTarget
+from halfmask.assess.attacks.membership._reference_model import reference_view
 from halfmask.assess.attacks.membership._scores import MembershipScores, measured
-from halfmask.assess.attacks.membership._stranger import seen_by_stranger
 from halfmask.assess.attacks.membership._view import views
 
 if TYPE_CHECKING:
@@ -22,9 +22,9 @@ __all__ = ["Gap"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gap:
-    """Call somebody a member if the model predicts his label rightly.
+    """Call a person a member if the model predicts their label correctly.
 
-    Needs only predicted labels, and nobody whose membership is known. Its balanced accuracy is
+    Needs only predicted labels, and no known memberships. Its balanced accuracy is
     0.5 + (training accuracy - test accuracy) / 2; with two scores there is no curve to measure.
 
     Notes
@@ -58,10 +58,10 @@ class Gap:
         """
         found: list[Outcome] = []
         for view in views(target, random_state=random_state):
-            other = seen_by_stranger(target, view, random_state=random_state)
-            stranger = None if other is None else (other, _scores(other))
+            other = reference_view(target, view, random_state=random_state)
+            reference = None if other is None else (other, _scores(other))
             found += measured(
-                self.name, view, _scores(view), random_state=random_state, stranger=stranger
+                self.name, view, _scores(view), random_state=random_state, reference=reference
             )
         return tuple(found)
 

@@ -1,4 +1,4 @@
-"""Lira: how likely the model's confidence is if somebody was inside, and if he wasn't."""
+"""Lira: the likelihood ratio of the model's confidence, with and without the person."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Lira", "likelihood_ratios", "logits"]
 
-#: No spread is taken for smaller: the models' answers don't tell that finely.
-LEAST_SPREAD = 1e-3
+#: The smallest spread: the models' answers are no finer.
+MIN_SPREAD = 1e-3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,14 +35,14 @@ class Lira:
     n_shadows
         How many shadow models, even and at least 6; shared with the other attacks that have any.
     online
-        Whether shadow models that saw somebody are used too. Without them (offline) the score is
-        how unusually high the confidence is for models that didn't.
-    own_spread
-        Whether each person has a spread of his own instead of one for all: better only from about
-        64 shadow models on (section VI.C of the paper), since half of them estimate each.
+        Whether shadow models trained with the person are used too. Without them (offline), the
+        score is how unusually high the confidence is among the others.
+    per_person_spread
+        Whether each person has their own spread instead of a common one: better only from about 64
+        shadow models on (section VI.C of the paper), since half of them estimate each.
     clip
-        In (0, 0.5): confidences are held this far from 0 and 1. A forest of T trees reveals nothing
-        finer than 1/T, and its plain 0 and 1 have no logit.
+        In (0, 0.5): confidences are clipped this far from 0 and 1. A forest of T trees has no steps
+        finer than 1/T, and 0 and 1 have no logit.
 
     Raises
     ------
@@ -55,10 +55,10 @@ class Lira:
     principles" (S&P 2022): confidences are logit-scaled, log(p / (1 - p)), and taken for normal.
     The spread for all is the pooled one within persons; the authors' code takes it over all
     persons and models at once, which mixes people's differences into it. Shadow models train on
-    both halves of splits of members and non-members (see ``halves``).
+    both sides of splits of members and non-members (see ``balanced_splits``).
 
     **Guarantees.** The same seed gives the same scores; everyone is inside exactly half of the
-    shadow models, whether he is a member or not.
+    shadow models, member or not.
 
     Examples
     --------
@@ -70,11 +70,13 @@ class Lira:
     attacks: ClassVar[type] = ModelTarget
     n_shadows: int = 16
     online: bool = True
-    own_spread: bool = False
+    per_person_spread: bool = False
     clip: float = 1e-3
 
     def __post_init__(self) -> None:
-        check_shadows(self.n_shadows, owner="Lira", least=6)  # two without somebody show no spread
+        check_shadows(
+            self.n_shadows, owner="Lira", least=6
+        )  # two models without a person show no spread
         number_between(0, 0.5, owner="Lira", low_open=True, high_open=True, clip=self.clip)
 
     def missing_inputs(self, target: ModelTarget) -> str:
@@ -93,26 +95,28 @@ class Lira:
         trained = shadows(target, self.n_shadows, random_state=random_state)
         found: list[Outcome] = []
         for view in whole:
-            shadowed = logits(trained.of_truth[view.rows], self.clip)
+            by_shadows = logits(trained.of_truth[view.rows], self.clip)
             seen = logits(of_truth(view.probabilities, view.truth), self.clip)
-            scores = self._scores(seen, shadowed, trained.inside, view)
-            stranger = None
-            if view.rows == TRAINED:  # the first shadow model, of whom it wasn't trained on
+            scores = self._scores(seen, by_shadows, trained.inside, view)
+            reference = None
+            if view.rows == TRAINED:  # the reference model, on people who didn't train it
                 who, rest = ~trained.inside[0], slice(1, None)
-                arrays = shadowed[0, who], shadowed[rest, who], trained.inside[rest, who]
-                stranger = view.only(who), self._scores(*arrays, view.only(who))
-            found += measured(self.name, view, scores, random_state=random_state, stranger=stranger)
+                arrays = by_shadows[0, who], by_shadows[rest, who], trained.inside[rest, who]
+                reference = view.only(who), self._scores(*arrays, view.only(who))
+            found += measured(
+                self.name, view, scores, random_state=random_state, reference=reference
+            )
         return tuple(found)
 
     def _scores(
         self,
         seen: NDArray[np.float64],
-        shadowed: NDArray[np.float64],
+        by_shadows: NDArray[np.float64],
         inside: NDArray[np.bool_],
         view: View,
     ) -> MembershipScores:
         ratios = likelihood_ratios(
-            seen, shadowed, inside, online=self.online, own_spread=self.own_spread
+            seen, by_shadows, inside, online=self.online, per_person_spread=self.per_person_spread
         )
         return MembershipScores.unlearned(ratios, view)
 
@@ -126,11 +130,11 @@ def logits(right: NDArray[np.float64], clip: float) -> NDArray[np.float64]:
 
 def likelihood_ratios(
     seen: NDArray[np.float64],
-    shadowed: NDArray[np.float64],
+    by_shadows: NDArray[np.float64],
     inside: NDArray[np.bool_],
     *,
     online: bool,
-    own_spread: bool,
+    per_person_spread: bool,
 ) -> NDArray[np.float64]:
     """Return each person's score, higher for likelier members.
 
@@ -138,44 +142,44 @@ def likelihood_ratios(
     ----------
     seen
         (people,): the attacked model's scaled confidence.
-    shadowed
+    by_shadows
         (models, people): that of the shadow models.
     inside
-        (models, people): who trained which; everyone at least one, and not all.
+        (models, people): whose rows trained which; everyone at least one, and not all.
     online
         log N(seen; inside) - log N(seen; outside), or else (seen - mean) / spread of the outside,
         which orders people as the one-sided test of the paper does.
-    own_spread
-        Whether each person has a spread of his own.
+    per_person_spread
+        Whether each person has their own spread.
 
     Examples
     --------
-    >>> shadowed = np.array([[2.0], [0.0], [2.2], [0.2]])
+    >>> by_shadows = np.array([[2.0], [0.0], [2.2], [0.2]])
     >>> inside = np.array([[True], [False], [True], [False]])
     >>> found = likelihood_ratios(
-    ...     np.array([2.1]), shadowed, inside, online=True, own_spread=False
+    ...     np.array([2.1]), by_shadows, inside, online=True, per_person_spread=False
     ... )
     >>> bool(found[0] > 0)
     True
     """
-    out_mean, out_spread = _normal(shadowed, ~inside, own_spread=own_spread)
+    out_mean, out_spread = _normal(by_shadows, ~inside, per_person_spread=per_person_spread)
     out_distance = (seen - out_mean) / out_spread
     if not online:
         return out_distance
-    in_mean, in_spread = _normal(shadowed, inside, own_spread=own_spread)
+    in_mean, in_spread = _normal(by_shadows, inside, per_person_spread=per_person_spread)
     in_distance = (seen - in_mean) / in_spread
     return (out_distance**2 - in_distance**2) / 2 + np.log(out_spread) - np.log(in_spread)
 
 
 def _normal(
-    shadowed: NDArray[np.float64], used: NDArray[np.bool_], *, own_spread: bool
+    by_shadows: NDArray[np.float64], used: NDArray[np.bool_], *, per_person_spread: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return mean and spread of each person over the models that are used for him."""
+    """Return mean and spread of each person over the models that are used."""
     count = used.sum(axis=0)
-    mean = np.where(used, shadowed, 0.0).sum(axis=0) / count
-    squares = np.where(used, (shadowed - mean) ** 2, 0.0).sum(axis=0)
-    if own_spread:
-        return mean, np.sqrt(squares / count).clip(LEAST_SPREAD)
+    mean = np.where(used, by_shadows, 0.0).sum(axis=0) / count
+    squares = np.where(used, (by_shadows - mean) ** 2, 0.0).sum(axis=0)
+    if per_person_spread:
+        return mean, np.sqrt(squares / count).clip(MIN_SPREAD)
     # A mean was estimated for each person: that many squares are missing.
     spread = squares.sum() / max(1, (count - 1).sum())
-    return mean, np.full(len(mean), np.sqrt(spread).clip(LEAST_SPREAD))
+    return mean, np.full(len(mean), np.sqrt(spread).clip(MIN_SPREAD))

@@ -1,4 +1,4 @@
-"""Rmia: how many others somebody's likelihood ratio dominates."""
+"""Rmia: the share of other people whose likelihood ratio a person's ratio dominates."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Rmia", "dominated", "typical"]
 
-#: The values of a that are tried where only models without somebody are used.
+#: The values of a that are tried by the offline attack.
 TRIED = np.linspace(0.0, 1.0, 11)
 
 
@@ -37,7 +37,7 @@ class Rmia:
     n_shadows
         How many reference models, even and at least 4: the shadow models of the other attacks.
     online
-        Whether reference models that saw somebody are used too.
+        Whether reference models trained with the person are used too.
     gamma
         At least 1: by which factor a ratio must be above another's to dominate it. The paper has 2,
         its authors' code 1.
@@ -90,18 +90,20 @@ class Rmia:
         weight = None if self.online else best_weight(trained, whole[0].rows)
         found: list[Outcome] = []
         for view in whole:
-            shadowed = trained.of_truth[view.rows]
+            by_shadows = trained.of_truth[view.rows]
             seen = of_truth(view.probabilities, view.truth)
-            scores = self._scores(seen / typical(shadowed, trained.inside, weight=weight), view)
-            stranger = None
-            if view.rows == TRAINED:  # the first shadow model, of whom it wasn't trained on
+            scores = self._scores(seen / typical(by_shadows, trained.inside, weight=weight), view)
+            reference = None
+            if view.rows == TRAINED:  # the reference model, on people who didn't train it
                 who, rest = ~trained.inside[0], slice(1, None)
-                others = typical(shadowed[rest, who], trained.inside[rest, who], weight=weight)
+                others = typical(by_shadows[rest, who], trained.inside[rest, who], weight=weight)
                 other = view.only(who)
-                stranger = other, self._scores(shadowed[0, who] / others, other)
+                reference = other, self._scores(by_shadows[0, who] / others, other)
             if weight is not None:
                 scores = replace(scores, details={"a": weight})
-            found += measured(self.name, view, scores, random_state=random_state, stranger=stranger)
+            found += measured(
+                self.name, view, scores, random_state=random_state, reference=reference
+            )
         return tuple(found)
 
     def _scores(self, ratio: NDArray[np.float64], view: View) -> MembershipScores:
@@ -110,22 +112,22 @@ class Rmia:
 
 
 def typical(
-    shadowed: NDArray[np.float64], inside: NDArray[np.bool_], *, weight: float | None
+    by_shadows: NDArray[np.float64], inside: NDArray[np.bool_], *, weight: float | None
 ) -> NDArray[np.float64]:
-    """Return p(x): what models give somebody's label, with and without him, never 0.
+    """Return p(x): the mean probability of each label, over models with and without the person.
 
     Parameters
     ----------
-    shadowed
+    by_shadows
         (models, people): the probability of the true label.
     inside
         (models, people): who trained which.
     weight
-        The a in [0, 1] of the offline attack; ``None``: models that saw somebody are used.
+        The a in [0, 1] of the offline attack; ``None``: the online attack.
     """
-    outside = np.where(inside, 0.0, shadowed).sum(axis=0) / (~inside).sum(axis=0)
+    outside = np.where(inside, 0.0, by_shadows).sum(axis=0) / (~inside).sum(axis=0)
     if weight is None:
-        within = np.where(inside, shadowed, 0.0).sum(axis=0) / inside.sum(axis=0)
+        within = np.where(inside, by_shadows, 0.0).sum(axis=0) / inside.sum(axis=0)
     else:
         within = weight * outside + 1 - weight
     mean: NDArray[np.float64] = ((within + outside) / 2).clip(LEAST)
@@ -150,11 +152,11 @@ def dominated(
 
 def best_weight(trained: Shadows, rows: str) -> float:
     """Return the a with which the other models attack the first reference model best."""
-    shadowed, inside = trained.of_truth[rows], trained.inside
-    first, rest = shadowed[0], slice(1, None)
-    # Who is inside the first model is outside at least n/2 of the rest, and the others n/2 - 1.
+    by_shadows, inside = trained.of_truth[rows], trained.inside
+    first, rest = by_shadows[0], slice(1, None)
+    # A person inside the first model is outside at least n/2 of the rest, and the others n/2 - 1.
     areas = [
-        Area.of(first / typical(shadowed[rest], inside[rest], weight=float(a)), inside[0]).value
+        Area.of(first / typical(by_shadows[rest], inside[rest], weight=float(a)), inside[0]).value
         for a in TRIED
     ]
     return float(TRIED[int(np.argmax(areas))])

@@ -30,7 +30,7 @@ def taken(rows: Any, places: NDArray[np.int64]) -> Any:  # noqa: ANN401 # a fram
 def joined(first: Any, second: Any) -> Any:  # noqa: ANN401 # frames or arrays
     """Return the rows of both, one below the other, as the kind that they are.
 
-    A column that has another type in either gets the wider one: whole numbers beside others.
+    A column of two types gets the wider one, such as float for whole numbers and fractions.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def joined(first: Any, second: Any) -> Any:  # noqa: ANN401 # frames or arrays
         if isinstance(first, pl.DataFrame):
             return pl.concat(_of_one_type(first, second), how="vertical_relaxed")
         library = type(first).__module__.partition(".")[0]
-        if library in {"polars", "pandas"}:  # loaded by whoever made the rows, never by us
+        if library in {"polars", "pandas"}:  # the caller has loaded it
             both = importlib.import_module(library).concat([first, second])
             return both.reset_index(drop=True) if library == "pandas" else both
         return np.concatenate([np.asarray(first), np.asarray(second)])

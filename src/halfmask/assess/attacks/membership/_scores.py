@@ -29,33 +29,33 @@ RATES = {0.01: 1 / 3, 0.001: 2 / 15}
 #: The name under which the worst subgroup is reported; its number stands in the details.
 WORST = "worst group"
 
-#: Fewer members or non-members say nothing of a share near a half.
+#: With fewer members or non-members, a rate near 0.5 is too uncertain.
 NEEDED = 100
 
 #: A subgroup with fewer members or non-members in either half isn't looked at.
-LEAST_GROUP = 25
+MIN_GROUP = 25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MembershipScores:
-    """What an attack says of everyone in a view.
+    """Scores of an attack for everyone in a view.
 
     Parameters
     ----------
     values
         Higher: more likely a member.
     choosing
-        On whom the attacker may choose his threshold (and we the worst subgroup).
+        The people on whom the threshold (and the worst subgroup) is chosen.
     judged
-        On whom balanced accuracy, and everything about subgroups, is measured: none of `choosing`.
+        The people on whom balanced accuracy and subgroups are measured: none of `choosing`.
     ranked
-        On whom areas and true positive rates are measured: nobody from whom the attack learned.
+        The people on whom areas and true positive rates are measured: no training rows.
     threshold
-        From where on somebody is called a member; ``None``: chosen on `choosing`.
+        The least score of a person who is called a member; ``None``: chosen on `choosing`.
     ranks
         Whether there are more than two different scores: else there is no curve to measure.
     details
-        Numbers worth keeping.
+        Other numbers, by name.
     """
 
     values: NDArray[np.float64]
@@ -70,7 +70,7 @@ class MembershipScores:
     def unlearned(
         cls, values: NDArray[np.float64], view: View, **details: float
     ) -> MembershipScores:
-        """Return scores that learned from nobody's membership: only the threshold is chosen."""
+        """Return scores of an attack that isn't trained: only the threshold is chosen."""
         everyone = np.ones(len(values), dtype=bool)
         return cls(
             values=values,
@@ -107,7 +107,7 @@ def caught_at(
     caught is who scores higher, equal scores in random order. No member's score takes part in
     choosing it, and a person who isn't a member is caught with probability k/(n + 1), at most the
     rate (conformal prediction: Vovk, Gammerman and Shafer 2005). Which rate *this* threshold has is
-    Beta(k, n + 1 - k), of which the bounds of Clopper and Pearson for k of n are the quantiles:
+    Beta(k, n + 1 - k), whose quantiles are the bounds of Clopper and Pearson for k of n:
     that is the control, so that a difference knows how uncertain its threshold is.
     """
     order = np.random.default_rng((random_state, 2)).random(len(values))
@@ -128,18 +128,17 @@ def measured(
     scores: MembershipScores,
     *,
     random_state: int,
-    stranger: tuple[View, MembershipScores] | None = None,
+    reference: tuple[View, MembershipScores] | None = None,
 ) -> tuple[Outcome, ...]:
     """Return the outcomes of a view: for everyone, and for the worst subgroup by original rows.
 
-    `stranger` is what the same attack says of people who didn't train the model that it asks: how
-    well it tells members from non-members there is the baseline. By trained rows that may be well,
-    since members' rows were changed and non-members' weren't, and it isn't the model that tells.
+    `reference` is the same attack on a model of other people: its success is the baseline. By
+    trained rows it can be high without any leak of the model, since the protection changed members'
+    rows and not the others'.
 
-    The control of balanced accuracy and area is 0.5, what guessing reaches. Non-members who pretend
-    to be members would reach the same (they come from the same population as the others) with noise
-    on top, and would know no more. What neither sees is a difference between members and
-    non-members that was there before training: it counts as the attack's success, never against it.
+    The control of balanced accuracy and area is 0.5, a random guess. Non-members who pretend to be
+    members would give the same with more noise: they come from the same population. A difference
+    between members and non-members before training counts as the attack's success.
     """
     found = [
         _accuracy(attack, view, scores, scores.judged, scores.choosing, EVERYONE, scores.details)
@@ -147,16 +146,17 @@ def measured(
     if scores.ranks:
         found.append(_area(attack, view, scores, scores.ranked, EVERYONE, scores.details))
         found += [_rate(attack, view, scores, rate, random_state) for rate in RATES]
-    if stranger is not None:
-        without = measured(attack, *stranger, random_state=random_state)
+    if reference is not None:
+        without = measured(attack, *reference, random_state=random_state)
         found = [
             replace(outcome, baseline=other.success, of_one_model=True)
             for outcome, other in zip(found, without, strict=True)
         ]
     if view.rows != ORIGINAL:
-        own = f", {view.rows}"
+        suffix = f", {view.rows}"
         found = [
-            replace(o, control_measure=o.measure.removesuffix(own) + f", {ORIGINAL}") for o in found
+            replace(o, control_measure=o.measure.removesuffix(suffix) + f", {ORIGINAL}")
+            for o in found
         ]
     return (*found, *_worst_group(attack, view, scores))
 
@@ -170,7 +170,7 @@ def _accuracy(
     group: str,
     details: Mapping[str, float],
 ) -> Outcome:
-    """Return balanced accuracy; precision is told as if members and non-members were as many."""
+    """Return balanced accuracy; precision assumes as many members as non-members."""
     threshold = scores.threshold
     if threshold is None:
         threshold = best_threshold(scores.values[choosing], view.member[choosing])
@@ -241,9 +241,9 @@ def _rate(
 def _worst_group(attack: str, view: View, scores: MembershipScores) -> tuple[Outcome, ...]:
     """Choose on one half the subgroup that is most surely broken, and measure it on the other.
 
-    The reported bounds need no correction for the choice, since nobody on whom it was made is
-    measured. The subgroup is the one with the highest lower bound of its area, so that a small one
-    doesn't win by chance. Its threshold is its own.
+    The reported bounds need no correction for the choice, since it uses other people than the
+    measurement. The subgroup is the one with the highest lower bound of its area, so that a small
+    one doesn't win by chance. Its threshold is its own.
     """
     if view.group is None or view.rows != ORIGINAL:
         return ()
@@ -253,7 +253,7 @@ def _worst_group(attack: str, view: View, scores: MembershipScores) -> tuple[Out
         chosen = scores.choosing & (view.group == number)
         whom = judged & (view.group == number)
         sizes = [(part & side).sum() for part in (chosen, whom) for side in _sides(view)]
-        if min(sizes) < LEAST_GROUP:
+        if min(sizes) < MIN_GROUP:
             continue
         low = Area.of(scores.values[chosen], view.member[chosen]).bounds(0.05)[0]
         best = max(best, (low, -number)) if best else (low, -number)

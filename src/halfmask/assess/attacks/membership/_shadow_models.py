@@ -1,4 +1,4 @@
-"""ShadowModels: an attack model learns from shadow models what membership looks like."""
+"""ShadowModels: an attack model that is trained on answers of shadow models."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ import numpy as np
 
 from halfmask.assess.attacks._targets import ModelTarget
 from halfmask.assess.attacks.membership._answers import features
-from halfmask.assess.attacks.membership._learner import checked_widths, learn
+from halfmask.assess.attacks.membership._attack_model import checked_widths, learn
+from halfmask.assess.attacks.membership._reference_model import reference_view
 from halfmask.assess.attacks.membership._scores import MembershipScores, measured
 from halfmask.assess.attacks.membership._shadows import LACKS_TRAIN, check_shadows, shadow
-from halfmask.assess.attacks.membership._stranger import seen_by_stranger
 from halfmask.assess.attacks.membership._view import ORIGINAL, views
 
 if TYPE_CHECKING:
     from halfmask.assess.attacks._outcome import Outcome
-    from halfmask.assess.attacks.membership._learner import LearnedAttack
+    from halfmask.assess.attacks.membership._attack_model import LearnedAttack
     from halfmask.assess.attacks.membership._shadows import Shadow
     from halfmask.assess.attacks.membership._view import View
 
 __all__ = ["ShadowModels"]
 
-#: Of so many answers of shadow models the attack model learns, in all.
-MOST_ANSWERS = 30_000
+#: The attack model is trained on so many answers, in all.
+MAX_ANSWERS = 30_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShadowModels:
     """Learn membership from the answers of shadow models.
 
-    Nobody's membership in the attacked model is needed but to choose the threshold.
+    Known memberships of the attacked model are needed only to choose the threshold.
 
     Parameters
     ----------
@@ -89,17 +89,19 @@ class ShadowModels:
         learned = self._learn(trained, random_state)
         found: list[Outcome] = []
         for view in seen:
-            other = seen_by_stranger(target, view, random_state=random_state)
-            stranger = None if other is None else (other, _scores(learned, other))
+            other = reference_view(target, view, random_state=random_state)
+            reference = None if other is None else (other, _scores(learned, other))
             scores = _scores(learned, view)
-            found += measured(self.name, view, scores, random_state=random_state, stranger=stranger)
+            found += measured(
+                self.name, view, scores, random_state=random_state, reference=reference
+            )
         return tuple(found)
 
     def _learn(self, trained: list[Shadow], random_state: int) -> LearnedAttack:
         """Learn from answers of all shadow models, of each about as many people at random."""
         rng = np.random.default_rng((random_state, 6))
         n_people = len(trained[0].inside)
-        size = min(MOST_ANSWERS // len(trained), n_people)
+        size = min(MAX_ANSWERS // len(trained), n_people)
         people = [rng.choice(n_people, size=size, replace=False) for _ in trained]
         inputs = [
             features(each.probabilities[ORIGINAL][who], each.truth[who])

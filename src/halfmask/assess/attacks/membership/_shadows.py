@@ -1,4 +1,4 @@
-"""Shadows: models trained as the owner trains, on people of whom the attacker knows who."""
+"""Shadow models: trained as the owner trains, on people that the attacker knows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from halfmask._errors import DataError, ParameterError
 from halfmask._foreign import foreign
 from halfmask._validation import integer_at_least
 from halfmask.assess.attacks._answers import pool_labels
-from halfmask.assess.attacks._asking import Asking
+from halfmask.assess.attacks._model_queries import ModelQueries
 from halfmask.assess.attacks.membership._answers import of_truth
 from halfmask.assess.attacks.membership._rows import joined, taken
 from halfmask.assess.attacks.membership._view import ORIGINAL, TRAINED
@@ -22,26 +22,34 @@ if TYPE_CHECKING:
 
     from halfmask.assess.attacks._targets import ModelTarget
 
-__all__ = ["LACKS_TRAIN", "Shadow", "Shadows", "check_shadows", "halves", "shadow", "shadows"]
+__all__ = [
+    "LACKS_TRAIN",
+    "Shadow",
+    "Shadows",
+    "balanced_splits",
+    "check_shadows",
+    "shadow",
+    "shadows",
+]
 
-#: What a target lacks that can't train a shadow model.
+#: The missing input of a target that can't train shadow models.
 LACKS_TRAIN = "'train', which trains shadow models as the owner trains"
 
-#: What was trained for a target, as long as the target lives: by seed and number of the model.
+#: Shadow models of each target, as long as it lives: by seed and number of the model.
 _TRAINED: WeakKeyDictionary[ModelTarget, dict[tuple[int, int], Shadow]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Shadow:
-    """What one shadow model answers about everyone, members first and then non-members.
+    """The answers of one shadow model about everyone, members first and then non-members.
 
     Parameters
     ----------
     inside
-        (people,): who trained it.
+        (people,): whose rows trained it.
     probabilities
-        (people, classes), by the kind of rows that members were scored by; by trained rows only of
-        the first model, which stands for one that the owner didn't train.
+        (people, classes), by the kind of rows that members were scored by. The first model, which
+        is the reference model, alone has those by trained rows.
     of_truth
         (people,): the probability of each one's true label, by the same.
     truth
@@ -56,12 +64,12 @@ class Shadow:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Shadows:
-    """What all shadow models answer.
+    """The answers of all shadow models.
 
     Parameters
     ----------
     inside
-        (models, people): who trained which model; everyone trained exactly half of them.
+        (models, people): whose rows trained which model; everyone trained exactly half of them.
     of_truth
         (models, people): the probability of each person's true label, by the kind of rows that
         members were scored by.
@@ -77,20 +85,21 @@ def check_shadows(n_shadows: int, *, owner: str, least: int = 4) -> None:
     if n_shadows % 2:
         raise ParameterError(
             f"The 'n_shadows' parameter of {owner} must be even. Got {n_shadows}.",
-            hint="Both halves of each split of the people train a model.",
+            hint="Each split of the people trains two models, one on each side.",
         )
 
 
-def halves(n_people: int, n_models: int, *, random_state: int) -> NDArray[np.bool_]:
-    """Return who trains which model: each random split of all people serves two models, disjoint.
+def balanced_splits(n_people: int, n_models: int, *, random_state: int) -> NDArray[np.bool_]:
+    """Return whose rows train which model: both sides of each random split train one.
 
-    So everyone is inside exactly half of the models, members and non-members alike, and how often
-    somebody is inside says nothing of who he is. Models on overlapping samples of a small pool do
-    not have that, and are biased in the attacker's favour (Jälkö et al., arXiv 2605.25819, 2026).
+    So everyone is inside exactly half of the models, members and non-members alike, and the number
+    of models with a person reveals nothing about membership. Models on overlapping samples of a
+    small pool lack this property, and are biased in the attacker's favour (Jälkö et al., arXiv
+    2605.25819, 2026).
 
     Examples
     --------
-    >>> halves(6, 4, random_state=0).sum(axis=0).tolist()
+    >>> balanced_splits(6, 4, random_state=0).sum(axis=0).tolist()
     [2, 2, 2, 2, 2, 2]
     """
     inside = np.zeros((n_models, n_people), dtype=bool)
@@ -132,16 +141,16 @@ def shadow(target: ModelTarget, number: int, *, random_state: int) -> Shadow:
 
 
 def _trained(target: ModelTarget, number: int, random_state: int) -> Shadow:
-    asking = Asking.of(target)
-    labels, truth = pool_labels(target), asking.truth
-    inside = halves(len(labels), number // 2 * 2 + 2, random_state=random_state)[number]
+    queries = ModelQueries.of(target)
+    labels, truth = pool_labels(target), queries.truth
+    inside = balanced_splits(len(labels), number // 2 * 2 + 2, random_state=random_state)[number]
     everyone = joined(target.members, target.non_members)
     who = f"Shadow model {number + 1}"
     places = np.flatnonzero(inside)
     model = _train(target, taken(everyone, places), labels[places], (random_state, 5, number), who)
-    given = {ORIGINAL: asking.answers(model, everyone, 0, who=who)}
+    given = {ORIGINAL: queries.answers(model, everyone, 0, who=who)}
     if target.trained_rows is not None:
-        changed = asking.answers(model, target.trained_rows, 0, who=who)
+        changed = queries.answers(model, target.trained_rows, 0, who=who)
         given[TRAINED] = np.concatenate([changed, given[ORIGINAL][len(changed) :]])
     return Shadow(
         inside=inside,

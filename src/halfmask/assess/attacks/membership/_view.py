@@ -1,4 +1,4 @@
-"""View: what the attacker has before he attacks: the model's answers and who is known to him."""
+"""View: the attacker's inputs: the model's answers, and whose membership is known."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halfmask._errors import DataError
-from halfmask.assess.attacks._asking import Asking
+from halfmask.assess.attacks._model_queries import ModelQueries
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,8 +20,8 @@ __all__ = ["ORIGINAL", "TRAINED", "View", "views"]
 ORIGINAL = "original rows"
 TRAINED = "trained rows"
 
-#: Fewer can't be split into a half that is known and one that is judged.
-LEAST_PEOPLE = 20
+#: Fewer can't be split into a known half and a judged half.
+MIN_PEOPLE = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -33,11 +33,11 @@ class View:
     rows
         By which rows members were scored: ``ORIGINAL`` or ``TRAINED``.
     probabilities
-        (people, classes); of a regressor the answers of :class:`Asking`.
+        (people, classes); of a regressor the answers of :class:`ModelQueries`.
     truth
         The number of each person's true class.
     member
-        Who is a member.
+        Whether each person is a member.
     known
         Whose membership the attacker knows: a random half of members and of non-members.
     group
@@ -75,25 +75,25 @@ def views(target: ModelTarget, *, random_state: int) -> tuple[View, ...]:
         probabilities of all rows.
     """
     counts = target.n_members, target.n_non_members
-    if min(counts) < LEAST_PEOPLE:
+    if min(counts) < MIN_PEOPLE:
         raise DataError(
-            f"Membership inference needs at least {LEAST_PEOPLE} members and as many non-members. "
+            f"Membership inference needs at least {MIN_PEOPLE} members and as many non-members. "
             f"Got {counts[0]} and {counts[1]}."
         )
-    asking = Asking.of(target)
+    queries = ModelQueries.of(target)
     asked = [(ORIGINAL, target.members)]
     if target.trained_rows is not None:
         asked.append((TRAINED, target.trained_rows))
-    others = asking.answers(target.model, target.non_members, counts[0], who="The model")
+    others = queries.answers(target.model, target.non_members, counts[0], who="The model")
     member = np.arange(sum(counts)) < counts[0]
-    known = _halves(counts, random_state)
+    known = _half_of_each(counts, random_state)
     return tuple(
         View(
             rows=name,
             probabilities=np.concatenate(
-                [asking.answers(target.model, rows, 0, who="The model"), others]
+                [queries.answers(target.model, rows, 0, who="The model"), others]
             ),
-            truth=asking.truth,
+            truth=queries.truth,
             member=member,
             known=known,
             group=None if target.groups is None else np.asarray(target.groups[1], dtype=np.int64),
@@ -102,7 +102,7 @@ def views(target: ModelTarget, *, random_state: int) -> tuple[View, ...]:
     )
 
 
-def _halves(counts: tuple[int, int], random_state: int) -> NDArray[np.bool_]:
-    """Return who is known: half of the members and half of the non-members, at random."""
+def _half_of_each(counts: tuple[int, int], random_state: int) -> NDArray[np.bool_]:
+    """Return the known people: a random half of the members and of the non-members."""
     rng = np.random.default_rng((random_state, 1))
     return np.concatenate([rng.permutation(n) < n // 2 for n in counts])

@@ -1,4 +1,4 @@
-"""Yeom: who has a low loss is called a member."""
+"""Yeom: membership inference by a threshold on the loss."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from halfmask.assess.attacks._targets import ModelTarget
 from halfmask.assess.attacks.membership._answers import of_truth
+from halfmask.assess.attacks.membership._reference_model import reference_view
 from halfmask.assess.attacks.membership._scores import MembershipScores, measured
-from halfmask.assess.attacks.membership._stranger import seen_by_stranger
 from halfmask.assess.attacks.membership._view import views
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ __all__ = ["Yeom"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Yeom:
-    """Call somebody a member if the model's loss on his row is low.
+    """Call a person a member if the model's loss on their row is low.
 
     Notes
     -----
@@ -54,10 +54,10 @@ class Yeom:
         """
         found: list[Outcome] = []
         for view in views(target, random_state=random_state):
-            other = seen_by_stranger(target, view, random_state=random_state)
-            stranger = None if other is None else (other, _scores(other))
+            other = reference_view(target, view, random_state=random_state)
+            reference = None if other is None else (other, _scores(other))
             found += measured(
-                self.name, view, _scores(view), random_state=random_state, stranger=stranger
+                self.name, view, _scores(view), random_state=random_state, reference=reference
             )
         return tuple(found)
 

@@ -1,4 +1,4 @@
-"""Structure of tree models: what can be read off a model without attacking anybody.
+"""Structure of tree models: what can be read from a model without an attack on a person.
 
 - :class:`TreeStructure`: small leaves, leaves of one label, rare outputs, degrees of freedom.
 """

@@ -1,4 +1,4 @@
-"""Groups of training rows that a model can't tell apart, and the labels in them."""
+"""Groups of training rows with one output, and the labels in them."""
 
 from __future__ import annotations
 

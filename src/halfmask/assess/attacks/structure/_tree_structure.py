@@ -1,4 +1,4 @@
-"""What the leaves of a tree model hold, counted."""
+"""TreeStructure: counts of rows and labels in the leaves of a tree model."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from halfmask._validation import integer_at_least
 from halfmask.assess.attacks._answers import answers, label_array
 from halfmask.assess.attacks._arms import Certain
-from halfmask.assess.attacks._asking import predicted_numbers
+from halfmask.assess.attacks._model_queries import predicted_numbers
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks._targets import ModelTarget
 from halfmask.assess.attacks._trees import trees_of
@@ -45,24 +45,25 @@ class TreeStructure:
     - ``rows in leaves below k``: of all rows in all trees, those in a leaf of fewer than k rows;
     - ``a leaf below k``: 1 if there is one such leaf;
     - ``rows in one-label leaves below k``: those in such a leaf where all have one label, so that
-      the leaf reveals the label of a few people (class disclosure);
+      the leaf discloses the label of a few people (class disclosure);
     - ``rows of an output below k``: those whose prediction (probabilities, or a number) fewer than
       k rows share;
     - ``too few degrees of freedom``: 1 if so, of a single tree. An ensemble has far more leaves
-      than rows at any k, which says nothing of it: there the number is only among the details.
+      than rows at any k, so the number is only among the details.
 
     Among the details are the smallest leaf and output, the lowest frequency of a label in a leaf,
-    and the share of rows in leaves of one label of any size: k-anonymity doesn't prevent
-    the last two, l-diversity does.
+    and the share of rows in leaves of one label of any size: k-anonymity doesn't cover the last
+    two, l-diversity does.
 
     **Guarantees.** These are counts, with no guess in them: no interval, no positive control.
 
     **Edge cases.** A forest draws rows, and a leaf may have been grown of fewer than the rows that
-    fall into it; counted are those that fall into it, since they can't be distinguished by it. To
-    the leaves of ``HistGradientBoosting`` no rows can be led: its own counts are read, without
-    labels. Leaves of a regressor have no labels to count. Of a model that learned each member
-    several times, with several points, rows in a leaf aren't people: where the rows that it was
-    grown of are just so many times the members it isn't counted.
+    fall into it; the attack counts all rows that fall into it, since they share its output. The
+    leaves of ``HistGradientBoosting`` can't be looked up by rows: its counts are read, without
+    labels.
+    Leaves of a regressor have no labels to count.
+    Of a model that learned each member several times, with several points, rows in a leaf aren't
+    people: where the rows that it was grown of are just so many times the members it isn't counted.
     """
 
     name: ClassVar[str] = "structure/trees"
@@ -100,15 +101,17 @@ class TreeStructure:
         if trees is None:
             return ()
         rows = target.members if target.trained_rows is None else target.trained_rows
-        told = label_array(target.member_labels, whose="members")
-        labels = np.unique(told, return_inverse=True)[1].ravel()
+        given = label_array(target.member_labels, whose="members")
+        labels = np.unique(given, return_inverse=True)[1].ravel()
         n_classes = int(labels.max()) + 1
         if trees.has_classes:
-            own = label_array(getattr(target.model, "classes_", np.unique(told)), whose="model")
-            said = answers(target.model, rows, own, who="The model")
+            classes = label_array(
+                getattr(target.model, "classes_", np.unique(given)), whose="model"
+            )
+            output = answers(target.model, rows, classes, who="The model")
         else:
-            said = predicted_numbers(target.model, rows, who="The model")[:, None]
-        outputs = GroupCounts.of(_alike(said), labels)
+            output = predicted_numbers(target.model, rows, who="The model")[:, None]
+        outputs = GroupCounts.of(_alike(output), labels)
         outcomes = [*self._leaves(groups_of(trees, rows, labels)), self._outputs(outputs)]
         freedom = len(labels) - trees.parameters(n_classes)
         if trees.kind == "tree":
@@ -128,7 +131,7 @@ class TreeStructure:
             self._counted("a leaf below k", Certain(float(smallest < self.k), total), details),
         ]
         if all(each.labelled for each in leaves):
-            told = sum(each.one_label_rows_below(self.k) for each in leaves)
+            disclosed = sum(each.one_label_rows_below(self.k) for each in leaves)
             pure = sum(each.one_label_rows_below(total + 1) for each in leaves)
             details = {
                 "rows_in_one_label_leaves": pure / total,
@@ -136,7 +139,7 @@ class TreeStructure:
             }
             found.append(
                 self._counted(
-                    "rows in one-label leaves below k", Certain(told / total, total), details
+                    "rows in one-label leaves below k", Certain(disclosed / total, total), details
                 )
             )
         return found

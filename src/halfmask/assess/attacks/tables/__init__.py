@@ -1,7 +1,7 @@
 """Released tables: singling out, linkability, inference (WP29), and record linkage.
 
-All read released cells as a stranger would: ranges, sets, nodes of the published hierarchies and
-suppressed cells stand for every value inside them. The first four need a control table.
+All read released cells without inside knowledge: ranges, sets, nodes of the published hierarchies
+and suppressed cells stand for every value inside them. The first four need a control table.
 
 - :class:`SinglingOutUnivariate`, :class:`SinglingOutMultivariate`, :class:`Linkability`,
   :class:`Inference`: the three risks of the Article 29 Working Party's opinion 05/2014;

@@ -1,4 +1,4 @@
-"""Record linkage by assignment: each person to a row of his own, the whole as near as it gets."""
+"""Record linkage by assignment: one row for each person, at the least total distance."""
 
 from __future__ import annotations
 
@@ -99,11 +99,11 @@ def _right(
     linked, rows_of_linked = linear_sum_assignment(costs)
     row_of = np.full(len(people), -1, dtype=np.int64)
     row_of[linked] = rows_of_linked
-    own = owners[None, :] == people[:, None]
+    is_owner = owners[None, :] == people[:, None]
     in_class = (of_class[None, :] == of_class[row_of][:, None]) & (row_of >= 0)[:, None]
     # A class that is too large to be taken whole is as large as it was released.
     sizes = np.bincount(classes)[of_class[row_of]]
-    return np.asarray((own & in_class).sum(axis=1) / sizes)
+    return np.asarray((is_owner & in_class).sum(axis=1) / sizes)
 
 
 def _classes(released: pl.DataFrame, names: tuple[str, ...]) -> NDArray[np.int64]:
@@ -123,6 +123,6 @@ def _whole_classes(
     sizes = np.bincount(classes)
     order = rng.permutation(len(sizes))
     fitting = order[np.cumsum(sizes[order]) <= most]
-    # The order of rows must not tell whose they are where assignments tie.
+    # The order of rows must not decide ties between assignments.
     rows = rng.permutation(np.flatnonzero(np.isin(classes, fitting if len(fitting) else order[:1])))
     return rows[:most].astype(np.int64)

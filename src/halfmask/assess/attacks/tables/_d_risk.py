@@ -18,7 +18,7 @@ def d_risk(linkable: Linkable, interval: float) -> float:
     Parameters
     ----------
     linkable
-        The people; of somebody's rows the first counts.
+        The people; the first row of each person counts.
     interval
         How many standard deviations of the released column are near.
 
@@ -34,8 +34,8 @@ def d_risk(linkable: Linkable, interval: float) -> float:
     near = np.ones(len(rows), dtype=np.bool_)
     for column in numbers:
         middle, known = column.cells.middle, linkable.known[column.name]
-        told = middle[~np.isnan(middle)]
-        reach = interval * float(told.std(ddof=1)) if len(told) > 1 else 0.0
+        present = middle[~np.isnan(middle)]
+        reach = interval * float(present.std(ddof=1)) if len(present) > 1 else 0.0
         near &= (np.abs(middle[rows] - known) <= reach) | (
             np.isnan(known) & column.cells.null[rows]
         )

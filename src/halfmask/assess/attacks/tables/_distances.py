@@ -23,7 +23,7 @@ Known: TypeAlias = "Mapping[str, NDArray[np.float64]]"
 
 #: Pairs in a block: 16 MB of distances.
 PAIRS_PER_BLOCK = 4_000_000
-#: Of rows that are as near, those that say more are preferred.
+#: Among rows at one distance, more specific ones are preferred.
 HARDLY = 1e-4
 #: More than any distance.
 FAR = 1e4
@@ -44,8 +44,8 @@ class Comparison:
         of similarity and some of its properties", Biometrics 1971); ``"standardised"``: sums of
         squares, numbers in units of their standard deviation.
     silence
-        What a released cell that says nothing costs beside a known value: ``"anything"`` hardly
-        anything, for it may stand for the value; ``"average"`` what two people differ by;
+        The distance of a released cell without information from a known value: ``"anything"``
+        hardly anything, for it may stand for the value; ``"average"`` what two people differ by;
         ``"nothing"`` more than any value.
     """
 
@@ -55,7 +55,7 @@ class Comparison:
 
     @property
     def has_silence(self) -> bool:
-        """Whether a cell of these columns says nothing."""
+        """Whether a cell of these columns holds no information."""
         return any(bool(column.cells.silent.any()) for column in self.columns)
 
     def blocks(self, known: Known) -> Iterator[tuple[slice, NDArray[np.float32]]]:

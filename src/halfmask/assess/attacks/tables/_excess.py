@@ -1,4 +1,4 @@
-"""The residual risk of an attack beside its control, as Giomi et al. report it.
+"""The residual risk of an attack compared with its control, as Giomi et al. report it.
 
 "A unified framework for quantifying privacy risk in synthetic data" (PoPETs 2023), section 4. The
 verdicts of a battery rest on exact bounds; these are details, to compare with published numbers.
@@ -41,7 +41,7 @@ def wilson(successes: float, trials: int, *, confidence: float = 0.95) -> Measur
 def residual_risk(attack: MeasuredExcess, control: MeasuredExcess) -> MeasuredExcess:
     """Return (attack - control) / (1 - control), the margins propagated to first order.
 
-    A control that always succeeds leaves no risk to tell apart: 0, and a margin of 1.
+    If the control always succeeds, no residual risk can be measured: 0, and a margin of 1.
 
     Examples
     --------

@@ -27,8 +27,8 @@ class Expected:
     Notes
     -----
     Bounds are those of Hoeffding, "Probability inequalities for sums of bounded random variables"
-    (JASA 1963), theorem 1, turned around: a mean that lies further off than they say has at most
-    the error's probability, whatever the trials' distribution. At 0 and 1 they are those of
+    (JASA 1963), theorem 1, turned around: a mean that lies further off than these bounds has at
+    most the error's probability, whatever the trials' distribution. At 0 and 1 they are those of
     Clopper and Pearson.
 
     Examples

@@ -1,4 +1,4 @@
-"""Probabilistic record linkage: which columns agree, weighted by what agreement is worth."""
+"""Probabilistic record linkage: columns that agree, with log-likelihood weights."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 __all__ = ["ProbabilisticLinkage", "agreement_weights"]
 
-#: Patterns of more columns don't fit in memory; those that tell people apart best are taken.
-MOST_COLUMNS = 16
+#: Patterns of more columns don't fit in memory; the most distinctive ones are taken.
+MAX_COLUMNS = 16
 #: How many standard deviations apart numbers agree: only the same, or nearly the same.
 NEARNESSES = {"the same": 0.0, "near": 0.1}
 START = 0.9
 ROUNDS = 200
 #: Weights are fitted on the pairs of so many people.
-MOST_FITTED = 400
+MAX_FITTED = 400
 CONVERGED = 1e-7
 #: No agreement is certain, nor impossible.
 LEAST = 1e-6
@@ -112,7 +112,7 @@ def agreement_weights(
     Parameters
     ----------
     counts
-        How many pairs have each pattern; bit j says whether column j agrees.
+        How many pairs have each pattern; bit j is set if column j agrees.
     n_columns
         How many columns there are; as many bits.
     prevalence
@@ -153,10 +153,10 @@ def _weights(
 
 def _rights(linkable: Linkable, columns: tuple[Matched, ...]) -> dict[str, NDArray[np.float64]]:
     """Return for each way to weigh the probability of the right link of each person."""
-    telling = sorted(columns, key=lambda column: -column.average_gap)[:MOST_COLUMNS]
+    telling = sorted(columns, key=lambda column: -column.average_gap)[:MAX_COLUMNS]
     n, people, owners = len(telling), linkable.people, linkable.owners
     rights: dict[str, NDArray[np.float64]] = {}
-    few = replace(linkable, known={k: v[:MOST_FITTED] for k, v in linkable.known.items()})
+    few = replace(linkable, known={k: v[:MAX_FITTED] for k, v in linkable.known.items()})
     ordered = any(column.is_number for column in telling)
     for called, nearness in NEARNESSES.items() if ordered else [("the same", 0.0)]:
         counts = np.zeros(1 << n, dtype=np.int64)

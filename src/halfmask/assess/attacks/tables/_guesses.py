@@ -75,14 +75,14 @@ def guesses_of_many(
 def _after_row(
     row: int, columns: list[tuple[Matched, float]], rng: np.random.Generator
 ) -> Predicate:
-    """Say of each column what the row's cell says; of one range, that the person is at an end.
+    """Guess the row's cell in each column; for one range, guess that the person is at an end.
 
-    Ends of a range are values that somebody of the class has: `Ranges` calls it its weakness.
+    Ends of a range are values of people of the class: a documented weakness of `Ranges`.
     """
     ranges = [
         place
         for place, (column, _) in enumerate(columns)
-        # Nobody is at an end that isn't there.
+        # No person is at an end that isn't there.
         if column.is_number and not column.cells.single[row] and column.cells.bounded[row]
     ]
     at_end = int(rng.choice(ranges)) if ranges else -1
@@ -130,7 +130,7 @@ def _same_cells(test: Test, rows: NDArray[np.int64]) -> bool:
 
 
 def _ends(column: Matched) -> list[Test]:
-    """Return that somebody is at least as high as the highest cell, or as low as the lowest."""
+    """Return the guess that a person is at least as high, or as low, as the extreme cell."""
     telling = np.flatnonzero(~column.cells.silent)
     if not column.is_number or not len(telling):
         return []
@@ -140,7 +140,7 @@ def _ends(column: Matched) -> list[Test]:
         Test(column=column, kind="above", row=highest),
         Test(column=column, kind="below", row=lowest),
     ]
-    # Nobody is beyond an end that isn't there.
+    # No person is beyond an end that isn't there.
     return [test for test in tests if np.isfinite(test.key[2])]
 
 

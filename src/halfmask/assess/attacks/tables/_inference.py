@@ -1,4 +1,4 @@
-"""Inference: what the release tells of a secret of somebody whose other columns are known."""
+"""Inference: a person's secret, inferred from a release and the other columns."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["Inference", "farthest_worthwhile"]
 
 #: How many released rows are guessed from the others to learn which distance is near enough.
-MOST_TRIED = 2000
+MAX_TRIED = 2000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,22 +50,22 @@ class Inference:
     -----
     The third of the three risks of the Article 29 Working Party, as Giomi et al., "A unified
     framework for quantifying privacy risk in synthetic data" (PoPETs 2023), section 4.3, measure
-    it; distances are Gower's over the quasi-identifiers. Of rows that tie the secret that most of
-    them have is guessed: nobody draws at random who may count. The baseline is the secret that most
-    released rows have. The paper's tolerance is a share of the value, which means nothing for a
-    date or a zero: here it is a share of the column's deviation.
+    it; distances are Gower's over the quasi-identifiers. Among tied rows the most frequent secret
+    is guessed, which is better than a random one. The baseline is the secret that most released
+    rows have. The paper's tolerance is a share of the value, which means nothing for a date or a
+    zero: here it is a share of the column's deviation.
 
-    **Near enough.** Where little leaks, the nearest row's secret is mostly somebody else's, and a
-    worse guess than the usual one. So a second attacker, ours, guesses the nearest row's only up to
-    a distance, and the usual secret beyond. He learns the distance from the release alone: each of
-    2,000 released rows, its secret left out, is guessed from all others. It is the distance up to
-    which most are guessed right, or, since somebody's own row is nearer than another person's,
-    the largest that isn't worse by more than a standard error. Rows at no distance are always
-    believed. The attacker with the higher excess is reported; how often each is right stands in the
+    **Near enough.** If little leaks, the nearest row mostly belongs to another person, and its
+    secret is a worse guess than the most frequent one. So a second attacker guesses the nearest
+    row's secret only up to a distance, and the most frequent secret beyond. The distance is chosen
+    on the release alone: each of 2,000 released rows, without its secret, is guessed from all
+    others. It is the distance with the most correct guesses, or, since a person's own row is nearer
+    than another's, the largest that isn't worse by more than a standard error. Rows at distance 0
+    are always used. The attacker with the higher excess is reported; the accuracy of each is in the
     details (``always_nearest``, ``near_enough``).
 
     **Edge cases.** A released set or range is guessed by its first category or its middle; a cell
-    that says nothing is no guess. People without a secret aren't attacked.
+    without information is no guess. People without a secret aren't attacked.
 
     Examples
     --------
@@ -104,8 +104,8 @@ class Inference:
             raise ParameterError("Inference needs a control table.")
         names = tuple(name for name in quasi_identifiers_of(target) if name != secret)
         comparison = Comparison(columns=matched_columns(target, names), silence="average")
-        (hidden,) = matched_columns(target, (secret,))
-        offers = _Offers.of(hidden, self.tolerance)
+        (secret_column,) = matched_columns(target, (secret,))
+        offers = _Offers.of(secret_column, self.tolerance)
         groups = []
         for people in (target.original, target.control):
             with_secret = people.filter(people[secret].is_not_null())
@@ -113,7 +113,7 @@ class Inference:
         reach, usual = _reach(offers, comparison, rng), offers.usual()
         rights: list[dict[str, NDArray[np.bool_]]] = []
         for people in groups:
-            truth = hidden.known(people[secret])
+            truth = secret_column.known(people[secret])
             nearest_guess, far = offers.guesses(
                 comparison, known_people(comparison.columns, people)
             )
@@ -161,12 +161,12 @@ class Inference:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class _Offers:
-    """What each released row says of the secret.
+    """The guess of each released row for the secret.
 
     Attributes
     ----------
     codes
-        The category or the bin of each row's secret, -1 where it says nothing.
+        The category or the bin of each row's secret, -1 where it gives none.
     values
         The category's code or the number.
     n_codes
@@ -181,41 +181,41 @@ class _Offers:
     within: float
 
     @classmethod
-    def of(cls, hidden: Matched, tolerance: float) -> _Offers:
-        cells, values = hidden.cells, hidden.cells.taken
-        if hidden.is_number:
-            within = tolerance * hidden.deviation
-            # Bins as wide as what counts as right: who is most often there is guessed together.
+    def of(cls, secret_column: Matched, tolerance: float) -> _Offers:
+        cells, values = secret_column.cells, secret_column.cells.taken
+        if secret_column.is_number:
+            within = tolerance * secret_column.deviation
+            # Bins as wide as the tolerance: values in one bin are guessed together.
             binned = np.floor(values / (2 * within)) if within else values
         else:
             within = 0.0
             binned = values
-        told, codes = np.unique(binned[~cells.silent], return_inverse=True)
+        distinct, codes = np.unique(binned[~cells.silent], return_inverse=True)
         numbered = np.full(len(cells), -1, dtype=np.int64)
         numbered[~cells.silent] = codes
-        return cls(codes=numbered, values=values, n_codes=len(told), within=within)
+        return cls(codes=numbered, values=values, n_codes=len(distinct), within=within)
 
     def usual(self) -> float:
-        """Return the guess of who knows nothing of a person."""
-        told = np.flatnonzero(self.codes >= 0)
-        if not len(told):
+        """Return the guess without any knowledge of the person."""
+        coded = np.flatnonzero(self.codes >= 0)
+        if not len(coded):
             return np.nan
-        return float(self._most(np.zeros(len(told), dtype=np.int64), told, 1)[0])
+        return float(self._most(np.zeros(len(coded), dtype=np.int64), coded, 1)[0])
 
     def guesses(
-        self, comparison: Comparison, known: Known, *, own: NDArray[np.int64] | None = None
+        self, comparison: Comparison, known: Known, *, excluded: NDArray[np.int64] | None = None
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the guess for each person, NaN for none, and how far its rows are.
 
-        With ``own``, each is a released row of this number, which isn't used for the guess.
+        With ``excluded``, each is a released row of this number, which isn't used for the guess.
         """
         n_people = len(known[comparison.columns[0].name])
         guessed, far = np.full(n_people, np.nan), np.full(n_people, np.inf)
         for some, distances in comparison.blocks(known):
             # A row without the secret is of no use, however near.
             distances[:, self.codes < 0] = np.inf
-            if own is not None:
-                distances[np.arange(len(distances)), own[some]] = np.inf
+            if excluded is not None:
+                distances[np.arange(len(distances)), excluded[some]] = np.inf
             person, row = np.nonzero(nearest(distances) & np.isfinite(distances))
             guessed[some] = self._most(person, row, len(distances))
             far[some] = distances.min(axis=1)
@@ -245,10 +245,10 @@ class _Offers:
 
 def _reach(offers: _Offers, comparison: Comparison, rng: np.random.Generator) -> float:
     """Return up to which distance the nearest row's secret is a better guess than the usual one."""
-    told = np.flatnonzero(offers.codes >= 0)
-    rows = told[sample(rng, len(told), MOST_TRIED)]
+    coded = np.flatnonzero(offers.codes >= 0)
+    rows = coded[sample(rng, len(coded), MAX_TRIED)]
     known = {column.name: column.as_known()[rows] for column in comparison.columns}
-    guesses, far = offers.guesses(comparison, known, own=rows)
+    guesses, far = offers.guesses(comparison, known, excluded=rows)
     by_nearest = offers.right(guesses, offers.values[rows])
     by_usual = offers.right(np.full(len(rows), offers.usual()), offers.values[rows])
     # A row that is alone with a secret is guessed from none.
@@ -271,7 +271,7 @@ def farthest_worthwhile(
     Notes
     -----
     The largest whose number of right guesses is within a standard error of the best one's, the
-    error being that of a sum of as many coins as there are guesses of which one alone is right.
+    error being that of a sum of as many coins as there are guesses with one right attacker.
     Infinite where the farthest row is among them; no less than what counts as no distance.
     """
     order = np.argsort(far, kind="stable")

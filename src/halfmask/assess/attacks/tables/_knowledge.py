@@ -1,4 +1,4 @@
-"""What an intruder of a released table knows and wants: its columns, matched."""
+"""What an attacker of a released table knows and wants: its columns, matched."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
 
 
 def shared_columns(target: TableTarget) -> tuple[str, ...]:
-    """Return the released columns that the original has and whose cells can be told apart."""
+    """Return the released columns that the original has and that have more than one value."""
     return tuple(
         name
         for name, dtype in target.original.schema.items()

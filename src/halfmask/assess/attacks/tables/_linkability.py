@@ -1,4 +1,4 @@
-"""Linkability: whether the release tells that two parts of a row belong to one person."""
+"""Linkability: whether a release links two parts of one person's row."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Linkability:
         How many people are attacked at most, of the original and of the control each.
     n_neighbours
         How many nearest released rows of each part are looked at: the attack succeeds if the two
-        parts share one. Of those that tie some are drawn at random, for each part again.
+        parts share one. Ties are broken at random, for each part separately.
     parts
         The columns of the two parts, disjoint; ``None``: quasi-identifiers and the other columns
         are dealt to both in turn.

@@ -40,7 +40,7 @@ __all__ = [
     "right_of_block",
 ]
 
-#: What an intruder may know, as measures call it.
+#: What an attacker may know, as measures call it.
 QUASI_IDENTIFIERS = "quasi-identifiers"
 ALL = "any columns"
 
@@ -54,7 +54,7 @@ class Linkable:
     columns
         All columns that the original and the released table share.
     quasi_identifiers
-        Which of them an intruder is thought to know.
+        Which of them an attacker is thought to know.
     people
         The numbers of the people who are attacked.
     known
@@ -110,8 +110,8 @@ def right_of_block(
 ) -> NDArray[np.float64]:
     """Return the same for the people of one block."""
     tied = nearest(distances)
-    own = owners[None, :] == people[:, None]
-    return np.asarray((tied & own).sum(axis=1) / tied.sum(axis=1))
+    is_owner = owners[None, :] == people[:, None]
+    return np.asarray((tied & is_owner).sum(axis=1) / tied.sum(axis=1))
 
 
 def claimed_links(target: TableTarget) -> float | None:

@@ -42,13 +42,13 @@ class ReleasedCells:
     ----------
     low, high
         Of numbers: the ends of each cell; infinite where it has none (``>= 30``), both where it
-        says nothing. Empty for categories.
+        has no information. Empty for categories.
     codes
-        Of categories: the code of each cell's, -1 where it says nothing, -2 - s for the set s.
+        Of categories: the code of each cell's, -1 where it holds none, -2 - s for the set s.
     sets
         (sets, categories and one for all that aren't known): which are in a set.
     silent
-        Whether the cell says nothing: suppressed, missing or ``*``.
+        Whether the cell holds no information: suppressed, missing or ``*``.
     null
         Whether the cell is missing.
     admits
@@ -68,7 +68,7 @@ class ReleasedCells:
 
     @property
     def middle(self) -> NDArray[np.float64]:
-        """The middle of each range, or its one end; NaN where the cell says nothing."""
+        """The middle of each range, or its one end; NaN where the cell holds no information."""
         low = np.where(np.isinf(self.low), self.high, self.low)
         high = np.where(np.isinf(self.high), self.low, self.high)
         with np.errstate(invalid="ignore"):
@@ -96,7 +96,7 @@ class ReleasedCells:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Matched:
-    """One column of a released table beside the column that it was made of.
+    """One column of a released table, with the original column.
 
     Attributes
     ----------
@@ -134,7 +134,7 @@ class Matched:
         return _codes(values, self.categories)
 
     def as_known(self) -> NDArray[np.float64]:
-        """Return released cells as `known` has values: as if they were somebody's."""
+        """Return released cells in the form of `known`: as if they were a person's values."""
         taken = self.cells.taken
         return taken if self.is_number else np.minimum(taken, len(self.categories))
 
@@ -154,15 +154,15 @@ def match(
     released
         Its cells, as they were released.
     people
-        The column in tables of people, the original first: they say what kind of values it holds.
+        The column in tables of people, the original first: they define the kind of its values.
     hierarchy
         Its published hierarchy.
 
     Notes
     -----
-    **Edge cases.** A missing released cell may be a suppressed one: it says nothing, and may stand
-    for a missing value. A set with members left out (``{a, ... 40 in all}``) says nothing either.
-    A label that isn't known and isn't written as a range or set is a category of its own.
+    **Edge cases.** A missing released cell may be a suppressed one: it holds no information, and
+    may stand for a missing value. So does a set with members left out (``{a, ... 40 in all}``). A
+    label that isn't known and isn't written as a range or set is a category of its own.
     """
     original = people[0]
     if _holds_numbers(original, released):
@@ -284,12 +284,14 @@ def _label_codes(
     code_of = {category: code for code, category in enumerate(categories)}
     unknown = sorted(set(names).difference(code_of))
     members = label_sets(unknown, code_of, tree)
-    told = [(label, among) for label, among in zip(unknown, members, strict=True) if among]
+    sets_of_labels = [
+        (label, among) for label, among in zip(unknown, members, strict=True) if among
+    ]
     # The last column is for categories that aren't known: they are in no set.
-    sets = np.zeros((len(told), len(categories) + 1), dtype=np.bool_)
+    sets = np.zeros((len(sets_of_labels), len(categories) + 1), dtype=np.bool_)
     for label in unknown:
         code_of[label] = -1 if label == EVERYTHING or label.startswith("{") else FOREIGN
-    for place, (label, among) in enumerate(told):
+    for place, (label, among) in enumerate(sets_of_labels):
         code_of[label] = -2 - place
         sets[place, among] = True
     return code_of, sets

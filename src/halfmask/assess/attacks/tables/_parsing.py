@@ -1,6 +1,6 @@
-"""What a released label says: a range of numbers, a set of categories, or nothing.
+"""Parse a released label: a range of numbers, a set of categories, or nothing.
 
-Labels are read as a stranger would who knows how tables are usually generalized: ``[17, 30]``,
+Labels are read by the usual notations of generalized tables: ``[17, 30]``,
 ``[17, 30)``, ``17-30``, ``>= 17``, ``17+``, ``{a, b}``, a node of a published hierarchy, ``*``, and
 ``or missing`` behind any.
 """
@@ -49,7 +49,7 @@ def split_missing(labels: pl.Series) -> tuple[pl.Series, pl.Series]:
 def label_ranges(
     labels: pl.Series, dtype: pl.DataType, tree: Hierarchy | None, *, step: float = 0.0
 ) -> pl.DataFrame:
-    """Return ``low`` and ``high`` of each label, as numbers; missing where it says nothing.
+    """Return ``low`` and ``high`` of each label, as numbers; missing where it gives no number.
 
     Parameters
     ----------
@@ -92,13 +92,13 @@ def _between(labels: pl.Series, dtype: pl.DataType, pattern: str, step: float) -
             "closer": labels.str.extract(pattern, 4),
         }
     )
-    told = (low <= high) & (low.is_finite() | high.is_finite())
+    valid = (low <= high) & (low.is_finite() | high.is_finite())
     # A step that is wider than the range leaves its other end.
     n_open = opens.cast(pl.Int8) + closes.cast(pl.Int8)
     inward = pl.min_horizontal(pl.lit(step), (high - low) / n_open)
     return parts.select(
-        low=pl.when(told & opens).then(low + inward).when(told).then(low),
-        high=pl.when(told & closes).then(high - inward).when(told).then(high),
+        low=pl.when(valid & opens).then(low + inward).when(valid).then(low),
+        high=pl.when(valid & closes).then(high - inward).when(valid).then(high),
     )
 
 
@@ -112,21 +112,21 @@ def _bounded(labels: pl.Series, dtype: pl.DataType, step: float) -> pl.DataFrame
         }
     )
     sign, end = pl.col("sign"), pl.col("end")
-    told = end.is_not_null()
+    valid = end.is_not_null()
     at_least, at_most = sign.is_in(AT_LEAST), sign.is_in(AT_MOST)
     below = at_most | (sign == "<")
     return parts.select(
-        low=pl.when(told & below)
+        low=pl.when(valid & below)
         .then(-math.inf)
-        .when(told & at_least)
+        .when(valid & at_least)
         .then(end)
-        .when(told)
+        .when(valid)
         .then(end + step),
-        high=pl.when(told & ~below)
+        high=pl.when(valid & ~below)
         .then(math.inf)
-        .when(told & at_most)
+        .when(valid & at_most)
         .then(end)
-        .when(told)
+        .when(valid)
         .then(end - step),
     )
 
@@ -140,7 +140,7 @@ def _end(texts: pl.Series, dtype: pl.DataType) -> pl.Series:
 
 
 def label_sets(labels: list[str], known: dict[str, int], tree: Hierarchy | None) -> list[list[int]]:
-    """Return the codes of the categories that each label may stand for; none if it says nothing.
+    """Return the codes of the categories that each label may stand for; may be none.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ def _unquoted(inside: str, known: dict[str, int]) -> list[int]:
 
 
 def _nodes(tree: Hierarchy) -> pl.DataFrame:
-    """Return each label above the leaves with each leaf below it; the root says nothing."""
+    """Return each label above the leaves with each leaf below it, without the root."""
     leaves = tree.levels.to_series(0)
     above = [
         pl.DataFrame({"label": tree.levels.to_series(level), "leaf": leaves})

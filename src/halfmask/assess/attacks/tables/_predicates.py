@@ -1,4 +1,4 @@
-"""Predicates: what an intruder may say of one person, put together from released cells."""
+"""Predicates: statements about one person, made of released cells."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Kind: TypeAlias = Literal["above", "below", "within", "top", "bottom"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Test:
-    """What is said of one column, after the cell of one released row."""
+    """A condition on one column, made of the cell of one released row."""
 
     column: Matched
     kind: Kind
@@ -29,7 +29,7 @@ class Test:
 
     @property
     def key(self) -> tuple[str, Kind, float, float, bool]:
-        """What two tests share that say the same."""
+        """The same for two tests with the same meaning."""
         cells, row = self.column.cells, self.row
         null = bool(cells.null[row])
         if not self.column.is_number:
@@ -62,7 +62,7 @@ class Test:
         return np.asarray(true)
 
     def may_hold(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return for which released rows it may be true; a cell that says nothing isn't counted."""
+        """Return where it may be true; cells without information don't count."""
         cells, row = self.column.cells, self.row
         if cells.null[row]:
             return cells.null[rows]
@@ -116,7 +116,7 @@ class Predicate:
 
     @property
     def key(self) -> frozenset[tuple[str, Kind, float, float, bool]]:
-        """What two predicates share that say the same."""
+        """The same for two predicates with the same meaning."""
         return frozenset(test.key for test in self.tests)
 
 

@@ -59,10 +59,9 @@ class DistanceLinkage:
     - by any columns: the same, all columns, all but the quasi-identifiers, and numbers only.
 
     A link is right with probability 1/k where the person's row ties with k - 1 others; the success
-    is the mean. Guessing at random reaches one in the number of rows. Nobody who isn't in the table
+    is the mean. Guessing at random reaches one in the number of rows. No person outside the table
     can be linked rightly, so that this is the control too; with a control table, the detail
-    ``look_alike`` is how often the person's row is hit by the person of the control who is most
-    like him.
+    ``look_alike`` is how often the most similar control person hits the same row.
 
     ``d_risk``: the share of people with *every* number within `interval` standard deviations of
     what was released; Mateo-Sanz et al., "Outlier protection in continuous microdata masking"
@@ -89,7 +88,7 @@ class DistanceLinkage:
         return lacking_links(target)
 
     def run(self, target: TableTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Link by what an intruder may know, and report the worst."""
+        """Link by what an attacker may know, and report the worst."""
         rng = np.random.default_rng(random_state)
         linkable = Linkable.of(target, self.n_attacks, rng)
         known = _scenarios(linkable, rng)
@@ -125,7 +124,7 @@ class DistanceLinkage:
 def _scenarios(
     linkable: Linkable, rng: np.random.Generator
 ) -> list[tuple[str, str, tuple[Matched, ...]]]:
-    """Return what an intruder may know: for which measure, under which name, which columns."""
+    """Return what an attacker may know: for which measure, under which name, which columns."""
     known, columns = linkable.quasi_identifiers, linkable.columns
     order = rng.permutation(len(known))
     found = []

@@ -1,10 +1,10 @@
-"""How often guesses single out somebody, in tables of one size.
+"""How often guesses single out a person, in tables of one size.
 
 A predicate that is true of a share w of all people is true of exactly one of n with probability
 n w (1 - w)^(n - 1), so that success in a small control table can't be held against success in a
 large original: Giomi et al. (PoPETs 2023), section 4.1. They let the control's success grow to the
 original's size by a fitted model; how wrong a fit to few people may be is in no bound, so that
-releases that told nothing were broken. Here the larger table is cut to the size of the smaller
+releases that disclosed nothing were broken. Here the larger table is cut to the size of the smaller
 one, in expectation over all its parts, which needs no model.
 """
 
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 __all__ = ["alone_arm", "alone_in_part"]
 
 
-def alone_arm(counts: NDArray[np.int64], turns: int, *, size: int, part: int) -> Arm:
-    """Return how often guesses single out somebody in a random part of a table.
+def alone_arm(counts: NDArray[np.int64], n_guesses: int, *, size: int, part: int) -> Arm:
+    """Return how often guesses single out a person in a random part of a table.
 
     Parameters
     ----------
     counts
         Of how many people of the table each guess is true.
-    turns
-        How many guesses the intruder has; those beyond `counts` fail.
+    n_guesses
+        How many guesses the attacker has; those beyond `counts` fail.
     size
         How many people the table has.
     part
@@ -43,10 +43,10 @@ def alone_arm(counts: NDArray[np.int64], turns: int, *, size: int, part: int) ->
     people. Trials that all lie below that have a mean with nearer bounds.
     """
     if part == size:
-        return SuccessCount(int((counts == 1).sum()), turns)
+        return SuccessCount(int((counts == 1).sum()), n_guesses)
     most = float(alone_in_part(np.arange(1, size + 1), size, part).max())
     total = float(alone_in_part(counts, size, part).sum())
-    return Combined((Expected(total / most, turns),), (most,))
+    return Combined((Expected(total / most, n_guesses),), (most,))
 
 
 def alone_in_part(counts: ArrayLike, size: int, part: int) -> NDArray[np.float64]:

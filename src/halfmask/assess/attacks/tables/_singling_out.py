@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 __all__ = ["SinglingOutMultivariate", "SinglingOutUnivariate"]
 
-#: An intruder has this many turns at least: a table that offers him fewer guesses makes him fail.
-FEWEST_TURNS = 500
+#: The fewest guesses of an attack: a table that offers fewer makes it fail.
+MIN_GUESSES = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,11 +48,11 @@ class SinglingOutUnivariate:
     "A unified framework for quantifying privacy risk in synthetic data" (PoPETs 2023), section 4.1,
     measure it: a guess succeeds if it is true of exactly one original row; the control is how often
     it is true of exactly one of as many people who aren't in the table. Where the table offers
-    fewer than 500 guesses (or `n_attacks`), the turns that are left count as failures.
+    fewer than 500 guesses (or `n_attacks`), the missing ones count as failures.
 
-    **Edge cases.** A control larger than the original is cut to its size. In addition to a smaller
-    one the original is cut: success is in a random part of as many people, and tolerance and least
-    power are that part of themselves, since who is singled out is as rarely in it.
+    **Edge cases.** A control larger than the original is cut to its size. If it is smaller, the
+    original is cut: success is measured in a random part of as many people, and `tolerance` and
+    `min_control_effect` are scaled by that fraction.
 
     Examples
     --------
@@ -82,7 +82,7 @@ class SinglingOutUnivariate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SinglingOutMultivariate:
-    """Guess that what a released row says in several columns is true of one person.
+    """Guess that several cells of a released row are true of one person.
 
     Parameters
     ----------
@@ -148,12 +148,12 @@ def _judged(
     if target.control is None:
         raise ParameterError("Singling out needs a control table.")
     original, control = target.original, target.control
-    turns = max(len(guesses), min(FEWEST_TURNS, n_attacks))
+    n_guesses = max(len(guesses), min(MIN_GUESSES, n_attacks))
     part = min(original.height, control.height)
     success, reference = (
         alone_arm(
             count_known(guesses, known_people(columns, people)),
-            turns,
+            n_guesses,
             size=people.height,
             part=part,
         )
@@ -165,7 +165,7 @@ def _judged(
         measure=f"share of guesses true of one person{of_part}",
         success=success,
         control=reference,
-        needed=min(FEWEST_TURNS, n_attacks),
+        needed=min(MIN_GUESSES, n_attacks),
         needed_of="guesses",
         scale=part / original.height,  # who is singled out is as rarely in the part
         details={"guesses": float(len(guesses)), **residual_details(success, reference)},

@@ -1,4 +1,4 @@
-"""Asking: what a model is asked about people's labels, be it probabilities, labels or numbers."""
+"""ModelQueries: probabilities, labels or numbers that a model predicts for people."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from halfmask.assess.attacks._targets import ModelTarget
 
-__all__ = ["LACKS_CLASSES", "Asking", "is_regressor", "predicted_numbers"]
+__all__ = ["LACKS_CLASSES", "ModelQueries", "is_regressor", "predicted_numbers"]
 
-#: What a target lacks whose model predicts numbers.
+#: The missing input of a target whose model predicts numbers.
 LACKS_CLASSES = (
     "a classifier: predicted numbers are never exactly right. Use membership/yeom, which measures "
     "the error"
@@ -29,8 +29,8 @@ OF_MEDIAN = 1.4826
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Asking:
-    """How models of a target are asked about all people, members first and then non-members.
+class ModelQueries:
+    """Queries to models of a target, members first and then non-members.
 
     A regressor has three answers, as if they were classes: right, too high and too low. Right has
     the likelihood of the true number around the predicted one, by a normal distribution whose
@@ -54,8 +54,8 @@ class Asking:
     spread: float = 1.0
 
     @classmethod
-    def of(cls, target: ModelTarget) -> Asking:
-        """Look at what the target's model predicts.
+    def of(cls, target: ModelTarget) -> ModelQueries:
+        """Return the queries that fit the target's model.
 
         Raises
         ------
@@ -64,8 +64,8 @@ class Asking:
         """
         labels = pool_labels(target)
         if is_regressor(target.model, labels):
-            said = predicted_numbers(target.model, target.non_members, who="The model")
-            errors = np.abs(said - labels[target.n_members :].astype(np.float64))
+            predicted = predicted_numbers(target.model, target.non_members, who="The model")
+            errors = np.abs(predicted - labels[target.n_members :].astype(np.float64))
             spread = OF_MEDIAN * float(np.median(errors)) if len(errors) else 0.0
             truth = np.zeros(len(labels), dtype=np.int64)
             return cls(
@@ -86,7 +86,7 @@ class Asking:
         *,
         who: str,
     ) -> NDArray[np.float64]:
-        """Return what a model says of rows, of which the first is this one of all people.
+        """Return a model's answers for rows, which begin at the number `first` of all people.
 
         Raises
         ------
@@ -117,22 +117,22 @@ class Asking:
 
 
 def is_regressor(model: Any, labels: Any) -> bool:  # noqa: ANN401 # any model and labels
-    """Tell whether a model predicts numbers, and no classes.
+    """Return whether a model predicts numbers, and no classes.
 
     One that gives probabilities, names its classes, or is a mere function does not. What
     scikit-learn doesn't know is a regressor if the labels have fractions.
     """
-    from sklearn.base import is_regressor as says_so  # noqa: PLC0415 # sklearn loads late
+    from sklearn.base import is_regressor as has_regressor_tag  # noqa: PLC0415 # sklearn loads late
 
     if hasattr(model, "predict_proba") or not hasattr(model, "predict"):
         return False
     if hasattr(model, "__sklearn_tags__"):
-        return bool(says_so(model))
+        return bool(has_regressor_tag(model))
     if hasattr(model, "classes_") or callable(model):
         return False
     try:
         found = label_array(labels, whose="people")
-    except DataError:  # whoever needs them tells it
+    except DataError:  # the caller that needs them raises it
         return False
     return found.dtype.kind == "f" and bool((found != np.rint(found)).any())
 
@@ -151,5 +151,5 @@ def predicted_numbers(
         If it fails, or doesn't give one number for each row.
     """
     with foreign(f"{who} failed to predict"):
-        said = as_numbers(model.predict(rows))
-    return numbers_of(said, (len(rows),), who=who, what="predictions")
+        predicted = as_numbers(model.predict(rows))
+    return numbers_of(predicted, (len(rows),), who=who, what="predictions")

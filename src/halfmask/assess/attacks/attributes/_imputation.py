@@ -1,4 +1,4 @@
-"""What an attacker learns of people whose secret he knows."""
+"""Imputation: a classifier of the secret, fitted to people whose secret is known."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from halfmask._foreign import foreign
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Guesser", "taught"]
+__all__ = ["Imputation", "fitted_imputation"]
 
 #: The weight of the values' frequencies in a guess: no value is ever ruled out by a learner.
 DOUBT = 0.02
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Guesser:
-    """A learner that was taught to tell a value of the rest.
+class Imputation:
+    """A fitted classifier of the secret column.
 
     Parameters
     ----------
     model
         The fitted classifier.
     frequencies
-        How often each value is, in those that taught it.
+        The frequency of each value in the training rows.
     """
 
     model: Any
@@ -36,20 +36,20 @@ class Guesser:
     def chances(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return for each row the chance of each value: (rows, values)."""
         chances = np.zeros((len(features), len(self.frequencies)))
-        with foreign("The intruder's learner failed to predict"):
+        with foreign("The attacker's learner failed to predict"):
             chances[:, self.model.classes_] = self.model.predict_proba(features)
         return (1 - DOUBT) * chances + DOUBT * self.frequencies
 
 
-def taught(
+def fitted_imputation(
     learner: Any,  # noqa: ANN401 # a classifier of scikit-learn
     features: NDArray[np.float64],
     secret: NDArray[np.int64],
     *,
     n_values: int,
     rng: np.random.Generator,
-) -> Guesser:
-    """Teach a copy of a learner; without one, a forest of a hundred trees of leaves of five.
+) -> Imputation:
+    """Fit a copy of a learner; without one, a forest of 100 trees with five rows a leaf.
 
     Every ``random_state`` of it is drawn from ``rng``, those within a pipeline too.
     """
@@ -58,13 +58,13 @@ def taught(
 
     model = RandomForestClassifier(min_samples_leaf=5, n_jobs=1) if learner is None else learner
     counts = np.bincount(secret, minlength=n_values) + 1.0
-    with foreign("The intruder's learner couldn't be trained"):
+    with foreign("The attacker's learner couldn't be trained"):
         model = clone(model)
         drawn = [name for name in sorted(model.get_params()) if _is_a_random_state(name)]
         if drawn:
             model.set_params(**{name: int(rng.integers(2**31 - 1)) for name in drawn})
         model = model.fit(features, secret)
-    return Guesser(model=model, frequencies=counts / counts.sum())
+    return Imputation(model=model, frequencies=counts / counts.sum())
 
 
 def _is_a_random_state(parameter: str) -> bool:

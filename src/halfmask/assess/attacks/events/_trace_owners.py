@@ -1,4 +1,4 @@
-"""Owned: which released rows are joined to a trace, and whose it is."""
+"""Owned: the trace of each released row, and the owners of each trace."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
     from halfmask.assess.attacks._events_target import EventsTarget
 
-__all__ = ["Owned", "Who", "ownerships"]
+__all__ = ["RowOwners", "TraceOwners", "ownerships"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Owned:
+class TraceOwners:
     """Which trace each released row belongs to, and whose traces are.
 
     Attributes
@@ -54,7 +54,7 @@ class Owned:
         n_entities: int,
         rng: np.random.Generator,
     ) -> Self:
-        """Give numbers to the traces of released rows, whose entity and event are told."""
+        """Return the numbered traces of released rows, given their entities and events."""
         number = event
         if pseudonym:
             joined = merged_codes([(left, [pseudonym])])[0]
@@ -83,21 +83,21 @@ class Owned:
         return np.where(hit, 1.0 / np.maximum(self.crowd[np.maximum(trace, 0)], 1), 0.0)
 
 
-def ownerships(target: EventsTarget, rng: np.random.Generator) -> list[Owned]:
+def ownerships(target: EventsTarget, rng: np.random.Generator) -> list[TraceOwners]:
     """Return whose rows are, of the release and of the later one where there is one."""
-    who = Who.of(target)
+    who = RowOwners.of(target)
     made = []
     for frame, owners in target.releases:
         rows = np.arange(frame.height) if owners is None else owners
         made.append(
-            Owned.of(frame, target.pseudonym, who.entity[rows], who.event[rows], who.n, rng)
+            TraceOwners.of(frame, target.pseudonym, who.entity[rows], who.event[rows], who.n, rng)
         )
     return made
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Who:
-    """Whose each original row is (-1: nobody's), and of which event; the same of control rows."""
+class RowOwners:
+    """The entity (-1: none) and event of each original row, and of each control row."""
 
     entity: NDArray[np.int64]
     event: NDArray[np.int64]

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from halfmask.trainer.client._transport import Transport
     from halfmask.trainer.defences import Defences
 
-__all__ = ["Managed", "path_of"]
+__all__ = ["ModelAdmin", "path_of"]
 
 #: A machine that never made such a model compiles its loops first.
 _MAKING_SECONDS = 300.0
 
 
-class Managed:
+class ModelAdmin:
     """The models of a service, as `TrainerClient` manages them."""
 
     _transport: Transport

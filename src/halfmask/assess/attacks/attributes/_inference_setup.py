@@ -1,4 +1,4 @@
-"""Who is attacked, who is known to the attacker, and what he guesses without the model."""
+"""The setup of an attribute inference: targets, controls, known people, imputation."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from halfmask._errors import DataError
-from halfmask.assess.attacks._answers import own_classes, pool_labels
-from halfmask.assess.attacks.attributes._learning import Guesser, taught
+from halfmask.assess.attacks._answers import classes_of_model, pool_labels
+from halfmask.assess.attacks.attributes._imputation import Imputation, fitted_imputation
 from halfmask.assess.attacks.attributes._rows import column_names, column_of, taken
 from halfmask.assess.attacks.attributes._secret import SecretColumn, factorised, secret_of
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
     from halfmask.assess.attacks._targets import ModelTarget
 
-__all__ = ["MOST_KNOWN", "NEEDED", "InferenceScene", "Party", "scene_of"]
+__all__ = ["MAX_KNOWN", "NEEDED", "InferenceSetup", "Subpopulation", "inference_setup"]
 
-#: How many people each party must have at least.
+#: The fewest people of each subpopulation.
 NEEDED = 50
-#: How many known people teach the attacker at most: more take time and change little.
-MOST_KNOWN = 20_000
+#: The most known people that the attacker trains on: more take time and change little.
+MAX_KNOWN = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Party:
-    """Some of the people.
+class Subpopulation:
+    """A subpopulation: some of the members, or some of the non-members.
 
     Parameters
     ----------
@@ -58,34 +58,34 @@ class Party:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class InferenceScene:
-    """Everybody's part in one inference.
+class InferenceSetup:
+    """The subpopulations of one inference.
 
     Parameters
     ----------
     secret
-        What is to be inferred.
+        The column that is inferred.
     known
-        Members whose secret the attacker knows; empty if he needs none.
+        Members whose secret the attacker knows; empty if the attack needs none.
     targets
         The members that are attacked.
     held_out
-        Non-members whose secret he knows: what he'd learn without the model he learns of them.
+        Non-members whose secret is known: they train the imputation.
     controls
         The non-members that are attacked.
     imputed
-        His guess without the model.
+        The guess without the model.
     """
 
     secret: SecretColumn
-    known: Party
-    targets: Party
-    held_out: Party
-    controls: Party
-    imputed: Guesser
+    known: Subpopulation
+    targets: Subpopulation
+    held_out: Subpopulation
+    controls: Subpopulation
+    imputed: Imputation
 
 
-def scene_of(  # who knows what
+def inference_setup(
     target: ModelTarget,
     column: str | int,
     *,
@@ -94,20 +94,20 @@ def scene_of(  # who knows what
     learner: Any,  # noqa: ANN401 # a classifier
     with_known: bool,
     random_state: int,
-) -> InferenceScene:
-    """Share the people out at random, and teach the attacker what he'd know without the model.
+) -> InferenceSetup:
+    """Split the people at random, and fit the imputation without the model.
 
-    Half of the non-members are held out, the others are controls. With known members there are as
-    many of them as of those held out, so that neither teaches more by number.
+    Half of the non-members are held out, the others are controls. There are as many known members
+    as held-out people, so that both training sets are of one size.
 
     Raises
     ------
     DataError
-        If a party would be too small, or a label is missing.
+        If a subpopulation would be too small, or a label is missing.
     """
     secret = secret_of(target.members, target.non_members, column, bins=bins, positive=positive)
     n_members, n_others = target.n_members, target.n_non_members
-    n_held_out = min(n_others // 2, MOST_KNOWN, *([n_members // 2] if with_known else []))
+    n_held_out = min(n_others // 2, MAX_KNOWN, *([n_members // 2] if with_known else []))
     n_known = n_held_out if with_known else 0
     least = min(n_held_out, n_members - n_known, n_others - n_held_out)
     if least < NEEDED:
@@ -119,11 +119,11 @@ def scene_of(  # who knows what
     ours, theirs = rng.permutation(n_members), rng.permutation(n_others)
     pooled = pool_labels(target)
     features = _features(target, column, pooled)
-    labels = _places(pooled, own_classes(target.model, pooled))
+    labels = _places(pooled, classes_of_model(target.model, pooled))
 
-    def party(places: NDArray[np.int64], *, members: bool) -> Party:
+    def people(places: NDArray[np.int64], *, members: bool) -> Subpopulation:
         at = places if members else places + n_members
-        return Party(
+        return Subpopulation(
             places=places,
             rows=taken(target.members if members else target.non_members, places),
             labels=labels[at],
@@ -132,14 +132,16 @@ def scene_of(  # who knows what
             secret=(secret.members if members else secret.non_members)[places],
         )
 
-    held_out = party(theirs[:n_held_out], members=False)
-    return InferenceScene(
+    held_out = people(theirs[:n_held_out], members=False)
+    return InferenceSetup(
         secret=secret,
-        known=party(ours[:n_known], members=True),
-        targets=party(ours[n_known:], members=True),
+        known=people(ours[:n_known], members=True),
+        targets=people(ours[n_known:], members=True),
         held_out=held_out,
-        controls=party(theirs[n_held_out:], members=False),
-        imputed=taught(learner, held_out.features, held_out.secret, n_values=len(secret), rng=rng),
+        controls=people(theirs[n_held_out:], members=False),
+        imputed=fitted_imputation(
+            learner, held_out.features, held_out.secret, n_values=len(secret), rng=rng
+        ),
     )
 
 
@@ -156,13 +158,13 @@ def _features(target: ModelTarget, secret: str | int, labels: NDArray[Any]) -> N
 
 
 def _present(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Put what is missing or infinite below all numbers: not every learner takes it."""
+    """Put missing and infinite values below all numbers: not every learner takes them."""
     there = np.isfinite(values)
     return np.where(there, values, values[there].min() - 1 if there.any() else 0.0)
 
 
 def _places(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the place of everybody's label among the model's classes; -1 if it isn't there."""
+    """Return the place of each label among the model's classes; -1 if it isn't there."""
     order = np.argsort(classes)
     places = order[np.minimum(np.searchsorted(classes, labels, sorter=order), len(classes) - 1)]
     return np.where(classes[places] == labels, places, -1).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Scene: released events as an attacker sees them, and what may be known, in the same codes."""
+"""LinkingSetup: released events and an attacker's knowledge, in the same codes."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halfmask.assess.attacks.events._codes import merged_codes
-from halfmask.assess.attacks.events._owned import Owned, Who
 from halfmask.assess.attacks.events._times import floats, seconds
+from halfmask.assess.attacks.events._trace_owners import RowOwners, TraceOwners
 from halfmask.data import leaf_text
 
 if TYPE_CHECKING:
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
     from halfmask.assess.attacks._events_target import EventsTarget
 
-__all__ = ["KnownPeople", "LinkingScene", "ReleasedCodes"]
+__all__ = ["KnownPeople", "LinkingSetup", "ReleasedCodes"]
 
-#: Released cells are compared with original ones where so many of them stayed as they are; what
-#: became tokens or other names says nothing by its value.
+#: Released cells are compared with original ones if so many of them are unchanged; values of
+#: tokens and other names can't be compared.
 _STAYED = 0.1
 #: Up to this quantile of its errors a released number still fits.
 _MOST = 0.99
@@ -29,12 +29,12 @@ _MOST = 0.99
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class KnownPeople:
-    """Rows of people as an intruder may know them.
+    """Rows of people as an attacker may know them.
 
     Attributes
     ----------
     entity, event
-        Whose each row is (-1: nobody's), and of which event.
+        The entity of each row (-1: none), and its event.
     time, item, numbers
         What is known of it; an item of -1 is in no released row.
     """
@@ -58,22 +58,22 @@ class ReleasedCodes:
         As of `KnownPeople`.
     """
 
-    owned: Owned
+    owned: TraceOwners
     time: NDArray[np.float64]
     item: NDArray[np.int64]
     numbers: NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LinkingScene:
-    """All that a linking attack needs of a target.
+class LinkingSetup:
+    """A target's rows, as a linking attack needs them.
 
     Attributes
     ----------
     released
-        What left.
-    people, strangers
-        What may be known of people who are in it, and of those who aren't, if there are any.
+        The released rows.
+    people, controls
+        Known rows of people in the release, and of people outside it, if there are any.
     low, high
         By how many seconds a released time lies behind the true one.
     scales, reaches
@@ -84,7 +84,7 @@ class LinkingScene:
 
     released: ReleasedCodes
     people: KnownPeople
-    strangers: KnownPeople | None
+    controls: KnownPeople | None
     low: float
     high: float
     scales: NDArray[np.float64]
@@ -94,7 +94,7 @@ class LinkingScene:
     @classmethod
     def of(
         cls, target: EventsTarget, rng: np.random.Generator, *, sizes: bool = False
-    ) -> LinkingScene:
+    ) -> LinkingSetup:
         """Bring a target's rows into codes.
 
         Parameters
@@ -108,7 +108,7 @@ class LinkingScene:
             were released kept theirs.
         """
         owners, original, left = target.owner_of_row, target.original, target.released
-        who = Who.of(target)
+        who = RowOwners.of(target)
         items = _comparable_items(target)
         others = [] if target.control is None else [(target.control, items)]
         names = [target.released_name(item) for item in items]
@@ -131,16 +131,16 @@ class LinkingScene:
             )
 
         people = known(original, who.entity, who.event, codes[1])
-        strangers = None
+        controls = None
         if target.control is not None and who.others is not None:
-            strangers = known(target.control, *who.others, codes[2])
+            controls = known(target.control, *who.others, codes[2])
         event = who.event[owners]
-        told = [target.released_name(name) for name in names]
+        released_names = [target.released_name(name) for name in names]
         released = ReleasedCodes(
-            owned=Owned.of(left, target.pseudonym, who.entity[owners], event, who.n, rng),
+            owned=TraceOwners.of(left, target.pseudonym, who.entity[owners], event, who.n, rng),
             time=_times(left, target.released_name(target.time) if timed else "", timed=timed),
             item=codes[0],
-            numbers=_numbers(left, told, event, sizes=sizes),
+            numbers=_numbers(left, released_names, event, sizes=sizes),
         )
         usual = _errors(np.abs(released.numbers - people.numbers[owners]))[0]
         if sizes and usual[-1] > 0:  # rows were held back or added: how many are left misleads
@@ -150,7 +150,7 @@ class LinkingScene:
         return cls(
             released=released,
             people=_some(people, np.isin(who.event, event)),
-            strangers=strangers,
+            controls=controls,
             low=low,
             high=high,
             scales=scales,
@@ -165,9 +165,9 @@ def _comparable_items(target: EventsTarget) -> list[str]:
     for name in target.items:
         left = target.released_name(name)
         if left:
-            told = leaf_text(target.released[left])
+            seen = leaf_text(target.released[left])
             true = leaf_text(target.original[name])[owners]
-            if (told == true).sum() >= _STAYED * max(1, len(told)):
+            if (seen == true).sum() >= _STAYED * max(1, len(seen)):
                 found.append(name)
     return found
 
@@ -195,9 +195,9 @@ def _numbers(
     return np.column_stack(columns) if columns else np.zeros((frame.height, 0))
 
 
-def _bounds(behind: NDArray[np.float64], told: tuple[float, float] | None) -> tuple[float, float]:
-    if told is not None:
-        return told
+def _bounds(behind: NDArray[np.float64], given: tuple[float, float] | None) -> tuple[float, float]:
+    if given is not None:
+        return given
     behind = behind[np.isfinite(behind)]
     return (float(behind.min()), float(behind.max())) if len(behind) else (0.0, 0.0)
 

@@ -1,4 +1,4 @@
-"""Learner: an attack model that learns from known members and non-members."""
+"""The attack model: a classifier of membership, trained on known people."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["LearnedAttack", "checked_widths", "learn"]
 
 #: More rows don't make a model of a handful of inputs better, only slower.
-MOST_ROWS = 20_000
+MAX_ROWS = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -29,7 +29,7 @@ class LearnedAttack:
     Parameters
     ----------
     model
-        What was chosen; its second column is the probability of being a member.
+        The chosen model; its second column is the probability of being a member.
     held
         The places of the rows that were held back to choose it.
     areas
@@ -92,15 +92,15 @@ def learn(
     """
     rng = np.random.default_rng((random_state, 3))
     held = np.zeros(len(member), dtype=bool)
-    taught: list[NDArray[np.int64]] = []
+    training_rows: list[NDArray[np.int64]] = []
     sides = [rng.permutation(np.flatnonzero(member == side)) for side in (True, False)]
     if min(len(side) for side in sides) < 3:
         raise DataError("An attack model needs at least 3 known members and 3 known non-members.")
-    most = min(*(len(side) - len(side) // 3 for side in sides), MOST_ROWS // 2)
+    most = min(*(len(side) - len(side) // 3 for side in sides), MAX_ROWS // 2)
     for side in sides:
         held[side[: len(side) // 3]] = True
-        taught.append(side[len(side) // 3 :][:most])
-    places = rng.permutation(np.concatenate(taught))
+        training_rows.append(side[len(side) // 3 :][:most])
+    places = rng.permutation(np.concatenate(training_rows))
     areas: dict[str, float] = {}
     models: dict[str, Any] = {}
     for name, model in _candidates(hidden, trees, len(places), int(rng.integers(2**31))):
@@ -130,6 +130,6 @@ def _candidates(
         max_iter=60,
         random_state=random_state,
     )
-    # Ten rows to a leaf: it is to tell how sure the model is, not to learn people by heart.
+    # Ten rows to a leaf: it must rank confidences, not memorize people.
     forest = RandomForestClassifier(trees, min_samples_leaf=10, random_state=random_state, n_jobs=1)
     return [("network", make_pipeline(StandardScaler(), network)), ("forest", forest)]

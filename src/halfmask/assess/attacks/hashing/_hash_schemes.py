@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["JOINED", "Way", "unkeyed_ways"]
+__all__ = ["JOINED", "HashScheme", "unkeyed_schemes"]
 
 #: How a column's name and a value are put together. Drake's article has "firstName-Adam".
 JOINED = ("{c}={v}", "{c}-{v}", "{c}:{v}", "{c}_{v}", "{c}{v}", "{c}|{v}", "{c}^{v}", "{v}")
 _DIGESTS = ("md5", "sha1", "sha256", "blake2b")
 _FNV = {32: (0x811C9DC5, 0x01000193), 64: (0xCBF29CE484222325, 0x100000001B3)}
-# Seeds beside the small ones that programs have as their default.
+# Other seeds that programs have as their default.
 _SEEDS = (42, 0x9747B28C, 0xDEADBEEF)
 # The key of the SipHash paper's test vectors, and of many a program that was copied from them.
 _PAPER_KEY = int.from_bytes(bytes(range(16)), "little")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
-    """One way without a secret worth the name.
+class HashScheme:
+    """One way to hash cells without a secret.
 
     Parameters
     ----------
@@ -78,8 +78,8 @@ class Way:
 
     def _in_namespaces(self, cells: Sequence[tuple[str, str]]) -> NDArray[np.uint64]:
         names = list(dict.fromkeys(column for column, _ in cells))
-        told = murmur3([self.salt + name.encode() for name in names], self.seed)
-        seeds = dict(zip(names, told, strict=True))
+        hashes = murmur3([self.salt + name.encode() for name in names], self.seed)
+        seeds = dict(zip(names, hashes, strict=True))
         return murmur3(
             [value.encode() for _, value in cells],
             np.array([seeds[column] for column, _ in cells], dtype=np.uint32),
@@ -95,25 +95,25 @@ class Way:
         if self.base in {"fnv32", "fnv64"}:
             width = int(self.base[3:])
             return np.array([_fnv(each, width) for each in messages], dtype=np.uint64), width
-        told = [hashlib.new(self.base, m, usedforsecurity=False).digest()[:8] for m in messages]
-        return np.array([int.from_bytes(each, "big") for each in told], dtype=np.uint64), 64
+        hashes = [hashlib.new(self.base, m, usedforsecurity=False).digest()[:8] for m in messages]
+        return np.array([int.from_bytes(each, "big") for each in hashes], dtype=np.uint64), 64
 
 
-def unkeyed_ways(*, seeds: int, salts: tuple[bytes, ...]) -> Iterator[Way]:
+def unkeyed_schemes(*, seeds: int, salts: tuple[bytes, ...]) -> Iterator[HashScheme]:
     """Return every way that is tried, the usual ones first."""
     small = (*range(seeds), *_SEEDS)
     for salt in (b"", *salts):
         for joined in JOINED:
             for fold in ("low", "size", "high"):
                 for seed in small:
-                    yield Way(base="murmur3", seed=seed, joined=joined, fold=fold, salt=salt)
-                yield Way(base="crc32", joined=joined, fold=fold, salt=salt)
+                    yield HashScheme(base="murmur3", seed=seed, joined=joined, fold=fold, salt=salt)
+                yield HashScheme(base="crc32", joined=joined, fold=fold, salt=salt)
             for fold in ("low", "high"):
                 for seed in (0, 1, _PAPER_KEY):
-                    yield Way(base="siphash", seed=seed, joined=joined, fold=fold, salt=salt)
+                    yield HashScheme(base="siphash", seed=seed, joined=joined, fold=fold, salt=salt)
                 for base in ("fnv32", "fnv64", *_DIGESTS):
-                    yield Way(base=base, joined=joined, fold=fold, salt=salt)
-        yield from (Way(base="namespace", seed=seed, salt=salt) for seed in small)
+                    yield HashScheme(base=base, joined=joined, fold=fold, salt=salt)
+        yield from (HashScheme(base="namespace", seed=seed, salt=salt) for seed in small)
 
 
 @lru_cache(maxsize=1)
@@ -129,8 +129,8 @@ def _joined(salt: bytes, joined: str, cells: tuple[tuple[str, str], ...]) -> lis
 
 def _fnv(message: bytes, width: int) -> int:
     """Return FNV-1a of bytes."""
-    told, prime = _FNV[width]
+    digest, prime = _FNV[width]
     mask = (1 << width) - 1
     for byte in message:
-        told = ((told ^ byte) * prime) & mask
-    return told
+        digest = ((digest ^ byte) * prime) & mask
+    return digest

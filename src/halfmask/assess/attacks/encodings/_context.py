@@ -1,4 +1,4 @@
-"""What stands beside a code: the other columns of its rows, as far as an attacker can read them."""
+"""Context of a code: the other columns of its rows, as far as an attacker can read them."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from halfmask.assess.attacks._encoding_target import EncodingTarget
     from halfmask.assess.attacks.encodings._category_column import CategoryColumn
 
-__all__ = ["Beside", "binned_numbers", "named_by_company"]
+__all__ = ["Context", "binned_numbers", "named_by_context"]
 
 _BINS = 10
 
 
 #: Columns as far as they can be read: numbers of cells of encoded rows, and of the population's.
-Beside: TypeAlias = Sequence["tuple[NDArray[np.int64], NDArray[np.int64]]"]
+Context: TypeAlias = Sequence["tuple[NDArray[np.int64], NDArray[np.int64]]"]
 
 
 def binned_numbers(
@@ -30,35 +30,35 @@ def binned_numbers(
 ) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """Return each ordered column as tenths of its own order: of encoded rows, of the population.
 
-    An increasing map doesn't move a cell out of its tenth. Whether a column goes up or down is
-    granted to the attacker.
+    An increasing map doesn't move a cell out of its tenth. The attacker
+    is granted the direction of each column.
     """
     found = []
     for name, holder in number_holders(target).items():
         if target.population is None:
             continue
-        told, known = numbers(target.encoded[holder])[rows], numbers(target.population[name])
+        encoded, known = numbers(target.encoded[holder])[rows], numbers(target.population[name])
         truth = numbers(target.original[name])[rows]
-        both = np.isfinite(told) & np.isfinite(truth)
+        both = np.isfinite(encoded) & np.isfinite(truth)
         if not both.any():
             continue
         order = np.argsort(np.argsort(truth[both]))
-        rising = np.cov(np.argsort(np.argsort(told[both])), order)[0, 1] >= 0
-        found.append((_tenths(told if rising else -told), _tenths(known)[others]))
+        rising = np.cov(np.argsort(np.argsort(encoded[both])), order)[0, 1] >= 0
+        found.append((_tenths(encoded if rising else -encoded), _tenths(known)[others]))
     return found
 
 
-def named_by_company(
+def named_by_context(
     column: CategoryColumn,
-    beside: Beside,
+    context: Context,
 ) -> NDArray[np.int64]:
-    """Return the category of each code by what stands beside it: the most likely one.
+    """Return the most likely category of each code, given its context.
 
     Parameters
     ----------
     column
         The column.
-    beside
+    context
         Other columns, as far as they can be read: numbers of cells of the encoded rows, and the
         same numbers for the population's rows.
 
@@ -73,9 +73,9 @@ def named_by_company(
 
     counts = column.counts
     likely = counts[:, None] * np.log(column.shares)
-    for told, known in beside:
-        n_cells = int(max(told.max(initial=0), known.max(initial=0))) + 1
-        seen = _table(column.code, told, column.n_codes, n_cells)
+    for encoded, known in context:
+        n_cells = int(max(encoded.max(initial=0), known.max(initial=0))) + 1
+        seen = _table(column.code, encoded, column.n_codes, n_cells)
         expected = _table(column.sampled, known, column.n_values, n_cells) + 0.5
         likely += seen @ np.log(expected / expected.sum(axis=1, keepdims=True)).T
     if column.n_codes > column.n_values:

@@ -57,13 +57,13 @@ class RetryPolicy:
         number_between(
             0,
             math.inf,
-            owner="Patience",
+            owner="RetryPolicy",
             low_open=True,
             answer_seconds=self.answer_seconds,
             first_seconds=self.first_seconds,
             max_seconds=self.max_seconds,
         )
-        number_between(0, math.inf, owner="Patience", give_up_seconds=self.give_up_seconds)
+        number_between(0, math.inf, owner="RetryPolicy", give_up_seconds=self.give_up_seconds)
 
     def wait(self, tries: int, *, asked: float | None = None) -> float:
         """Return how many seconds to wait after so many failed tries.

@@ -1,4 +1,4 @@
-"""Ways to turn a column and a value into a bucket without a key: what an attacker tries."""
+"""HashScheme: ways to hash a column and a value into a bucket without a key."""
 
 from __future__ import annotations
 

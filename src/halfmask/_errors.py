@@ -155,7 +155,7 @@ class ReleaseError(HalfmaskError):
 
 
 class VerificationError(ReleaseError):
-    """What is on disk doesn't bear out what is claimed."""
+    """The files on disk contradict a claim."""
 
     code = "verification"
 

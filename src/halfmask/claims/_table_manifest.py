@@ -32,7 +32,7 @@ MICRODATA: Final = "microdata"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowCounts:
-    """Rows that came in, that left, and that were left out: in = out + suppressed.
+    """Rows that were read, released and suppressed: in = out + suppressed.
 
     Parameters
     ----------

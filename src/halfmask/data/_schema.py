@@ -135,12 +135,12 @@ class Schema:
 
     @property
     def identifiers(self) -> tuple[str, ...]:
-        """The names of the columns that point at one person by themselves."""
+        """The names of the columns that identify a person by themselves."""
         return self._of("identifier")
 
     @property
     def quasi_identifiers(self) -> tuple[str, ...]:
-        """The names of the columns that point at one person together."""
+        """The names of the columns that identify a person in combination."""
         return self._of("quasi_identifier")
 
     @property

@@ -190,7 +190,7 @@ class Classes:
         return Classes(summed(self.sizes), merged, people)
 
     def without(self, classes: npt.ArrayLike) -> Classes:
-        """Return the classes that are left when some, given by index, are suppressed.
+        """Return the classes without some, given by index.
 
         The totals of the histograms shrink too: what is left is judged as a table of its own.
         """

@@ -55,7 +55,7 @@ class Mask(Protocol):
 
     @property
     def weaknesses(self) -> tuple[str, ...]:
-        """Names of what the technique leaves open."""
+        """The names of the technique's weaknesses."""
 
     def written(self, column: str, dtype: pl.DataType) -> pl.DataType:
         """Return the type of what is written for a column of a type.

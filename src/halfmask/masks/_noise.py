@@ -93,7 +93,7 @@ class RandomNoise:
 
     @property
     def weaknesses(self) -> tuple[str, ...]:
-        """What is left of the number."""
+        """The names of the technique's weaknesses."""
         zero = ("zero-kept",) if self.how == "multiply" else ()
         heaps = () if self.low is None and self.high is None else ("heaped-at-bounds",)
         return ("outlier-visible", *zero, *heaps)

@@ -88,7 +88,7 @@ class TailCoding:
 
     @property
     def weaknesses(self) -> tuple[str, ...]:
-        """What the bounds leave open."""
+        """The names of the technique's weaknesses."""
         left_out = ("left-out-values",) if self.needs_counts else ()
         return ("heaped-at-bounds", *left_out, "values-between-bounds-kept")
 

@@ -23,7 +23,7 @@ __all__ = ["Release"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Release:
-    """What may leave: made by :func:`halfmask.protect`, written by :meth:`write`.
+    """A protected table with its claims, made by :func:`halfmask.protect`.
 
     Attributes
     ----------
@@ -96,7 +96,7 @@ class Release:
 
     @property
     def rows(self) -> dict[str, int]:
-        """How many rows came in, leave, and were suppressed."""
+        """How many rows were read, released and suppressed."""
         prepared = self.prepared
         return {
             "in": prepared.n_in,

@@ -85,7 +85,7 @@ class InformationLoss:
 
 
 def information_loss(cells: CellExtents, *, suppressed: int) -> InformationLoss:
-    """Measure how much detail the cells of a release leave out.
+    """Measure how much detail a release loses.
 
     Parameters
     ----------

@@ -185,7 +185,7 @@ class SeriesCodec:
         return like(self.plan_.apply(to_polars(table), self._state(state)), table)
 
     def after(self, table: object, *, state: SeriesState | None = None) -> SeriesState:
-        """Return where the rows behind these begin.
+        """Return the state after these rows.
 
         Parameters
         ----------
@@ -221,7 +221,7 @@ class SeriesCodec:
         entity: object = None,
         state: SeriesState | None = None,
     ) -> NDArray[np.float64]:
-        """Return forecasts of the steps behind a state as numbers of the column.
+        """Return forecasts of the steps after a state, in the column's units.
 
         Parameters
         ----------
@@ -316,7 +316,7 @@ class SeriesCodec:
 
     @property
     def state_(self) -> SeriesState:
-        """Where rows behind the fitted ones begin."""
+        """The state after the fitted rows."""
         state = self.plan_.state
         return state if state is not None else self.plan_.start
 

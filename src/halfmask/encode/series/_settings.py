@@ -21,7 +21,7 @@ Order: TypeAlias = Literal["error", "sort"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """A time that others know something of: what happened then leaves as keyed noise.
+    """A known event in time, whose rows are sent as keyed noise.
 
     Parameters
     ----------

@@ -98,7 +98,7 @@ class Noise(Action):
 
     @property
     def weaknesses(self) -> tuple[str, ...]:
-        """What is left of the number."""
+        """The names of the technique's weaknesses."""
         kept = "differences-kept" if self.how == "add" else "ratios-kept"
         first = "averaging" if self.per == "event" else kept
         more = ("zero-kept",) if self.how == "multiply" else ()

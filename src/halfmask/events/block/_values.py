@@ -230,7 +230,7 @@ class Values:
         *,
         room: ArrayLease | None = None,
     ) -> Values:
-        """Return numbers with a fixed count of digits behind the point.
+        """Return numbers with a fixed count of decimals.
 
         Parameters
         ----------

@@ -37,7 +37,7 @@ class RollbackNotice:
 
 @dataclass(slots=True, kw_only=True)
 class DefenceTally:
-    """How many rows each defence changed or left out.
+    """How many rows each defence changed or refused.
 
     Parameters
     ----------

@@ -283,4 +283,5 @@ def test_a_fit_says_which_texts_are_nearly_numbers():
     with pytest.warns(ColumnWarning, match="'pay' looks like numbers .* 40 of 41") as caught:
         KeyedHasher(secret=SECRET, categorical=["code"]).fit(table)
 
-    assert len(caught) == 1
+    # scikit-learn 1.6 has polars warn, too
+    assert [it.category for it in caught].count(ColumnWarning) == 1

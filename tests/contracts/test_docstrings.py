@@ -151,6 +151,17 @@ def test_every_parameter_is_described(documented):
     assert missing == []
 
 
+def test_what_is_described_is_a_parameter(documented):
+    """A renamed parameter is renamed in its docstring too."""
+    stale = [
+        (each.name, sorted(wrong))
+        for each in documented
+        if inspect.isfunction(each.it) and "Attributes" not in each.sections
+        if (wrong := set(each.described) - set(inspect.signature(each.it).parameters))
+    ]
+    assert stale == []
+
+
 def _is_call(each):
     """Whether it is a function of a room, or a class whose own fields are its parameters."""
     if inspect.isclass(each.it):

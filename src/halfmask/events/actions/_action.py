@@ -117,7 +117,7 @@ class Action(EventSection):
 
         Parameters
         ----------
-        supplies
+        resources
             The secret tables and keys of the run.
 
         Raises

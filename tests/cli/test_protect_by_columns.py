@@ -48,7 +48,7 @@ def test_a_release_is_made_and_its_policy_lies_beside(desk, run):
     }
     assert roles["outcome"] != "identifier"
     assert policy.columns["outcome"].label
-    assert policy.promises[0].parameters == {"k": 5}
+    assert policy.guarantee_sections[0].parameters == {"k": 5}
     for decided in ("generalized", "town", "since they identify", "email", "unsure", "thing"):
         assert decided in answer.out
     assert "CANARY-t" not in answer.out

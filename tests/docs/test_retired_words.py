@@ -25,6 +25,7 @@ ROOMS = (
     "src/halfmask/guarantees/**/*.py",
     "src/halfmask/hashing/**/*.py",
     "src/halfmask/kernels/**/*.py",
+    "src/halfmask/microdata/**/*.py",
     "src/halfmask/minimize/**/*.py",
     "src/halfmask/vault/**/*.py",
 )

@@ -85,7 +85,7 @@ def refused(before, after):
         ),
         ('model = "k-anonymity"\n', "", r"\[\[guarantees\]\] number 1 lacks the key 'model'"),
         ("k = 10", "", r"\[\[guarantees\]\] number 1 lacks the key 'k'"),
-        ("k = 10", "k = 1", "number 1 k must be at least 2. Got 1. It would promise nothing"),
+        ("k = 10", "k = 1", "number 1 k must be at least 2. Got 1. It would guarantee nothing"),
         ("k = 10", "k = true", "number 1 k must be a whole number. Got true"),
         ("k = 10", "k = 10.0", "number 1 k must be a whole number. Got 10.0"),
         ("k = 10", 'k = "10"', "number 1 k must be a whole number. Got text"),

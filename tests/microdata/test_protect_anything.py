@@ -157,6 +157,6 @@ def test_a_verified_release_or_nothing(job):
         assert found.height == release.rows["out"] <= table.height
         quasi = [name for name, said in wanted.columns.items() if said.role == "quasi_identifier"]
         assume(found.height)
-        assert min(map(len, classes(found, quasi))) >= wanted.promises[0].k
+        assert min(map(len, classes(found, quasi))) >= wanted.guarantee_sections[0].k
         dropped = {name for name, said in wanted.columns.items() if said.role == "identifier"}
         assert not dropped & set(found.columns)

@@ -29,7 +29,7 @@ from halfmask.microdata._report import render_report
 from halfmask.microdata._report_facts import (
     ColumnFact,
     FileFact,
-    PromiseFact,
+    GuaranteeFact,
     ReportFacts,
     RiskFact,
     class_size_shares,
@@ -40,7 +40,7 @@ HOSTILE = "<script>alert('x')</script>\"><img src=http://evil.example onerror=al
 CANARY = "zz-canary-zz"
 
 
-def promise(**changes):
+def guarantee(**changes):
     fields = {
         "model": "k-anonymity",
         "parameters": {"k": 10},
@@ -55,7 +55,7 @@ def promise(**changes):
         "classes": 2,
         "rows": 42,
     }
-    return PromiseFact(**{**fields, **changes})
+    return GuaranteeFact(**{**fields, **changes})
 
 
 def model_of(task="classification"):
@@ -134,7 +134,7 @@ def facts_of(**changes):
         "created": "2026-11-21T09:00:00Z",
         "software": {"halfmask": "0.1.0"},
         "policy_sha256": "ab" * 32,
-        "promises": (promise(),),
+        "guarantees": (guarantee(),),
         "rows_in": 45,
         "rows_out": 42,
         "method": "Mondrian, strict",
@@ -282,7 +282,7 @@ def test_every_utility_number_stands_with_its_sentence(page):
         facts.class_sizes_utility.average_class_size_sentence,
         facts.class_sizes_utility.suppressed_sentence,
         facts.model_utility.sentence,
-        facts.promises[0].sentence,
+        facts.guarantees[0].sentence,
         *facts.weaknesses,
         *facts.unprotected,
     ]
@@ -358,28 +358,28 @@ def test_what_was_lost_is_a_warning():
 
 
 def test_a_confirmed_release_says_so_and_shows_the_worse_count(page):
-    assert "The promise was confirmed on disk." in page.text
+    assert "The claim was verified on disk." in page.text
     assert "counted 11" in page.text
     assert "could not be confirmed" not in page.text
 
 
 def test_a_promise_that_fails_turns_the_page():
-    failed = promise(model="t-closeness", bound="at most", achieved=0.3, achieved_wildcard=0.4,
+    failed = guarantee(model="t-closeness", bound="at most", achieved=0.3, achieved_wildcard=0.4,
                      holds=False)  # fmt: skip
 
-    text = Page(render_report(facts_of(promises=(promise(), failed)))).text
+    text = Page(render_report(facts_of(guarantees=(guarantee(), failed)))).text
 
-    assert "1 of 2 promises could not be confirmed on disk." in text
+    assert "1 of 2 claims could not be verified on disk." in text
     assert "Do not hand this over." in text
-    assert "confirmed on disk. A second program" not in text
+    assert "verified on disk. A second program" not in text
     assert "counted 0.4" in text
     assert "✗ not met" in text
 
 
 def test_no_promise_is_not_a_confirmed_one():
-    text = Page(render_report(facts_of(promises=()))).text
+    text = Page(render_report(facts_of(guarantees=()))).text
 
-    assert "Nothing was promised." in text
+    assert "No guarantee was asked for." in text
     assert "were confirmed" not in text
 
 
@@ -413,8 +413,8 @@ def test_hostile_words_stay_words_wherever_they_stand():
         label=HOSTILE,
         weaknesses=(HOSTILE,),
         unprotected=(HOSTILE,),
-        promises=(
-            promise(
+        guarantees=(
+            guarantee(
                 model=HOSTILE,
                 parameters={HOSTILE: HOSTILE},
                 column=HOSTILE,

@@ -51,15 +51,15 @@ def test_promises_are_what_the_verifier_counted(facts, written):
     """Each promise says what was asked, and what was counted on disk, by how many rows."""
     checks = written.verification.claims
 
-    assert [(each.required, each.bound) for each in facts.promises] == REQUIRED
-    assert [each.achieved for each in facts.promises] == [check.counted for check in checks]
-    assert [each.achieved_wildcard for each in facts.promises] == [
+    assert [(each.required, each.bound) for each in facts.guarantees] == REQUIRED
+    assert [each.achieved for each in facts.guarantees] == [check.counted for check in checks]
+    assert [each.achieved_wildcard for each in facts.guarantees] == [
         check.counted_wildcard for check in checks
     ]
-    assert {each.rows for each in facts.promises} == {written.verification.rows}
-    assert {each.classes for each in facts.promises} == {check.classes for check in checks}
-    assert all(each.holds for each in facts.promises)
-    assert {each.quasi_identifiers for each in facts.promises} == {QUASI}
+    assert {each.rows for each in facts.guarantees} == {written.verification.rows}
+    assert {each.classes for each in facts.guarantees} == {check.classes for check in checks}
+    assert all(each.holds for each in facts.guarantees)
+    assert {each.quasi_identifiers for each in facts.guarantees} == {QUASI}
 
 
 def test_rows_and_files_are_those_of_the_manifest(facts, written):
@@ -87,7 +87,7 @@ def test_risks_are_those_that_were_counted(facts, written):
         assert fact.unique_fraction == side["uniqueness"]["share"]["value"]
         assert fact.journalist_highest == side["journalist"]["highest"]["value"]
     assert facts.population == 240
-    assert facts.risk_after.prosecutor_highest == 1 / facts.promises[0].achieved
+    assert facts.risk_after.prosecutor_highest == 1 / facts.guarantees[0].achieved
     assert sum(share.before for share in facts.class_sizes) == pytest.approx(1)
     assert sum(share.after for share in facts.class_sizes) == pytest.approx(1)
 
@@ -112,7 +112,7 @@ def test_the_page_shows_those_numbers(facts, written, tmp_path):
     page = html.unescape((tmp_path / "out" / "report.html").read_text())
     text = re.sub(r"<[^>]+>", " ", page)
 
-    assert f"{facts.promises[0].classes:,} classes, {written.verification.rows:,} rows" in text
+    assert f"{facts.guarantees[0].classes:,} classes, {written.verification.rows:,} rows" in text
     assert written.utility.model.sentence.split(";")[0] in text
     assert facts.policy_sha256 in text
     for file in facts.files:

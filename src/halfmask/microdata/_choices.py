@@ -1,8 +1,8 @@
 """Sections that choose a model, method or recoding: made from its own dataclass.
 
 A field of the dataclass is a key of the section. The bounds and the description of a key are the
-field's ``metadata``; a policy's bounds may be tighter than those of Python, where they leave out
-what would promise nothing.
+field's ``metadata``; a policy's bounds may be tighter than those of Python, where they exclude
+values that guarantee nothing.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Choice(Section):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What is said besides the name and the column."""
+        """The keys other than the name and the column."""
         return self.model_dump(exclude={self.key, "column"})
 
     def made(self, **more: object) -> Any:  # noqa: ANN401 # of any kind
@@ -79,7 +79,7 @@ class Choice(Section):
 
 @dataclass(frozen=True, slots=True, eq=False)  # the kinds have no hash
 class OneOf:
-    """Marks a key of a policy whose section is one of several kinds, told apart by a key of its."""
+    """Marks a key of a policy whose section is of one of several kinds, named by a key of it."""
 
     kinds: Mapping[str, type[Any]]
     key: str
@@ -116,9 +116,9 @@ def _made(kind: type[Any], name: str, key: str) -> type[Choice]:
     hints = get_type_hints(kind)
     keys: dict[str, Any] = {key: (Literal[name], ...)}
     if getattr(kind, "needs_guide", False):
-        said = Field(default=(), description="Columns to predict; empty: those marked as label.")
-        keys["towards"] = (Names, said)
-    # A hierarchy is said of the column.
+        field = Field(default=(), description="Columns to predict; empty: those marked as label.")
+        keys["towards"] = (Names, field)
+    # A hierarchy belongs to the column.
     given = [entry for entry in fields(kind) if entry.init and entry.name != "hierarchy"]
     for entry in sorted(given, key=_rank):
         hint = hints[entry.name]

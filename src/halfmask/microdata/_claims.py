@@ -1,4 +1,4 @@
-"""Claims of a release, counted on the classes as they leave, and their support files."""
+"""Claims of a release, counted on the released classes, and their support files."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Support:
-    """The order or tree of a sensitive column's values, as a file beside the data."""
+    """The order or tree of a sensitive column's values, as a file next to the data."""
 
     name: str
     column: str
@@ -63,7 +63,7 @@ def supports(guarantees: Sequence[Guarantee]) -> tuple[Support, ...]:
 
 
 def merged_classes(plan: Plan, classes: Classes) -> tuple[Classes, NDArray[np.int64]]:
-    """Return the classes as they leave, and that of each cell: cells written alike are one."""
+    """Return the released classes, and that of each cell: cells written alike are one."""
     written = pl.DataFrame(list(plan.written))
     into, n_classes = class_of_row(written, quasi_identifiers=written.columns)
     return classes.coarsened(into, n_classes), into
@@ -72,7 +72,7 @@ def merged_classes(plan: Plan, classes: Classes) -> tuple[Classes, NDArray[np.in
 def released_guarantees(
     guarantees: Sequence[Guarantee], released: Classes
 ) -> tuple[Guarantee, ...]:
-    """Return the guarantees with hierarchies cut down to the values that leave.
+    """Return the guarantees with hierarchies cut down to the released values.
 
     A value that only suppressed rows had is named nowhere in a release, its support files included.
     """
@@ -93,7 +93,7 @@ def _leaving_leaves(guarantee: Guarantee, released: Classes) -> pl.Series:
 def make_claims(
     guarantees: Sequence[Guarantee], classes: Classes, quasi_identifiers: Sequence[str]
 ) -> tuple[ClassClaim, ...]:
-    """Judge the classes as they leave, and state each guarantee with what was counted for it."""
+    """Judge the released classes, and state each guarantee with what was counted for it."""
     support_of = {each.column: each.name for each in supports(guarantees)}
     claims = []
     for guarantee in guarantees:

@@ -27,7 +27,7 @@ __all__ = ["DetailKept", "GuaranteeCost", "detail_kept"]
 NEARLY_NOTHING = 0.05
 #: Guarantees are tried alone where less detail is kept, or classes are so many times k on average.
 LITTLE, LARGE = 0.5, 5
-#: A guarantee costs most of the detail if it leaves less than this share of it, or of the classes.
+#: A guarantee costs most of the detail if it keeps less than this share of it, or of the classes.
 LEAST_KEPT, FEWEST_CLASSES = 0.5, 0.1
 #: A guarantee that some class just keeps may be what stopped the cuts; this much may be to spare.
 SLACK = 0.5
@@ -122,13 +122,15 @@ class DetailKept:
     def warnings(self) -> tuple[str, ...]:
         """One sentence for the columns that lost nearly all, and one for each costly guarantee."""
         lost = self.nearly_lost
-        said = [each.sentence for each in self.costs]
+        sentences = [each.sentence for each in self.costs]
         if lost:
             more = len(lost) - NAMED
             named = listed([*lost[:NAMED], *([f"{more} more columns"] if more > 0 else [])])
             them = "keeps" if len(lost) == 1 else "keep"
-            said.insert(0, f"{named} {them} less than {percent(NEARLY_NOTHING)} of the detail.")
-        return tuple(said)
+            sentences.insert(
+                0, f"{named} {them} less than {percent(NEARLY_NOTHING)} of the detail."
+            )
+        return tuple(sentences)
 
     def to_dict(self) -> dict[str, object]:
         """Return the numbers under their names, for JSON."""
@@ -166,7 +168,7 @@ def detail_kept(
 def _costs(
     protection: Protection, released: Classes, sample: pl.DataFrame
 ) -> Iterator[GuaranteeCost]:
-    """Yield the guarantees that leave little of what k-anonymity alone keeps."""
+    """Yield the guarantees that keep little of what k-anonymity alone keeps."""
     alone = tuple(each for each in protection.guarantees if each.column is None)
     judging = [
         each

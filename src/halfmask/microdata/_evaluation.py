@@ -48,7 +48,7 @@ __all__ = [
 
 Integers = NDArray[np.int64]
 
-#: No bar of a picture shows fewer rows than this, nor than the promised k.
+#: No bar of a picture shows fewer rows than this, nor than the required k.
 LEAST_COUNT = 5
 #: Codes of rows are combined into one integer up to this.
 KEY_LIMIT = 1 << 62
@@ -234,15 +234,15 @@ def evaluate_utility(
     plan
         The cells.
     released
-        The classes as they leave.
+        The released classes.
     raw_counts
         For each quasi-identifier how many raw rows have each code.
     counts
-        The rows that leave, counted in the cells.
+        The released rows, counted in the cells.
     detail
         Says how much detail is kept, given the loss of the cells.
     suppressed
-        How many rows don't leave.
+        How many rows are suppressed.
     model, label
         What a model keeps, and of which column.
     """
@@ -274,11 +274,11 @@ def distributions(
     Parameters
     ----------
     plan, extents
-        The cells, and what they cover among the values that leave.
+        The cells, and what they cover among the released values.
     raw_counts
         For each quasi-identifier how many raw rows have each code.
     counts
-        The rows that leave: a value that only suppressed rows had isn't named.
+        The released rows: a value that only suppressed rows had isn't named.
     min_count
         The fewest rows that a bar may show.
     """

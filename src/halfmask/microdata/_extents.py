@@ -34,10 +34,10 @@ def cell_extents(plan: Plan, counts: CellCounts) -> CellExtents:
 
 
 def leaving_extents(plan: Plan, counts: CellCounts) -> CellExtents:
-    """Return the same among the values that leave: no other shapes a number that is published.
+    """Return the same among released values: no other value shapes a published number.
 
     A loss relative to the raw column's width would tell that width, and so the highest number of
-    somebody who was suppressed for it, to whoever measures the released ranges.
+    somebody who was suppressed for it, to a reader who measures the released ranges.
     """
     kept = counts.code_counts([coding.n_codes for coding in plan.codings])
     columns = {}

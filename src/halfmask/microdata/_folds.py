@@ -56,7 +56,7 @@ def summarized(
     sampled: bool,
     shares: tuple[float, ...],
     engine: Engine,
-    told: Progress,
+    progress: Progress,
 ) -> TableSummary:
     """Fold a table into a summary, and draw rows.
 
@@ -70,37 +70,37 @@ def summarized(
         The share of the rows to draw, for each sample.
     engine
         Summarizes batches.
-    told
+    progress
         Called with how far the work is.
     """
     leaving = [name for name in source.columns if name not in protection.schema.identifiers]
     return engine.fold(
-        enumerate(read_batches(source, leaving, "reading", told)),
+        enumerate(read_batches(source, leaving, "reading", progress)),
         partial(_summarize, protection, sampled, shares),
         TableSummary.__add__,
     )
 
 
 def counted(
-    source: Source, protection: Protection, fitted: Fitted, *, engine: Engine, told: Progress
+    source: Source, protection: Protection, fitted: Fitted, *, engine: Engine, progress: Progress
 ) -> CellCounts:
     """Count all rows in the cells."""
     return engine.fold(
-        read_batches(source, protection.columns, "counting", told),
+        read_batches(source, protection.columns, "counting", progress),
         partial(protection.count, fitted),
         CellCounts.__add__,
     )
 
 
 def read_batches(
-    source: Source, columns: Sequence[str], stage: str, told: Progress
+    source: Source, columns: Sequence[str], stage: str, progress: Progress
 ) -> Iterator[pl.DataFrame]:
-    """Yield the batches of a table; tell the share of rows that an engine has taken."""
+    """Yield the batches of a table; report the share of rows that an engine has taken."""
     read = 0
     for batch in source.batches(columns=columns):
         read += batch.height
         yield batch
-        told(stage, read / max(1, source.n_rows))
+        progress(stage, read / max(1, source.n_rows))
         del batch  # before the next one is read
 
 
@@ -124,5 +124,5 @@ def drawn(source: Source, columns: Sequence[str], *, share: float) -> pl.DataFra
 
 
 def _sample(number: int, batch: pl.DataFrame, share: float) -> pl.DataFrame:
-    draw = np.random.default_rng(number).random(batch.height)  # carries no promise
+    draw = np.random.default_rng(number).random(batch.height)  # no guarantee depends on it
     return batch.filter(pl.Series(draw < share))

@@ -72,10 +72,10 @@ def _told(
         .group_by("value")
         .agg(usual)
     )
-    told = pl.DataFrame({"value": asked.cast(pl.String)}).join(
+    predicted = pl.DataFrame({"value": asked.cast(pl.String)}).join(
         known, on="value", how="left", nulls_equal=True, maintain_order="left"
     )
-    return told["label"].fill_null(_typical(learnt, task)).to_numpy()
+    return predicted["label"].fill_null(_typical(learnt, task)).to_numpy()
 
 
 def _by_tree(
@@ -108,8 +108,8 @@ def _typical(learnt: NDArray[np.float64], task: str) -> float:
     return float(values[counts.argmax()])
 
 
-def _score(said: NDArray[np.float64], truth: NDArray[np.float64], task: str) -> float:
+def _score(predicted: NDArray[np.float64], truth: NDArray[np.float64], task: str) -> float:
     if task == "classification":
-        return float((said == truth).mean())
+        return float((predicted == truth).mean())
     spread = float(((truth - truth.mean()) ** 2).sum())
-    return 1 - float(((said - truth) ** 2).sum()) / spread if spread else 0.0
+    return 1 - float(((predicted - truth) ** 2).sum()) / spread if spread else 0.0

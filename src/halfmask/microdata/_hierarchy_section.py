@@ -121,17 +121,17 @@ def _check_relative(file: str) -> None:
 
 
 def hierarchy_of(
-    said: ColumnHierarchySection, column: str, folder: Path | None
+    section: ColumnHierarchySection, column: str, folder: Path | None
 ) -> Hierarchy | HierarchyRule:
     """Return a column's hierarchy, read from its file, or the rule that makes it."""
-    if said.file is None:
-        return said.rule()
+    if section.file is None:
+        return section.rule()
     if folder is None:
         raise PolicyError(
             f"[columns.{column}] has a hierarchy file, and no folder to look for it in is known.",
             hint="Load the policy from its file, or give schema() the folder.",
         )
-    return read_hierarchy(folder / said.file, column=column, delimiter=said.delimiter or ";")
+    return read_hierarchy(folder / section.file, column=column, delimiter=section.delimiter or ";")
 
 
 def built(column: Column) -> Hierarchy:

@@ -59,16 +59,16 @@ def learn(
     Parameters
     ----------
     rows
-        Rows behind their masks, at most `LEARNING_ROWS`, with all columns that leave.
+        Rows behind their masks, at most `LEARNING_ROWS`, with all released columns.
     protection
-        The policy's protection, fitted anew to the rows that are learnt from: the rows held out are
-        in no release.
+        The policy's protection, fitted again to the training rows: the rows held out are in no
+        release.
     features
-        The columns that leave, without the label.
+        The released columns, without the label.
     label
         The column to predict; rows where it is missing are left out.
     unmasked
-        The same rows' masked columns as they were before. The model of raw rows learns from them,
+        The original columns of the same rows. The model of raw rows learns from them,
         and both models are tested on them.
 
     Returns
@@ -76,7 +76,7 @@ def learn(
     ``None`` where there is nothing to compare: too few rows to protect, one label, or a label of
     more than `MOST_LABELS` categories or of fewer than `ROWS_A_LABEL` rows for each.
     """
-    rows = _beside(rows, unmasked).drop_nulls([label])
+    rows = _with_originals(rows, unmasked).drop_nulls([label])
     needing = protection.schema.suppressing
     learnt = rows.drop_nulls(needing) if needing else rows
     task = _task(learnt[label], protection.schema[label].kind)
@@ -110,14 +110,14 @@ def learn(
             task=task,
             random_state=SEED,
         )
-        told = giveaways(kept.select(others), test, kept[label], test[label], task=task)
-        return replace(compared, giveaways=told)
+        found = giveaways(kept.select(others), test, kept[label], test[label], task=task)
+        return replace(compared, giveaways=found)
     except (GuaranteeNotMetError, DataError):
         return None
 
 
-def _beside(rows: pl.DataFrame, unmasked: pl.DataFrame | None) -> pl.DataFrame:
-    """Put columns as they were beside those behind their masks, in the masked ones' types."""
+def _with_originals(rows: pl.DataFrame, unmasked: pl.DataFrame | None) -> pl.DataFrame:
+    """Add the original columns to the masked ones, in the masked ones' types."""
     if unmasked is None:
         return rows
     return rows.with_columns(
@@ -127,7 +127,7 @@ def _beside(rows: pl.DataFrame, unmasked: pl.DataFrame | None) -> pl.DataFrame:
 
 
 def _without_masks(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return rows as they were before their masks."""
+    """Return the rows without masks."""
     hidden = [name for name in rows.columns if name.startswith(_UNMASKED)]
     bare = rows.with_columns(rows[name].alias(name.removeprefix(_UNMASKED)) for name in hidden)
     return bare.drop(hidden)
@@ -152,7 +152,7 @@ def _scaled(columns: Mapping[str, ColumnExtents]) -> dict[str, ColumnExtents]:
 
 
 def _on_unit_scale(column: ColumnExtents) -> ColumnExtents:
-    # Halves, clipped: the difference of two numbers may be beyond what a number can be.
+    # Divided by 2 and clipped: the difference of two numbers may be beyond what a number can be.
     ends = np.array([column.domain_low, column.domain_high])
     low, high, (first, last) = (
         np.clip(each, -LARGEST, LARGEST) / 2 for each in (column.low, column.high, ends)
@@ -180,7 +180,7 @@ class _Cells:
     plan, counts
         The fitted cells, and the rows that they hold.
     domains
-        For each column that leaves as it is, all its values or its least and greatest number.
+        For each column released unchanged, all its values or its least and greatest number.
     """
 
     plan: Plan
@@ -232,7 +232,7 @@ def _domain(series: pl.Series) -> Domain:
 
 
 def _as_it_is(series: pl.Series, domain: Domain) -> ColumnExtents:
-    """Return a column that leaves as it is, as cells of one value."""
+    """Return a column released unchanged, as cells of one value."""
     if isinstance(domain, tuple):
         return ColumnExtents.exact(
             as_numbers(series), domain_low=domain[0], domain_high=domain[1], categorical=False

@@ -50,13 +50,13 @@ class MadePolicy:
     @property
     def decisions(self) -> dict[str, tuple[str, ...]]:
         """The columns that nobody named, by what happens to them."""
-        said = {
+        named = {
             "generalized": self.generalized,
             "released unchanged": self.unchanged,
             "dropped, since they identify": self.identifying,
             "dropped, since it is unsure what they are": self.unsure,
         }
-        return {what: names for what, names in said.items() if names}
+        return {what: names for what, names in named.items() if names}
 
 
 def make_policy(

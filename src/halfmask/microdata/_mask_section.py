@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["MaskSection", "mask_from", "mask_parameters", "stated_parameters"]
 
 
-def mask_from(said: object) -> Mask:
+def mask_from(mask: object) -> Mask:
     """Return the mask that a table of a policy names.
 
     Raises
@@ -38,20 +38,20 @@ def mask_from(said: object) -> Mask:
     >>> mask_from({"name": "round", "base": 100.0})
     Rounding(base=100.0)
     """
-    if not isinstance(said, Mapping):
-        if getattr(said, "name", None) in MASKS:
-            return said  # type: ignore[return-value] # a Mask by its name
+    if not isinstance(mask, Mapping):
+        if getattr(mask, "name", None) in MASKS:
+            return mask  # type: ignore[return-value] # a Mask by its name
         raise PolicyError(
             "must be a table with a name.", hint='Such as { name = "round", base = 10 }.'
         )
-    name = said.get("name")
+    name = mask.get("name")
     if not isinstance(name, str) or name not in MASKS:
         near = difflib.get_close_matches(str(name), MASKS, n=1)
         raise PolicyError(
             "lacks the key 'name'." if name is None else "has no such name.",
             hint=f"Did you mean {near[0]!r}?" if near else f"There are {', '.join(sorted(MASKS))}.",
         )
-    given = {key: value for key, value in said.items() if key != "name"}
+    given = {key: value for key, value in mask.items() if key != "name"}
     fields = dataclasses.fields(MASKS[name])  # type: ignore[arg-type] # each is one
     known = [field.name for field in fields]
     unknown = [key for key in given if key not in known]
@@ -70,7 +70,7 @@ def mask_from(said: object) -> Mask:
 
 
 def _parameter(key: str, value: object, kind: Any, mask: str) -> object:  # noqa: ANN401 # a type
-    """Return a parameter of its type; a fault is said without the value, which pydantic quotes."""
+    """Return a parameter of its type; its error doesn't quote the value, as pydantic's does."""
     try:
         found: object = TypeAdapter(kind).validate_python(value, strict=True)
     except ValidationError as error:
@@ -103,7 +103,7 @@ def mask_parameters(mask: Mask) -> dict[str, Any]:
 
 
 def stated_parameters(mask: Mask) -> dict[str, Any]:
-    """Return what recipients are told of a mask: its parameters, which hold nothing of the data.
+    """Return the published parameters of a mask, which hold nothing of the data.
 
     Bounds that `TailCoding` finds by share are numbers of the column. They aren't parameters.
 

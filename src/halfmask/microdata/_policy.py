@@ -63,8 +63,8 @@ class Policy(WrittenPolicy):
     columns
         A section for each column of the table; a column without one is an error.
     guarantees
-        What the release guarantees, one at least. (The field is called ``promises``, since
-        `guarantees` returns them as values.)
+        What the release guarantees, one at least. (The field is called
+        `guarantee_sections`, since `guarantees` returns them as values.)
     input, method, recoding, suppression, output
         How the table is read, how classes are found and written, how many rows may be left out,
         and how the release is written. By default: strict Mondrian, ranges, none, Parquet.
@@ -124,7 +124,9 @@ class Policy(WrittenPolicy):
     halfmask: Literal[1] = Field(description="The version of the format.")
     input: InputSection = Field(default_factory=InputSection)
     columns: dict[str, ColumnSection]
-    promises: tuple[Annotated[Choice, CHOICES["guarantees"]], ...] = Field(alias="guarantees")
+    guarantee_sections: tuple[Annotated[Choice, CHOICES["guarantees"]], ...] = Field(
+        alias="guarantees"
+    )
     method: Annotated[Choice, CHOICES["method"]] = Field(default_factory=_default("method"))
     recoding: Annotated[Choice, CHOICES["recoding"]] = Field(default_factory=_default("recoding"))
     suppression: SuppressionSection = Field(default_factory=SuppressionSection)
@@ -139,8 +141,10 @@ class Policy(WrittenPolicy):
 
     def to_toml(self) -> str:
         """Return the policy as TOML, without defaults; `from_toml` reads it."""
-        said = self.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude_none=True)
-        return tomlkit.dumps(said)
+        table = self.model_dump(
+            mode="json", by_alias=True, exclude_defaults=True, exclude_none=True
+        )
+        return tomlkit.dumps(table)
 
     @property
     def sha256(self) -> str:
@@ -154,8 +158,8 @@ class Policy(WrittenPolicy):
 
     def _canonical(self) -> str:
         # Without defaults, so that a key which later versions know changes no hash.
-        said = self.model_dump(mode="json", by_alias=True, exclude_defaults=True)
-        return json.dumps(said, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+        table = self.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+        return json.dumps(table, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
 
     def __eq__(self, other: object) -> bool:
         """Return whether both say the same; where they were read from doesn't matter."""
@@ -167,7 +171,7 @@ class Policy(WrittenPolicy):
 
     def __repr__(self) -> str:
         """Show how much the policy says; never a category of its hierarchies."""
-        models = ", ".join(each.named for each in self.promises)
+        models = ", ".join(each.named for each in self.guarantee_sections)
         return f"Policy({len(self.columns)} columns, {models}, {self.method.named})"
 
     __str__ = __repr__
@@ -189,7 +193,7 @@ class Policy(WrittenPolicy):
                 for name, column in self.columns.items()
             ),
             (
-                f"Guarantees: {'; '.join(map(_stated, self.promises))}.",
+                f"Guarantees: {'; '.join(map(_stated, self.guarantee_sections))}.",
                 f"Method: {self.method.named}; recoding: {self.recoding.named}.",
                 f"At most {self.suppression.max_fraction:.1%} of the rows may be suppressed.",
             ),
@@ -225,15 +229,15 @@ class Policy(WrittenPolicy):
             tuple(
                 Column(
                     name=name,
-                    role=said.role,
-                    kind=said.kind or "text",
+                    role=section.role,
+                    kind=section.kind or "text",
                     hierarchy=None
-                    if said.hierarchy is None
-                    else hierarchy_of(said.hierarchy, name, where),
-                    missing=said.missing,
-                    label=said.label,
+                    if section.hierarchy is None
+                    else hierarchy_of(section.hierarchy, name, where),
+                    missing=section.missing,
+                    label=section.label,
                 )
-                for name, said in self.columns.items()
+                for name, section in self.columns.items()
             )
         )
 
@@ -252,38 +256,38 @@ class Policy(WrittenPolicy):
             If a distance needs a hierarchy whose rule needs the values of the table.
         """
         known = schema
-        if known is None and any(map(self._asks_for_tree, self.promises)):
+        if known is None and any(map(self._asks_for_tree, self.guarantee_sections)):
             known = self.schema()
         made = []
-        for said in self.promises:
+        for section in self.guarantee_sections:
             more: dict[str, object] = {}
-            if known is not None and self._asks_for_tree(said):
-                more["hierarchy"] = built(known[str(said.about)])
-            made.append(said.made(**more))
+            if known is not None and self._asks_for_tree(section):
+                more["hierarchy"] = built(known[str(section.about)])
+            made.append(section.made(**more))
         return tuple(made)
 
-    def _asks_for_tree(self, said: Choice) -> bool:
+    def _asks_for_tree(self, section: Choice) -> bool:
         """Return whether a guarantee is counted along a hierarchy."""
-        kind = None if said.about is None else self.columns[said.about].kind
-        return bool(said.kind.needs_hierarchy(said.parameters, kind))
+        kind = None if section.about is None else self.columns[section.about].kind
+        return bool(section.kind.needs_hierarchy(section.parameters, kind))
 
     def read_options(self) -> ReadOptions:
         """Return how the table is to be read."""
-        said = self.input
+        section = self.input
         return ReadOptions(
-            delimiter=said.delimiter,
-            quote=said.quote,
-            encoding=said.encoding,
-            missing=said.missing,
-            header=said.header,
-            skip_rows=said.skip_rows,
-            comment=said.comment,
-            column_names=said.column_names,
-            dtypes=said.dtypes,
-            date_formats=said.date_formats,
-            first_years=said.first_years,
-            number_formats=said.number_formats,
-            coerce=said.coerce,
+            delimiter=section.delimiter,
+            quote=section.quote,
+            encoding=section.encoding,
+            missing=section.missing,
+            header=section.header,
+            skip_rows=section.skip_rows,
+            comment=section.comment,
+            column_names=section.column_names,
+            dtypes=section.dtypes,
+            date_formats=section.date_formats,
+            first_years=section.first_years,
+            number_formats=section.number_formats,
+            coerce=section.coerce,
             normalize=self.normalize,
         )
 
@@ -291,21 +295,23 @@ class Policy(WrittenPolicy):
     def normalize(self) -> dict[str, tuple[Normalization, ...]]:
         """What makes spellings of a value one, by column; identifiers aren't read."""
         return {
-            name: said.normalize
-            for name, said in self.columns.items()
-            if said.normalize and said.role != "identifier"
+            name: section.normalize
+            for name, section in self.columns.items()
+            if section.normalize and section.role != "identifier"
         }
 
     @property
     def column_recodings(self) -> dict[str, Recoding]:
         """The recoding of each quasi-identifier that has one of its own."""
-        said = {name: each.recoding for name, each in self.columns.items()}
-        return {name: each.made() for name, each in said.items() if each is not None}
+        recodings = {name: each.recoding for name, each in self.columns.items()}
+        return {name: each.made() for name, each in recodings.items() if each is not None}
 
     @property
     def masks(self) -> dict[str, Mask]:
         """The mask of each column that has one."""
-        return {name: said.mask for name, said in self.columns.items() if said.mask is not None}
+        return {
+            name: section.mask for name, section in self.columns.items() if section.mask is not None
+        }
 
     @property
     def towards(self) -> tuple[str, ...]:
@@ -318,41 +324,41 @@ class Policy(WrittenPolicy):
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:
         self._check_columns()
-        for number, said in enumerate(self.promises, start=1):
-            self._check_promise(f"[[guarantees]] number {number}", said)
+        for number, section in enumerate(self.guarantee_sections, start=1):
+            self._check_guarantee(f"[[guarantees]] number {number}", section)
         self._check_towards()
         return self
 
     def _check_columns(self) -> None:
         if "" in self.columns:
             raise PolicyError("A column must have a name that is not empty.")
-        if not self.promises:
+        if not self.guarantee_sections:
             raise PolicyError(
-                "The policy promises nothing: it has no [[guarantees]].",
+                "The policy has no [[guarantees]]: one is required.",
                 hint='Add one, such as model = "k-anonymity" with the k that you want.',
             )
         if not any(each.role == "quasi_identifier" for each in self.columns.values()):
             raise PolicyError(
-                "No column is a quasi_identifier, so there are no classes to make a promise about.",
+                "No column is a quasi_identifier, so there are no classes.",
                 hint="Give that role to columns that point at a person together with others.",
             )
         self.read_options()  # raises where they can't be
 
-    def _check_promise(self, where: str, said: Choice) -> None:
-        if said.about is None:
+    def _check_guarantee(self, where: str, section: Choice) -> None:
+        if section.about is None:
             return
-        self._check_named(where, [said.about])
-        column = self.columns[said.about]
+        self._check_named(where, [section.about])
+        column = self.columns[section.about]
         if column.role != "sensitive":
             raise PolicyError(
-                f"{where} is about column {said.about!r}, whose role isn't 'sensitive'. "
+                f"{where} is about column {section.about!r}, whose role isn't 'sensitive'. "
                 f"Got {column.role!r}.",
                 hint="Guarantees about a column bound what is learnt of a sensitive one.",
             )
-        self._check_mask(where, said.about)
-        if self._asks_for_tree(said) and column.hierarchy is None:
+        self._check_mask(where, section.about)
+        if self._asks_for_tree(section) and column.hierarchy is None:
             raise PolicyError(
-                f"{where} asks for an order or tree of column {said.about!r}, which has no "
+                f"{where} asks for an order or tree of column {section.about!r}, which has no "
                 "hierarchy.",
                 hint='Give the column a hierarchy, or choose distance = "equal".',
             )

@@ -1,4 +1,4 @@
-"""What is wrong with a policy file, said by place and in our words."""
+"""Errors of a policy file: the place, and a sentence without values."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _sentence(fault: ErrorDetails, model: type[BaseModel]) -> tuple[str, str | N
     shown = got(fault, may_show=not _holds_levels(raw))
     sentence = f"{where} must be {wanted(kind, context, _TEXTS)}. Got {shown}."
     if kind in BOUNDS and loc[0] == "guarantees":
-        sentence += " It would promise nothing."
+        sentence += " It would guarantee nothing."
     return sentence, hint
 
 
@@ -69,7 +69,7 @@ def _near(wrong: object, known: Sequence[str]) -> str | None:
 
 
 def _own(where: str, error: object) -> tuple[str, str | None]:
-    """Say what a check of ours said, with the place before it."""
+    """Return the sentence of a check of ours, with the place before it."""
     if isinstance(error, HalfmaskError):
         what = error.what
         return (what if where == "The policy" else f"{where}: {what}"), error.hint

@@ -68,7 +68,7 @@ class InputSection(Section):
 
 
 class ColumnSection(Section):
-    """``[columns.NAME]``: what is said of one column; see `halfmask.data.Column`."""
+    """``[columns.NAME]``: one column; see `halfmask.data.Column`."""
 
     role: Role = Field(description="What the column is in the eyes of who looks for a person.")
     kind: Kind | None = Field(
@@ -121,7 +121,7 @@ class ColumnSection(Section):
         if self.role == "identifier":
             raise PolicyError(
                 "is an identifier and has a mask; identifiers are dropped.",
-                hint="A column of pseudonyms that leaves has the role 'insensitive'.",
+                hint="A released column of pseudonyms has the role 'insensitive'.",
             )
         if self.role == "quasi_identifier":
             raise PolicyError(
@@ -129,7 +129,7 @@ class ColumnSection(Section):
                 hint="Quasi-identifiers are coarsened by their recoding and hierarchy.",
             )
         if self.hierarchy is not None:
-            raise PolicyError("has a hierarchy, which is about values as they were, and a mask.")
+            raise PolicyError("has a hierarchy, which is about raw values, and a mask.")
 
 
 class SuppressionSection(Section):

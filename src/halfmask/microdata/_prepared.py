@@ -71,12 +71,12 @@ class Prepared:
 
     @property
     def columns(self) -> list[str]:
-        """The columns that leave, in the table's order."""
+        """The released columns, in the table's order."""
         dropped = set(self.schema.identifiers)
         return [name for name in self.source.columns if name not in dropped]
 
     def placed(self, progress: Progress = silent) -> Iterator[pl.DataFrame]:
-        """Yield for each row that leaves its cell (`CELL`) and the columns that leave as they are.
+        """Yield the cell (`CELL`) and the unchanged columns of each released row.
 
         Batch by batch, in the table's order. What is written for a cell is put in at the very end
         (`finished`): ranges as texts are most of a release, and all rows of a cell share them.
@@ -98,7 +98,7 @@ class Prepared:
             done += rows.height
 
     def finished(self, placed: pl.DataFrame) -> pl.DataFrame:
-        """Return placed rows as they leave: what is written for their cells in the place of it."""
+        """Return placed rows with what is written for their cells."""
         cells = placed[CELL]
         written = self.plan.written_for(cells)
         return placed.with_columns(written).select(self.columns)
@@ -112,7 +112,7 @@ class Prepared:
 def _found(
     plan: Plan, batch: pl.DataFrame, *, needing: Sequence[str], leaving: Sequence[str]
 ) -> pl.DataFrame:
-    """Return the rows that leave with the cells that a plan finds for them."""
+    """Return the released rows with the cells that a plan finds for them."""
     rows = batch.drop_nulls(needing) if needing else batch
     return _placed(rows, plan.cells(rows), leaving)
 

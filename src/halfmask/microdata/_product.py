@@ -53,13 +53,13 @@ def write_release(
     )
 
 
-def _product(release: Release, told: Progress) -> Product:
+def _product(release: Release, progress: Progress) -> Product:
     prepared = release.prepared
     columns = _columns(prepared)
-    _check_promised(prepared.policy, columns, release.claims)
+    _check_stated(prepared.policy, columns, release.claims)
 
     def write(folder: Path) -> Sequence[DataFile]:
-        files = write_parts(prepared, folder, told)
+        files = write_parts(prepared, folder, progress)
         _write_support(prepared, folder)
         return files
 
@@ -78,25 +78,29 @@ def _product(release: Release, told: Progress) -> Product:
     )
 
 
-def _check_promised(
+def _check_stated(
     policy: Policy, columns: Sequence[ReleasedColumn], claims: Sequence[ClassClaim]
 ) -> None:
-    """Raise unless the manifest will state the owner's roles and promises, all of them.
+    """Raise unless the manifest will state all of the owner's roles and guarantees.
 
     The verifier believes what the manifest says a column is and what it claims.
     """
-    roles = {name: said.role for name, said in policy.columns.items() if said.role != "identifier"}
+    roles = {
+        name: column.role for name, column in policy.columns.items() if column.role != "identifier"
+    }
     stated = {column.name: column.role for column in columns}
-    promised = [(said.named, said.about, said.parameters) for said in policy.promises]
+    asked = [
+        (section.named, section.about, section.parameters) for section in policy.guarantee_sections
+    ]
     claimed = [(claim.model, claim.column, dict(claim.parameters)) for claim in claims]
     known = {name for name, role in roles.items() if role == "quasi_identifier"}
     if (
         roles != stated
-        or promised != claimed
+        or asked != claimed
         or any(set(claim.quasi_identifiers) != known for claim in claims)
     ):
         raise VerificationError(
-            "The release doesn't state the roles and promises of its policy.",
+            "The release doesn't state the roles and guarantees of its policy.",
             hint="This is a fault of halfmask, not of yours: please report it.",
         )
 
@@ -149,7 +153,7 @@ def _columns(prepared: Prepared) -> list[ReleasedColumn]:
 
 
 def _weaknesses(prepared: Prepared) -> list[str]:
-    """Name what the promised models don't stop in this release."""
+    """Name the weaknesses of the guarantees in this release."""
     plan = prepared.plan
     named = [word for name in plan.quasi_identifiers for word in plan.recoding_of(name).weaknesses]
     judged = {guarantee.column for guarantee in prepared.guarantees if guarantee.column}

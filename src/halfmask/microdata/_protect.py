@@ -86,7 +86,7 @@ def protect(  # noqa: PLR0913 # each says one thing, by its name
         Without a policy: the k of k-anonymity, which has no default, and the l of l-diversity of
         each column in `sensitive`, as `describe` proposes it by default.
     key
-        32 secret bytes that fix the order in which rows leave, tokens, and what masks draw; without
+        32 secret bytes that fix the order of released rows, tokens, and what masks draw; without
         one a fresh key is drawn from the operating system and forgotten.
     population
         The people that the table was drawn from, with the same quasi-identifiers, given and read
@@ -124,7 +124,7 @@ def protect(  # noqa: PLR0913 # each says one thing, by its name
     Notes
     -----
     **Guarantees.** Every class of the release keeps every guarantee of the policy, counted over all
-    its rows. Identifiers don't leave. No column that the policy doesn't name gets a default.
+    its rows. Identifiers are dropped. No column that the policy doesn't name gets a default.
 
     The table is read twice: once to find the cells (`summarize`, `fit`), once to write the rows.
     Beyond twelve million rows the cells are found on a random sample, all rows are counted in them,
@@ -172,7 +172,7 @@ def protect(  # noqa: PLR0913 # each says one thing, by its name
     halfmask._errors.GuaranteeNotMetError: ...
     """
     need("numba", "scipy", "sklearn", "threadpoolctl")
-    told = progress or silent
+    progress = progress or silent
     engine = engine or LocalEngine()
     key = key if key is not None else fresh_key()
     check_key(key)
@@ -184,10 +184,10 @@ def protect(  # noqa: PLR0913 # each says one thing, by its name
     schema = _with_trees(_with_orders(policy.schema(), source), source)
     people = None if population is None else _people(population, policy, schema)
     protection = _protection(policy, schema)
-    summary, sample, searched = _summarized(source, protection, engine, told)
+    summary, sample, searched = _summarized(source, protection, engine, progress)
     _check_cuts(policy, summary)
-    told("growing classes")
-    fit = _fit(source, protection, summary, engine, told)
+    progress("growing classes")
+    fit = _fit(source, protection, summary, engine, progress)
     released, class_of_cell = merged_classes(fit.plan, fit.counts.classes)
     extents = cell_extents(fit.plan, fit.counts)
     prepared = Prepared(
@@ -202,7 +202,7 @@ def protect(  # noqa: PLR0913 # each says one thing, by its name
         key=key,
         engine=engine,
     )
-    told("measuring risk and utility")
+    progress("measuring risk and utility")
     columns = released_columns_risk(prepared, released, class_of_cell, sample=searched)
     if strict:
         check_strict(columns)
@@ -303,9 +303,9 @@ def _policy_of(
             hint="halfmask.describe(table).policy_toml() proposes a policy.",
         )
     made = make_policy(table, quasi_identifiers=quasi_identifiers, **asked)
-    said = [f"{what}: {', '.join(map(repr, names))}" for what, names in made.decisions.items()]
-    if said:
-        text = f"protect decided about columns that nobody named. {'; '.join(said)}."
+    decided = [f"{what}: {', '.join(map(repr, names))}" for what, names in made.decisions.items()]
+    if decided:
+        text = f"protect decided about columns that nobody named. {'; '.join(decided)}."
         warnings.warn(ColumnWarning(text), stacklevel=3)
     return made.policy
 
@@ -322,7 +322,7 @@ class _Fit:
 
 
 def _fit(
-    source: Source, protection: Protection, summary: Summary, engine: Engine, told: Progress
+    source: Source, protection: Protection, summary: Summary, engine: Engine, progress: Progress
 ) -> _Fit:
     """Grow the cells; where the summary is a sample, count all rows in them."""
     fitted = protection.fit(summary)
@@ -340,13 +340,13 @@ def _fit(
             raw=raw,
             raw_counts=raw_counts,
         )
-    counts = counted(source, protection, fitted, engine=engine, told=told)
+    counts = counted(source, protection, fitted, engine=engine, progress=progress)
     plan, fitted, counts = protection.plan_counted(fitted, counts)
     return _Fit(plan=plan, cells=None, counts=counts, raw=raw, raw_counts=raw_counts)
 
 
 def _summarized(
-    source: Source, protection: Protection, engine: Engine, told: Progress
+    source: Source, protection: Protection, engine: Engine, progress: Progress
 ) -> tuple[Summary, pl.DataFrame, pl.DataFrame]:
     """Return the table's summary, rows to compare models on, and rows to search columns in."""
     found = summarized(
@@ -355,7 +355,7 @@ def _summarized(
         sampled=source.n_rows > MAX_ROWS,
         shares=(_learning_share(source, protection), min(1.0, SEARCH_ROWS / source.n_rows)),
         engine=engine,
-        told=told,
+        progress=progress,
     )
     compared, searched = found.samples
     return found.summary, compared, searched
@@ -365,8 +365,8 @@ def _opened(table: object, options: ReadOptions, *, called: str = "The table to 
     """Open a table as the policy says; one that is open was read, but not in one spelling."""
     if not isinstance(table, Source):
         return open_table(table, options=options, called=called)
-    said = {name: steps for name, steps in options.normalize.items() if name in table.columns}
-    return table.normalized(said, missing=options.missing)
+    steps_of = {name: steps for name, steps in options.normalize.items() if name in table.columns}
+    return table.normalized(steps_of, missing=options.missing)
 
 
 def _people(population: object, policy: Policy, schema: Schema) -> pl.DataFrame:

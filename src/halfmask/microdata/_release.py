@@ -28,15 +28,15 @@ class Release:
     Attributes
     ----------
     prepared, original
-        The table with its plan, and as it was read: `data` is written from them.
+        The table with its plan, and the raw table: `data` is written from them.
     claims
-        Each guarantee with what was counted for it on the classes as they leave.
+        Each guarantee with what was counted for it on the released classes.
     risk
         What an attacker who knows the quasi-identifiers identifies, before and after.
     utility
         What a learner keeps.
     manifest
-        As it was written; ``None`` before :meth:`write`.
+        The written manifest; ``None`` before :meth:`write`.
     verification
         What the verifier counted on disk; ``None`` before :meth:`write`.
 
@@ -47,7 +47,7 @@ class Release:
 
     Notes
     -----
-    **Guarantees.** :meth:`write` leaves a complete release that the verifier confirmed on disk, or
+    **Guarantees.** :meth:`write` makes a complete release that the verifier confirmed on disk, or
     nothing. ``data`` in memory is judged, but not verified.
     """
 

@@ -1,8 +1,8 @@
-"""report.html: one page for a privacy officer, that leaves with the data.
+"""report.html: one page for a privacy officer, released with the data.
 
 The page is one file without script, network, external font or image; its policy (CSP) forbids all
-of them. Its chapters follow the order of ISO/IEC 27559:2022: context, data, identifiability (what
-was promised and counted, risk, adversarial testing, when to look again), governance; usefulness
+of them. Its chapters follow the order of ISO/IEC 27559:2022: context, data, identifiability
+(guarantees and claims, risk, adversarial testing, when to look again), governance; usefulness
 stands between the last two.
 """
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
     from halfmask.assess.utility import Distribution
-    from halfmask.microdata._report_facts import ColumnFact, PromiseFact, ReportFacts
+    from halfmask.microdata._report_facts import ColumnFact, GuaranteeFact, ReportFacts
 
 __all__ = ["render_report"]
 
@@ -61,7 +61,7 @@ def render_report(facts: ReportFacts) -> str:
     hold, and their pictures show no value of few rows (:mod:`halfmask.assess.utility`).
 
     **Edge cases.** Of more than 200 columns the first 200 are listed, and of more than 24 pictures
-    the 24 of the columns that lost most; the page says how many it leaves out.
+    the 24 of the columns that lost most; the page states how many are missing.
     """
     template = _environment().get_template("report.html.j2")
     pictured = _pictured(facts.columns)
@@ -105,7 +105,7 @@ def _environment() -> Environment:
 
 
 def _without_controls(value: object) -> object:
-    """Return a text with its control and direction characters replaced; anything else as it is.
+    """Return a text with its control and direction characters replaced; anything else unchanged.
 
     Subclasses of str are what jinja2 already escaped.
     """
@@ -128,10 +128,10 @@ def _level(value: float) -> str:
     return f"{value:,.0f}" if whole else f"{value:,.4g}"
 
 
-def _parameters(promise: PromiseFact) -> str:
+def _parameters(guarantee: GuaranteeFact) -> str:
     return ", ".join(
         f"{name} = {value if isinstance(value, str) else _level(value)}"
-        for name, value in promise.parameters.items()
+        for name, value in guarantee.parameters.items()
     )
 
 

@@ -209,7 +209,7 @@ def _word(text: str, x: float, y: float, anchor: Anchor, *, strong: bool = False
 
 
 def percent(share: float) -> str:
-    """Return a fraction as it is read: never 0 % or 100 % where it is only near."""
+    """Return a fraction for readers: never 0 % or 100 % where it is only near."""
     if 0.0 < share < 0.001:
         return "< 0.1%"
     if 0.999 < share < 1.0:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ColumnFact",
     "FileFact",
-    "PromiseFact",
+    "GuaranteeFact",
     "ReportFacts",
     "RiskFact",
     "SizeShare",
@@ -38,8 +38,8 @@ _SIZES = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1_000, 10_000)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PromiseFact:
-    """One guarantee: what was promised, and what the verifier counted on disk.
+class GuaranteeFact:
+    """One guarantee: the level that is required, and what the verifier counted on disk.
 
     Parameters
     ----------
@@ -52,9 +52,9 @@ class PromiseFact:
     quasi_identifiers
         The columns whose values make a class.
     sentence
-        What the promise means to a person in the table.
+        What the guarantee means to a person in the table.
     required
-        The level that was promised.
+        The required level.
     bound
         Whether what was counted has to be at least or at most as much.
     achieved
@@ -93,7 +93,7 @@ class PromiseFact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RiskFact:
-    """How likely a row is found again by who knows its quasi-identifiers. Fractions in [0, 1].
+    """How likely an attacker with the quasi-identifiers finds a row. Fractions in [0, 1].
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ class ReportFacts:
         Versions by name.
     policy_sha256
         The hash of the policy that was followed.
-    promises
+    guarantees
         The guarantees with what was counted for them.
     rows_in
         Rows of the raw table.
@@ -244,7 +244,7 @@ class ReportFacts:
     population
         How many rows the population table has, if one was given.
     weaknesses
-        What the promised models are known not to stop, by name or in a sentence.
+        The weaknesses of the guarantees, by name or in a sentence.
     unprotected
         What was not protected against at all.
     files
@@ -255,7 +255,7 @@ class ReportFacts:
     created: str
     software: Mapping[str, str]
     policy_sha256: str | None
-    promises: tuple[PromiseFact, ...]
+    guarantees: tuple[GuaranteeFact, ...]
     rows_in: int
     rows_out: int
     method: str
@@ -287,8 +287,8 @@ class ReportFacts:
 
     @property
     def confirmed(self) -> int:
-        """How many promises the verifier confirmed."""
-        return sum(promise.holds for promise in self.promises)
+        """How many guarantees the verifier confirmed."""
+        return sum(guarantee.holds for guarantee in self.guarantees)
 
 
 def class_size_shares(before: NDArray[np.int64], after: NDArray[np.int64]) -> tuple[SizeShare, ...]:

@@ -11,7 +11,7 @@ from halfmask.microdata._mask_section import mask_parameters
 from halfmask.microdata._report_facts import (
     ColumnFact,
     FileFact,
-    PromiseFact,
+    GuaranteeFact,
     ReportFacts,
     RiskFact,
     class_size_shares,
@@ -54,8 +54,8 @@ def report_facts(release: Release, manifest: Manifest, verification: Verificatio
         created=manifest.created,
         software=manifest.software,
         policy_sha256=manifest.policy_sha256,
-        promises=tuple(
-            _promise(check, guarantee, verification.rows or 0)
+        guarantees=tuple(
+            _guarantee_fact(check, guarantee, verification.rows or 0)
             for check, guarantee in zip(verification.claims, prepared.guarantees, strict=True)
         ),
         rows_in=prepared.n_in,
@@ -83,8 +83,8 @@ def report_facts(release: Release, manifest: Manifest, verification: Verificatio
     )
 
 
-def _promise(check: ClaimCheck, guarantee: Guarantee, rows: int) -> PromiseFact:
-    return PromiseFact(
+def _guarantee_fact(check: ClaimCheck, guarantee: Guarantee, rows: int) -> GuaranteeFact:
+    return GuaranteeFact(
         model=check.model,
         parameters=check.parameters,
         column=check.column,
@@ -142,7 +142,7 @@ def _treatment(prepared: Prepared, name: str, mask: Mask | None) -> str:
 def _unprotected(prepared: Prepared) -> list[str]:
     judged = {guarantee.column for guarantee in prepared.guarantees if guarantee.column}
     return [
-        f"Nothing was promised about the sensitive column {name!r}: all rows of a class may share "
+        f"No guarantee covers the sensitive column {name!r}: all rows of a class may share "
         "its value."
         for name in prepared.schema.sensitive
         if name not in judged

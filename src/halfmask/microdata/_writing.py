@@ -31,7 +31,7 @@ ENDINGS = {"parquet": "parquet", "csv": "csv", "tsv": "tsv", "arrow": "arrow", "
 ORDER_STREAMS, BUCKET_STREAMS = 0, 1 << 32
 
 
-def write_parts(prepared: Prepared, folder: Path, told: Progress) -> tuple[DataFile, ...]:
+def write_parts(prepared: Prepared, folder: Path, progress: Progress) -> tuple[DataFile, ...]:
     """Write the rows of a release under ``folder / "data"``, which is there.
 
     Parameters
@@ -39,17 +39,19 @@ def write_parts(prepared: Prepared, folder: Path, told: Progress) -> tuple[DataF
     prepared
         The rows, and the key of their order.
     folder
-        The release's folder as it is being built.
-    told
+        The folder of the release, before it gets its name.
+    progress
         Called with how far the work is.
 
     Guarantees
     ----------
-    Rows leave in an order that nobody without the key can tell from a random one: each row goes to
+    Without the key, the order of the rows looks random: each row goes to
     a random file, and to a random place in it.
     """
     form = prepared.policy.output.format
-    parts = shuffled_parts(prepared.placed(told), folder, n_rows=prepared.n_out, key=prepared.key)
+    parts = shuffled_parts(
+        prepared.placed(progress), folder, n_rows=prepared.n_out, key=prepared.key
+    )
 
     def write(numbered: tuple[int, pl.DataFrame]) -> DataFile:
         number, placed = numbered
@@ -90,7 +92,7 @@ def shuffled_parts(
         for part in range(n_parts):
             first = int(ends[part - 1]) if part else 0
             rows = sorted_rows[first : int(ends[part])]
-            # Through memory: polars' own error of a full disk has lost what the system said.
+            # Through memory: polars' own error of a full disk loses the reason of the system.
             held = io.BytesIO()
             rows.write_ipc(held)
             (spill / f"{part}-{n_batches}.arrow").write_bytes(held.getbuffer())

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from halfmask.cli._claims import level, promise_of, show_claims
+from halfmask.cli._claims import claim_text, level, show_claims
 from halfmask.verifier import ClaimCheck
 
 
@@ -44,14 +44,14 @@ def test_levels_have_as_many_digits_as_matter(number, said):
 
 
 def test_a_promise_is_a_few_words():
-    assert promise_of(check()) == "t-closeness of ill, t = 0.2, distance = equal"
-    assert promise_of(check(model="k-anonymity", column=None, parameters={"k": 5})) == (
+    assert claim_text(check()) == "t-closeness of ill, t = 0.2, distance = equal"
+    assert claim_text(check(model="k-anonymity", column=None, parameters={"k": 5})) == (
         "k-anonymity, k = 5"
     )
 
 
 def test_a_column_of_a_stranger_does_not_steer_the_terminal():
-    assert "\x1b" not in promise_of(check(column="\x1b[2J"))
+    assert "\x1b" not in claim_text(check(column="\x1b[2J"))
 
 
 def test_what_was_stated_and_counted_stand_side_by_side():

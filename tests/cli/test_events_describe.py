@@ -194,11 +194,11 @@ def test_verify_says_what_is_promised_and_by_which_policy(run, events, tmp_path)
     assert found.status == 0
     assert "distinct 1: k = 5 of via in 1 window. Counted in events; that it holds" in found.out
     assert "the run's word; the fewest are 150" in found.out
-    assert "and it promises what the policy does." in found.out
+    assert "and it claims what the policy requires." in found.out
     policy.write_text(GUARANTEED.replace("k = 5", "k = 6"))
     found = run("events", "verify", out, "--policy", policy)
     assert found.status == 1
-    assert "the manifest isn't what the policy promises" in found.out
+    assert "the manifest isn't what the policy requires" in found.out
     said = run("events", "verify", out, "--policy", policy, "--json").json
     assert (said["ok"], said["policy"]["holds"]) == (False, False)
     assert said["claims"][0]["promise"] == "k = 5 of via"

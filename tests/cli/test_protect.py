@@ -91,7 +91,7 @@ def test_verbose_names_weaknesses_and_stages(run, desk):
     loud = run(*desk.protect("--overwrite", "-v"))
 
     assert "weaknesses that no guarantee covers" in quiet.out
-    assert "No promise protects from this" in loud.out
+    assert "No guarantee protects from this" in loud.out
     assert quiet.err == ""
     for stage in ("reading", "growing classes", "writing", "verifying"):
         assert stage in loud.err

@@ -51,7 +51,7 @@ def test_a_summary_of_batches_is_that_of_the_table(shares):
     protection = _protection(wanted, wanted.schema())
 
     found = summarized(
-        source, protection, sampled=False, shares=shares, engine=LocalEngine(), told=silent
+        source, protection, sampled=False, shares=shares, engine=LocalEngine(), progress=silent
     )
 
     whole = protection.summarize(people())

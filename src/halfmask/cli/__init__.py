@@ -5,7 +5,7 @@ common is in ``_options`` (what may be asked), ``_console`` (how it is answered)
 (what an error is called) and ``_progress``. Nothing here is imported that `--help` doesn't need: a
 command imports its room when it runs.
 
-A command returns its exit code: 0 done, 1 failed (a promise that isn't met included), 2 wrong
+A command returns its exit code: 0 done, 1 failed (an unmet guarantee included), 2 wrong
 usage, 130 stopped by an interrupt. Results go to standard output, progress and errors to standard
 error; with ``--json`` one object goes to standard output and nothing else.
 """
@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0 done, 1 failed (a promise that isn't met included), 2 wrong usage, 130 stopped.
+        0 done, 1 failed (an unmet guarantee included), 2 wrong usage, 130 stopped.
 
     Notes
     -----

@@ -47,9 +47,9 @@ app = typer.Typer(
         "Let others learn from a table of people that they must not see.\n\n"
         "First describe the table and edit the policy that is proposed, then "
         "protect the table by it: a release, verified on disk, with its report. "
-        "Whoever gets the release can verify it."
+        "The recipient can verify the release."
     ),
-    epilog="Exit codes: 0 done, 1 failed (an unmet promise included), 2 wrong usage, 130 stopped.",
+    epilog="Exit codes: 0 done, 1 failed (or an unmet guarantee), 2 wrong usage, 130 stopped.",
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
@@ -95,7 +95,7 @@ def run(words: Sequence[str], *, as_json: bool, debug: bool) -> int:
             command = typer.main.get_command(app)
             status = command.main(list(words), prog_name="halfmask", standalone_mode=False)
         except SystemExit:
-            raise  # typer's, where whoever read our output has gone
+            raise  # typer's, where the reader of our output has gone
         except (KeyboardInterrupt, typer.Abort) as error:
             if debug:
                 show_traceback(error)
@@ -113,12 +113,12 @@ def run(words: Sequence[str], *, as_json: bool, debug: bool) -> int:
 def _hushed() -> Iterator[None]:
     """Keep libraries from saying things of their own: what they say may quote a cell."""
     last_resort, logging.lastResort = logging.lastResort, None
-    said: set[str] = set()
+    shown: set[str] = set()
 
     def say(message: Warning | str, *_: object, **__: object) -> None:
         # A table that is opened twice is warned of once.
-        if str(message) not in said:
-            said.add(str(message))
+        if str(message) not in shown:
+            shown.add(str(message))
             text = f"Warning: {printable(str(message))}"
             console(stderr=True).print(text, style="yellow", soft_wrap=True)
 

@@ -1,4 +1,4 @@
-"""``halfmask assess``: what an attacker reads of what is to leave."""
+"""``halfmask assess``: attack an encoding or a release before others do."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = ["assess"]
 #: The fewest rows of which half can be attacked.
 FEWEST = 200
 
-assess = command_group("assess", "Attack what is to leave, before others do.")
+assess = command_group("assess", "Attack what you will release, before others do.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +120,7 @@ EncodedArgument = Annotated[
     typer.Argument(
         metavar="[ENCODED]",
         show_default=False,
-        help="TABLE as it is to leave, its rows in TABLE's order; or give --vault and --codec.",
+        help="TABLE encoded, its rows in TABLE's order; or give --vault and --codec.",
     ),
 ]
 
@@ -144,9 +144,9 @@ def encoding(
 ) -> int:
     """Attack an encoding of TABLE with and without known rows.
 
-    Half of the rows are attacked as they leave; the other half is what an attacker knows of similar
-    people. Each attack is run on the rows as they are, too: one that doesn't break those proves
-    nothing. Nothing is written but what is asked for. Exit code 0 whatever the attacks find.
+    Half of the encoded rows are attacked; the other half is what an attacker knows of similar
+    people. Each attack is run on the raw rows, too: one that doesn't break those proves nothing.
+    Only the files that you ask for are written. Exit code 0 whatever the attacks find.
     """
     instead.check(encoded)
     how.check(encoded, instead.frontier)
@@ -289,7 +289,7 @@ def _answer(
 
 
 def _show_findings(report: AttackReport) -> None:
-    table = listing("attack", "measure", "as it is", "encoded", "without", "verdict")
+    table = listing("attack", "measure", "raw", "encoded", "without", "verdict")
     table.columns[0].overflow = table.columns[1].overflow = "fold"
     for finding in report.findings:
         outcome, control = finding.outcome, finding.positive_control
@@ -305,11 +305,11 @@ def _show_findings(report: AttackReport) -> None:
     for finding in report.findings:
         fewest = finding.outcome.details.get("k50")
         if fewest is not None:
-            said = f"{fewest:.0f} known rows" if fewest < 1e9 else "no number of rows tried"
-            console().print(f"{finding.outcome.measure}: half comes back from {said}.")
+            line = f"{fewest:.0f} known rows" if fewest < 1e9 else "no number of rows tried"
+            console().print(f"{finding.outcome.measure}: half comes back from {line}.")
         if finding.why:
-            said = f"{finding.outcome.measure}: {finding.verdict}, it {finding.why}."
-            console().print(printable(said), soft_wrap=True)
+            line = f"{finding.outcome.measure}: {finding.verdict}, it {finding.why}."
+            console().print(printable(line), soft_wrap=True)
     for name, why in report.too_few:
         console().print(printable(f"{name}: left out, it {why}."), soft_wrap=True)
     for name in report.left_out:

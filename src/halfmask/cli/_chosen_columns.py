@@ -28,7 +28,7 @@ COLUMNS = "COLUMN,COLUMN,..."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChosenColumns:
-    """What is said in the place of a policy."""
+    """Columns and levels in the place of a policy."""
 
     quasi_identifiers: Annotated[
         str | None,
@@ -80,7 +80,7 @@ class ChosenColumns:
 
     @property
     def given(self) -> bool:
-        """Whether any of it was said."""
+        """Whether any of it was given."""
         return any((self.quasi_identifiers, self.sensitive, self.label, self.k, self.l))
 
     def make(self, table: str, head: HeaderOptions) -> MadePolicy:
@@ -111,7 +111,7 @@ class ChosenColumns:
 
     @staticmethod
     def policy_path(out: str, *, overwrite: bool) -> Path:
-        """Return where the policy goes: beside the release, and not into it."""
+        """Return where the policy goes: next to the release, and not into it."""
         folder = Path(out)
         where = folder.with_name(f"{folder.name}.policy.toml")
         if where.exists() and not overwrite:
@@ -136,7 +136,7 @@ def show_decisions(made: MadePolicy, where: Path, out: Console) -> None:
     )
 
 
-def _names_of(said: str) -> tuple[str, ...]:
+def _names_of(text: str) -> tuple[str, ...]:
     """Return the names of columns; one that holds a comma is put in quotes, as in CSV."""
-    names = next(csv.reader([said]), [])
+    names = next(csv.reader([text]), [])
     return tuple(name.strip() for name in names if name.strip())

@@ -1,4 +1,4 @@
-"""Claims as a person reads them: what was promised, stated and counted."""
+"""Claims for readers: the guarantee, the claimed level and the counted level."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ if TYPE_CHECKING:
 
     from halfmask.verifier import ClaimCheck
 
-__all__ = ["promise_of", "show_claims"]
+__all__ = ["claim_text", "show_claims"]
 
 
 def show_claims(claims: Sequence[ClaimCheck], out: Console) -> None:
     """Show each claim with the level that was stated and the one that was counted on disk."""
     from rich.text import Text  # noqa: PLC0415 - --help needs none
 
-    table = listing("", "promise", "claimed", "counted", "classes", right=("claimed", "counted"))
+    table = listing("", "guarantee", "claimed", "counted", "classes", right=("claimed", "counted"))
     table.columns[4].justify = "right"
     for each in claims:
         style = "green" if each.holds else "red"
         table.add_row(
             Text(mark(each.holds, out), style=style),
-            promise_of(each),
+            claim_text(each),
             level(each.claimed),
             Text(_counted(each), style=style),
             "-" if each.classes is None else f"{each.classes:,}",
@@ -36,15 +36,15 @@ def show_claims(claims: Sequence[ClaimCheck], out: Console) -> None:
             out.print(f"{mark(False, out)} {printable(each.sentence)}", style="red", soft_wrap=True)
 
 
-def promise_of(claim: ClaimCheck) -> str:
-    """Return a promise in a few words: ``distinct-l-diversity of occupation, l = 3``."""
+def claim_text(claim: ClaimCheck) -> str:
+    """Return a guarantee in a few words: ``distinct-l-diversity of occupation, l = 3``."""
     about = "" if claim.column is None else f" of {claim.column}"
     numbers = ", ".join(f"{name} = {value}" for name, value in claim.parameters.items())
     return printable(f"{claim.model}{about}, {numbers}")
 
 
 def level(number: float | None) -> str:
-    """Return a level as it is read: ``10``, ``0.1873``, ``-`` where none was counted."""
+    """Return a level for readers: ``10``, ``0.1873``, ``-`` where none was counted."""
     return "-" if number is None else f"{number:.4g}" if number < 1000 else f"{number:,.0f}"
 
 

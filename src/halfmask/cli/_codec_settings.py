@@ -66,7 +66,7 @@ class CodecOptions:
     ] = "cell"
     rows: Annotated[
         Literal["keyed", "kept"],
-        typer.Option("--rows", help="Whether rows leave in a keyed order, or in their own."),
+        typer.Option("--rows", help="Whether rows are written in a keyed order, or in their own."),
     ] = "keyed"
     strength: Annotated[
         float,

@@ -63,7 +63,7 @@ class ColumnOptions:
     ] = None
 
     def options(self) -> dict[str, object]:
-        """Return it as `halfmask.data.ReadOptions` takes it; nothing where nothing was said."""
+        """Return it as `halfmask.data.ReadOptions` takes it; nothing where nothing was given."""
         found: dict[str, object] = {
             "dtypes": _pairs(self.dtype, "--dtype", str),
             "date_formats": _pairs(self.date_format, "--date-format", str),
@@ -71,14 +71,14 @@ class ColumnOptions:
             "number_formats": _pairs(self.number_format, "--number-format", str),
             "coerce": tuple(self.coerce or ()),
         }
-        return {name: said for name, said in found.items() if said}
+        return {name: value for name, value in found.items() if value}
 
 
 def _pairs(
-    said: Sequence[str] | None, option: str, of: Callable[[str], object]
+    value: Sequence[str] | None, option: str, of: Callable[[str], object]
 ) -> dict[str, object]:
     pairs: dict[str, object] = {}
-    for each in said or ():
+    for each in value or ():
         column, equals, what = each.rpartition("=")
         try:
             pairs[column] = of(what)

@@ -133,7 +133,7 @@ def decode(
 ) -> int:
     """Decode rows, or predictions for them, by a codec of the vault.
 
-    Rows come back as they were, in the order that they had at home; predictions as a model at home
+    Raw rows come back in their original order; predictions come back as a model of the raw rows
     would have made them. The end of OUT's name says its format. The vault's receipts say which file
     they belong to: predictions by their number of rows, or by row_id where encoding had --ids.
     """
@@ -159,13 +159,13 @@ def decode(
             progress=stages,
         )
     if saying.as_json:
-        told = {"rows": done.rows, "predictions": predictions, "number": done.number}
-        say_json({"ok": True, **told})
+        counts = {"rows": done.rows, "predictions": predictions, "number": done.number}
+        say_json({"ok": True, **counts})
         return 0
     err = console(stderr=True)
     what = "predictions" if predictions else "rows"
     of = "" if done.number is None else f" of the file with number {done.number}"
-    err.print(f"Decoded {done.rows:,} {what}{of}. They must not leave.", soft_wrap=True)
+    err.print(f"Decoded {done.rows:,} {what}{of}. Don't release them.", soft_wrap=True)
     if done.by_count:
         err.print(
             "The predictions don't show their order: that of the encoded file was assumed. "

@@ -22,9 +22,9 @@ ROLE_STYLES = {
     "sensitive": "magenta",
     "insensitive": "green",
 }
-#: So many columns of which the same is said are shown as one line.
+#: So many columns with the same proposal are shown as one line.
 MANY_ALIKE = 4
-#: Letters of a column's name that leave room for the reason on 80 columns.
+#: Letters of a column's name that keep room for the reason on 80 columns.
 WIDEST_NAME = 22
 SHORTEST_REASON = 12
 #: Blanks between the columns of a listing.
@@ -80,16 +80,16 @@ def _named(alike: list[Proposal]) -> str:
 
 
 def _alike(proposals: tuple[Proposal, ...]) -> list[list[Proposal]]:
-    """Return the proposals in groups: many of which the same is said, and each other by itself.
+    """Return the proposals in groups: many with the same proposal, and each other by itself.
 
     A group stands where its first column does.
     """
 
-    def said(each: Proposal) -> tuple[str, str, bool, str]:
+    def alike(each: Proposal) -> tuple[str, str, bool, str]:
         return (each.role, each.kind, each.certain, each.brief)
 
     place = {each.name: i for i, each in enumerate(proposals)}
-    groups = [list(group) for _, group in groupby(sorted(proposals, key=said), key=said)]
+    groups = [list(group) for _, group in groupby(sorted(proposals, key=alike), key=alike)]
     parts = [
         part
         for group in groups

@@ -63,7 +63,7 @@ def fit(
 ) -> int:
     """Fit a codec to TABLE and seal it in a vault.
 
-    Keys are drawn afresh: two fits share none. What the codec claims, and what it doesn't hide, is
+    Keys are drawn again: two fits share none. The claims and the weaknesses of the codec are
     shown. The codec is in the vault and nowhere else.
     """
     check_streams(table, "", place.lock, as_json=saying.as_json)
@@ -93,7 +93,7 @@ OutArgument = Annotated[
     typer.Argument(
         metavar="OUT",
         show_default=False,
-        help="The file to write, which may leave; - for standard output, as Parquet.",
+        help="The file to write, which may be sent out; - for standard output, as Parquet.",
     ),
 ]
 NumberOption = Annotated[
@@ -135,10 +135,10 @@ def apply(
 ) -> int:
     """Encode TABLE by a codec of the vault.
 
-    OUT holds numbers under keyed names, the target last where TABLE has it, and may leave. Which of
-    them are codes of categories is said: tell the learner, or it takes them for numbers. Columns or
-    categories that the codec doesn't know, or cells that would not come back, are an error, and
-    then nothing is written. A receipt in the vault finds the order of OUT's rows again.
+    OUT holds numbers under keyed names, the target last where TABLE has it, and may be sent out.
+    Codes of categories are listed: declare them to the learner, or it takes them for numbers.
+    Columns or categories that the codec doesn't know, or cells that would not come back, are an
+    error, and then nothing is written. A receipt in the vault finds the order of OUT's rows again.
     """
     check_streams(table, out, place.lock, as_json=saying.as_json)
     wanted = _out_format(out, out_format)
@@ -161,8 +161,8 @@ def apply(
         if done.receipt is not None:
             seal_receipt(vault, place.codec, fitted, done.receipt)
     if saying.as_json:
-        told = {"rows": done.rows, "features": len(fitted.plan_.tokens), "number": number}
-        say_json({"ok": True, **told, "codes": _codes(fitted)})
+        counts = {"rows": done.rows, "features": len(fitted.plan_.tokens), "number": number}
+        say_json({"ok": True, **counts, "codes": _codes(fitted)})
     else:
         _show_encoded(fitted, place.codec, done.rows, number)
     return 0
@@ -176,12 +176,12 @@ def _show_encoded(codec: Codec, name: str, rows: int, number: int) -> None:
         soft_wrap=True,
     )
     if _codes(codec):
-        said = ", ".join(_codes(codec))
-        err.print(f"Codes of categories, not numbers: {said}", soft_wrap=True)
+        names = ", ".join(_codes(codec))
+        err.print(f"Codes of categories, not numbers: {names}", soft_wrap=True)
 
 
-def _out_format(out: str, said: EncodedFormat | None) -> EncodedFormat:
-    found = said or ("parquet" if out == "-" else ENDS.get(Path(out).suffix.lower()))
+def _out_format(out: str, wanted: EncodedFormat | None) -> EncodedFormat:
+    found = wanted or ("parquet" if out == "-" else ENDS.get(Path(out).suffix.lower()))
     if found is None:
         raise UsageError(
             "OUT's name doesn't say its format.",
@@ -219,12 +219,12 @@ def _show(codec: Codec, *, verbose: bool) -> None:
     for claim in codec.claims:
         more = f" ({claim.condition})" if verbose else ""
         err.print(f"- {claim.learner}: {claim.scope}{more}", soft_wrap=True)
-    err.print("\nWhat it doesn't hide", style="bold")
+    err.print("\nWeaknesses", style="bold")
     alike: dict[tuple[str, str], list[str]] = {}
     for weakness in codec.weaknesses:
         key = weakness.name, weakness.known_plaintext
         alike.setdefault(key, []).extend(weakness.columns)
     for (name, undone_by), columns in alike.items():
-        said = printable(", ".join(columns)) if verbose else len(columns)
-        err.print(f"- {name} ({said}): {undone_by}", soft_wrap=True)
+        names = printable(", ".join(columns)) if verbose else len(columns)
+        err.print(f"- {name} ({names}): {undone_by}", soft_wrap=True)
     err.print("\nThe codec is in the vault. Without it nothing can be decoded again.")

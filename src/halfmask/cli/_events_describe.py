@@ -67,11 +67,11 @@ def describe(
     ] = MOST_EVENTS,
     saying: SayingOptions,
 ) -> int:
-    """Propose what may leave of each field, with the reason.
+    """Propose a rule for each field, with the reason.
 
     Shows what each path of INPUT seems to hold, which fields say when, whose and of whom an event
     is, and what singles events out. It shows no value. With --out the proposal becomes a policy:
-    edit it, then give it to halfmask events run. What no rule of it names doesn't leave.
+    edit it, then give it to halfmask events run. Fields without a rule are dropped.
     """
     policy.check(as_json=saying.as_json)
     _check_release(release)
@@ -123,8 +123,8 @@ def _show(found: EventsDescription, out: Console, *, verbose: bool) -> None:
         "are unique.",
         style="bold",
     )
-    said = "So many are unique on these alone (of [] all values of an event together):"
-    show_sets(found.singling_out, out, said, of="paths", verbose=verbose)
+    title = "So many are unique on these alone (of [] all values of an event together):"
+    show_sets(found.singling_out, out, title, of="paths", verbose=verbose)
 
 
 def _kind(proposal: FieldProposal) -> Text:

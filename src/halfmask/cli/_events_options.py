@@ -1,4 +1,4 @@
-"""What the commands of events are told: the policy, the vault, the stream."""
+"""Options of the commands of events: the policy, the vault, the stream."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def reverse(
         typer.Argument(
             metavar="OUT",
             show_default=False,
-            help="The events with original values, which must not leave; - for standard output.",
+            help="The events with original values; don't release them. - for standard output.",
         ),
     ],
     *,
@@ -46,7 +46,7 @@ def reverse(
     """Turn pseudonyms of RELEASED back into what they stand for.
 
     Tokens, numbers of sequences over the stream, and values of one-to-one secret tables; what can't
-    be turned back stays as it was released. OUT has the mode 0600.
+    be turned back keeps its released value. OUT has the mode 0600.
     """
     check_streams(released, out, place.lock, as_json=saying.as_json)
     check_apart(out, policy, released)

@@ -90,7 +90,9 @@ class BadLineOptions:
     ] = None
     dead_letter_content: Annotated[
         bool,
-        typer.Option("--dead-letter-content", help="Note the lines there, too; it must not leave."),
+        typer.Option(
+            "--dead-letter-content", help="Note the lines there, too; don't release the file."
+        ),
     ] = False
 
     def letters(self, *, overwrite: bool) -> DeadLetters | None:
@@ -144,8 +146,8 @@ class RunOptions:
         bool,
         typer.Option(
             "--report/--no-report",
-            help="Write OUT.manifest.json, which leaves with OUT, and OUT.report.html, which names "
-            "what was dropped and stays.",
+            help="Write OUT.manifest.json, which is released with OUT, and OUT.report.html, which "
+            "names what was dropped and stays with you.",
         ),
     ] = True
     strict: Annotated[
@@ -172,7 +174,7 @@ OutArgument = Annotated[
     typer.Argument(
         metavar="OUT",
         show_default=False,
-        help="What is written and may leave: JSON lines; packed if it ends in .gz or .zst; a "
+        help="The released events: JSON lines; packed if it ends in .gz or .zst; a "
         "table if in .parquet or .arrow; a folder of parts if in /; - for standard output.",
     ),
 ]
@@ -194,8 +196,8 @@ def run(
 ) -> int:
     """Run the events of INPUT through POLICY, into OUT.
 
-    What no rule names doesn't leave. However a run is broken off, the same command goes on where it
-    was, and OUT is what it would be without the break: until it is whole, it is OUT.partial. Secret
+    Fields without a rule are dropped. If a run is interrupted, the same command continues it, and
+    OUT has the same bytes as without the break: until it is whole, it is OUT.partial. Secret
     tables come from the vault. Numbers of sequences go on in the stream's next run.
     """
     check_streams(source, out, place.lock, as_json=saying.as_json)
@@ -214,17 +216,17 @@ def run(
     from halfmask.events.report import Reporting, strict_gate  # noqa: PLC0415 # the same
     from halfmask.events.streams import open_sink  # noqa: PLC0415 # the same
 
-    said = EventPolicy.load(policy)
+    wanted = EventPolicy.load(policy)
     if trying.dry_run:
-        _try(said, source, vault, trying.sample, saying, strict=how.strict)
+        _try(wanted, source, vault, trying.sample, saying, strict=how.strict)
         return 0
     letters = bad.letters(overwrite=overwrite)
-    came = coming.open(source, said)
-    sink, stage = open_sink(out, appending=came.endless, overwrite=overwrite), stage_of(said)
-    reporting = Reporting(said, sink, stage) if how.report else None
+    came = coming.open(source, wanted)
+    sink, stage = open_sink(out, appending=came.endless, overwrite=overwrite), stage_of(wanted)
+    reporting = Reporting(wanted, sink, stage) if how.report else None
     with saying.stages() as stages, _stopped_by_signals() as stop:
         summary = run_events(
-            said,
+            wanted,
             came if reporting is None else reporting.watching(came),
             sink,
             vault=vault,
@@ -236,16 +238,16 @@ def run(
             checkpoint_seconds=how.checkpoint_seconds,
             stop=stop,
             progress=stages,
-            gate=strict_gate(said) if how.strict else None,
+            gate=strict_gate(wanted) if how.strict else None,
         )
         written = None if reporting is None else reporting.write(summary)
     if not summary.complete and not came.endless:
-        raise KeyboardInterrupt  # said as of every command; the checkpoint is made
+        raise KeyboardInterrupt  # as of every command; the checkpoint is made
     if saying.as_json:
         say_json({"ok": True, **as_dict(summary, written)})
         return 0
     err = console(stderr=True)
-    show_run(summary, said, err)
+    show_run(summary, wanted, err)
     if out != "-" and summary.complete:
         show_written(out, written, err)
     return 0

@@ -23,7 +23,7 @@ _HELP = {
     "wrong-type": "not a value that the action is for",
     "unknown-unit": "say units in the rule",
 }
-#: Of what stands between rules and output; what isn't here is said by its name.
+#: Of what stands between rules and output; what isn't here is shown by its name.
 _STAGE = {
     "events-written": "events were written",
     "events-waiting": "events wait for their window to close",
@@ -37,8 +37,8 @@ _STAGE = {
 
 
 #: In other words already, or as a warning.
-_SAID = {"events", "late", "no-time"}
-#: The input stays as it was, unless it came through a pipe or topic.
+_SHOWN = {"events", "late", "no-time"}
+#: The input stays unchanged, unless it came through a pipe or topic.
 _AGAIN = (
     "The policy probably doesn't mean this: change it, and run again with --restart --overwrite."
 )
@@ -75,9 +75,9 @@ def show_run(summary: RunSummary, policy: EventPolicy, err: Console, *, dry: boo
     if summary.failures:
         _show_failures(summary, policy, err)
     if summary.unmet and summary.events:
-        said = ", ".join(f"{rule} ({_path(policy, rule)})" for rule in summary.unmet)
+        rules = ", ".join(f"{rule} ({_path(policy, rule)})" for rule in summary.unmet)
         err.print(
-            f"No event had the path of rule {said}. halfmask events describe lists all paths.",
+            f"No event had the path of rule {rules}. halfmask events describe lists all paths.",
             soft_wrap=True,
         )
     _show_warnings(summary, err, dry=dry)
@@ -91,7 +91,7 @@ def show_run(summary: RunSummary, policy: EventPolicy, err: Console, *, dry: boo
     for name, count in summary.stage.items():
         if count and name in _STAGE:
             err.print(f"{count:,} {_STAGE[name]}.", soft_wrap=True)
-        elif count and name not in _SAID:
+        elif count and name not in _SHOWN:
             err.print(f"{name}: {count:,}", soft_wrap=True)
 
 
@@ -119,12 +119,12 @@ def _show_warnings(summary: RunSummary, err: Console, *, dry: bool) -> None:
 
 
 def show_written(out: str, written: Reports | None, err: Console) -> None:
-    """Say where the output and what was written beside it lie, and what is to be done with it."""
+    """Show where the output, its manifest and its report lie, and what to do with each."""
     err.print(f"\nOutput    {printable(out)}", soft_wrap=True)
     if written is not None:
         paths = (written.paths.manifest_path, written.paths.report_path)
         manifest, page = (printable(str(path)) for path in paths)
-        err.print(f"Manifest  {manifest}, leaves with it", soft_wrap=True)
+        err.print(f"Manifest  {manifest}, is released with it", soft_wrap=True)
         err.print(f"Report    {page}, stays with you", soft_wrap=True)
         err.print(f"Recount   halfmask events verify {printable(out)}", soft_wrap=True)
         show_risk(written.risk, err)

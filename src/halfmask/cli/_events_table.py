@@ -99,10 +99,10 @@ def list_(
     names = [name.removeprefix(before) for name in vault.names() if name.startswith(before)]
     found = {name: SecretTable.unseal(vault, table_entry(name)) for name in names}
     if saying.as_json:
-        told = [
+        tables = [
             {"table": name, "kind": each.kind, "entries": len(each)} for name, each in found.items()
         ]
-        say_json({"ok": True, "tables": told})
+        say_json({"ok": True, "tables": tables})
         return 0
     shown = listing("table", "kind", "entries", right=("entries",))
     for name, each in found.items():

@@ -33,8 +33,8 @@ def verify(
         typer.Argument(
             metavar="OUT",
             show_default=False,
-            help="What halfmask events run wrote, a file or folder, its manifest beside it; or the "
-            "manifest.",
+            help="What halfmask events run wrote, a file or folder, with OUT.manifest.json; or "
+            "the manifest.",
         ),
     ],
     *,
@@ -43,8 +43,8 @@ def verify(
         typer.Option(
             "--policy",
             metavar="POLICY",
-            help="The policy, as you have it from whom you trust: the manifest must be of it, with "
-            "its fields and promises. Without it, the manifest is taken at its word.",
+            help="The policy, from a source that you trust: the manifest must have its hash, "
+            "fields and guarantees. Without it, the manifest itself isn't checked.",
         ),
     ] = None,
     answer: AnswerOptions,
@@ -58,8 +58,8 @@ def verify(
     from halfmask.events.report import promises_of  # noqa: PLC0415 # the same
     from halfmask.verifier.events import verify_release  # noqa: PLC0415 # the same
 
-    promised = None if policy is None else promises_of(EventPolicy.load(policy))
-    return answer_of_events(verify_release(where, promised=promised), as_json=answer.as_json)
+    expected = None if policy is None else promises_of(EventPolicy.load(policy))
+    return answer_of_events(verify_release(where, promised=expected), as_json=answer.as_json)
 
 
 def answer_of_events(found: ReleaseVerdict, *, as_json: bool) -> int:
@@ -87,8 +87,8 @@ def _as_dict(found: ReleaseVerdict) -> dict[str, object]:
 def _show(found: ReleaseVerdict, out: Console) -> None:
     for file in found.files:
         lines = "isn't there" if file.lines is None else f"{file.lines:,} lines"
-        said = f"{mark(file.holds, out)} {printable(file.name)}: {lines}"
-        out.print(said, style=None if file.holds else "red", soft_wrap=True)
+        line = f"{mark(file.holds, out)} {printable(file.name)}: {lines}"
+        out.print(line, style=None if file.holds else "red", soft_wrap=True)
     for claim in found.claims:
         _show_claim(claim, out)
     for problem in (*found.problems, *(found.differences or ())):
@@ -103,8 +103,8 @@ def _show_claim(claim: Check, out: Console) -> None:
     sign = mark(claim.holds, out) if counted or not claim.holds else "?"
     windows = "" if claim.windows is None else f" in {_many(claim.windows)}"
     least = "" if claim.least is None else f"; the fewest are {claim.least:,}"
-    said = f"{sign} {claim.claim}: {claim.promise}{windows}. {COUNTED[claim.counted]}{least}"
-    out.print(printable(said), style=None if claim.holds else "red", soft_wrap=True)
+    line = f"{sign} {claim.claim}: {claim.promise}{windows}. {COUNTED[claim.counted]}{least}"
+    out.print(printable(line), style=None if claim.holds else "red", soft_wrap=True)
 
 
 def _many(windows: int) -> str:
@@ -116,11 +116,11 @@ def _ending(found: ReleaseVerdict) -> str:
     if not found.bears_out:
         return "The output isn't what its manifest says."
     if found.differences:
-        return "The output is what its manifest says; the manifest isn't what the policy promises."
-    said = f"Nothing in the {found.lines:,} lines speaks against the manifest"
+        return "The output is what its manifest says; the manifest isn't what the policy requires."
+    line = f"Nothing in the {found.lines:,} lines speaks against the manifest"
     if found.differences is None:
         return (
-            f"{said}. It isn't signed: halfmask events verify --policy holds it against what you "
-            "were promised."
+            f"{line}. It isn't signed: halfmask events verify --policy compares it with "
+            "the policy that you expect."
         )
-    return f"{said}, and it promises what the policy does."
+    return f"{line}, and it claims what the policy requires."

@@ -53,7 +53,7 @@ WHOLE = "What is written is there whole or not at all; what was there before is 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """What is said of an error.
+    """What is shown of an error.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ INTERRUPTED = Failure(
 
 
 def failure_of(error: BaseException) -> Failure:
-    """Return what may be said of an error."""
+    """Return what may be shown of an error."""
     if isinstance(error, ModuleNotFoundError):
         error = missing(error) or error
     if isinstance(error, HalfmaskError):
@@ -122,7 +122,7 @@ def failure_of(error: BaseException) -> Failure:
 
 
 def by_options(words: str) -> str:
-    """Return what is said of settings of codecs and hashers in words of the command line.
+    """Return a message about settings of codecs and hashers in words of the command line.
 
     Examples
     --------
@@ -163,20 +163,20 @@ def _misuse(error: typer.TyperException) -> Failure:
     option = getattr(error, "option_name", None)
     parameter = getattr(error, "param", None)
     if option is not None and not hasattr(error, "possibilities"):
-        said = f"Option {_flag(option)} wants a value, or has one that it doesn't take."
+        message = f"Option {_flag(option)} wants a value, or has one that it doesn't take."
     elif option is not None:
-        said = f"There is no option {_flag(option)}."
+        message = f"There is no option {_flag(option)}."
         near = getattr(error, "possibilities", None)
         hint = f"Did you mean {' or '.join(sorted(near))}?" if near else hint
     elif type(error).__name__ == "MissingParameter":
-        said = f"{_name_of(parameter)} is missing."
+        message = f"{_name_of(parameter)} is missing."
     elif parameter is not None:
-        said = f"{_name_of(parameter)} can't be what was given."
+        message = f"{_name_of(parameter)} can't be what was given."
         choices = getattr(getattr(parameter, "type", None), "choices", ())
         hint = f"It is one of {', '.join(map(str, choices))}." if choices else hint
     else:
-        said, hint = _stray_words(error.message, hint)
-    return Failure(error=said, hint=hint, code="usage", status=MISUSED)
+        message, hint = _stray_words(error.message, hint)
+    return Failure(error=message, hint=hint, code="usage", status=MISUSED)
 
 
 def _stray_words(message: str, hint: str) -> tuple[str, str]:

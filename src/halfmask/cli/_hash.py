@@ -1,4 +1,4 @@
-"""``halfmask hash``: rows become integers that may leave, by a hasher that stays in a vault."""
+"""``halfmask hash``: hash rows to integers by a hasher that stays in a vault."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ OutArgument = Annotated[
     typer.Argument(
         metavar="OUT",
         show_default=False,
-        help="The file of hashed rows to write, which may leave; - for standard output.",
+        help="The file of hashed rows to write, which may be sent out; - for standard output.",
     ),
 ]
 LabelOption = Annotated[

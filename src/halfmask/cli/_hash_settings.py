@@ -19,7 +19,7 @@ __all__ = ["HashOptions"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HashOptions:
-    """The settings of a hasher; what isn't said is `halfmask.KeyedHasher`'s default."""
+    """The settings of a hasher; what isn't given is `halfmask.KeyedHasher`'s default."""
 
     bits: Annotated[
         int | None,
@@ -88,7 +88,7 @@ class HashOptions:
     ] = None
 
     def given(self) -> dict[str, object]:
-        """Return what was said, as `halfmask.hashing.HasherSettings` takes it."""
+        """Return what was given, as `halfmask.hashing.HasherSettings` takes it."""
         together = self.interaction
         found: dict[str, object] = {
             "bits": self.bits,
@@ -102,8 +102,8 @@ class HashOptions:
             "interactions": None if together is None else [it.split(",") for it in together],
             "characters": _lengths(self.characters, "--characters"),
         }
-        said = {name: value for name, value in found.items() if value is not None}
-        return said if self.words is None else said | {"ngrams": _lengths(self.words, "--words")}
+        given = {name: value for name, value in found.items() if value is not None}
+        return given if self.words is None else given | {"ngrams": _lengths(self.words, "--words")}
 
     def settings(self) -> HasherSettings:
         """Return the settings of a hasher that is to be fitted."""
@@ -115,12 +115,12 @@ class HashOptions:
             raise UsageError(error.what, hint=error.hint) from None
 
 
-def _lengths(said: str | None, option: str) -> tuple[int, int] | None:
-    """Return the shortest and the longest run, said as ``2,3``, ``2``, or ``0`` for none."""
-    if said is None or said.strip() == "0":
+def _lengths(given: str | None, option: str) -> tuple[int, int] | None:
+    """Return the shortest and the longest run, given as ``2,3``, ``2``, or ``0`` for none."""
+    if given is None or given.strip() == "0":
         return None
     try:
-        found = [int(each) for each in said.split(",")]
+        found = [int(each) for each in given.split(",")]
     except ValueError:
         found = []
     if len(found) not in {1, 2}:

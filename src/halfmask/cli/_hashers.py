@@ -1,4 +1,4 @@
-"""Hashers where the command line keeps them: sealed in a vault, by name, beside their secret."""
+"""Hashers where the command line keeps them: sealed in a vault, by name, with their secret."""
 
 from __future__ import annotations
 

@@ -52,18 +52,18 @@ class HeaderOptions:
     ] = None
 
     def options(self) -> dict[str, object]:
-        """Return it as `halfmask.data.ReadOptions` takes it; nothing where nothing was said."""
+        """Return it as `halfmask.data.ReadOptions` takes it; nothing where nothing was given."""
         found: dict[str, object] = {
             "header": self.header,
             "skip_rows": self.skip_rows,
             "comment": self.comment,
             "column_names": _names_of(self.column_names),
         }
-        return {name: said for name, said in found.items() if said is not None}
+        return {name: text for name, text in found.items() if text is not None}
 
 
-def _names_of(said: str | None) -> tuple[str, ...] | None:
+def _names_of(text: str | None) -> tuple[str, ...] | None:
     """Return the names of columns; one that holds a comma is put in quotes, as in CSV."""
-    if said is None:
+    if text is None:
         return None
-    return tuple(next(csv.reader([said]), ()))
+    return tuple(next(csv.reader([text]), ()))

@@ -1,4 +1,4 @@
-"""Open a page that a command made or found, in the browser of whoever started it."""
+"""Open a page that a command made or found, in the browser."""
 
 from __future__ import annotations
 

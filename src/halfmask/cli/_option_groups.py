@@ -32,9 +32,9 @@ def spreads_groups(command: Callable[..., int]) -> Callable[..., int]:
     ]
 
     @wraps(command)
-    def run(**said: object) -> int:
-        made = {name: _made(group, said) for name, group in groups.items()}
-        return command(**said, **made)
+    def run(**given: object) -> int:
+        made = {name: _made(group, given) for name, group in groups.items()}
+        return command(**given, **made)
 
     run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined] # typer reads it
     run.__annotations__ = {each.name: each.annotation for each in parameters}
@@ -55,13 +55,13 @@ def _parameters(group: type) -> Iterator[inspect.Parameter]:
             )
 
 
-def _made(group: type, said: dict[str, object]) -> object:
-    """Return the group with what was said of its options, which are taken out of the rest."""
+def _made(group: type, given: dict[str, object]) -> object:
+    """Return the group with the given options, which are taken out of the rest."""
     return group(
         **{
-            name: _made(hint, said) if _is_group(hint) else said.pop(name)
+            name: _made(hint, given) if _is_group(hint) else given.pop(name)
             for name, (hint, _) in _options(group).items()
-            if _is_group(hint) or name in said  # typer keeps what is not exposed
+            if _is_group(hint) or name in given  # typer keeps what is not exposed
         }
     )
 

@@ -49,7 +49,7 @@ class PolicyFile:
         if self.out == "-" and as_json:
             raise UsageError("--json and --out - both want standard output.", hint="Choose one.")
         if self.out not in {None, "-"} and os.path.lexists(str(self.out)) and not self.overwrite:
-            # Whoever has edited a policy must not lose it to a second look at the data.
+            # An edited policy must not be lost to a second look at the data.
             raise ReleaseError(
                 "The file for the policy exists already.",
                 hint="Give another name, or --overwrite if what is in it may go.",
@@ -71,24 +71,24 @@ def with_reading(text: str, options: ReadOptions) -> str:
     """Return a proposed policy with how the table was read, so that protect reads it alike."""
     import tomlkit  # noqa: PLC0415 - only where a policy is written
 
-    said: dict[str, object] = {}
+    section: dict[str, object] = {}
     if options.missing is not None:
-        said["missing"] = list(options.missing)
+        section["missing"] = list(options.missing)
     if options.delimiter is not None:
-        said["delimiter"] = options.delimiter
+        section["delimiter"] = options.delimiter
     if options.encoding != "utf-8":
-        said["encoding"] = options.encoding
+        section["encoding"] = options.encoding
     if options.header is not None:
-        said["header"] = options.header
+        section["header"] = options.header
     if options.skip_rows:
-        said["skip_rows"] = options.skip_rows
+        section["skip_rows"] = options.skip_rows
     if options.comment is not None:
-        said["comment"] = options.comment
+        section["comment"] = options.comment
     if options.column_names is not None:
-        said["column_names"] = list(options.column_names)
-    if not said:
+        section["column_names"] = list(options.column_names)
+    if not section:
         return text
-    written = tomlkit.dumps({"input": said})
+    written = tomlkit.dumps({"input": section})
     if "\n[input]\n" in text:
         return text.replace("\n[input]\n", f"\n{written}", 1)
     head, version, rest = text.partition("\nhalfmask = 1\n")
@@ -96,13 +96,13 @@ def with_reading(text: str, options: ReadOptions) -> str:
 
 
 def show_sets(
-    sets: Sequence[SinglingOut], out: Console, said: str, *, of: str, verbose: bool
+    sets: Sequence[SinglingOut], out: Console, title: str, *, of: str, verbose: bool
 ) -> None:
     """Show which sets of columns or paths single out, the first few unless it is verbose."""
     if not sets:
         return
     shown = sets if verbose else sets[:FEW_SETS]
-    out.print(said)
+    out.print(title)
     table = listing("", "")
     table.columns[0].justify = "right"
     for each in shown:

@@ -109,5 +109,5 @@ def predict(
     if saying.as_json:
         say_json({"ok": True, "model": trainer.model, "rows": writer.rows})
     else:
-        err.print(f"{writer.rows:,} rows were predicted. What they say must not leave.")
+        err.print(f"{writer.rows:,} rows were predicted. Don't release them.")
     return 0

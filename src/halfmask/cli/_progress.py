@@ -21,17 +21,17 @@ COMPILING = (
 
 
 class Stages:
-    """Shows one line for the stage that goes on, and leaves one for each that is done.
+    """Shows one line for the current stage, and keeps one for each that is done.
 
-    On a terminal a bar moves; elsewhere nothing is said unless `verbose`, and then one line a
+    On a terminal a bar moves; elsewhere nothing is shown unless `verbose`, and then one line a
     stage. Made to be called as `halfmask._progress.Progress` and used with ``with``.
 
     Parameters
     ----------
     err
-        Where it is said.
+        Where it is shown.
     verbose
-        Whether to say it where nobody watches, too.
+        Whether to show it without a terminal, too.
     """
 
     def __init__(self, err: Console, *, verbose: bool) -> None:
@@ -113,11 +113,11 @@ def compilation_announced(err: Console) -> Iterator[None]:
         return
 
     class Announcement(event.Listener):
-        said = False
+        begun = False
 
         def on_start(self, _: object) -> None:
-            if not self.said:
-                self.said = True
+            if not self.begun:
+                self.begun = True
                 err.print(COMPILING, soft_wrap=True)
 
         def on_end(self, _: object) -> None:

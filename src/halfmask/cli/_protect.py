@@ -44,7 +44,7 @@ OutArgument = Annotated[
     str | None,
     typer.Argument(metavar="OUT", show_default=False, help="The folder to make: the release."),
 ]
-#: Names that are of files: whoever gives one as OUT expects no folder.
+#: Names that are of files: one of them as OUT expects no folder.
 FILE_ENDINGS = (".csv", ".tsv", ".parquet", ".arrow", ".arrows", ".jsonl", ".gz", ".zst", ".xlsx")
 
 
@@ -62,7 +62,7 @@ KeyFileOption = Annotated[
     typer.Option(
         "--key-file",
         metavar="FILE",
-        help="32 secret bytes that fix the random order in which rows leave; by default they "
+        help="32 secret bytes that fix the random order of the released rows; by default they "
         "are drawn and forgotten.",
     ),
 ]
@@ -98,13 +98,13 @@ def protect(
 ) -> int:
     """Make a verified release of TABLE, as POLICY wants it.
 
-    The release is a folder: the data, a manifest and a report. Every promise of the policy is
-    counted again on the files that were written. If one isn't met there is no release, and the
-    exit code is 1.
+    The release is a folder: the data, a manifest and a report. Every guarantee of the policy is
+    verified on the files that were written. If one isn't met there is no release, and the exit
+    code is 1.
 
     Without POLICY name columns by --quasi-identifiers, --sensitive and --label, k by -k and the
     folder by --out. Other columns are treated as halfmask describe proposes; where it is unsure
-    they are dropped. The policy that is made lies beside the release: OUT.policy.toml.
+    they are dropped. The policy that is made lies next to the release: OUT.policy.toml.
     """
     out = _out_of(out, folder)
     _check_words(table, policy, out, chosen, overwrite=overwrite)
@@ -120,10 +120,10 @@ def protect(
             show_decisions(made, where, console())
     else:
         wanted = Policy.from_toml(_read_text()) if policy == "-" else Policy.load(policy)
-    said = {} if made else head.options()
+    options = {} if made else head.options()
     with saying.stages() as stages:
         release = protect_to(
-            _opened(table, wanted, said) if said else table,
+            _opened(table, wanted, options) if options else table,
             wanted,
             out,
             overwrite=overwrite,
@@ -215,12 +215,12 @@ def _read_text() -> str:
         raise ParameterError("The policy on standard input isn't in UTF-8.") from None
 
 
-def _opened(table: str, policy: Policy, said: Mapping[str, Any]) -> Source:
-    """Open a table as the policy says, but for what the command line says of it."""
+def _opened(table: str, policy: Policy, overrides: Mapping[str, Any]) -> Source:
+    """Open a table as the policy says, except for options of the command line."""
     from halfmask.data import open_table  # noqa: PLC0415 - polars takes half a second
 
     try:
-        options = replace(policy.read_options(), **said)
+        options = replace(policy.read_options(), **overrides)
     except ParameterError as error:
         raise UsageError(error.what, hint=error.hint) from None
     return open_table(table, options=options)

@@ -72,8 +72,13 @@ def push(
         )
         again = client.sent_again
     if saying.as_json:
-        told = {"rows": done.rows, "sent": done.sent, "resumed": done.resumed, "known": done.known}
-        say_json({"ok": True, "model": trainer.model, **told, "sent_again": again})
+        counts = {
+            "rows": done.rows,
+            "sent": done.sent,
+            "resumed": done.resumed,
+            "known": done.known,
+        }
+        say_json({"ok": True, "model": trainer.model, **counts, "sent_again": again})
         return 0
     err.print(f"{printable(trainer.model)} has {done.rows:,} rows; {done.sent:,} were sent now.")
     if done.resumed or done.known:

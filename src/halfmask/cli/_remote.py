@@ -1,4 +1,4 @@
-"""What the commands that talk to a trainer are told of it."""
+"""Options of the commands that talk to a trainer."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ class TrainerOptions(ConnectionOptions):
             "--journal",
             metavar="FILE",
             show_default=False,
-            help="What remembers what was acknowledged; by default a file beside.",
+            help="The file of what was acknowledged; by default next to the input.",
         ),
     ] = None
     compression: Annotated[
@@ -153,9 +153,9 @@ class TrainerOptions(ConnectionOptions):
             )
 
     def journal_of(self, work: str, *more: str, beside: str) -> Path | None:
-        """Return the journal that was said, or the one beside a file; None of standard streams.
+        """Return the journal that was given, or the one of a file; None of standard streams.
 
-        Its name tells apart what is done with the file: with which trainer, model and stream.
+        Its name distinguishes what is done with the file: trainer, model and stream.
         """
         if self.journal is not None or beside == "-":
             return None if self.journal is None else Path(self.journal)

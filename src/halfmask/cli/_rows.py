@@ -40,7 +40,7 @@ SourceArgument = Annotated[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WithHasher:
-    """The hasher of a vault, where one was said."""
+    """The hasher of a vault, where one was given."""
 
     vault: Annotated[
         str | None,
@@ -53,7 +53,7 @@ class WithHasher:
     lock: LockOptions
 
     def unlocked(self) -> FileHasher | None:
-        """Return the hasher that was said, out of its vault; None if none was."""
+        """Return the given hasher, out of its vault; None if none was given."""
         if (self.vault is None) != (self.hasher is None):
             raise UsageError("--vault and --hasher go together.", hint="Give both, or none.")
         if self.vault is None or self.hasher is None:
@@ -83,7 +83,7 @@ def rows_of(
     err: Console,
     told: Progress,
 ) -> Iterator[Rows]:
-    """Yield rows; what is told of them is the share that was taken."""
+    """Yield rows; report the share that was taken."""
     if hasher is None:
         from halfmask.trainer.client import HashedSource  # noqa: PLC0415 # --help needs none
 

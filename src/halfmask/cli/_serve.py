@@ -70,7 +70,7 @@ class ServingAddress:
         typer.Option(
             "--authority",
             metavar="FILE",
-            help="Clients need a certificate of this authority, beside their token.",
+            help="Clients need a certificate of this authority, and their token.",
         ),
     ] = None
 
@@ -103,12 +103,12 @@ class ServingLimits:
             "--snapshot-mib",
             min=1,
             metavar="N",
-            help="After how much of its log a model is kept as it is: a restart learns at most "
+            help="After how much of its log a model is saved whole: a restart learns at most "
             "as much again.",
         ),
     ] = 1024
-    most_bits: Annotated[
-        int, typer.Option("--most-bits", min=1, max=31, metavar="N", help="The largest model.")
+    max_bits: Annotated[
+        int, typer.Option("--max-bits", min=1, max=31, metavar="N", help="The largest model.")
     ] = 24
 
     def limits(self) -> Limits:
@@ -119,7 +119,7 @@ class ServingLimits:
             keep_log=self.keep_log,
             body_bytes=self.body_mib * MEBI,
             backlog_bytes=self.backlog_mib * MEBI,
-            max_bits=self.most_bits,
+            max_bits=self.max_bits,
             snapshot_bytes=self.snapshot_mib * MEBI,
         )
 
@@ -188,7 +188,7 @@ def run(
 def create(
     folder: FolderArgument,
     *,
-    client: Annotated[str, typer.Option("--client", metavar="NAME", help="Who gets it.")],
+    client: Annotated[str, typer.Option("--client", metavar="NAME", help="The client's name.")],
     tenant: Annotated[
         str, typer.Option("--tenant", metavar="NAME", help="Whose models it reaches.")
     ],

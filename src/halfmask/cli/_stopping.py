@@ -24,9 +24,9 @@ def stopping_cleanly() -> Iterator[None]:
     Notes
     -----
     Python raises KeyboardInterrupt wherever it is. Where that is a callback (of a weak reference,
-    of an object's end, of C), nobody can catch it: it is told to ``sys.unraisablehook``, and the
+    of an object's end, of C), nobody can catch it: it goes to ``sys.unraisablehook``, and the
     run would go on as if nobody had asked. There it is asked for once more, by a request to end,
-    for the interrupt key may be off, as it is in the background of a shell.
+    for the interrupt key may be off in the background of a shell.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -40,14 +40,14 @@ def stopping_cleanly() -> Iterator[None]:
 
     def ask_again(lost: sys.UnraisableHookArgs) -> None:
         if not issubclass(lost.exc_type, KeyboardInterrupt):
-            told(lost)
+            hook(lost)
             return
         again = threading.Timer(AGAIN, ask)
         again.daemon = True
         again.start()
 
     terminate = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    told, sys.unraisablehook = sys.unraisablehook, ask_again
+    hook, sys.unraisablehook = sys.unraisablehook, ask_again
     try:
         yield
     finally:
@@ -55,13 +55,13 @@ def stopping_cleanly() -> Iterator[None]:
             with lock:
                 running.clear()
         finally:
-            sys.unraisablehook = told
+            sys.unraisablehook = hook
             signal.signal(signal.SIGTERM, terminate)
 
 
 @contextmanager
 def deaf(*, ending: bool) -> Iterator[None]:
-    """Don't be interrupted again while it is said that the command was stopped.
+    """Don't be interrupted again while the message about the stop is written.
 
     Parameters
     ----------

@@ -47,7 +47,7 @@ def as_dict(release: Release, out: str) -> dict[str, object]:
 
 
 def show_summary(release: Release, out: str, screen: Console, *, verbose: bool) -> None:
-    """Show where the release and its report lie, the promise, the risk and the accuracy."""
+    """Show where the release and its report lie, the claims, the risk and the accuracy."""
     manifest, verification = _written(release)
     rows = release.rows
     left = f", {rows['suppressed']:,} left out" if rows["suppressed"] else ""
@@ -57,14 +57,14 @@ def show_summary(release: Release, out: str, screen: Console, *, verbose: bool) 
         f"Release  {printable(out)}, {rows['out']:,} of {rows['in']:,} rows{left}", soft_wrap=True
     )
     screen.print(f"Report   {printable(report)}", soft_wrap=True)
-    screen.print("\nThe promise, counted again on disk", style="bold")
+    screen.print("\nClaims, verified on disk", style="bold")
     show_claims(verification.claims, screen)
     _show_risk(release, screen)
     _show_detail(release.utility, screen, verbose=verbose)
     _show_accuracy(release, screen)
     weaknesses = (*manifest.weaknesses, *verification.weaknesses)
     if verbose:
-        screen.print("\nNo promise protects from this", style="bold")
+        screen.print("\nNo guarantee protects from this", style="bold")
         for weakness in weaknesses:
             screen.print(f"- {printable(weakness)}", soft_wrap=True)
     screen.print()
@@ -77,15 +77,15 @@ def show_summary(release: Release, out: str, screen: Console, *, verbose: bool) 
 def _lost(release: Release) -> str:
     """Return in a line what the release lost: detail, rows and accuracy."""
     rows, model = release.rows, release.utility.model
-    said = [
+    losses = [
         f"{percent(1 - release.utility.detail.average)} of the detail",
         f"{rows['suppressed']:,} of {rows['in']:,} rows",
     ]
     if model is not None:
         released, raw = (getattr(each, model.measure) for each in (model.released, model.raw))
         if released is not None and raw is not None:
-            said.append(f"{model.measure.replace('r2', 'R2')} {_change(model, released - raw)}")
-    return ", ".join(said)
+            losses.append(f"{model.measure.replace('r2', 'R2')} {_change(model, released - raw)}")
+    return ", ".join(losses)
 
 
 def _change(model: ModelUtility, change: float) -> str:

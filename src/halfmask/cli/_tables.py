@@ -1,4 +1,4 @@
-"""How the commands of encodings are told of a table, and how they open it."""
+"""Options of a table for the commands of encodings, and how it is opened."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class FormOptions:
     head: HeaderOptions = field(default_factory=HeaderOptions)
 
     def options(self, missing: Sequence[str] | None, **more: object) -> ReadOptions:
-        """Return what was said of a table that it doesn't say itself; empty cells are missing."""
+        """Return the given options of a table; empty cells are missing."""
         from halfmask.data import ReadOptions  # noqa: PLC0415 # half a second
 
         marks = None if missing is None else tuple(dict.fromkeys(("", *missing)))
@@ -96,17 +96,17 @@ class Reading:
         return source.without(self.leave_out) if self.leave_out else source
 
     def options(self, fitted: Mapping[str, pl.DataType] | None = None) -> ReadOptions:
-        """Return what was said of a table that it doesn't say itself."""
+        """Return the given options of a table."""
         return self.form.options(self.mark, fitted=fitted or {}, **self.columns.options())
 
     def for_hashing(self, table: str) -> tuple[str | Source, TableReading]:
-        """Return what `halfmask.hashing` takes: a path as it is, standard input opened once."""
+        """Return what `halfmask.hashing` takes: a path, or standard input opened once."""
         from halfmask.hashing import TableReading  # noqa: PLC0415 # half a second
 
         leave_out = tuple(self.leave_out or ())
         if table == "-":
-            said = TableReading(options=self.options(), leave_out=leave_out)
-            return self._open(table, {}), said
+            reading = TableReading(options=self.options(), leave_out=leave_out)
+            return self._open(table, {}), reading
         return table, TableReading(
             format=self.form.format, options=self.options(), leave_out=leave_out
         )
@@ -120,7 +120,7 @@ class Reading:
 
 
 def schema_of(source: Source, categorical: Sequence[str]) -> Schema | None:
-    """Return what is said of a table's columns where numbers of some are names of categories."""
+    """Return the schema of a table where numbers of some columns are categories."""
     from halfmask.data import Column, Schema  # noqa: PLC0415 # half a second
 
     absent = [name for name in categorical if name not in source.columns]

@@ -26,7 +26,7 @@ KINDS = {"passphrase": "a passphrase", "key-file": "a key file", "keyring": "the
 #: More than any part has.
 PART_BYTES = 4096
 
-vault = command_group("vault", "Keep the keys of encodings in a folder that must not leave.")
+vault = command_group("vault", "Keep the keys of encodings in a folder that must not be released.")
 
 VaultArgument = Annotated[
     str, typer.Argument(metavar="VAULT", show_default=False, help="The folder of the vault.")
@@ -65,7 +65,7 @@ def list_(
 ) -> int:
     """Show what a vault holds, by name.
 
-    Secrets have an id, by which they are told apart; no byte of them is shown.
+    Secrets have an id that distinguishes them; no byte of them is shown.
     """
     opened = _opened(where, lock, verbose=saying.verbose)
     entries = [
@@ -149,8 +149,8 @@ def split(
         folder.chmod(0o700)
         for name, line in zip(names, lines, strict=True):
             write_private(folder / name, line)
-    said = f"was split: any {needed} of {parts} parts open it. Carry them to different places"
-    return _answer(opened, said, as_json=saying.as_json, parts=parts, needed=needed, files=names)
+    outcome = f"was split: any {needed} of {parts} parts open it. Carry them to different places"
+    return _answer(opened, outcome, as_json=saying.as_json, parts=parts, needed=needed, files=names)
 
 
 @vault.command()
@@ -204,8 +204,8 @@ def destroy(
     if not yes:
         _ask("Destroy the whole vault?" if name is None else "Destroy what has that name?")
     opened.destroy(name)
-    said = "was destroyed" if name is None else "no longer holds what had that name"
-    return _answer(opened, said, as_json=saying.as_json)
+    outcome = "was destroyed" if name is None else "no longer holds what had that name"
+    return _answer(opened, outcome, as_json=saying.as_json)
 
 
 def _opened(where: str, lock: LockOptions, *, verbose: bool) -> Vault:
@@ -239,9 +239,11 @@ def _ask(question: str) -> None:
         raise KeyboardInterrupt
 
 
-def _answer(of: Vault, said: str, *, as_json: bool, **more: object) -> int:
+def _answer(of: Vault, outcome: str, *, as_json: bool, **more: object) -> int:
     if as_json:
         say_json({"ok": True, "vault": of.id, "lock": of.lock_kind, **more})
     else:
-        console().print(f"Vault {of.id}, locked by {KINDS[of.lock_kind]}, {said}.", soft_wrap=True)
+        console().print(
+            f"Vault {of.id}, locked by {KINDS[of.lock_kind]}, {outcome}.", soft_wrap=True
+        )
     return 0

@@ -1,4 +1,4 @@
-"""What the commands of the vault are told of locks: which kind, and where it lies.
+"""Locks for the commands of the vault: which kind, and where it lies.
 
 A passphrase is never a word on the command line, where every process of the machine could read it:
 it is asked for at the terminal without showing it, or read from a private file.
@@ -48,7 +48,7 @@ class LockOptions:
         return bool(self.key_file or self.passphrase_file or self.keyring)
 
     def chosen(self) -> KeyFile | Passphrase | Keyring:
-        """Return the lock that is there; a passphrase is asked for if nothing else is said."""
+        """Return the lock that is there; a passphrase is asked for if nothing else is given."""
         return self._lock(new=False)
 
     def new(self) -> KeyFile | Passphrase | Keyring:
@@ -56,7 +56,7 @@ class LockOptions:
         return self._lock(new=True)
 
     def open(self, vault: str) -> Vault:
-        """Open a vault by the one lock that was said."""
+        """Open a vault by the given lock."""
         lock = self.chosen()
         from halfmask.vault import Vault  # noqa: PLC0415 # --help needs none
 
@@ -108,15 +108,15 @@ class NewLockOptions:
 
     def check(self) -> bool:
         """Return whether there is a new lock; more than one is refused."""
-        said = (
+        given = (
             self.new_key_file is not None,
             self.new_passphrase_file is not None,
             self.new_passphrase,
             self.new_keyring,
         )
-        if sum(said) > 1:
+        if sum(given) > 1:
             raise UsageError("A vault has one lock, and more than one new one was given.")
-        return any(said)
+        return any(given)
 
     def new(self) -> KeyFile | Passphrase | Keyring:
         """Return the new lock, which is made where it isn't there."""
@@ -144,8 +144,8 @@ def _asked(*, confirm: bool) -> str:
             "Nobody is there to be asked for the passphrase: no terminal.",
             hint="Give --key-file, --passphrase-file or --keyring.",
         )
-    said = typer.prompt("Passphrase", hide_input=True, confirmation_prompt=confirm, err=True)
-    return str(said)
+    given = typer.prompt("Passphrase", hide_input=True, confirmation_prompt=confirm, err=True)
+    return str(given)
 
 
 def _read(file: str) -> bytes:

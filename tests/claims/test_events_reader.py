@@ -19,7 +19,7 @@ def test_events_of_version_0_1_are_read_as_version_2(name):
     first = json.loads((old / f"{name}.manifest.json").read_text(encoding="utf-8"))
     found = read_any(old / name)
 
-    again = parse_manifest(found.to_json().encode(), beside=True)
+    again = parse_manifest(found.to_json().encode(), of_output=True)
     assert again == found
     assert events_manifest(again).stated() == found
     now = json.loads(found.to_json())

@@ -79,7 +79,7 @@ def test_a_manifest_must_be_where_its_kind_has_it(folder):
 
     for raw, beside in ((events.to_json(), False), (table.to_json(), True)):
         with pytest.raises(VerificationError, match=r"isn't where|plain name"):
-            parse_manifest(raw.encode(), beside=beside)
+            parse_manifest(raw.encode(), of_output=beside)
 
 
 def test_a_manifest_must_be_a_plain_file_of_the_folder(folder, tmp_path):

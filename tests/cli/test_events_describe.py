@@ -201,7 +201,7 @@ def test_verify_says_what_is_promised_and_by_which_policy(run, events, tmp_path)
     assert "the manifest isn't what the policy requires" in found.out
     said = run("events", "verify", out, "--policy", policy, "--json").json
     assert (said["ok"], said["policy"]["holds"]) == (False, False)
-    assert said["claims"][0]["promise"] == "k = 5 of via"
+    assert said["claims"][0]["guarantee"] == "k = 5 of via"
     policy.write_text("halfmask = 1")
     wrong = run("events", "verify", out, "--policy", policy)
     assert (wrong.status, wrong.out) == (1, "")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from halfmask.guarantees import _registry
-from halfmask.verifier.tables import _promises
+from halfmask.verifier.tables import _model_checks
 
 ROOT = Path(__file__).resolve().parents[2]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -117,8 +117,8 @@ def at_the_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture(autouse=True)
 def registries_as_they_were() -> Iterator[None]:
     """Forget the models that a page registers."""
-    known, checks = dict(_registry._known), dict(_promises._checks)
+    known, checks = dict(_registry._known), dict(_model_checks._checks)
     yield
-    for registry, before in ((_registry._known, known), (_promises._checks, checks)):
+    for registry, before in ((_registry._known, known), (_model_checks._checks, checks)):
         registry.clear()
         registry.update(before)  # type: ignore[arg-type] # each what it held

@@ -19,15 +19,20 @@ PAGES = (
 #: Rooms whose comments, docstrings and messages have none of the words; a room joins when clean.
 ROOMS = (
     "src/halfmask/anonymize/**/*.py",
+    "src/halfmask/claims/**/*.py",
+    "src/halfmask/cli/**/*.py",
     "src/halfmask/data/**/*.py",
     "src/halfmask/encode/**/*.py",
     "src/halfmask/events/**/*.py",
     "src/halfmask/guarantees/**/*.py",
     "src/halfmask/hashing/**/*.py",
     "src/halfmask/kernels/**/*.py",
+    "src/halfmask/masks/**/*.py",
     "src/halfmask/microdata/**/*.py",
     "src/halfmask/minimize/**/*.py",
+    "src/halfmask/release/**/*.py",
     "src/halfmask/vault/**/*.py",
+    "src/halfmask/verifier/**/*.py",
 )
 CODE = ("src/**/*.py",)
 #: Files that are still to be rewritten: remove a line when its file has none of the words.

@@ -10,7 +10,7 @@ from halfmask.claims._claim import BASES, Claim
 from halfmask.claims._events_manifest import (
     CellsClaim,
     EventClaims,
-    EventPromises,
+    EventGuarantees,
     EventsManifest,
     GuaranteeClaim,
     LinesRisk,
@@ -46,7 +46,7 @@ __all__ = [
     "ClassClaim",
     "DataFile",
     "EventClaims",
-    "EventPromises",
+    "EventGuarantees",
     "EventsManifest",
     "Evidence",
     "GuaranteeClaim",

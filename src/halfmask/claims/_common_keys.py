@@ -51,7 +51,7 @@ def software_of(at: At) -> dict[str, str]:
 
 
 def released_name(at: At, folder: str | None) -> str:
-    """Return the name of a plain file under a folder of the release; None: beside its manifest."""
+    """Return the name of a plain file under a folder of the release; None: next to its manifest."""
     name = at.text()
     if not check_name(name, folder):
         where = "" if folder is None else f" under {folder}/"

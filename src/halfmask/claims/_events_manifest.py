@@ -22,7 +22,7 @@ __all__ = [
     "CellsClaim",
     "EventClaim",
     "EventClaims",
-    "EventPromises",
+    "EventGuarantees",
     "EventsManifest",
     "GuaranteeClaim",
     "LinesRisk",
@@ -51,7 +51,7 @@ class ReleasedField:
     form
         ``do``, the last action, and those of its options that say what its values look like.
     weaknesses
-        What it doesn't hide, in words of the registry.
+        What it doesn't protect from, in words of the registry.
     """
 
     steps: tuple[str, ...]
@@ -78,7 +78,7 @@ class GuaranteeClaim:
         Where these stand in the output; None where it doesn't distinguish them.
     fails
         What was held back where there were fewer.
-    least_entities
+    min_entities
         Of how many entities the smallest was, as the run counted; None: there was nothing to count.
     """
 
@@ -90,7 +90,7 @@ class GuaranteeClaim:
     m: int | None = None
     session: tuple[str, ...] | None = None
     entity: tuple[str, ...] | None = None
-    least_entities: int | None = None
+    min_entities: int | None = None
 
     def stated(self) -> Claim:
         """Return the claim as any release states one."""
@@ -105,12 +105,12 @@ class GuaranteeClaim:
                 "fails": self.fails,
             },
             basis="counted",
-            evidence={"least_entities": self.least_entities},
+            evidence={"min_entities": self.min_entities},
         )
 
-    def promised(self) -> GuaranteeClaim:
+    def without_evidence(self) -> GuaranteeClaim:
         """Return the claim without what the run counted."""
-        return dataclasses.replace(self, least_entities=None)
+        return dataclasses.replace(self, min_entities=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +123,7 @@ class CellsClaim:
         What the lines call the aggregate; None where there is one alone.
     window, by, count, entities
         The fields that hold the window, the keys and the two counts; None: it isn't written.
-    least_events, least_entities
+    min_events, min_entities
         How many at least.
     totals
         Whether lines of totals are written, too.
@@ -134,13 +134,13 @@ class CellsClaim:
     by: tuple[str, ...]
     count: str | None
     entities: str | None
-    least_events: int | None
-    least_entities: int | None
+    min_events: int | None
+    min_entities: int | None
     totals: bool
 
     def stated(self) -> Claim:
         """Return the claim as any release states one."""
-        least = {"least-events": self.least_events, "least-entities": self.least_entities}
+        least = {"min-events": self.min_events, "min-entities": self.min_entities}
         return Claim(
             model=CELLS,
             parameters={word: count for word, count in least.items() if count is not None},
@@ -156,7 +156,7 @@ class CellsClaim:
             evidence={},
         )
 
-    def promised(self) -> CellsClaim:
+    def without_evidence(self) -> CellsClaim:
         """Return the claim: the run counts nothing for it."""
         return self
 
@@ -181,7 +181,7 @@ class EventClaims:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EventPromises:
+class EventGuarantees:
     """What a policy guarantees of any output of it, whatever a run met.
 
     Attributes
@@ -324,17 +324,17 @@ class EventsManifest:
 
     @property
     def weaknesses(self) -> tuple[str, ...]:
-        """What the fields don't hide, in words of the registry."""
+        """What the fields don't protect from, in words of the registry."""
         return tuple(sorted({word for field in self.fields for word in field.weaknesses}))
 
     @property
-    def promises(self) -> EventPromises:
-        """What a policy can be held against."""
-        return EventPromises(
+    def guarantees(self) -> EventGuarantees:
+        """What a policy is compared with."""
+        return EventGuarantees(
             policy_sha256=self.policy_sha256,
             release=self.release,
             fields=self.fields,
-            claims=tuple(each.promised() for each in self.claimed.claims),
+            claims=tuple(each.without_evidence() for each in self.claimed.claims),
         )
 
     def stated(self) -> Manifest:

@@ -79,7 +79,7 @@ def _claim(number: int, claim: Claim) -> EventClaim:
     evidence = At(dict(claim.evidence), f"{place}: evidence")
     if model == CELLS:
         evidence.keys()
-        least = parameters.keys(optional=("least-events", "least-entities"))
+        least = parameters.keys(optional=("min-events", "min-entities"))
         return _cells(
             about.keys("name", "window", "by", "count", "entities", "totals"),
             {word: at.count() for word, at in least.items()},
@@ -90,7 +90,7 @@ def _claim(number: int, claim: Claim) -> EventClaim:
         about.keys("fields", "unit", "session", "entity", "fails"),
         k=numbers["k"].count(),
         m=numbers["m"].count() if "m" in numbers else None,
-        least=evidence.keys("least_entities")["least_entities"].or_none(At.count),
+        least=evidence.keys("min_entities")["min_entities"].or_none(At.count),
     )
 
 
@@ -106,7 +106,7 @@ def _guarantee(
         session=about["session"].or_none(At.texts),
         entity=about["entity"].or_none(At.texts),
         fails=about["fails"].text(),
-        least_entities=least,
+        min_entities=least,
     )
 
 
@@ -117,8 +117,8 @@ def _cells(about: dict[str, At], least: dict[str, int]) -> CellsClaim:
         by=about["by"].texts(),
         count=about["count"].text_or_none(),
         entities=about["entities"].text_or_none(),
-        least_events=least.get("least-events"),
-        least_entities=least.get("least-entities"),
+        min_events=least.get("min-events"),
+        min_entities=least.get("min-entities"),
         totals=about["totals"].boolean(),
     )
 
@@ -251,7 +251,7 @@ def _first_guarantee(at: At) -> GuaranteeClaim:
 
 
 def _first_cells(at: At) -> CellsClaim:
-    bounds = ("least-events", "least-entities")
+    bounds = {"least-events": "min-events", "least-entities": "min-entities"}
     found = at.keys("name", "window", "by", "count", "entities", "totals", *bounds)
-    least = {word: found[word].or_none(At.count) for word in bounds}
+    least = {word: found[old].or_none(At.count) for old, word in bounds.items()}
     return _cells(found, {word: count for word, count in least.items() if count is not None})

@@ -1,4 +1,4 @@
-"""manifest.json: what a release says of itself, so that a stranger can count it again.
+"""manifest.json: what a release claims, so that a recipient can verify it.
 
 Every kind of release has the same manifest: its kind, files, claims and weaknesses. What only one
 kind has stands in its ``details``.
@@ -174,15 +174,15 @@ def write_manifest(manifest: HasJson, folder: Path) -> Path:
     """
     text = manifest.to_json()
     target = folder / MANIFEST_NAME
-    beside = folder / f".{MANIFEST_NAME}.partial"
+    partial = folder / f".{MANIFEST_NAME}.partial"
     try:
-        with beside.open("w", encoding="utf-8", newline="\n") as file:
+        with partial.open("w", encoding="utf-8", newline="\n") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        beside.replace(target)
+        partial.replace(target)
     except OSError as error:
-        beside.unlink(missing_ok=True)
+        partial.unlink(missing_ok=True)
         raise ReleaseError(
             f"The manifest can't be written: {error.strerror or 'the system refused'}.",
             hint="Check that the disk isn't full and that the release folder may be written.",

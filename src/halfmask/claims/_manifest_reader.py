@@ -58,7 +58,7 @@ def read_manifest(where: Path) -> Manifest:
     path = manifest_path(where)
     if path.is_symlink() or not path.is_file():
         raise VerificationError(
-            "The release has no manifest.json of its own, and no manifest beside it.",
+            "The release has no manifest.json of its own, and no manifest next to it.",
             hint="Give the folder that protect wrote; of events the output, with its manifest.",
         )
     try:
@@ -70,10 +70,10 @@ def read_manifest(where: Path) -> Manifest:
         ) from None
     if len(raw) > MAX_BYTES:
         raise VerificationError(f"manifest.json is larger than {MAX_BYTES} bytes.")
-    return parse_manifest(raw, beside=path.name != MANIFEST_NAME)
+    return parse_manifest(raw, of_output=path.name != MANIFEST_NAME)
 
 
-def parse_manifest(raw: bytes, *, beside: bool = False) -> Manifest:
+def parse_manifest(raw: bytes, *, of_output: bool = False) -> Manifest:
     """Return the manifest that these bytes are; see `read_manifest` for what is refused.
 
     Parameters
@@ -84,17 +84,17 @@ def parse_manifest(raw: bytes, *, beside: bool = False) -> Manifest:
         Whether it lies next to its output: its files have plain names then.
     """
     top = strict_json(raw)
-    said = top.mapping()
-    version = said.get("version")
+    top_keys = top.mapping()
+    version = top_keys.get("version")
     if type(version) is not int:  # neither true nor 2.0
         version = None
-    if said.get("format") == FIRST_FORMAT and beside and version == 1:
+    if top_keys.get("format") == FIRST_FORMAT and of_output and version == 1:
         return first_events_version(top).stated()
-    if said.get("format") not in (FORMAT, FIRST_FORMAT):
+    if top_keys.get("format") not in (FORMAT, FIRST_FORMAT):
         raise VerificationError("manifest.json isn't the manifest of a halfmask release.")
-    if said["format"] == FORMAT and version == 1 and not beside:
+    if top_keys["format"] == FORMAT and version == 1 and not of_output:
         return first_version(top).stated()
-    if said["format"] != FORMAT or version != VERSION:
+    if top_keys["format"] != FORMAT or version != VERSION:
         raise VerificationError(
             f"manifest.json isn't of version 1 or {VERSION}, which this halfmask reads.",
             hint="Verify it with the version of halfmask that wrote it.",
@@ -105,12 +105,12 @@ def parse_manifest(raw: bytes, *, beside: bool = False) -> Manifest:
         optional=("report",),
     )
     manifest = Manifest(
-        **common_keys(at, folder=None if beside else "data"),
+        **common_keys(at, folder=None if of_output else "data"),
         kind=at["kind"].text(),
         claims=at["claims"].each(_claim),
         details=at["details"].mapping(),
     )
-    if manifest.kind == (MICRODATA if beside else EVENTS):
+    if manifest.kind == (MICRODATA if of_output else EVENTS):
         raise VerificationError(f"The manifest of {manifest.kind} isn't where these have theirs.")
     if manifest.kind == MICRODATA:
         check_second_version(manifest)

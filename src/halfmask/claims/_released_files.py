@@ -10,11 +10,11 @@ from typing import Final
 
 from halfmask._errors import VerificationError
 
-__all__ = ["beside", "check_name", "entries_of", "folder_of", "manifest_path", "released_file"]
+__all__ = ["check_name", "entries_of", "folder_of", "manifest_of", "manifest_path", "released_file"]
 
 #: The name of the manifest in the folder of a release.
 MANIFEST_NAME: Final = "manifest.json"
-#: What follows the name of an output whose manifest lies beside it.
+#: What follows the name of an output whose manifest lies next to it.
 BESIDE: Final = ".manifest.json"
 
 # Letters, digits, dot, dash and underscore: no "..", no drive, no separator of another system,
@@ -27,7 +27,7 @@ DEVICE: Final = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?")
 def check_name(name: str, folder: str | None) -> bool:
     """Return whether a name is that of a plain file under ``folder`` of a release.
 
-    None is for an output with its manifest beside it: its owner named it, so that letters of any
+    None is for an output with its manifest next to it: its owner named it, so that letters of any
     script and spaces are in order.
 
     Examples
@@ -51,13 +51,13 @@ def check_name(name: str, folder: str | None) -> bool:
     )
 
 
-def beside(output: Path) -> Path:
+def manifest_of(output: Path) -> Path:
     """Return where the manifest of an output lies."""
     return output.parent / (output.name + BESIDE)
 
 
 def manifest_path(where: Path) -> Path:
-    """Return where the manifest of a release is: in its folder, or beside its output.
+    """Return where the manifest of a release is: in its folder, or next to its output.
 
     Parameters
     ----------
@@ -70,14 +70,14 @@ def manifest_path(where: Path) -> Path:
         return inside
     if (where.name == MANIFEST_NAME or where.name.endswith(BESIDE)) and where.is_file():
         return where
-    if beside(where).is_file():
-        return beside(where)
+    if manifest_of(where).is_file():
+        return manifest_of(where)
     within = sorted(where.glob("*" + BESIDE)) if where.is_dir() else []
     return within[0] if len(within) == 1 else inside
 
 
 def folder_of(manifest: Path) -> Path:
-    """Return the folder that the names of a manifest are in: its own, or an output beside it."""
+    """Return the folder that the names of a manifest are in: its own, or an output next to it."""
     if manifest.name == MANIFEST_NAME:
         return manifest.parent
     output = manifest.with_name(manifest.name.removesuffix(BESIDE))

@@ -1,6 +1,6 @@
 """JSON read strictly: a value, where it stands, and what it must be.
 
-The file comes from a stranger. No message says more of it than a place, a type or a count.
+The file comes from outside. No message says more of it than a place, a type or a count.
 """
 
 from __future__ import annotations

@@ -157,8 +157,8 @@ class ClassClaim:
 
 
 def _column_dict(column: ReleasedColumn) -> dict[str, Json]:
-    said: dict[str, Json] = dataclasses.asdict(column)
-    return {k: v for k, v in said.items() if v is not None or not k.startswith("mask")}
+    parts: dict[str, Json] = dataclasses.asdict(column)
+    return {k: v for k, v in parts.items() if v is not None or not k.startswith("mask")}
 
 
 def table_details(

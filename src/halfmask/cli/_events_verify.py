@@ -55,11 +55,11 @@ def verify(
     field and every value is looked at. Exit code 0 if everything holds, else 1.
     """
     from halfmask.events import EventPolicy  # noqa: PLC0415 # numba is slow to import
-    from halfmask.events.report import promises_of  # noqa: PLC0415 # the same
+    from halfmask.events.report import guarantees_of  # noqa: PLC0415 # the same
     from halfmask.verifier.events import verify_release  # noqa: PLC0415 # the same
 
-    expected = None if policy is None else promises_of(EventPolicy.load(policy))
-    return answer_of_events(verify_release(where, promised=expected), as_json=answer.as_json)
+    expected = None if policy is None else guarantees_of(EventPolicy.load(policy))
+    return answer_of_events(verify_release(where, required=expected), as_json=answer.as_json)
 
 
 def answer_of_events(found: ReleaseVerdict, *, as_json: bool) -> int:
@@ -103,7 +103,7 @@ def _show_claim(claim: Check, out: Console) -> None:
     sign = mark(claim.holds, out) if counted or not claim.holds else "?"
     windows = "" if claim.windows is None else f" in {_many(claim.windows)}"
     least = "" if claim.least is None else f"; the fewest are {claim.least:,}"
-    line = f"{sign} {claim.claim}: {claim.promise}{windows}. {COUNTED[claim.counted]}{least}"
+    line = f"{sign} {claim.claim}: {claim.guarantee}{windows}. {COUNTED[claim.counted]}{least}"
     out.print(printable(line), style=None if claim.holds else "red", soft_wrap=True)
 
 

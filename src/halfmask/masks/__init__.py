@@ -6,7 +6,7 @@ risk and the verifier all see what is written. A mask (:class:`Rounding`, :class
 column it becomes a :class:`MaskPlan`. Random draws are keyed by column and row number: each pass
 over the table sees the same.
 
-A new technique is one file beside ``_round.py`` and one line in ``_registry.py``.
+A new technique is one file next to ``_round.py`` and one line in ``_registry.py``.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ _MOST_PLACES: Final = 18
 
 
 def places_of(number: float | Decimal) -> int:
-    """Return how many digits behind the point a number has, as it is written in decimals.
+    """Return how many digits behind the point a number has, written in decimals.
 
     Examples
     --------
@@ -32,7 +32,9 @@ def places_of(number: float | Decimal) -> int:
     return max(0, -exponent) if isinstance(exponent, int) else 0
 
 
-def exact_type(column: str, dtype: pl.DataType, said: Iterable[float], *, mask: str) -> pl.DataType:
+def exact_type(
+    column: str, dtype: pl.DataType, values: Iterable[float], *, mask: str
+) -> pl.DataType:
     """Return the type that holds a column's numbers and those of its mask, digit by digit.
 
     Returns
@@ -46,7 +48,7 @@ def exact_type(column: str, dtype: pl.DataType, said: Iterable[float], *, mask: 
     SchemaError
         If decimals would need more than 18 digits behind the point.
     """
-    places = max(map(places_of, said), default=0)
+    places = max(map(places_of, values), default=0)
     if not isinstance(dtype, pl.Decimal):
         return pl.Int64() if dtype.is_integer() and not places else pl.Float64()
     scale = max(dtype.scale, places)

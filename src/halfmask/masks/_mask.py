@@ -16,7 +16,7 @@ class MaskPlan(Protocol):
     """A mask fitted to one column. It may hold values or a key: keep it at home."""
 
     def apply(self, column: pl.Series, first_row: int) -> pl.Series:
-        """Return the column as it is released, of the type that `Mask.written` says.
+        """Return the released column, of the type that `Mask.written` says.
 
         Parameters
         ----------
@@ -39,7 +39,7 @@ class Mask(Protocol):
         true of people, and a guarantee may be about the column. Otherwise it is randomised: values
         are nobody's, and a guarantee about them would say nothing.
     is_matchable
-        Whether an attacker who knows a person's value knows what is written for it, roughly or with
+        Whether an attacker with a person's value knows what is written for it, roughly or with
         some probability. The risk over released columns then counts the column.
     needs_counts
         Whether `fit` is given the column's values.

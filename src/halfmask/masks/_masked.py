@@ -127,7 +127,7 @@ def _seen(source: Source, masks: Mapping[str, Mask]) -> dict[str, _Seen]:
 
 
 class MaskedReader:
-    """A table whose columns are masked as they are read.
+    """A table whose columns are masked when they are read.
 
     Parameters
     ----------

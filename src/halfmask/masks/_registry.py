@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MASKS"]
 
-#: Each mask by its name; a new one is a file beside ``_round.py`` and a line here.
+#: Each mask by its name; a new one is a file next to ``_round.py`` and a line here.
 MASKS: Final[dict[str, type[Mask]]] = {
     each.name: each for each in (RandomNoise, Pram, Rounding, TailCoding, KeyedTokens)
 }

@@ -1,4 +1,4 @@
-"""publish: write a product beside, state its claims, verify it, and give it its name."""
+"""publish: write a product aside, state its claims, verify it, and give it its name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from halfmask._errors import ReleaseError
 from halfmask._progress import Progress, silent
 from halfmask.claims import MANIFEST_NAME, REPORT_NAME, Manifest, write_manifest
 from halfmask.claims._manifest_reader import parse_manifest
-from halfmask.claims._released_files import beside
+from halfmask.claims._released_files import manifest_of
 from halfmask.data import atomic_file, atomic_folder
 from halfmask.release._page import page_of
 from halfmask.verifier import verify
@@ -44,7 +44,7 @@ def publish(product: Product, out: str | Path, *, overwrite: bool = False) -> Ma
     Returns
     -------
     Manifest
-        As it was written.
+        The written manifest.
 
     Raises
     ------
@@ -56,7 +56,7 @@ def publish(product: Product, out: str | Path, *, overwrite: bool = False) -> Ma
     Notes
     -----
     **Guarantees.** The manifest has the hash of the page. The page of blocks shows the claims as
-    they are stated, and the verifier sees the folder as it is released. A page of the product's own
+    they are stated, and the verifier sees the released folder. A page of the product's own
     shows what was verified: it is made after, and only its hash is added to the manifest.
     """
     return publish_verified(product, out, overwrite=overwrite)[0]
@@ -74,25 +74,25 @@ def publish_verified(
     progress
         Called with what is being done and how far it is.
     """
-    told = progress or silent
+    progress = progress or silent
     with atomic_folder(out, overwrite=overwrite, marker=MANIFEST_NAME) as folder:
-        told("writing", 0.0)
+        progress("writing", 0.0)
         (folder / "data").mkdir()
         manifest = _manifest(product, tuple(product.write(folder)))
         if product.page is None:
             page = page_of(product.kind, manifest.claims, product.weaknesses, product.blocks)
             manifest = _with_page(manifest, page, folder)
         write_manifest(manifest, folder)
-        told("verifying on disk")
+        progress("verifying on disk")
         verification = verify(folder)
         verification.raise_if_broken()
         if product.page is not None:
-            told("reporting")
+            progress("reporting")
             manifest = _with_page(manifest, product.page(manifest, verification), folder)
             # Written twice: the verifier had to read a manifest from disk before the page could
             # show what it found, so the page's hash is known only now.
             write_manifest(manifest, folder)
-    told("done", 1.0)
+    progress("done", 1.0)
     return manifest, verification
 
 
@@ -145,17 +145,17 @@ def publish_beside(manifest: Manifest, out: str | Path, *, page: str) -> Publish
     if not where.exists():
         raise ReleaseError("The output isn't there.")
     found = Published(
-        manifest_path=beside(where),
+        manifest_path=manifest_of(where),
         report_path=where.with_name(where.name + REPORT_BESIDE),
     )
-    told = manifest.to_json().encode()
-    parse_manifest(told, beside=True)  # what no verifier would read isn't written
+    text = manifest.to_json().encode()
+    parse_manifest(text, of_output=True)  # what no verifier would read isn't written
     with atomic_file(found.report_path, overwrite=True) as file:
         os.fchmod(file.fileno(), 0o600)  # it may name what was left out
         file.write(page.encode())
     # The manifest comes last: where it is, everything is.
     with atomic_file(found.manifest_path, overwrite=True) as file:
-        file.write(told)
+        file.write(text)
     return found
 
 

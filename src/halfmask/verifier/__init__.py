@@ -1,11 +1,11 @@
-"""The verifier: it reads a release as a stranger would, and counts again what it claims.
+"""The verifier: it reads a release as a recipient would, and counts again what it claims.
 
-It shares no code that counts with what made the release, so that one mistake can't hide another.
+It shares no code that counts with what made the release, so that one mistake can't cover another.
 Start with `verify`; `halfmask.verifier.tables` and `halfmask.verifier.events` do the counting, and
 `add_check` is for every other kind of release.
 
 The room isn't called ``verify``: ``halfmask.verify`` is the function, and a room of that name would
-take its place as soon as it is imported.
+take its place once it is imported.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The files of a release as they are: their hashes, their rows, and whether there are others."""
+"""The files of a release on disk: their hashes, their rows, and whether there are others."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
     from pathlib import Path
 
-__all__ = ["hashed", "rows_of", "strangers", "unpacked"]
+__all__ = ["hashed", "rows_of", "unlisted", "unpacked"]
 
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
@@ -38,7 +38,7 @@ def hashed(folder: Path, name: str) -> tuple[str, int] | None:
         return None
 
 
-def strangers(manifest: Path, listed: AbstractSet[str]) -> int:
+def unlisted(manifest: Path, listed: AbstractSet[str]) -> int:
     """Return how many entries the folder of a release has that aren't listed.
 
     An output that is a file has no folder of its own.

@@ -10,7 +10,7 @@ from halfmask._errors import VerificationError
 from halfmask.claims import REPORT_NAME, Claim, Manifest
 from halfmask.claims._released_files import folder_of, released_file
 from halfmask.verifier._checks import CHECKS, ClaimCount
-from halfmask.verifier._found_files import hashed, rows_of, strangers
+from halfmask.verifier._found_files import hashed, rows_of, unlisted
 
 if TYPE_CHECKING:
     from halfmask.claims._claim import Json
@@ -154,16 +154,16 @@ def _file_faults(path: Path, manifest: Manifest) -> list[str]:
         problems.append("The manifest lists a file twice.")
     if not listed:
         problems.append("There are no data files, so nothing is released.")
-    for number, told in enumerate(manifest.files, start=1):
-        if hashed(folder, told.name) != (told.sha256, told.n_bytes):
+    for number, file in enumerate(manifest.files, start=1):
+        if hashed(folder, file.name) != (file.sha256, file.n_bytes):
             problems.append(f"Data file {number} isn't as the manifest states.")
-        elif rows_of(folder / told.name, told.format) != told.n_rows:
-            problems.append(f"Data file {number} isn't {told.format} with the stated rows.")
+        elif rows_of(folder / file.name, file.format) != file.n_rows:
+            problems.append(f"Data file {number} isn't {file.format} with the stated rows.")
     if manifest.report_sha256 is not None:
         listed.add(REPORT_NAME)
         report = hashed(folder, REPORT_NAME)
         if report is None or report[0] != manifest.report_sha256:
             problems.append("The report isn't the one that was written.")
-    if more := strangers(path, listed):
+    if more := unlisted(path, listed):
         problems.append(f"The folder holds {more} entries that the manifest doesn't list.")
     return problems

@@ -74,7 +74,7 @@ def test_what_holds_is_counted_in_entities(guarantee):
     (check,) = verify_events(lines, claims).checks
 
     assert (check.holds, check.counted, check.failures) == (True, "entities", 0)
-    assert check.least == claims.claims[0].least_entities == 2
+    assert check.least == claims.claims[0].min_entities == 2
 
 
 @pytest.mark.parametrize("guarantee", [SESSIONS, SETS, VALUES])
@@ -105,14 +105,14 @@ def test_a_claim_of_more_is_caught(guarantee):
 def test_a_claim_that_any_lines_fulfil_is_none(weaker):
     lines, claims = run(SETS)
 
-    with pytest.raises(VerificationError, match="promise nothing"):
+    with pytest.raises(VerificationError, match="guarantee nothing"):
         verify_events(lines, changed(claims, **weaker))
 
 
 def test_no_claim_at_all_is_none():
     lines, claims = run(SETS)
 
-    with pytest.raises(VerificationError, match="promise nothing"):
+    with pytest.raises(VerificationError, match="guarantee nothing"):
         verify_events(lines, replace(claims, claims=()))
 
 
@@ -187,7 +187,7 @@ def test_claims_of_both_kinds_or_of_one_name_are_refused():
     _, of_cells = cells()
     (one,) = of_cells.claims
 
-    for mixed in ((*claims.claims, one), (one, replace(one, least_entities=1))):
+    for mixed in ((*claims.claims, one), (one, replace(one, min_entities=1))):
         with pytest.raises(VerificationError, match="contradict"):
             verify_events(lines, replace(claims, claims=mixed))
 

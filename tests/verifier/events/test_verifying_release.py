@@ -18,7 +18,7 @@ from halfmask.events.report import (
     Reporting,
     SeenPaths,
     claims_of,
-    promises_of,
+    guarantees_of,
     released_fields,
     write_reports,
 )
@@ -495,7 +495,7 @@ def test_claims_are_counted_again(made):
             {"about": {"fields": [["elsewhere"]]}},
             "A claim is of a field that the manifest doesn't have.",
         ),
-        ({"parameters": {"k": 1}}, "promise nothing"),
+        ({"parameters": {"k": 1}}, "guarantee nothing"),
     ],
 )
 def test_a_weaker_claim_is_caught(made, weaker, said):
@@ -567,7 +567,7 @@ def test_a_manifest_is_held_against_its_policy(made, policy):
     out = made(policy, None if policy is POLICY else FEW)
     own = EventPolicy.from_toml(policy)
 
-    found = verify_release(out, promised=promises_of(own))
+    found = verify_release(out, required=guarantees_of(own))
     assert (found.holds, found.differences) == (True, ())
     assert verify_release(out).differences is None
     for change in (
@@ -576,8 +576,8 @@ def test_a_manifest_is_held_against_its_policy(made, policy):
         ('release = "', 'release = "x-'), ('do = "token"', 'do = "keep"'),
     ):  # fmt: skip
         if change[0] in policy:
-            other = promises_of(EventPolicy.from_toml(policy.replace(*change)))
-            found = verify_release(out, promised=other)
+            other = guarantees_of(EventPolicy.from_toml(policy.replace(*change)))
+            found = verify_release(out, required=other)
             assert (found.holds, found.bears_out) == (False, True)
             assert "another policy" in found.sentences()[0]
             assert not found.to_dict()["policy"]["holds"]
@@ -597,8 +597,8 @@ def test_a_manifest_that_names_a_policy_and_promises_less(made, change, said):
     out = made(GUARANTEED, FEW)
     rewrite(out, [json.loads(line) for line in out.read_bytes().splitlines()], **change)
 
-    promised = promises_of(EventPolicy.from_toml(GUARANTEED))
-    found = verify_release(out, promised=promised)
+    required = guarantees_of(EventPolicy.from_toml(GUARANTEED))
+    found = verify_release(out, required=required)
     assert any(said in sentence for sentence in found.differences or ())
     assert not found.holds
 
@@ -610,9 +610,9 @@ def test_a_claim_of_a_smaller_k_is_another_promise(made):
     claims[0]["parameters"]["k"] = 2
     rewrite(out, [json.loads(line) for line in out.read_bytes().splitlines()], claims=claims)
 
-    promised = promises_of(EventPolicy.from_toml(GUARANTEED.replace("k = 2", "k = 3")))
+    required = guarantees_of(EventPolicy.from_toml(GUARANTEED.replace("k = 2", "k = 3")))
     assert verify_release(out).holds
-    assert verify_release(out, promised=promised).differences == (
+    assert verify_release(out, required=required).differences == (
         "The claims of the manifest aren't those that the policy makes.",
     )
 
@@ -622,7 +622,7 @@ def test_checks_say_what_is_promised(made):
     later = [{**it, "time": "2014-10-04T10:00:00"} for it in FEW]
     check = verify_release(made(GUARANTEED, FEW + later)).claims[0]
 
-    assert (check.promise, check.windows) == ("k = 2 of zip", 2)
+    assert (check.guarantee, check.windows) == ("k = 2 of zip", 2)
 
 
 def test_a_run_that_isnt_whole_has_no_manifest(tmp_path):

@@ -254,9 +254,9 @@ def test_evidence_may_be_worse_than_what_was_counted(release):
     ("model", "column", "parameters", "said"),
     [
         ("b-likeness", "ill", {"b": 1}, "none that the verifier knows"),
-        ("k-anonymity", None, {"k": 1}, "promises nothing below 2"),
+        ("k-anonymity", None, {"k": 1}, "guarantees nothing below 2"),
         ("k-anonymity", None, {"k": 2.5}, "isn't a whole number"),
-        ("k-anonymity", None, {"k": "4"}, "promises nothing"),
+        ("k-anonymity", None, {"k": "4"}, "guarantees nothing"),
         ("k-anonymity", None, {"l": 4}, "parameters aren't k"),
         ("k-anonymity", "ill", {"k": 4}, "names a column that its model doesn't have"),
         ("distinct-l-diversity", None, {"l": 2}, "lacks the one it has"),

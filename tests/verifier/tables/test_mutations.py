@@ -134,9 +134,9 @@ def test_a_class_of_k_less_one_turns_red_and_one_of_k_does_not(make, naive, clai
         rows = [("x", "u")] * k + [("y", "u")] * n
         return pl.DataFrame(rows, schema=["age", "zip"], orient="row")
 
-    promise = claim("k-anonymity", k=k)
+    rule = claim("k-anonymity", k=k)
     results = [
-        verify(make(frame, [naive(frame).honest(promise)], roles=ROLES).path).holds
+        verify(make(frame, [naive(frame).honest(rule)], roles=ROLES).path).holds
         for frame in (of(k), of(k - 1))
     ]
 

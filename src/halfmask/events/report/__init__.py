@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from halfmask.events.report._dry_run import DryRun, RuleCounts, dry_run_events
 from halfmask.events.report._fields import released_fields
+from halfmask.events.report._guarantees import guarantees_of
 from halfmask.events.report._page import render_events_report
-from halfmask.events.report._promises import promises_of
 from halfmask.events.report._reporting import Reporting
 from halfmask.events.report._risk import ReleasedRisk
 from halfmask.events.report._seen import DroppedPath, SeenPaths, Watched
@@ -26,7 +26,7 @@ __all__ = [
     "Watched",
     "claims_of",
     "dry_run_events",
-    "promises_of",
+    "guarantees_of",
     "released_fields",
     "render_events_report",
     "strict_gate",

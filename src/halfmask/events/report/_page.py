@@ -169,13 +169,13 @@ def _claims(manifest: EventsManifest) -> AnyBlock:
 
 def _claim(claim: EventClaim) -> tuple[str, str, str]:
     if isinstance(claim, CellsClaim):
-        bounds = ((claim.least_events, "events"), (claim.least_entities, "entities"))
+        bounds = ((claim.min_events, "events"), (claim.min_entities, "entities"))
         least = " and ".join(f"{count:,} {word}" for count, word in bounds if count is not None)
         name = "cells" if claim.name is None else f"cells {_short(claim.name)}"
         about = _short(f"by {', '.join([claim.window, *claim.by])}")
         return name, about, f"each of {least} at least"
     m = "" if claim.m is None else f", m = {claim.m}"
-    fewest = claim.least_entities
+    fewest = claim.min_entities
     evidence = "nothing to count" if fewest is None else f"{fewest:,} entities at least"
     about = ", ".join(
         field_name(tuple("[]" if step == "[]" else f".{step}" for step in steps))

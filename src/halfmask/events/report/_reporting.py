@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from halfmask.claims._released_files import beside
+from halfmask.claims._released_files import manifest_of
 from halfmask.events.report._seen import SeenPaths, Watched
 from halfmask.events.report._writing import claims_of, write_reports
 from halfmask.events.streams import FileSource, PipeSource
@@ -62,7 +62,7 @@ class Reporting:
         seen = self._seen
         if seen is not None and summary.resumed and not seen.events:
             # It had come to its end before, and read nothing this time.
-            if beside(target).exists():
+            if manifest_of(target).exists():
                 return None
             seen = None
         return write_reports(

@@ -49,7 +49,7 @@ def guarantee_claim(
         session=None if by_event else _released(policy, session, steps),
         entity=_released(policy, policy.stream.entity, steps),
         fails=section.fails,
-        least_entities=least,
+        min_entities=least,
     )
 
 

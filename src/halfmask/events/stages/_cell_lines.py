@@ -143,8 +143,8 @@ class CellLines:
             by=tuple(section.by),
             count=section.count,
             entities=entities[0] if entities else None,
-            least_events=section.min_events,
-            least_entities=section.min_entities,
+            min_events=section.min_events,
+            min_entities=section.min_entities,
             totals=section.totals,
         )
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from halfmask._errors import VerificationError
-from halfmask.verifier.events._promised import promise_of
+from halfmask.verifier.events._differences import claim_text
 from halfmask.verifier.events._verdict import Check, EventsVerdict
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class _Recount:
     def add(self, cell: Mapping[str, Any]) -> None:
         claim = self.claim
         late = "update" in cell
-        # Each late group stands for itself; which lines are of one isn't said, so none is added.
+        # Each late group stands for itself; which lines are of one is unknown, so none is added.
         self.updates += late
         window = self.windows[json.dumps(cell.get(claim.window)), self.updates * late]
         self.lines += 1
@@ -51,8 +51,8 @@ class _Recount:
         if not is_total:
             self.failures += key in window.keys
             window.keys.add(key)
-        self._at_least(cell, claim.count, claim.least_events, window, is_total=is_total)
-        self._at_least(cell, claim.entities, claim.least_entities, None)
+        self._at_least(cell, claim.count, claim.min_events, window, is_total=is_total)
+        self._at_least(cell, claim.entities, claim.min_entities, None)
 
     def _at_least(
         self,
@@ -77,7 +77,7 @@ class _Recount:
 
     def check(self, number: int) -> Check:
         claim = self.claim
-        least = claim.least_events
+        least = claim.min_events
         if claim.totals and least is not None and claim.count is not None:
             for (_, late), window in self.windows.items():
                 rest = None if window.total is None or late else window.total - window.events
@@ -89,7 +89,7 @@ class _Recount:
             counted="cells" if counted else "nothing",
             least=self.least,
             failures=self.failures,
-            promise=promise_of(claim),
+            guarantee=claim_text(claim),
         )
 
 

@@ -26,7 +26,7 @@ _LEFT: Final = {
 
 
 def has_form(value: object, form: Form, *, exact: bool = True) -> bool:
-    """Return whether a scalar or empty container is what an action leaves.
+    """Return whether a scalar or empty container is a result of an action.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def has_form(value: object, form: Form, *, exact: bool = True) -> bool:
     form
         ``do``, and what the manifest says besides.
     exact
-        Whether digits behind the point stand as they were written; tables lose zeros.
+        Whether digits behind the point keep their number; tables lose zeros.
     """
     if form["do"] == "erase":
         return False
@@ -46,7 +46,7 @@ def has_form(value: object, form: Form, *, exact: bool = True) -> bool:
 
 
 def knows(form: object) -> bool:
-    """Return whether a form of a manifest is one that can be told."""
+    """Return whether a form of a manifest is one that can be checked."""
     return isinstance(form, dict) and (form.get("do") in _FORMS or form.get("do") == "erase")
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from halfmask.verifier.events._promised import promise_of
+from halfmask.verifier.events._differences import claim_text
 from halfmask.verifier.events._reading import Number, same_text
 from halfmask.verifier.events._verdict import Check
 
@@ -91,7 +91,7 @@ class GuaranteeRecount:
             counted=self._counted,
             least=self._least,
             failures=self._failures,
-            promise=promise_of(self._claim),
+            guarantee=claim_text(self._claim),
             windows=self._windows,
         )
 

@@ -1,4 +1,4 @@
-"""Times as actions leave them, and whether they lie on a grid."""
+"""Times that actions write, and whether they lie on a grid."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _TEXT: Final = re.compile(
 _EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 # a clock's, of any zone
 #: 1970-01-05 was a Monday.
 _MONDAY: Final = 4 * _DAY
-#: Clocks that skip no time: what a text says of itself is taken as it is.
+#: Clocks that skip no time: the offset of a text is taken unchanged.
 _UNSKIPPED: Final = {"UTC", "own"}
-#: By how much a clock is put on: a time that it skips is written as one beside it.
+#: By how much a clock is put on: a time that it skips is written as its neighbour.
 _SKIPPED: Final = (0, _HOUR, -_HOUR, _HOUR // 2, -_HOUR // 2)
 
 

@@ -33,7 +33,7 @@ class EventCheck:
 
 
 class Places:
-    """The fields of a manifest, as a stranger goes through events by them.
+    """The fields of a manifest, by which the verifier goes through events.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Lines of an output, and the values in them, read as a stranger would: with nothing of ours."""
+"""Lines of an output, and the values in them, read with nothing of ours."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TABLES: Final = ("parquet", "arrow")
 
 
 class Number(str):
-    """A number as it is written; a text is a plain `str`."""
+    """A number with its digits; a text is a plain `str`."""
 
     __slots__ = ()
 
@@ -64,7 +64,7 @@ def lines_of(path: Path, form: str) -> Iterator[bytes]:
     Raises
     ------
     VerificationError
-        If it can't be read to its end as what it is said to be.
+        If it can't be read to its end in its format.
     """
     if form not in {*TABLES, "jsonl"}:
         raise VerificationError(f"No output of events is {form}.")

@@ -1,4 +1,4 @@
-"""verify_release: read an output of events and its manifest as a stranger, and count again."""
+"""verify_release: read an output of events and its manifest, and count again."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from typing import TYPE_CHECKING, Final
 from halfmask._errors import VerificationError
 from halfmask.claims import GuaranteeClaim, events_manifest, read_manifest
 from halfmask.claims._released_files import folder_of, manifest_path, released_file
-from halfmask.verifier._found_files import hashed, strangers
+from halfmask.verifier._found_files import hashed, unlisted
+from halfmask.verifier.events._differences import differences
 from halfmask.verifier.events._places import Places
-from halfmask.verifier.events._promised import differences
 from halfmask.verifier.events._reading import TABLES, event_of, lines_of
 from halfmask.verifier.events._release_verdict import OutputCheck, ReleaseVerdict
 from halfmask.verifier.events._verifying import verify_events
 
 if TYPE_CHECKING:
-    from halfmask.claims import EventPromises, EventsManifest, LinesRisk
+    from halfmask.claims import EventGuarantees, EventsManifest, LinesRisk
     from halfmask.verifier.events._verdict import Check
 
 __all__ = ["verify_release"]
 
 
-def verify_release(where: str | Path, *, promised: EventPromises | None = None) -> ReleaseVerdict:
+def verify_release(where: str | Path, *, required: EventGuarantees | None = None) -> ReleaseVerdict:
     """Count again, from the files, what the manifest of an output claims.
 
     Parameters
@@ -34,9 +34,9 @@ def verify_release(where: str | Path, *, promised: EventPromises | None = None) 
     where
         The output, a file or folder, with its manifest next to it; the manifest; or a folder with
         one output and its manifest.
-    promised
-        What a policy guarantees, see `halfmask.events.report.promises_of`: the manifest must name
-        it, and have its fields and claims. None: the manifest is taken at its word.
+    required
+        What a policy guarantees, see `halfmask.events.report.guarantees_of`: the manifest must name
+        it, and have its fields and claims. None: only the lines are compared with the manifest.
 
     Returns
     -------
@@ -55,7 +55,7 @@ def verify_release(where: str | Path, *, promised: EventPromises | None = None) 
 
     ``.holds`` is true only if the files are those of the manifest, with their hashes, sizes and
     lines, and no others; every line is an object of JSON; every field in it is one of the
-    manifest's, and every value looks like what the action leaves: times on their grid, numbers on
+    manifest's, and every value looks like a result of the action: times on their grid, numbers on
     their step, masked texts masked, numbers of sequences within an event without gaps; counts
     agree; and every claim that the lines can confirm holds.
 
@@ -63,9 +63,9 @@ def verify_release(where: str | Path, *, promised: EventPromises | None = None) 
     goes with them is believed. Have the manifest, or its hash, from whom you trust; or have the
     policy from them, and give what it guarantees: then these are counted, no matter who made the
     lines. Which lines are of one window stays the manifest's word. It can't see whether a value
-    that looks right was made by the rule: that a token stands for its value is known to who has the
-    vault. Sequences over more than an event go on from run to run and may begin anywhere. In
-    tables, null is taken for what isn't there. What a claim's recount needs and the lines don't
+    that looks right was made by the rule: only the holder of the vault knows that a token stands
+    for its value. Sequences over more than an event go on from run to run and may begin anywhere.
+    In tables, null is taken for what isn't there. What a claim's recount needs and the lines don't
     show is the run's word; `Check.counted` says so.
     """
     path = manifest_path(Path(where))
@@ -77,9 +77,9 @@ def verify_release(where: str | Path, *, promised: EventPromises | None = None) 
     except (KeyError, TypeError, ValueError, ArithmeticError):
         # The form of a field lacks an option, or has one that no action has.
         raise VerificationError("The manifest can't be read, or is damaged.") from None
-    if promised is None:
+    if required is None:
         return found
-    return replace(found, differences=tuple(differences(manifest.promises, promised)))
+    return replace(found, differences=tuple(differences(manifest.guarantees, required)))
 
 
 @dataclass(slots=True)
@@ -96,13 +96,13 @@ class _Faults:
 
     def sentences(self) -> Iterator[str]:
         for what, count in self.counts.items():
-            yield f"{_SAID[what].format(count=count)}; the first in line {self.firsts[what]}."
+            yield f"{_SENTENCES[what].format(count=count)}; the first in line {self.firsts[what]}."
 
 
-_SAID: Final = {
+_SENTENCES: Final = {
     "not-json": "{count} lines aren't objects of JSON",
     "unknown": "{count} times a field stands in a line that the manifest doesn't have",
-    "formless": "{count} values don't look like what their action leaves",
+    "formless": "{count} values don't look like a result of their action",
     "gaps": "{count} times numbers of an event have a gap",
 }
 
@@ -118,7 +118,7 @@ class _Recount:
         if not names or len(names) < len(manifest.files):
             raise VerificationError("The manifest has no file, or one twice.")
         self._problems: list[str] = []
-        if more := strangers(path, names):
+        if more := unlisted(path, names):
             self._problems.append(f"{more} files are in the folder that the manifest doesn't have.")
 
     def verdict(self) -> ReleaseVerdict:
@@ -143,15 +143,15 @@ class _Recount:
         places = Places(manifest.fields, exact=not self._tables, dense=not manifest.claimed.claims)
         looked = _Looked(manifest.risk)
         checks, total = [], 0
-        for told in manifest.files:
-            path = released_file(self._folder, told.name)
+        for file in manifest.files:
+            path = released_file(self._folder, file.name)
             if path is None:
                 self._problems.append("A file that the manifest has isn't there.")
-                checks.append(OutputCheck(name=told.name, lines=None, holds=False))
+                checks.append(OutputCheck(name=file.name, lines=None, holds=False))
                 continue
-            same = hashed(self._folder, told.name) == (told.sha256, told.n_bytes)
+            same = hashed(self._folder, file.name) == (file.sha256, file.n_bytes)
             lines = 0
-            for line in lines_of(path, told.format):
+            for line in lines_of(path, file.format):
                 lines += 1
                 looked.add(line)
                 event = event_of(line)
@@ -163,8 +163,8 @@ class _Recount:
                 faults.add("formless", total + lines, found.formless)
                 faults.add("gaps", total + lines, found.gaps)
             total += lines
-            holds = same and lines == told.n_rows
-            checks.append(OutputCheck(name=told.name, lines=lines, holds=holds))
+            holds = same and lines == file.n_rows
+            checks.append(OutputCheck(name=file.name, lines=lines, holds=holds))
         return tuple(checks), total, looked.unique
 
     def _counts(self, lines: int, unique: int) -> Iterator[str]:
@@ -186,15 +186,15 @@ class _Recount:
             )
 
     def _claims(self) -> tuple[Check, ...]:
-        told = self._manifest.claimed
-        if not told.claims:
+        claimed = self._manifest.claimed
+        if not claimed.claims:
             return ()
         written = [
             tuple(step.removeprefix(".") for step in field.steps) for field in self._manifest.fields
         ]
         guarded = [
             steps
-            for claim in told.claims
+            for claim in claimed.claims
             if isinstance(claim, GuaranteeClaim)
             for steps in claim.fields
         ]
@@ -205,7 +205,7 @@ class _Recount:
         ]
         try:
             lines = (line for path, form in there if path for line in lines_of(path, form))
-            found = verify_events(lines, told)
+            found = verify_events(lines, claimed)
         except VerificationError as error:
             self._problems.append(f"The claims can't be counted again: {error.what}")
             return ()
@@ -213,7 +213,7 @@ class _Recount:
 
 
 class _Looked:
-    """The first lines, of which it is counted how many are equal to no other."""
+    """The first lines: how many of them are equal to no other."""
 
     def __init__(self, risk: LinesRisk | None) -> None:
         self._most = 0 if risk is None else risk.events

@@ -15,7 +15,7 @@ __all__ = ["OutputCheck", "ReleaseVerdict"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputCheck:
-    """A file of the output, as the manifest has it and as it is.
+    """A file of the output, compared with the manifest.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ class ReleaseVerdict:
             "claims": [
                 {
                     "claim": it.claim,
-                    "promise": it.promise,
+                    "guarantee": it.guarantee,
                     "windows": it.windows,
                     "holds": it.holds,
                     "counted": it.counted,

@@ -1,4 +1,4 @@
-"""What a recount says: of each claim, whether it holds and what could be counted."""
+"""The result of a recount: of each claim, whether it holds and what could be counted."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Check:
         The smallest count that was found; None where there was nothing to count.
     failures
         How many classes, sets or cells had fewer than claimed.
-    promise
+    guarantee
         What is claimed, in words: how many at least, and for which fields. It comes from the
         claims, so a name in it may be any text.
     windows
@@ -38,7 +38,7 @@ class Check:
     counted: Literal["entities", "sessions", "events", "cells", "nothing"]
     least: int | None
     failures: int
-    promise: str = ""
+    guarantee: str = ""
     windows: int | None = None
 
 

@@ -57,16 +57,16 @@ def verify_events(lines: Iterable[bytes], claims: EventClaims) -> EventsVerdict:
     ...     model="distinct", k=2, fields=(("page",),), unit="event", entity=("who",), fails="field"
     ... )
     >>> found = verify_events(lines, EventClaims(claims=(claim,), panes=(2,))).checks[0]
-    >>> found.promise, found.holds, found.counted, found.least
+    >>> found.guarantee, found.holds, found.counted, found.least
     ('k = 2 of page', False, 'entities', 1)
     """
     guarantees = [each for each in claims.claims if isinstance(each, GuaranteeClaim)]
     cells = [each for each in claims.claims if isinstance(each, CellsClaim)]
     named = {each.name for each in cells}
     if bool(guarantees) == bool(cells) or len(named) < len(cells):
-        raise VerificationError("The claims promise nothing, or contradict each other.")
+        raise VerificationError("The claims guarantee nothing, or contradict each other.")
     if not all(map(_bounds_something, guarantees)) or not all(map(_bounds_cells, cells)):
-        raise VerificationError("The claims promise nothing, or less than any policy can.")
+        raise VerificationError("The claims guarantee nothing, or less than any policy can.")
     if cells:
         return recount_cells(_read(lines), cells)
     return _recount(_read(lines), guarantees, claims.panes)
@@ -78,14 +78,14 @@ def _bounds_something(claim: GuaranteeClaim) -> bool:
 
 
 def _bounds_cells(claim: CellsClaim) -> bool:
-    least = [it for it in (claim.least_events, claim.least_entities) if it is not None]
+    least = [it for it in (claim.min_events, claim.min_entities) if it is not None]
     return bool(least) and all(it > 0 for it in least)
 
 
 def _read(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
     for number, line in enumerate(lines, start=1):
         try:
-            # Numbers stay as they are written, and are no texts.
+            # Numbers keep their digits, and are no texts.
             event = json.loads(line, parse_float=_number, parse_int=_number)
         except ValueError:
             event = None

@@ -9,15 +9,20 @@ of its values in a class.
 
 from __future__ import annotations
 
-from halfmask.verifier.tables._promises import ModelCheck, Promise, Unjudgeable, register_check
+from halfmask.verifier.tables._model_checks import (
+    LevelRule,
+    ModelCheck,
+    Unjudgeable,
+    register_check,
+)
 from halfmask.verifier.tables._verification import ClaimCheck, FileCheck, Verification
 from halfmask.verifier.tables._verify import verify
 
 __all__ = [
     "ClaimCheck",
     "FileCheck",
+    "LevelRule",
     "ModelCheck",
-    "Promise",
     "Unjudgeable",
     "Verification",
     "register_check",

@@ -54,7 +54,7 @@ class Files:
 
 def check_files(folder: Path, manifest: TableManifest) -> Files:
     """Look at every file of a release, and at what else is in its folder."""
-    problems = [*_strangers(folder, manifest), *_contradictions(manifest)]
+    problems = [*_unlisted(folder, manifest), *_contradictions(manifest)]
     checks: list[FileCheck] = []
     parts: list[pl.LazyFrame] = []
     counts: list[int | None] = []
@@ -91,15 +91,15 @@ def _file_names(manifest: TableManifest) -> list[str]:
     return [each.name for each in manifest.files] + [each.name for each in manifest.support]
 
 
-def _strangers(folder: Path, manifest: TableManifest) -> list[str]:
+def _unlisted(folder: Path, manifest: TableManifest) -> list[str]:
     listed = set(_file_names(manifest))
     entries = entries_of(folder)
     if REPORT_NAME in entries and released_file(folder, REPORT_NAME) is not None:
         listed.add(REPORT_NAME)  # a link could show a report of something else
-    strangers = len(entries - listed - {MANIFEST_NAME})
-    if not strangers:
+    unlisted = len(entries - listed - {MANIFEST_NAME})
+    if not unlisted:
         return []
-    return [f"The release folder holds {strangers} entries that the manifest doesn't list."]
+    return [f"The release folder holds {unlisted} entries that the manifest doesn't list."]
 
 
 def _report_faults(folder: Path, manifest: TableManifest) -> list[str]:

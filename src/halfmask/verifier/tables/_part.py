@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["READ_ERRORS", "UnreadableError", "open_part"]
 
-#: Whatever reading a file that a stranger wrote can end in. A panic of the reader is no bug of
+#: All that reading an untrusted file can end in. A panic of the reader is no bug of
 #: the verifier: the file is not what it says it is.
 READ_ERRORS: Final = (
     pl.exceptions.PolarsError,
@@ -110,8 +110,8 @@ def _shape_of_csv(path: Path) -> tuple[list[str], int]:
 def _open_json_lines(path: Path) -> pl.LazyFrame:
     """Scan JSON lines with the types that the lines have.
 
-    Left to infer them, a reader turns ``1`` and ``"1"`` of one column into one value, but whoever
-    reads the file can tell them apart. So each column must keep to one type, and each line to the
+    Left to infer them, polars turns ``1`` and ``"1"`` of one column into one value, but a reader of
+    the file can distinguish them. So each column must keep to one type, and each line to the
     same keys.
     """
     dtypes: dict[str, type[pl.DataType] | None] = {}

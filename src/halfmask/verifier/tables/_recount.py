@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from halfmask._errors import VerificationError
 from halfmask.verifier.tables._counting import Cells, Counted, count_classes
-from halfmask.verifier.tables._promises import Promise, Unjudgeable, promise_of
+from halfmask.verifier.tables._model_checks import LevelRule, Unjudgeable, level_rule_of
 from halfmask.verifier.tables._support import Tree, read_tree
 from halfmask.verifier.tables._values import Dictionary, SensitiveValues, sensitive_values
 from halfmask.verifier.tables._wildcards import compatible_cells
@@ -99,7 +99,7 @@ def recount(released: Released, claims: Sequence[ClassClaim]) -> list[Finding]:
         ]
         _count(tasks, counted)
         for task in tasks:
-            _compare(task.finding, task.claim, task.promise)
+            _compare(task.finding, task.claim, task.rule)
     return findings
 
 
@@ -116,12 +116,12 @@ class _Task:
 
     finding: Finding
     claim: ClassClaim
-    promise: Promise
+    rule: LevelRule
     tree: Tree | None
 
     def worst(self, cells: Cells, totals: Ints) -> float:
-        levels = self.promise.levels(cells, totals, self.tree)
-        return float(levels.min() if self.promise.worst is min else levels.max())
+        levels = self.rule.levels(cells, totals, self.tree)
+        return float(levels.min() if self.rule.worst is min else levels.max())
 
 
 def _task(
@@ -136,8 +136,8 @@ def _task(
     finding.smallest = int(counted.sizes.min())
     values = None if claim.column is None else sensitive[claim.column][1]
     try:
-        promise = promise_of(claim)
-        return _Task(finding, claim, promise, _tree(promise, claim, values, support))
+        rule = level_rule_of(claim)
+        return _Task(finding, claim, rule, _tree(rule, claim, values, support))
     except (Unjudgeable, VerificationError) as reason:
         what = reason.what if isinstance(reason, VerificationError) else str(reason)
         finding.reasons.append(what.rstrip("."))
@@ -163,31 +163,31 @@ def _count(tasks: Sequence[_Task], counted: Counted) -> None:
                 for block in compatible_cells(counted, column)
             ]
             for task, levels in zip(own, zip(*blocks, strict=True), strict=True):
-                task.finding.wildcard = functools.reduce(task.promise.worst, levels)
+                task.finding.wildcard = functools.reduce(task.rule.worst, levels)
 
 
 def _tree(
-    promise: Promise, claim: ClassClaim, values: SensitiveValues | None, support: Mapping[str, Path]
+    rule: LevelRule, claim: ClassClaim, values: SensitiveValues | None, support: Mapping[str, Path]
 ) -> Tree | None:
-    if values is None or not (promise.ordered or promise.needs_tree):
+    if values is None or not (rule.ordered or rule.needs_tree):
         return None
-    if promise.ordered and (values.is_scale or (values.in_order and claim.support is None)):
+    if rule.ordered and (values.is_scale or (values.in_order and claim.support is None)):
         return None
     if claim.support is None or claim.support not in support:
         raise Unjudgeable("the release has no support file with the order of its values")
     return read_tree(support[claim.support], values)
 
 
-def _compare(finding: Finding, claim: ClassClaim, promise: Promise) -> None:
-    """Hold what was counted against the promise and against the evidence."""
+def _compare(finding: Finding, claim: ClassClaim, rule: LevelRule) -> None:
+    """Compare what was counted with the guarantee and with the evidence."""
     evidence, reasons = claim.evidence, finding.reasons
     if finding.counted is None or finding.wildcard is None or finding.smallest is None:
         return
-    if not promise.keeps(finding.counted):
-        reasons.append("the promise isn't kept")
-    elif not promise.keeps(finding.wildcard):
-        reasons.append("the promise isn't kept when missing cells are wildcards")
-    if not promise.states_no_better(evidence.achieved, finding.counted):
+    if not rule.keeps(finding.counted):
+        reasons.append("the guarantee isn't kept")
+    elif not rule.keeps(finding.wildcard):
+        reasons.append("the guarantee isn't kept when missing cells are wildcards")
+    if not rule.states_no_better(evidence.achieved, finding.counted):
         reasons.append("its evidence states a better level than was counted")
     if evidence.classes != finding.classes or evidence.rows != finding.rows:
         reasons.append("its evidence states another number of classes or rows than was counted")

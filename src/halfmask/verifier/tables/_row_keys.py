@@ -50,7 +50,7 @@ class RowKeys:
         Keys are below this.
     steps
         What was done to the words, first to last: the distinct keys before, and those of the word
-        that was joined to them, or None where keys were only numbered anew.
+        that was joined to them, or None where keys were only numbered again.
     """
 
     keys: Ints
@@ -70,7 +70,7 @@ class RowKeys:
         return joined
 
     def with_room_for(self, n: int) -> RowKeys:
-        """Return keys that may be multiplied by ``n``, numbered anew where they are too large."""
+        """Return keys that may be multiplied by ``n``, numbered again where they are too large."""
         if self.span <= KEY_LIMIT // max(n, 1):
             return self
         distinct, keys = np.unique(self.keys, return_inverse=True)

@@ -51,40 +51,40 @@ def weaknesses_of(
     unclaimed = [name for name in sensitive if name not in diverse]
     uncounted = _names(manifest, "insensitive")
     visible = [each.name for each in manifest.columns if each.name in missing]
-    said = []
+    sentences = []
     if unclaimed:
-        said.append(
+        sentences.append(
             f"No claim bounds what a class reveals of the sensitive columns {_listed(unclaimed)}."
         )
     if unchanged is not None:
         masks = {it.name for it in manifest.columns if it.mask} & set(unchanged.columns)
         treated = "released unchanged or masked" if masks else "released unchanged"
-        said.append(
+        sentences.append(
             f"The {len(unchanged.columns)} columns that are {treated} are in no class: "
             f"{unchanged.unique:,} of {manifest.rows.n_out:,} rows are unique on them, and "
             f"{unchanged.under_k:,} are in classes under k = {unchanged.k}."
         )
     elif uncounted:
-        said.append(
+        sentences.append(
             f"The columns {_listed(uncounted)} are released as insensitive: nobody counted whether "
             "they single people out."
         )
     counted = set() if unchanged is None else set(unchanged.columns)
     masked = [it.name for it in manifest.columns if it.mask and it.name not in counted]
     if masked and unchanged is not None:
-        said.append(
-            f"The columns {_listed(masked)} are said to be behind a mask: nobody counted whether "
+        sentences.append(
+            f"The columns {_listed(masked)} have a mask by the manifest: nobody counted whether "
             "they single people out."
         )
     if visible:
-        said.append(f"nulls-visible: which cells are missing shows in {_listed(visible)}.")
+        sentences.append(f"nulls-visible: which cells are missing shows in {_listed(visible)}.")
     with_missing = [name for name in visible if name in sensitive]
     if with_missing:
-        said.append(
+        sentences.append(
             f"A missing cell counts as a value of its own in the sensitive columns "
             f"{_listed(with_missing)}; an attacker who knows the value can exclude it."
         )
-    return tuple(said)
+    return tuple(sentences)
 
 
 def _names(manifest: TableManifest, role: str) -> list[str]:

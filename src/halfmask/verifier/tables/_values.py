@@ -22,15 +22,15 @@ Ints: TypeAlias = NDArray[np.int64]
 
 
 def is_judgeable(dtype: pl.DataType) -> bool:
-    """Return whether cells of this type can be told equal or different; lists and structs can't."""
+    """Return whether cells of this type can be compared; lists and structs can't."""
     return not dtype.is_nested() and dtype not in (pl.Object, pl.Unknown)
 
 
 def _text(name: str, dtype: pl.DataType) -> pl.Expr:
     """Return the cells as text, such that two cells have the same text only if they are the same.
 
-    Floating-point cells are taken by their bits: 0.0 and -0.0 differ in the file, so whoever reads
-    it can tell them apart.
+    Floating-point cells are taken by their bits: 0.0 and -0.0 differ in the file, so an
+    attacker can distinguish them.
     """
     cell = pl.col(name)
     if dtype.is_float():

@@ -17,7 +17,7 @@ __all__ = ["ClaimCheck", "ColumnSetCheck", "FileCheck", "Verification"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileCheck:
-    """One file of the release, as the manifest states it and as it is.
+    """One file of the release, compared with the manifest.
 
     Attributes
     ----------

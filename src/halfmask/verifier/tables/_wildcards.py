@@ -43,7 +43,7 @@ def compatible_cells(counted: Counted, column: str | None) -> Iterator[Cells]:
     Notes
     -----
     Classes are taken by pattern, the set of columns that aren't missing. For one pattern, all
-    other patterns that leave the same columns to compare are joined to it at once on these.
+    other patterns with the same columns to compare are joined to it at once on these.
     """
     cells = counted.row_cells if column is None else counted.cells[column]
     n_values = int(cells.values.max()) + 1

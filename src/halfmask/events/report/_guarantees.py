@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from halfmask.claims import EventPromises
+from halfmask.claims import EventGuarantees
 from halfmask.events.report._fields import released_fields
 from halfmask.events.running._claims import guarantee_claim
 from halfmask.events.stages._aggregation import Aggregation
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from halfmask.claims._events_manifest import EventClaim
     from halfmask.events.policy._policy import EventPolicy
 
-__all__ = ["promises_of"]
+__all__ = ["guarantees_of"]
 
 
-def promises_of(policy: EventPolicy) -> EventPromises:
+def guarantees_of(policy: EventPolicy) -> EventGuarantees:
     """Return what the manifest of any run of a policy has, whatever the run met.
 
     Parameters
@@ -52,7 +52,7 @@ def promises_of(policy: EventPolicy) -> EventPromises:
         claims: tuple[EventClaim, ...] = Aggregation(policy).claims().claims
     else:
         claims = tuple(guarantee_claim(policy, it, least=None) for it in policy.guarantees)
-    return EventPromises(
+    return EventGuarantees(
         policy_sha256=policy.sha256,
         release=policy.release,
         fields=released_fields(policy),

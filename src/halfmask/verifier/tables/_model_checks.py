@@ -1,4 +1,4 @@
-"""What each model promises: its parameters, its level, and which levels keep it."""
+"""What each model guarantees: its parameters, its level, and which levels keep it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from halfmask.verifier.tables._counting import Cells
     from halfmask.verifier.tables._support import Tree
 
-__all__ = ["SLACK", "ModelCheck", "Promise", "Unjudgeable", "promise_of", "register_check"]
+__all__ = ["SLACK", "LevelRule", "ModelCheck", "Unjudgeable", "level_rule_of", "register_check"]
 
 #: How far apart two ways of adding up the same fractions may end. A level that misses its
 #: threshold by less counts as kept; counts of rows and of values have no slack.
@@ -41,7 +41,7 @@ class Unjudgeable(Exception):  # noqa: N818 # not an error: a reason that a clai
 
 
 @dataclass(frozen=True, slots=True)
-class Promise:
+class LevelRule:
     """A claim in a form that can be counted.
 
     Attributes
@@ -85,7 +85,7 @@ class ModelCheck:
         Whether the model is about a sensitive column.
     """
 
-    make: Callable[[Parameters], Promise]
+    make: Callable[[Parameters], LevelRule]
     parameters: frozenset[str]
     of_column: bool = True
 
@@ -111,7 +111,7 @@ def register_check(model: str, check: ModelCheck) -> None:
         raise ParameterError(f"The verifier has a check of {model!r} already.")
 
 
-def promise_of(claim: ClassClaim) -> Promise:
+def level_rule_of(claim: ClassClaim) -> LevelRule:
     """Return what a claim guarantees.
 
     Raises
@@ -132,7 +132,7 @@ def promise_of(claim: ClassClaim) -> Promise:
 def _number(parameters: Parameters, name: str, low: float) -> float:
     value = parameters[name]
     if isinstance(value, str) or not value >= low:
-        raise Unjudgeable(f"its parameter {name} promises nothing below {low:g}")
+        raise Unjudgeable(f"its parameter {name} guarantees nothing below {low:g}")
     return value
 
 
@@ -143,36 +143,36 @@ def _whole(parameters: Parameters, name: str, low: int) -> int:
     return int(value)
 
 
-def _k_anonymity(parameters: Parameters) -> Promise:
+def _k_anonymity(parameters: Parameters) -> LevelRule:
     k = _whole(parameters, "k", 2)
-    return Promise(
+    return LevelRule(
         levels=lambda cells, _totals, _tree: cells.sizes.astype(np.float64),
         worst=min,
         keeps=lambda level: level >= k,
     )
 
 
-def _distinct(parameters: Parameters) -> Promise:
+def _distinct(parameters: Parameters) -> LevelRule:
     l = _whole(parameters, "l", 2)
-    return Promise(
+    return LevelRule(
         levels=lambda cells, _totals, _tree: distinct_values(cells),
         worst=min,
         keeps=lambda level: level >= l,
     )
 
 
-def _entropy(parameters: Parameters) -> Promise:
+def _entropy(parameters: Parameters) -> LevelRule:
     l = _number(parameters, "l", 1)
-    return Promise(
+    return LevelRule(
         levels=lambda cells, _totals, _tree: entropy_values(cells),
         worst=min,
         keeps=lambda level: level >= l - SLACK,
     )
 
 
-def _recursive(parameters: Parameters) -> Promise:
+def _recursive(parameters: Parameters) -> LevelRule:
     c, l = _number(parameters, "c", 0), _whole(parameters, "l", 2)
-    return Promise(
+    return LevelRule(
         levels=lambda cells, _totals, _tree: recursive_ratios(cells, l),
         worst=max,
         # Strictly below. A ratio that equals c as typed rounds to the same float, and misses.
@@ -180,12 +180,12 @@ def _recursive(parameters: Parameters) -> Promise:
     )
 
 
-def _t_closeness(parameters: Parameters) -> Promise:
+def _t_closeness(parameters: Parameters) -> LevelRule:
     t, distance = _number(parameters, "t", 0), parameters["distance"]
     distances = {"equal": _equal, "ordered": _ordered, "hierarchical": _hierarchical}
     if distance not in distances:
         raise Unjudgeable("its distance is none of equal, ordered and hierarchical")
-    return Promise(
+    return LevelRule(
         levels=distances[str(distance)],
         worst=max,
         keeps=lambda level: level <= t + SLACK,

@@ -1,4 +1,4 @@
-"""Hold a manifest against what a policy promises, key by key."""
+"""Compare a manifest with what a policy guarantees, key by key."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from halfmask.claims import GuaranteeClaim
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from halfmask.claims import EventPromises
+    from halfmask.claims import EventGuarantees
     from halfmask.claims._events_manifest import EventClaim
 
-__all__ = ["differences", "promise_of"]
+__all__ = ["claim_text", "differences"]
 
 
-def differences(said: EventPromises, promised: EventPromises) -> Iterator[str]:
-    """Yield a sentence for each thing in which a manifest isn't what a policy promises."""
-    if (said.policy_sha256, said.release) != (promised.policy_sha256, promised.release):
+def differences(stated: EventGuarantees, required: EventGuarantees) -> Iterator[str]:
+    """Yield a sentence for each difference between a manifest and its policy."""
+    if (stated.policy_sha256, stated.release) != (required.policy_sha256, required.release):
         yield "The manifest names another policy than the one that was given."
-    if said.fields != promised.fields:
+    if stated.fields != required.fields:
         yield "The fields of the manifest aren't those that the policy writes."
-    if said.claims != promised.claims:
+    if stated.claims != required.claims:
         yield "The claims of the manifest aren't those that the policy makes."
 
 
-def promise_of(claim: EventClaim) -> str:
-    """Return in words what a claim promises of the lines: how many, and of which fields.
+def claim_text(claim: EventClaim) -> str:
+    """Return a claim in words: how many at least, and of which fields.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def promise_of(claim: EventClaim) -> str:
         return f"k = {claim.k}{m} of {', '.join(map(_field, claim.fields))}"
     least = [
         f"{count} {word}"
-        for count, word in ((claim.least_events, "events"), (claim.least_entities, "entities"))
+        for count, word in ((claim.min_events, "events"), (claim.min_entities, "entities"))
         if count is not None
     ]
     return f"{' and '.join(least)} by {', '.join((claim.window, *claim.by))}"

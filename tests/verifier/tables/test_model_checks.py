@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from halfmask._errors import VerificationError
 from halfmask.claims._table_manifest import Evidence
 from halfmask.verifier.tables import Verification, verify
-from halfmask.verifier.tables._promises import promise_of
+from halfmask.verifier.tables._model_checks import level_rule_of
 from halfmask.verifier.tables._recount import Finding, _compare
 from halfmask.verifier.tables._row_keys import KEY_LIMIT, RowKeys, pack
 
@@ -29,11 +29,11 @@ from halfmask.verifier.tables._row_keys import KEY_LIMIT, RowKeys, pack
 )
 def test_the_threshold_itself(claim, model, parameters, kept, missed):
     column = None if model == "k-anonymity" else "ill"
-    promise = promise_of(claim(model, column, **parameters))
+    rule = level_rule_of(claim(model, column, **parameters))
 
-    assert promise.keeps(kept)
-    assert not promise.keeps(missed)
-    assert promise.states_no_better(missed, missed)
+    assert rule.keeps(kept)
+    assert not rule.keeps(missed)
+    assert rule.states_no_better(missed, missed)
 
 
 def test_the_worse_of_both_counts_decides(claim):
@@ -43,10 +43,12 @@ def test_the_worse_of_both_counts_decides(claim):
     finding = Finding(counted=5, wildcard=4, classes=1, rows=5, smallest=5)
 
     _compare(
-        finding, type(promised)(**_fields(promised) | {"evidence": evidence}), promise_of(promised)
+        finding,
+        type(promised)(**_fields(promised) | {"evidence": evidence}),
+        level_rule_of(promised),
     )
 
-    assert finding.reasons == ["the promise isn't kept when missing cells are wildcards"]
+    assert finding.reasons == ["the guarantee isn't kept when missing cells are wildcards"]
 
 
 def _fields(value):
@@ -94,6 +96,6 @@ def test_even_values_reach_their_number(make, naive, claim, column):
     """Three equally frequent values: exp(log 3) isn't 3 in floats, and the promise is kept."""
     frame = pl.DataFrame({"age": ["a"] * 9, "zip": ["z"] * 9, "ill": ["x", "y", "z"] * 3})
     roles = {"age": "quasi_identifier", "zip": "quasi_identifier", "ill": "sensitive"}
-    promise = naive(frame).honest(claim(column, "ill", l=3))
+    rule = naive(frame).honest(claim(column, "ill", l=3))
 
-    assert verify(make(frame, [promise], roles=roles).path).holds
+    assert verify(make(frame, [rule], roles=roles).path).holds

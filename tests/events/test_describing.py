@@ -286,12 +286,12 @@ def test_there_must_be_an_event(data):
 def test_so_many_are_looked_at():
     """The first ones; pieces come as they come."""
     events = shop(300)
-    found = describe_events([lines(events[:100]), lines(events[100:])], most=150)
+    found = describe_events([lines(events[:100]), lines(events[100:])], max_events=150)
 
     assert (found.events, found.whole) == (150, False)
     assert describe_events(lines(events[:150])).to_dict()["fields"] == found.to_dict()["fields"]
     with pytest.raises(ParameterError):
-        describe_events(lines(events), most=0)
+        describe_events(lines(events), max_events=0)
 
 
 def test_names_that_are_odd_stay_names():
@@ -342,7 +342,7 @@ def test_wikipedia_edits(shared_data):
     """20 fields: who, where and what is left out or tokens; 39,244 events of 10,531 users."""
     path = shared_data / "wikiticker-2015-09-12-sampled.json.gz"
     with gzip.open(path) as file:
-        found = describe_events(file.read(), most=8_000)
+        found = describe_events(file.read(), max_events=8_000)
 
     said = {it.path: (it.kind, it.rule and it.rule["do"]) for it in found.fields}
     left_out = ("cityName", "countryIsoCode", "countryName", "regionIsoCode", "regionName")

@@ -79,7 +79,7 @@ def describe(
     from halfmask.events.description import describe_events  # noqa: PLC0415 # numba is slow
 
     with compilation_announced(console(stderr=True)):
-        found = describe_events(_lines(where), most=rows)
+        found = describe_events(_lines(where), max_events=rows)
     if policy.out is not None:
         policy.write(found.policy_toml(release=release))
     if saying.as_json:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halfmask.events.block._values import Level
-from halfmask.events.running._context import BlockScene, Context
+from halfmask.events.running._context import BlockView, Context
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,8 +42,8 @@ class OnceEach:
         if _LEAST_REPEATS * len(slots) > len(codes):
             return self._applier.apply(values, context)
         few = Level.of_events(len(slots))
-        scene = BlockScene(read=context.scene.read, events=len(slots), first_event=0)
-        inner = _Noted(scene=scene, path=context.path)
+        view = BlockView(read=context.view.read, events=len(slots), first_event=0)
+        inner = _Noted(view=view, path=context.path)
         made = self._applier.apply(values.take(slots, few), inner)
         for reason, failed in inner.reasons:
             context.fail(reason, values.level, np.append(failed, False)[codes])  # a cell
@@ -53,8 +53,8 @@ class OnceEach:
 class _Noted(Context):
     """A context that keeps which values couldn't be worked on, for each reason."""
 
-    def __init__(self, *, scene: BlockScene, path: str) -> None:
-        super().__init__(scene=scene, path=path)
+    def __init__(self, *, view: BlockView, path: str) -> None:
+        super().__init__(view=view, path=path)
         self.reasons: list[tuple[str, NDArray[np.bool_]]] = []
 
     def fail(self, reason: str, level: Level, slots: NDArray[np.bool_]) -> None:  # noqa: ARG002 # as of all contexts

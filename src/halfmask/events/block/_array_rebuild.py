@@ -13,7 +13,7 @@ from halfmask.events.actions._scale import scaled
 from halfmask.events.block._levels import merged, only, repeated
 from halfmask.events.block._paths import Path
 from halfmask.events.block._values import Kind, Level, Values
-from halfmask.events.running._context import BlockScene, Context
+from halfmask.events.running._context import BlockView, Context
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -80,13 +80,13 @@ class ArrayRebuild:
     rules: Sequence[ContainerRule]
     first_event: int
     done: Callable[[int, Context], None]
-    scene: BlockScene = field(init=False)
+    view: BlockView = field(init=False)
     _levels: dict[str, tuple[Level, NDArray[np.int64]]] = field(default_factory=dict)
     _made: dict[str, list[_Made]] = field(default_factory=dict)
     _read: dict[str, Values] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.scene = BlockScene(
+        self.view = BlockView(
             read=self.original,
             events=self.block.n_events,
             first_event=self.first_event,
@@ -118,7 +118,7 @@ class ArrayRebuild:
             if made.times is not None:
                 factors, codes = made.times
                 hit = codes < len(factors) - 1
-                context = Context(scene=self.scene, path=path)
+                context = Context(view=self.view, path=path)
                 changed = scaled(only(found, hit), context, factors, codes)
                 self.done(made.rule, context)
                 found = merged([changed, only(found, ~hit)])
@@ -162,7 +162,7 @@ class ArrayRebuild:
         starts: list[tuple[int, int, int]] = []
         parts: list[tuple[ElementPart, ...]] = []
         for rule in rules:
-            context = Context(scene=self.scene, path=rule.path)
+            context = Context(view=self.view, path=rule.path)
             here = left.copy()
             for condition in rule.when:
                 here &= condition.holds(context.values(condition.path, level))

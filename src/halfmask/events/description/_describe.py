@@ -19,10 +19,10 @@ from halfmask.events.block._path_tree import PathTree
 from halfmask.events.block._paths import Step
 from halfmask.events.description._facts import FieldFacts, facts_of
 from halfmask.events.description._field_proposal import EventsDescription, FieldProposal
-from halfmask.events.description._identifying import Identifying, company_of, identifying
+from halfmask.events.description._identifying import Identifying, identifying, rarity_of
 from halfmask.events.description._kinds import KindVerdict, judged
 from halfmask.events.description._roles import StreamRole, roles_of
-from halfmask.events.description._rules import Scenery, Suggestion, suggested
+from halfmask.events.description._rules import FieldContext, Suggestion, suggested
 from halfmask.events.description._times import zoneless
 from halfmask.events.description._tree import SampleTree
 from halfmask.events.running._transforming import Transform
@@ -44,7 +44,7 @@ _LONGEST_INT: Final = 400
 
 
 def describe_events(
-    lines: bytes | Iterable[bytes], *, most: int = MOST_EVENTS, limits: Limits | None = None
+    lines: bytes | Iterable[bytes], *, max_events: int = MOST_EVENTS, limits: Limits | None = None
 ) -> EventsDescription:
     r"""Propose a rule for each field of events, with its reasons.
 
@@ -52,7 +52,7 @@ def describe_events(
     ----------
     lines
         Whole lines of JSON, or several pieces of whole lines, such as the chunks of a source.
-    most
+    max_events
         After so many events no more are looked at, at least 1; nor after 3 million scalars or
         128 MiB of lines.
     limits
@@ -87,8 +87,8 @@ def describe_events(
     >>> [(it.path, it.kind, it.rule) for it in describe_events(lines).fields]
     [('user', 'identifier', {'do': 'token'}), ('n', 'number', {'do': 'round', 'significant': 1})]
     """
-    integer_at_least(1, owner="describe_events", most=most)
-    sample = _Sample(most, limits or Limits())
+    integer_at_least(1, owner="describe_events", max_events=max_events)
+    sample = _Sample(max_events, limits or Limits())
     for piece in _pieces([lines] if isinstance(lines, bytes) else lines):
         if not sample.take(piece):
             break
@@ -231,15 +231,15 @@ def _proposal(
 ) -> FieldProposal:
     facts, verdict = found.facts, found.verdict
     role, why = roles.get(facts.path, (None, ""))
-    company = company_of(facts, entities)
-    scenery = Scenery(
+    rarity = rarity_of(facts, entities)
+    context = FieldContext(
         role=role,
         gain=counted.gains.get(facts.path, 0.0),
-        company=company,
+        rarity=rarity,
         entities=entities,
         names=max((names[it] for it in names if _is_within(facts, it)), default=0),
     )
-    rule = suggested(facts, verdict, scenery)
+    rule = suggested(facts, verdict, context)
     profile = facts.profile
     reasons = (*verdict.reasons, *([why] if why else []), *_of_map(facts, names), rule.reason)
     return FieldProposal(
@@ -253,7 +253,7 @@ def _proposal(
         share_unique=profile.share_unique,
         mean_length=profile.mean_length,
         longest=facts.longest,
-        one_entity=company.one_entity,
+        one_entity=rarity.one_entity,
         names=names.get(facts.path, 0),
         rule=rule.rule,
         reasons=reasons,

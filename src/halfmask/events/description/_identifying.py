@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from halfmask.data import SinglingOut
     from halfmask.events.description._facts import FieldFacts
 
-__all__ = ["Company", "Identifying", "company_of", "identifying"]
+__all__ = ["Identifying", "Rarity", "identifying", "rarity_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,7 @@ class Identifying:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Company:
+class Rarity:
     """How many entities the values of a field are met with.
 
     Parameters
@@ -78,7 +78,7 @@ def identifying(found: Sequence[FieldFacts], events: int) -> Identifying:
     )
 
 
-def company_of(facts: FieldFacts, entities: NDArray[np.int64] | None) -> Company:
+def rarity_of(facts: FieldFacts, entities: NDArray[np.int64] | None) -> Rarity:
     """Count the events and entities that each value of a field is met with.
 
     Parameters
@@ -90,17 +90,17 @@ def company_of(facts: FieldFacts, entities: NDArray[np.int64] | None) -> Company
     """
     codes = _codes(facts.series)
     if not len(codes):
-        return Company(one_entity=None, rarest_events=0, rarest_entities=None)
+        return Rarity(one_entity=None, rarest_events=0, rarest_entities=None)
     least = int(_counts(codes, facts.event).min())
     if entities is None:
-        return Company(one_entity=None, rarest_events=least, rarest_entities=None)
+        return Rarity(one_entity=None, rarest_events=least, rarest_entities=None)
     whose = entities[facts.event]
     known = whose >= 0
     each = np.zeros(int(codes.max()) + 1, np.int64)
     if known.any():
         values = np.unique(np.stack([codes[known], whose[known]]), axis=1)[0]
         each += np.bincount(values, minlength=len(each))
-    return Company(
+    return Rarity(
         one_entity=float(np.mean(each == 1)), rarest_events=least, rarest_entities=int(each.min())
     )
 

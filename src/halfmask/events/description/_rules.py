@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.events.description._facts import FieldFacts
-    from halfmask.events.description._identifying import Company
+    from halfmask.events.description._identifying import Rarity
     from halfmask.events.description._kinds import KindVerdict
     from halfmask.events.description._roles import StreamRole
 
-__all__ = ["Scenery", "Suggestion", "suggested"]
+__all__ = ["FieldContext", "Suggestion", "suggested"]
 
 #: A value that is kept is met in so many events, and with so many entities.
 LEAST_EVENTS: Final = 10
@@ -35,7 +35,7 @@ MOST_NAMES: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Scenery:
+class FieldContext:
     """What is known of the sample around a field.
 
     Parameters
@@ -44,7 +44,7 @@ class Scenery:
         What the field is in the stream.
     gain
         By how much it raised the share of unique events.
-    company
+    rarity
         How many events and entities its values are met with.
     entities
         The number of each event's entity.
@@ -54,7 +54,7 @@ class Scenery:
 
     role: StreamRole | None
     gain: float
-    company: Company
+    rarity: Rarity
     entities: NDArray[np.int64] | None
     names: int
 
@@ -78,21 +78,21 @@ class Suggestion:
     otherwise: str | None = field(default=None)
 
 
-def suggested(facts: FieldFacts, verdict: KindVerdict, scenery: Scenery) -> Suggestion:
+def suggested(facts: FieldFacts, verdict: KindVerdict, context: FieldContext) -> Suggestion:
     """Return the rule for a field."""
-    if scenery.names > MOST_NAMES:
+    if context.names > MOST_NAMES:
         return _out("A map of more than 1,000 names can't be followed name by name: left out.")
     match verdict.kind:
         case "identifier":
-            found = _identifier(facts, scenery.role)
+            found = _identifier(facts, context.role)
         case "time":
-            found = _time(facts, verdict, scenery)
+            found = _time(facts, verdict, context)
         case "number":
-            found = _number(facts, scenery.gain)
-        case "boolean" | "category" if scenery.role not in {"entity", "session", "tenant"}:
-            found = _kept_if_common(facts, scenery)
+            found = _number(facts, context.gain)
+        case "boolean" | "category" if context.role not in {"entity", "session", "tenant"}:
+            found = _kept_if_common(facts, context)
         case "boolean" | "category" | "quasi-identifier":
-            found = _grouping(scenery.role)
+            found = _grouping(context.role)
         case "free-text":
             found = _out(
                 "Free text is left out.",
@@ -141,9 +141,9 @@ def _grouping(role: StreamRole | None) -> Suggestion:
     )
 
 
-def _time(facts: FieldFacts, verdict: KindVerdict, scenery: Scenery) -> Suggestion:
-    if scenery.role == "time":
-        every, reason = grid_of(facts, verdict.unit, scenery.entities)
+def _time(facts: FieldFacts, verdict: KindVerdict, context: FieldContext) -> Suggestion:
+    if context.role == "time":
+        every, reason = grid_of(facts, verdict.unit, context.entities)
     elif facts.hint is not None and facts.hint.topic.about == "birth":
         every, reason = "1 year", "Of a birth, the year is left."
     else:
@@ -175,10 +175,10 @@ def _number(facts: FieldFacts, gain: float) -> Suggestion:
     return _out("Its numbers are texts: left out.")
 
 
-def _kept_if_common(facts: FieldFacts, scenery: Scenery) -> Suggestion:
-    company, profile = scenery.company, facts.profile
-    rare = company.rarest_events < LEAST_EVENTS or (
-        company.rarest_entities is not None and company.rarest_entities < LEAST_ENTITIES
+def _kept_if_common(facts: FieldFacts, context: FieldContext) -> Suggestion:
+    rarity, profile = context.rarity, facts.profile
+    rare = rarity.rarest_events < LEAST_EVENTS or (
+        rarity.rarest_entities is not None and rarity.rarest_entities < LEAST_ENTITIES
     )
     if rare or profile.distinct > MOST_KEPT:
         why = (
@@ -187,7 +187,7 @@ def _kept_if_common(facts: FieldFacts, scenery: Scenery) -> Suggestion:
             else "Some of its values are rare, and rare ones single out: left out."
         )
         return _out(why, 'do = "generalize"  # to groups that are large enough, by a hierarchy')
-    among = "" if company.rarest_entities is None else f" of at least {LEAST_ENTITIES} entities"
+    among = "" if rarity.rarest_entities is None else f" of at least {LEAST_ENTITIES} entities"
     return Suggestion(
         rule={"do": "keep"},
         reason=f"Each of its values is met in at least {LEAST_EVENTS} events{among}. A value that "

@@ -10,7 +10,7 @@ from halfmask.events.block._times import ZoneClock, read_times
 from halfmask.events.block._values import Level, Values
 from halfmask.events.block._zones import OWN, Zone
 from halfmask.events.policy._durations import Duration
-from halfmask.events.running._context import BlockScene, Context
+from halfmask.events.running._context import BlockView, Context
 from halfmask.events.stages._grid import cell_of
 
 if TYPE_CHECKING:
@@ -100,6 +100,4 @@ def _failures(facts: FieldFacts, zone: Zone | None, unit: Unit | None) -> set[st
 
 def _context(events: int) -> Context:
     nothing: dict[str, Values] = {}
-    return Context(
-        scene=BlockScene(read=nothing.__getitem__, events=events, first_event=0), path=""
-    )
+    return Context(view=BlockView(read=nothing.__getitem__, events=events, first_event=0), path="")

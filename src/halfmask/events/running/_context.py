@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
     from halfmask.events.block._values import Level, Values
 
-__all__ = ["Applier", "BlockScene", "Context"]
+__all__ = ["Applier", "BlockView", "Context"]
 
 
 @dataclass(slots=True, kw_only=True)
-class BlockScene:
+class BlockView:
     """A block, as all rules see it.
 
     Parameters
@@ -54,13 +54,13 @@ class Context:
 
     Parameters
     ----------
-    scene
+    view
         The block.
     path
         Where the rule works now; differs from the rule's own path where that has a wildcard.
     """
 
-    scene: BlockScene
+    view: BlockView
     path: str
     failures: Counter[str] = field(default_factory=Counter)
     failed: NDArray[np.bool_] | None = None
@@ -68,16 +68,16 @@ class Context:
     @property
     def room(self) -> ArrayLease:
         """What memory is taken by that is used until the block is written."""
-        return self.scene.room
+        return self.view.room
 
     @property
     def first_event(self) -> int:
         """The number in the stream of the block's first event."""
-        return self.scene.first_event
+        return self.view.first_event
 
     def values(self, path: str, level: Level) -> Values:
         """Return the original values of a path of the same or an enclosing level, for each slot."""
-        return brought(self.scene.read(path), level)
+        return brought(self.view.read(path), level)
 
     def fail(self, reason: str, level: Level, slots: NDArray[np.bool_]) -> None:
         """Count what the rule couldn't do; what it returns must be MISSING there.
@@ -96,7 +96,7 @@ class Context:
             return
         self.failures[reason] += count
         if self.failed is None:
-            self.failed = np.zeros(self.scene.events, np.bool_)
+            self.failed = np.zeros(self.view.events, np.bool_)
         self.failed[level.event[slots]] = True
 
     def scalars(self, values: Values, *kinds: Kind) -> NDArray[np.bool_]:

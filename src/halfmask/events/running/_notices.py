@@ -11,7 +11,7 @@ from halfmask.events.block._paths import Path, Step
 from halfmask.events.block._times import read_times
 from halfmask.events.block._values import Kind
 from halfmask.events.block._zones import EARLIEST, LATEST, Zone
-from halfmask.events.running._context import BlockScene, Context
+from halfmask.events.running._context import BlockView, Context
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -82,10 +82,8 @@ class Notices:
         if self._unit is None and self._behind is not None:
             self._watch_even(values, self._behind)
             return
-        scene = BlockScene(read=block.values, events=block.n_events, first_event=0)
-        times = read_times(
-            values, Context(scene=scene, path=path), zone=self._zone, unit=self._unit
-        )
+        view = BlockView(read=block.values, events=block.n_events, first_event=0)
+        times = read_times(values, Context(view=view, path=path), zone=self._zone, unit=self._unit)
         utc = times.utc[times.fits]
         if not len(utc):
             return

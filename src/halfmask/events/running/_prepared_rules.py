@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from halfmask.events.block._values import Values
     from halfmask.events.policy._policy_sections import RuleSection
     from halfmask.events.running._conditions import Condition
-    from halfmask.events.running._context import Applier, BlockScene
+    from halfmask.events.running._context import Applier, BlockView
 
 __all__ = ["PathRules", "RuleAt", "matching"]
 
@@ -116,26 +116,26 @@ class PathRules:
         return any(isinstance(applier, SequenceApplier) for applier in appliers)
 
     def apply(
-        self, values: Values, scene: BlockScene, done: Callable[[int, Context], None]
+        self, values: Values, view: BlockView, done: Callable[[int, Context], None]
     ) -> Values:
         """Return what becomes of the values of the path."""
         if len(self.rules) == 1 and not self.rules[0].picks:
-            return self._by(self.rules[0], values, scene, done)
+            return self._by(self.rules[0], values, view, done)
         left = values.kinds != int(Kind.MISSING)
         made: list[Values] = []
         for rule in self.rules:
-            context = Context(scene=scene, path=self.path)
+            context = Context(view=view, path=self.path)
             here = left & np.isin(values.kinds, np.array(sorted(rule.kinds), np.uint8))
             for condition in rule.when:
                 here = here & condition.holds(context.values(condition.path, values.level))
             left = left & ~here
-            made.append(self._by(rule, only(values, here), scene, done))
+            made.append(self._by(rule, only(values, here), view, done))
         return merged(made) if made else absent(values.level)
 
     def _by(
-        self, rule: RuleAt, values: Values, scene: BlockScene, done: Callable[[int, Context], None]
+        self, rule: RuleAt, values: Values, view: BlockView, done: Callable[[int, Context], None]
     ) -> Values:
-        context = Context(scene=scene, path=self.path)
+        context = Context(view=view, path=self.path)
         for applier in rule.appliers:
             values = applier.apply(values, context)
         done(rule.number, context)

@@ -23,7 +23,7 @@ from halfmask.events.block._limits import Limits
 from halfmask.events.block._naming import Naming
 from halfmask.events.block._open_elements import OpenElements
 from halfmask.events.block._path_tree import PathTree
-from halfmask.events.running._context import BlockScene, Context
+from halfmask.events.running._context import BlockView, Context
 from halfmask.events.running._prepared_rules import PathRules, RuleAt, matching
 from halfmask.events.running._tally import Tally
 from halfmask.events.secrets._keys import EventKeys
@@ -185,13 +185,13 @@ class Transform:
 
     def _work_ahead(self, block: Block) -> None:
         """Let those rules do their work that look at nothing but the block."""
-        scene = BlockScene(read=block.values, events=block.n_events, first_event=0, room=block.room)
+        view = BlockView(read=block.values, events=block.n_events, first_event=0, room=block.room)
         for path in block.paths:
             rules = self._rules.get(path)
             if rules is not None and rules.rules and rules.is_local:
                 notes: list[tuple[int, Context]] = []
                 done = partial(_append, notes)
-                block.ahead[path] = rules.apply(block.values(path), scene, done), notes
+                block.ahead[path] = rules.apply(block.values(path), view, done), notes
 
     def change(self, block: Block) -> Changed:
         """Return a block after its rules; blocks must come in their order.
@@ -224,7 +224,7 @@ class Transform:
                 for number, context in notes:
                     done(number, context)
             else:
-                columns[path] = self._at(path).apply(grown.values(path), grown.scene, done)
+                columns[path] = self._at(path).apply(grown.values(path), grown.view, done)
         self._count(block, refused)
         self._forget()
         return Changed(

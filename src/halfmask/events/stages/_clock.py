@@ -12,7 +12,7 @@ from halfmask._errors import DataError
 from halfmask.events.block._times import read_times
 from halfmask.events.block._zones import EARLIEST, Zone
 from halfmask.events.policy._durations import Duration
-from halfmask.events.running._context import BlockScene, Context
+from halfmask.events.running._context import BlockView, Context
 from halfmask.events.stages._foreseen import Foreseen
 from halfmask.events.stages._grid import Grid
 
@@ -164,8 +164,8 @@ class EventClock:
         return Placed(panes=met, number=number, closings=self._closings(marks, used))
 
     def _times(self, block: Block, first_event: int) -> Times:
-        scene = BlockScene(read=block.values, events=block.n_events, first_event=first_event)
-        context = Context(scene=scene, path=self._path)
+        view = BlockView(read=block.values, events=block.n_events, first_event=first_event)
+        context = Context(view=view, path=self._path)
         values = block.values(self._path)
         return read_times(values, context, zone=self._zone, unit=self._unit)
 

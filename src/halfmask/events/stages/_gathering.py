@@ -14,7 +14,7 @@ from halfmask.events.block._paths import Path
 from halfmask.events.block._quantities import Quantities
 from halfmask.events.block._values import Kind
 from halfmask.events.policy._policy_sections import place
-from halfmask.events.running._context import BlockScene, Context
+from halfmask.events.running._context import BlockView, Context
 from halfmask.events.stages._cells import Cell, Key
 
 if TYPE_CHECKING:
@@ -121,8 +121,8 @@ def _measure(
 ) -> None:
     """Add the values of a measure to the cells that they belong to."""
     if measure.numeric:
-        scene = BlockScene(read=lambda _: values, events=len(values.kinds), first_event=0)
-        context = Context(scene=scene, path=measure.path)
+        view = BlockView(read=lambda _: values, events=len(values.kinds), first_event=0)
+        context = Context(view=view, path=measure.path)
         units = () if measure.unit is None else (measure.unit,)
         numbers = Quantities.read(values, context, units)
         scalar = (values.kinds > int(Kind.NULL)) & (cells >= 0)

@@ -50,24 +50,24 @@ class Anonymizer(
     Parameters
     ----------
     guarantees
-        What every class of the fitted rows must keep, such as ``[KAnonymity(k=10)]``. All at once.
+        The guarantees that each class of the fitted rows must keep, such as
+        ``[KAnonymity(k=10)]``.
     method
         How classes are found; ``None``: :class:`Mondrian`. :class:`Guided` uses ``y``.
     quasi_identifiers
-        The columns that are recoded, by name, or by position where no other column has that number
-        for a name; ``None``: all but those that a guarantee names as sensitive. The other columns
-        stay unchanged.
+        The columns that are recoded, by name or position (a name that is a number comes first);
+        ``None``: all except those that a guarantee names as sensitive. Others stay unchanged.
     recoding
         What is written for a class; ``None``: :class:`Centroid`, which a learner can read.
     hierarchies
         For a column's name its hierarchy or a rule that builds one.
     kinds
-        For a column's name its kind, where the type isn't enough: numbers and dates are cut by
-        order, all else as categories.
+        For a column's name its kind, if its type isn't enough. Numbers and dates are cut by order,
+        all others as categories.
     max_suppression_fraction
-        The share of fitted rows, in [0, 1), that may be suppressed where that keeps the others
-        finer. A suppressed row stays in its place, its quasi-identifiers and the columns that the
-        guarantees name missing; its other columns stay.
+        The share of fitted rows, in [0, 1), that may be suppressed if this keeps other rows finer.
+        A suppressed row keeps its place and other columns. Its quasi-identifiers and the columns
+        that a guarantee names are missing.
     unseen
         What :meth:`transform` does with a category that the fit never saw: ``"error"`` or
         ``"suppress"``.
@@ -95,15 +95,15 @@ class Anonymizer(
 
     Notes
     -----
-    **Guarantees.** After ``fit_transform`` the quasi-identifiers of the rows it returns form
-    classes that keep every guarantee; suppressed rows have none left. The columns that aren't
-    quasi-identifiers are untouched and may single people out. Rows given to ``transform`` later are
-    placed in the fitted cells and take their values: each is written like at least k fitted rows;
-    what is claimed of the fitted rows isn't claimed of them as a table of their own.
+    **Guarantees.** The quasi-identifiers of the rows that ``fit_transform`` returns form classes
+    that keep every guarantee. Suppressed rows have no quasi-identifiers left. Other columns are
+    unchanged and may single people out. Rows given to ``transform`` later are written as the fitted
+    class that they fall into, like at least k fitted rows. Nothing is guaranteed about these rows
+    as a table of their own.
 
-    **Edge cases.** NaN and null are a value of their own; infinite numbers are refused. A number
-    outside of the fitted range goes to the nearest cell. With relaxed Mondrian, rows equal to the
-    median may be written otherwise by ``fit_transform`` than by ``transform``.
+    **Edge cases.** NaN and null are a value of their own. Infinite numbers are refused. A number
+    outside of the fitted range goes to the nearest class. With relaxed Mondrian,
+    ``fit_transform`` and ``transform`` may write rows that equal the median differently.
 
     Examples
     --------

@@ -37,39 +37,40 @@ class KeyedHasher(
     TransformerMixin,  # type: ignore[misc] # scikit-learn ships no types
     BaseEstimator,  # type: ignore[misc] # the same
 ):
-    """Turn rows into integers that nobody can turn back without the key.
+    """Hash rows into integers that nobody can turn back without the key.
 
-    Each cell becomes an index below ``2 ** bits``: the SipHash-2-4 of the cell with a key of its
-    column, which follows from the secret. A trainer learns a weight for each index, and knows
-    neither what a column is called nor what a cell says.
+    Each cell becomes an index below ``2 ** bits``: its SipHash-2-4 under the key of its column. All
+    keys are derived from the secret. A trainer learns a weight for each index, but sees neither
+    column names nor cell values.
 
     Parameters
     ----------
     secret
-        What all keys follow from; from a vault, to hash later rows alike.
+        The secret that all keys are derived from. Keep it in a vault to hash later rows alike.
     bits
         1 to 31. With fewer, more cells share an index, and a model is less exact.
     signed
-        Whether each index comes with a sign, 1 or -1, that follows from the key, too. Where cells
-        share an index their weights then cancel out on average (Weinberger and others, 2009).
+        Whether each index has a sign, 1 or -1, that is derived from the key. The weights of cells
+        that share an index then cancel out on average (Weinberger and others, 2009).
     interactions
-        Groups of columns, such as ``[("town", "age")]``, whose cells are hashed together, too.
+        Groups of columns, such as ``[("town", "age")]``. The combination of their cells is hashed
+        in addition to each cell.
     numbers
         ``"quantiles"``: a number becomes one of ``bins`` bins of about equal numbers of rows.
         ``"log"``: a bin for each ``1 / bins_per_octave`` of a power of two, which needs no fit.
-        ``"raw"``: the number itself goes along, as the value of an index of its column.
+        ``"raw"``: the column name is hashed, and the number itself is sent as the index's value.
     bins
         How many bins of quantiles, at least 2.
     bins_per_octave
         How many bins each power of two is cut into: 1, 2, 4, 8 or 16.
     categorical
-        Columns of numbers or dates that are hashed as categories, each number its own.
+        Columns of numbers or dates that are hashed as categories: each value is one category.
     text
         Columns whose words are hashed, instead of the whole cell.
     ngrams
         The shortest and the longest run of words that is a feature; None for none.
     characters
-        The shortest and the longest run of characters that is one; None for none.
+        The shortest and the longest run of characters that is a feature; None for none.
     sets
         Columns of lists: each member is a feature.
     name
@@ -93,17 +94,17 @@ class KeyedHasher(
     row, on every machine, in every process, compiled or not. Without the secret an index is a
     random number: nobody can hash candidates and compare, as with an unkeyed hash.
 
-    What stays visible to anyone who gets the rows: that two cells are equal, how often each is
-    there, which are there together, and so, with knowledge of the population, what the frequent
-    ones are; when rows come, and how many; labels, unless `LabelCodes` encodes them, and
-    numbers that are ``"raw"``. One known row names its indices.
+    Anyone who gets the rows sees which cells are equal, how often each occurs, and which occur
+    together. With knowledge of the population this identifies the frequent cells. Also visible are
+    the times and numbers of rows, ``"raw"`` numbers, and labels that `LabelCodes` didn't encode. An
+    attacker who knows one row learns the meaning of its indices.
 
     **Edge cases.** A missing cell, NaN included, is a value of its own. An empty text is another.
-    Infinity is in the outermost bin, and can't be kept. Whole numbers are hashed alike whether
-    their column is one of integers or of floats. A set is a set: members count once. Words are of
-    ASCII letters, digits, ``_`` and all beyond ASCII; only ASCII letters are lowered. With
-    ``numbers="log"`` or ``"raw"`` no fit is needed. A hasher that isn't fitted takes the columns of
-    each table.
+    Infinity is in the outermost bin, and is refused with ``"raw"``. Whole numbers have the same
+    hash in integer and in float columns. Each member of a set counts once. Words consist of ASCII
+    letters, digits, ``_`` and all characters beyond ASCII; only ASCII letters become lower case.
+    With ``numbers="log"`` or ``"raw"`` no fit is needed. A hasher that isn't fitted uses the
+    columns of each table.
 
     Sources: Weinberger, Dasgupta, Langford, Smola, Attenberg, "Feature hashing for large scale
     multitask learning" (ICML 2009); Aumasson and Bernstein, "SipHash" (INDOCRYPT 2012).

@@ -40,7 +40,7 @@ _TYPES = {
 class LabelCodes:
     """The classes of a label, in the order of the codes that replace them.
 
-    Make it with `fit`. The order follows from the secret: which class is 1 reveals nothing.
+    Make it with `fit`. The order is derived from the secret, so the codes don't reveal the classes.
 
     Parameters
     ----------
@@ -51,9 +51,9 @@ class LabelCodes:
 
     Guarantees
     ----------
-    ``decode(encode(labels))`` gives the labels back. Anyone who has codes without this learns how
-    many classes there are and how often each is there, which may be enough to name them: a rare
-    class is the illness, the fraud, the click.
+    ``decode(encode(labels))`` returns the labels. Codes alone reveal how many classes there are and
+    how often each occurs. This may identify a class: the rare one is the illness, the fraud or the
+    click.
 
     Examples
     --------

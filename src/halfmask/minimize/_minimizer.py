@@ -50,11 +50,11 @@ class Minimizer(
 ):
     """Find how coarse each feature may be while a model stays as good.
 
-    For a model that exists and data that will be collected for it: instead of an exact age the
-    model may do with one of three ranges, and without a country at all. Data minimization after
-    Goldsteen, Ezov, Shmelkin, Moffie and Farkash, "Data minimization for GDPR compliance in machine
-    learning models" (AI and Ethics, 2021), with one partition a feature instead of a tree's cells,
-    so that a form can ask for it.
+    Use it before you collect data for a model that you already have. The model may need one of
+    three age ranges instead of an exact age, and no country at all. The method follows Goldsteen,
+    Ezov, Shmelkin, Moffie and Farkash, "Data minimization for GDPR compliance in machine learning
+    models" (AI and Ethics, 2021). Unlike there, each feature has one partition of its own, so that
+    a form can ask for it.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class Minimizer(
     kinds
         For a column's name its kind, where the type isn't enough.
     validation_fraction
-        The share of the rows, in (0, 1), that take no part in the search and judge what it found.
+        The share of the rows, in (0, 1), that is held out from the search and tests its result.
     scoring
         ``"agreement"``: the share of predictions that stay the same (regression: R2 relative to
         them). ``"accuracy"``: the share that equals ``y`` (regression: R2). Or a function
@@ -81,16 +81,16 @@ class Minimizer(
         The confidence of the claim, in [0.5, 1).
     unseen
         What :meth:`transform` does with a category, or a missing cell, that the fit never saw in a
-        feature with groups: ``"error"``, or ``"commonest"``: it joins the group of most rows.
+        feature with groups: ``"error"``, or ``"commonest"`` (the group with the most rows).
     random_state
-        Decides which rows validate. The same state, rows and model give the same result.
+        Draws the validation rows. The same state, rows and model give the same result.
 
     Attributes
     ----------
     generalizations_ : Generalizations
         For each feature its ranges or groups of categories, "not needed" or "unchanged".
     accuracy_ : float
-        The score on the rows that took no part in the search.
+        The score on the validation rows.
     accuracy_bound_ : float
         Its lower confidence bound, at least ``target_accuracy``.
     ncp_ : float
@@ -113,22 +113,22 @@ class Minimizer(
 
     Notes
     -----
-    **Guarantees.** With the stated confidence the score on rows from where the fitted ones came
-    from is at least ``target_accuracy``. The search gives a row of steps, each coarser than the
-    last. A few of them, chosen without the validation rows, are tested in their order until one's
-    lower bound misses the target. The last that passed is taken. A fixed sequence of tests needs
-    no correction (Angelopoulos et al., "Learn then test", 2021). The bound is exact
-    for classification (Clopper-Pearson), approximate for R2 and for scores of your own. Nothing is
-    guaranteed for people who come from elsewhere, nor about privacy: coarser is less, not
-    anonymous.
+    **Guarantees.** With the stated confidence, the score on new rows of the same population is at
+    least ``target_accuracy``. The search returns a sequence of steps, each coarser than the last. A
+    few of them are tested on the validation rows in this order, until a lower bound misses the
+    target. They are chosen without the validation rows. The last step that passed is used. A fixed
+    sequence of tests needs no correction (Angelopoulos et al., "Learn then test", 2021). The bound
+    is exact for classification (Clopper-Pearson), and approximate for R2 and for your own scores.
+    Nothing is guaranteed for other populations, nor about privacy: coarser rows reveal less, but
+    they aren't anonymous.
 
-    **Edge cases.** With few rows nothing can be guaranteed. By agreement everything then stays
-    unchanged, and the sentence states how many are needed; other scores miss the target. A feature
-    with one value stays unchanged. Missing cells are a separate answer. A number outside of the
-    fitted range takes the nearest one. For a category that the fit never saw see ``unseen``: it
-    passes in a feature that stays unchanged, and doesn't matter in one that isn't needed. Frames
-    given to ``transform`` needn't have the columns that aren't needed. ``clone`` keeps the fitted
-    model. A function that answers numbers which aren't whole is a regression.
+    **Edge cases.** With too few rows nothing can be guaranteed. With ``"agreement"`` all features
+    then stay unchanged, and ``sentence`` states how many rows are needed. Other scores miss the
+    target. A feature with one value stays unchanged. Missing cells are a group of their own. A
+    number outside of the fitted range gets the nearest range. ``unseen`` doesn't apply to features
+    that stay unchanged or aren't needed. Frames given to ``transform`` may lack the columns that
+    aren't needed. ``clone`` keeps the fitted model. A function that returns numbers which aren't
+    whole is treated as a regression.
 
     Examples
     --------

@@ -41,9 +41,9 @@ class KCost:
     k
         The least size of a class.
     score
-        The mean score (accuracy, or R²) on rows that took no part, as they are.
+        The mean score (accuracy, or R²) on raw held-out rows.
     low, high
-        The lowest and highest score of a part.
+        The lowest and highest score of a fold.
     """
 
     k: int
@@ -59,13 +59,13 @@ class AccuracyByK:
     Parameters
     ----------
     raw
-        What a model of the rows as they are reaches on rows that took no part.
+        The mean score of a model of raw rows, on held-out rows.
     costs
         The score at each k, by rising k.
     impossible
-        Those k that the rows of a part can't keep.
+        Each k that the rows of a fold can't keep.
     why
-        Of each of those, what is missed.
+        For each of these k, the guarantee that is missed.
     """
 
     raw: float
@@ -74,7 +74,7 @@ class AccuracyByK:
     why: Mapping[int, str] = field(default_factory=dict)
 
     def largest_k(self, *, at_least: float) -> int:
-        """Return the largest k that was tried whose mean score is at least so much.
+        """Return the largest tried k whose mean score is at least `at_least`.
 
         Parameters
         ----------
@@ -84,7 +84,7 @@ class AccuracyByK:
         Raises
         ------
         GuaranteeNotMetError
-            If none is.
+            If no tried k reaches that score.
         """
         kept = [cost.k for cost in self.costs if cost.score >= at_least]
         if not self.costs:
@@ -131,15 +131,15 @@ def accuracy_by_k(
     Parameters
     ----------
     estimator
-        As it would be trained; its k-anonymity is replaced by each k, its other guarantees stay.
+        The estimator, not fitted. Each k replaces its k-anonymity; its other guarantees stay.
     X, y
-        The rows as they are, and their labels.
+        The raw rows and their labels.
     ks
-        What is tried.
+        The values of k to try.
     cv
         The number of folds.
     random_state
-        What the folds are drawn from.
+        The seed of the folds.
     progress
         Called with each k and fold.
 
@@ -149,8 +149,8 @@ def accuracy_by_k(
 
     Notes
     -----
-    A fold's model has fewer rows than the final one, and k weighs more on fewer: the scores are, if
-    anything, too low.
+    A model of the folds learns fewer rows than the final one, and the same k costs more accuracy on
+    fewer rows. So the scores are rather too low than too high.
 
     Examples
     --------

@@ -44,15 +44,15 @@ class AnonymizedEstimator(
 ):
     """Train a model on classes of at least k people: partition, represent, retrain.
 
-    A tree that is guided by out-of-fold predictions partitions the training rows into classes. In
-    place of its quasi-identifiers each row gets representatives of its class, and the model is
-    trained on these rows.
+    A tree that is guided by out-of-fold predictions groups the training rows into classes.
+    Representatives of its class replace the quasi-identifiers of each row. The model is trained on
+    these rows.
 
     Parameters
     ----------
     estimator
-        The scikit-learn classifier or regressor to train, not fitted. It is given encoded rows,
-        numbers without names: put preprocessing by name into ``encoder``.
+        The scikit-learn classifier or regressor to train, not fitted. It gets encoded rows: numbers
+        without column names. Put preprocessing by name into ``encoder``.
     guarantees
         What each class must keep, such as ``[KAnonymity(k=100)]``. A guarantee on the column
         ``"label"`` is about ``y``.
@@ -65,14 +65,13 @@ class AnonymizedEstimator(
         predictions, or a list of these.
     representative
         What a class is written as: ``"centroid"`` (the mean), ``"quantile-spread"`` (four values
-        at quantiles, so each row is learned four times), or ``"chosen"`` by cross-validation.
+        at quantiles; each row is learned four times), or ``"chosen"`` by cross-validation.
     predict_on
-        ``"raw"`` rows; ``"transformed"`` ones, written by the centroid of their class; or
-        ``"chosen"`` by the same cross-validation. Rows with a category that the fit never saw stay
-        raw.
+        ``"raw"`` rows, ``"transformed"`` rows (the centroid of their class), or ``"chosen"`` by the
+        same cross-validation. Rows with a category that the fit never saw stay raw.
     encoder
-        A transformer that makes numbers of rows; ``None``: standard scores, and one column for each
-        category. It is fitted to raw rows, unless it is a ``FrozenEstimator``.
+        A transformer that turns rows into numbers; ``None``: standard scores, and one column for
+        each category. It is fitted to raw rows, unless it is a ``FrozenEstimator``.
     hierarchies
         For a column's name its hierarchy, or a rule that builds one. A class then holds values of
         one branch of it, or whole branches.
@@ -83,15 +82,15 @@ class AnonymizedEstimator(
         Weight of membership leakage when ``"chosen"`` ranks: score - penalty * advantage. With 0
         only the score counts.
     random_state
-        What folds and orders of quantiles are drawn from; the estimator has its own.
+        The seed of the folds and of the order of quantiles. The estimator has its own seed.
     verbose
-        1 prints stages, and every five seconds at most the model in training; 2 prints every model.
+        1 prints stages and, at most every five seconds, the model in training. 2 prints each model.
 
     Attributes
     ----------
     model_
-        The trained model. It has seen representatives in place of quasi-identifiers, and other
-        columns and labels of the rows. A model that keeps rows (neighbours) keeps these.
+        The trained model. It learned representatives instead of quasi-identifiers, but the raw
+        labels and other columns. A model that stores rows (neighbours) stores these.
     anonymizer_, encoder_ : Anonymizer, Encoding
         The fitted classes and encoder. They hold values of the rows: keep them at home.
     representatives_ : ndarray of shape (n_representatives, n_classes, n_recoded_columns)
@@ -108,8 +107,7 @@ class AnonymizedEstimator(
     Raises
     ------
     GuaranteeNotMetError
-        If all rows in one class miss a guarantee, or the recount of the model's rows finds a class
-        that does.
+        If even one class of all rows misses a guarantee, or the recount finds a class that does.
 
     See Also
     --------
@@ -118,13 +116,13 @@ class AnonymizedEstimator(
 
     Notes
     -----
-    **Guarantees.** In the rows that the model is given, the encoded columns that depend on a
-    quasi-identifier form classes that keep every guarantee, recounted there. Nothing is guaranteed
-    about other columns, or about what the model reveals of its training rows: attack it.
+    **Guarantees.** The rows that the model gets form classes that keep every guarantee, in the
+    encoded columns that depend on a quasi-identifier. They are recounted there. Nothing is
+    guaranteed about other columns, or about what the model reveals of its training rows: attack it.
 
-    **Edge cases.** Where the rows of a fold can't keep the guarantees, ``"chosen"`` is the
-    centroid. Values of quantiles are somebody's, one by one; of a single quasi-identifier they are
-    rows.
+    **Edge cases.** If the rows of a fold can't keep the guarantees, ``"chosen"`` is the centroid.
+    Each value at a quantile is a person's value. With a single quasi-identifier, each
+    representative is a person's whole quasi-identifier.
 
     After Goldsteen et al., "Anonymizing machine learning models" (2020); the differences are in
     docs/explanation/training-on-protected-people.md.
@@ -193,7 +191,7 @@ class AnonymizedEstimator(
         y : array of shape (n_samples,)
             Their labels or numbers.
         **others
-            Refused: weights, say. Guarantees count rows.
+            Refused, such as ``sample_weight``: guarantees count rows.
         """
         unweighted(others)
         self._trained(collected(X), flat(y))
@@ -202,8 +200,8 @@ class AnonymizedEstimator(
     def fit_transform(self, X: Any, y: ArrayLike) -> NDArray[np.float64]:  # noqa: ANN401 # any table
         """Fit, and return the rows with the first representative of their class.
 
-        Of several representatives the model was given the others too: :meth:`fit_protect` returns
-        all.
+        With several representatives the model also learned the others. :meth:`fit_protect` returns
+        all of them.
 
         Parameters
         ----------
@@ -224,14 +222,14 @@ class AnonymizedEstimator(
 
         Returns
         -------
-        The rows, (rows, encoded columns), in the order of ``X``, and their labels. Of several
-        representatives all rows come once with the first, then all with the second, and so on:
-        folds for cross-validation must keep the rows of a person together.
+        The rows, (rows, encoded columns), in the order of ``X``, and their labels. With several
+        representatives all rows come once with the first, then all with the second, and so on. In
+        cross-validation, keep all rows of a person in one fold.
 
         Notes
         -----
         **Guarantees.** Those of the fit, recounted in these rows and labels. Columns that depend on
-        no quasi-identifier are the rows' own, and so is the order.
+        no quasi-identifier are raw. The rows keep their order.
 
         Examples
         --------

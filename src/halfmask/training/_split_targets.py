@@ -148,12 +148,12 @@ def cross_fitted(
     rows, y
         The encoded rows and their labels.
     cv, random_state
-        The number of folds, and what they are drawn from.
+        The number of folds, and their seed.
 
     Raises
     ------
     DataError
-        If a label has one row only, or a model fails.
+        If a label has only one row, or a model fails.
     """
     found: NDArray[np.float64] | None = None
     for train, held in folds_of(estimator, y, cv=cv, random_state=random_state):

@@ -47,38 +47,37 @@ __all__ = ["Codec"]
 class Codec:
     """A reversible encoding of a table, made for a kind of learner.
 
-    Encoded rows are plain columns of numbers that any framework trains on. What stays
-    visible is in :attr:`weaknesses`; for which learners the predictions are those of plain
-    training, in :attr:`claims`.
+    Encoded rows are plain columns of numbers that any framework trains on. :attr:`weaknesses` lists
+    what stays visible. :attr:`claims` lists the learners whose predictions equal those of plain
+    training (training without encoding).
 
     Parameters
     ----------
     learner
-        ``"trees"`` sends ranks of values; ``"distances"`` turns all numeric columns together
-        (orthogonal matrix); ``"linear"`` mixes them by any invertible matrix of condition at most
-        100; ``"networks"`` turns them, and bends them where ``strength`` is above 0.
+        ``"trees"`` sends ranks; ``"distances"`` rotates numeric columns (orthogonal matrix);
+        ``"linear"`` multiplies them by an invertible matrix of condition at most 100;
+        ``"networks"`` rotates them, and maps them non-linearly if ``strength`` is above 0.
     secret
-        What every key follows from, by default a fresh one that is forgotten with the codec. The
-        keys follow from the rows of the fit, too: the same secret and rows give the same plan,
-        and other rows another one.
+        All keys are derived from it and from the fitted rows: the same secret and rows give the
+        same plan. By default it is a fresh one that isn't kept.
     name
         Codecs of one secret and different names share no name, code, matrix or order.
     missing
-        ``"visible"``: missing cells stay missing (behind a matrix, a column of flags says where).
-        ``"hidden"``: they are coded as a value is, except for the target's, which stay missing.
+        ``"visible"``: missing cells stay missing; with a matrix, a column of flags marks them.
+        ``"hidden"``: they are coded like values, except in the target.
     unseen
-        What a category that wasn't there at the fit is: ``"error"``, or ``"reserve"`` for a code
-        of its own, which decodes to a missing cell.
+        What to do with a category that the fit didn't see: ``"error"``, or ``"reserve"``: one code
+        for all of them, which decodes to a missing cell.
     out_of_range
         ``"extrapolate"`` or ``"error"`` for numbers beyond those of the fit.
     rows
-        ``"keyed"`` sends the rows of a batch in an order that follows from the secret, the batch's
-        number and its size; ``"kept"`` leaves them.
+        ``"keyed"`` shuffles the rows of a batch, by the secret, the batch's number and its size.
+        ``"kept"`` keeps their order.
     strength
-        0 to 4: how far a network's columns are bent by a keyed nonlinear flow. Above 0 no learner
-        keeps its predictions exactly.
+        0 to 4: how strong the keyed non-linear map of ``"networks"`` is. Above 0 no learner keeps
+        its predictions exactly.
     by
-        A categorical feature each of whose values has a matrix of its own.
+        A categorical feature; each of its values gets its own matrix.
     split
         Whether frequent categories are split into several codes of about equal frequency.
     min_sibling_rows
@@ -94,12 +93,12 @@ class Codec:
 
     Guarantees
     ----------
-    ``decode(encode(rows))`` gives back integers, truth values, dates, times, decimals, 32-bit
-    floats, whole numbers and categories equal, and other floats to 1e-12 of themselves (equal for
-    trees). What could not come back is refused when it is encoded, or, for trees' values that were
-    not there at the fit, when it is decoded. No name, category or text of the table is in what
-    leaves. Nothing else is guaranteed: this is an encoding, and k known rows undo it as
-    :attr:`weaknesses` says.
+    ``decode(encode(rows))`` returns equal integers, booleans, dates, times, decimals, 32-bit
+    floats, whole numbers and categories. Other floats have a relative error of at most 1e-12 (0 for
+    trees). A value that can't be decoded is refused by `encode`, or by `decode` if it is a tree's
+    number that the fit didn't see. Encoded rows hold no name, category or text of the table.
+    Nothing else is guaranteed: an attacker decodes rows from as many known rows as
+    :attr:`weaknesses` states.
 
     Edge cases
     ----------

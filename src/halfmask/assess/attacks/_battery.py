@@ -58,23 +58,22 @@ def attack(  # noqa: PLR0913 # keyword-only, each with a default
     target
         The protected thing: a model, a released table, an encoding, hashed rows, a trainer, events.
     unprotected
-        The same without protection, such as a model of the raw rows: the positive control. An
+        The target without protection, such as a model of the raw rows: the positive control. An
         attack that doesn't succeed on it proves nothing.
     attacks
         Attacks or their names; ``None``: all that apply to the target.
     measures
-        Words of the names of the measures to report, such as ``["accuracy", "AUC"]``; ``None``: all
-        with enough trials. ``resisted`` is about these measures alone, so choose them before you
-        see a report.
+        Words in the names of the measures to report, such as ``["accuracy", "AUC"]``; ``None``: all
+        with enough trials. ``resisted`` covers only these, so choose them before you see a report.
     tolerance
         The excess over control and baseline, in [0, 1], up to which an attack counts as resisted.
-        Scaled down for measures of few cases, such as true positives at 0.1 % false ones.
+        It is smaller for measures of few cases, such as true positives at 0.1 % false positives.
     min_control_effect
         The excess, in [0, 1], that an attack must reach on `unprotected` (positive-control
         effect); at least `tolerance`.
     confidence
         The probability, in (0.5, 1), with which each upper bound holds. Lower bounds have a
-        twentieth of the error. Bounds don't depend on which other attacks run.
+        twentieth of its error. No bound depends on other attacks.
     random_state
         The seed of the attacks; the same seed gives the same report.
     progress
@@ -87,9 +86,9 @@ def attack(  # noqa: PLR0913 # keyword-only, each with a default
     Raises
     ------
     ParameterError
-        If an argument isn't what is described above, an attack that was asked for has another kind
-        of target or lacks what it needs, the unprotected target is of another kind, or
-        `min_control_effect` is below `tolerance`.
+        If an argument isn't as described above, a requested attack doesn't apply to the target or
+        lacks an input, `unprotected` is of another kind than `target`, or `min_control_effect` is
+        below `tolerance`.
 
     See Also
     --------
@@ -99,14 +98,14 @@ def attack(  # noqa: PLR0913 # keyword-only, each with a default
     Notes
     -----
     **Guarantees.** A finding is ``resisted`` only by an upper bound, with a positive control and
-    enough trials, ``broken`` only by a lower bound, and else ``not shown``. An attack that fails to
-    run is INVALID, never a risk of 0. The confidence covers this target and the draw of people;
-    only bounds of single counts are exact.
+    enough trials. It is ``broken`` only by a lower bound. Otherwise it is ``not shown``. An attack
+    that fails to run is INVALID, never a risk of 0. The confidence covers this target and the
+    sample of people. Only bounds of single counts are exact.
 
     **Edge cases.** Without `attacks`, attacks with missing inputs are listed as skipped. An attack
-    that has none of the `measures` is listed as left out; an attack that fails stays INVALID. So
-    is one of the `measures` that no attack has. ``too_few`` lists a measure only if the attack has
-    another one for the same people.
+    that has none of the `measures` is listed as left out. An attack that fails is INVALID. One of
+    the `measures` that no attack has is INVALID, too. ``too_few`` lists a measure only if the
+    attack has another measure for the same people.
 
     Examples
     --------

@@ -28,25 +28,24 @@ class EncodingTarget:
     Parameters
     ----------
     encoded
-        The encoded rows, *put into the order of the original* by the evaluator;
-        attacks without known rows make nothing of the order.
+        The encoded rows that were sent, *put into the order of the original* by the evaluator.
+        Attacks without known rows don't use the order.
     original
-        The rows at home.
+        The raw rows.
     population
-        Other rows of the same population that an attacker holds, with the original's columns: a
-        sample, or a public table. Attacks that know how columns are distributed need it.
+        Other raw rows of the same population that an attacker has, with the same columns: a sample,
+        or a public table. Attacks by the distribution of columns need it.
     later
-        The same rows as they left a second time, in the same order; attacks that link uploads
-        need it.
+        A second encoding of the same rows, in the same order. Attacks that link uploads need it.
     dictionary
-        Names of columns that an attacker tries. Empty: the true names, which is the best that an
-        attacker can have, among names of other tables.
+        Column names that an attacker tries. Empty: the true names among names of other tables, the
+        best that an attacker can have.
     holders
-        By its name at home, which encoded column holds an original column. For a column that isn't
-        named, the encoded column that predicts it best is taken: the attacker guesses right.
+        For an original column's name, the encoded column that holds it. By default it is the one
+        that reveals most of the column, as if the attacker guessed right.
     periods
-        After how many rows a calendar comes round, such as 7 and 365 of daily rows; rows are in the
-        order of time then. Attacks on dates need it.
+        The lengths of calendar periods in rows, such as 7 and 365 for daily rows in the order of
+        time. Attacks on dates need it.
 
     Raises
     ------

@@ -34,26 +34,27 @@ class ModelTarget:
     Parameters
     ----------
     model
-        Has ``predict_proba`` and ``classes_``, or ``predict`` alone (of labels, or of numbers), or
-        is a callable from rows to probabilities (rows, classes), the classes in the order of
-        ``numpy.unique`` of all labels.
+        A model with ``predict_proba`` and ``classes_``, a model with ``predict`` alone, or a
+        callable from rows to probabilities (rows, classes). The columns of the callable are in the
+        order of ``numpy.unique`` of all labels.
     members, member_labels
-        Rows that trained the model, *as they were before protection*: that is what an attacker
-        has about a person. A frame or an array; all rows of one kind.
+        The training rows *before protection*: an attacker knows people by these rows. A frame or an
+        array; all rows of one kind.
     non_members, non_member_labels
-        Rows of people of the same population that had no part in the model. Columns of frames may
-        be in another order, of another numeric type, and empty where the members' aren't.
+        Rows of other people of the same population, who didn't train the model. Columns of frames
+        may be in another order, hold integers instead of floats, or be empty.
     trained_rows
-        The members' rows as they were after protection, one for each member in the same order,
-        if they differ: the attacks then score both and report both.
+        The members' rows after protection, if they differ: one row for each member, in the same
+        order. The attacks then score and report both.
     train
-        How the owner trains a model, protection included; attacks with shadow models need it.
+        A function that trains a model as the owner does, protection included. Attacks with shadow
+        models need it.
     groups
-        The descriptions of subgroups, each another, and for each member and then each non-member
-        the number of one (-1: none): the worst is reported in addition to everyone.
+        Different descriptions of subgroups, and the group number of each member, then of each
+        non-member (-1: none). The report covers everyone and the worst group.
     secrets
-        Columns of the rows that an attacker wants to learn of members, by name (frames) or number
-        (arrays); attribute inference needs them.
+        Columns that an attacker wants to infer about members, by name (frames) or number (arrays).
+        Attribute inference needs them.
 
     Raises
     ------

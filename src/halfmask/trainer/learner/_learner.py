@@ -39,30 +39,30 @@ class OnlineLearner:
         ``"logistic"`` and ``"hinge"`` for labels 0 and 1, ``"softmax"`` for ``classes`` of them,
         ``"squared"`` for means of numbers, ``"quantile"`` for their quantile ``tau``.
     bits
-        1 to 31; there are ``2 ** bits`` weights of 32 bits for each class, and a bias.
+        1 to 31: there are ``2 ** bits`` weights of 32 bits for each class, and a bias.
     optimizer
-        ``"adagrad"`` keeps another number for each weight, ``"ftrl"`` two, ``"sgd"`` none.
+        ``"adagrad"`` stores one more number for each weight, ``"ftrl"`` two, ``"sgd"`` none.
     rate
-        Above 0; by default 0.5, of ``"ftrl"`` 0.1.
+        The learning rate, above 0; by default 0.5, for ``"ftrl"`` 0.1.
     decay
-        0 to 1, of ``"sgd"`` only: the rate after t rows is ``rate / (1 + t) ** decay``.
+        0 to 1, for ``"sgd"`` only: the rate after t rows is ``rate / (1 + t) ** decay``.
     l1, l2, beta
-        Of ``"ftrl"`` only, as in its paper: with L1 most weights stay zero.
+        For ``"ftrl"`` only, as in its paper: with L1 most weights stay zero.
     classes
-        At least 2; more of ``"softmax"`` only.
+        At least 2; more than 2 for ``"softmax"`` only.
     tau
         The quantile, between 0 and 1.
     normalized
-        Whether what is learnt doesn't depend on the units of values, nor much on their number.
+        Whether updates don't depend on the units of values, and hardly on the number of values.
     invariant
-        Whether a row of weight h changes the model as h rows of weight 1 would, and none beyond
-        its label. Not of ``"ftrl"`` and ``"softmax"``, where a weight multiplies the gradient.
+        Whether a row of weight h counts like h rows of weight 1, without overshooting its label.
+        Not for ``"ftrl"`` and ``"softmax"``, where a weight multiplies the gradient.
     intercept
         Whether there is a bias.
     threads
         1 for one writer. With more, threads learn side by side and may lose each other's updates.
     random_state
-        Of the orders of further passes.
+        The seed of the row order in later passes.
 
     Raises
     ------
@@ -71,15 +71,15 @@ class OnlineLearner:
 
     Guarantees
     ----------
-    With one thread, the same rows in the same order give the same weights, bit by bit, however
-    they are divided into batches, on machines of the same kind. Rows are learnt wholly or not at
-    all: after an error the learner is what it was before the call.
+    With one thread, the same rows in the same order give the same weights, bit by bit, on machines
+    of the same kind. The division into batches doesn't matter. After an error in a call, the
+    learner is as it was before the call.
 
     Edge cases
     ----------
-    A row without features is learnt by the bias. An index that a row names twice gets two updates.
-    Rows without values are rows of ones; where a learner gets rows with values after such, each
-    slot counts as one that has had a one. Not safe to be used by several threads at once.
+    A row without features updates the bias only. An index that a row has twice gets two updates.
+    Rows without values have the value 1 everywhere. If rows with values come later, each slot
+    counts as one that has had a 1. Don't use a learner in several threads at once.
 
     Notes
     -----

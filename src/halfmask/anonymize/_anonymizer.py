@@ -226,7 +226,7 @@ class Anonymizer(
         table = table.with_columns(self.plan_.written_for(places))
         judged = {guarantee.column for guarantee in self.plan_.guarantees if guarantee.column}
         if judged and (cells < 0).any():
-            # Who is left out must not be left out with what nobody may learn of them.
+            # Rows without a class must not show their sensitive values.
             placed = pl.lit(pl.Series(cells >= 0))
             table = table.with_columns(pl.when(placed).then(pl.col(*judged)))
         if not is_frame(X):

@@ -1,4 +1,4 @@
-"""What a method is, and how guides are made of labels, predictions or columns."""
+"""The protocol of methods, and guides made of labels, predictions or columns."""
 
 from __future__ import annotations
 

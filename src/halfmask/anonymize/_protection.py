@@ -165,7 +165,7 @@ class Protection:
             n_rows = len(fitted.cell_of_row)
             fitted = trim(fitted, max_rows=int(suppressible * n_rows))
             counts = CellCounts.of(fitted)
-            # What trimming used up isn't there to mend with.
+            # The rows that trimming used up reduce the budget of mending.
             spent = n_rows - counts.classes.rows
             suppressible = max(0.0, suppressible * n_rows - spent) / max(1, counts.classes.rows)
         fitted, counts = mend(

@@ -30,7 +30,7 @@ class CsvBatches(Iterator[Any]):
     Parameters
     ----------
     stream
-        The bytes of the file. It stays open: who opened it closes it, after `close`.
+        The bytes of the file. It stays open: the caller closes it, after `close`.
     read, parse, convert
         The options of ``pyarrow.csv.open_csv``, ``parse`` without a handler of rows.
     ragged

@@ -40,7 +40,7 @@ def sniff(sample: str, *, delimiter: str | None, quote: str, what: str) -> Diale
     quote
         The character around cells that hold delimiters or line ends.
     what
-        What the file is called in errors.
+        The file's name in errors.
 
     Raises
     ------

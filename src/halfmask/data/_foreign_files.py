@@ -78,7 +78,7 @@ def refuse_foreign_file(start: bytes, name: str, *, what: str) -> None:
     name
         The file's name; empty for a pipe.
     what
-        What the file is called in errors.
+        The file's name in errors.
 
     Raises
     ------

@@ -97,7 +97,7 @@ def format_of_bytes(start: bytes, *, declared: Format | None, sure: bool, what: 
     sure
         Whether the caller gave it, and not only a name.
     what
-        What the file is called in errors.
+        The file's name in errors.
 
     Raises
     ------

@@ -96,7 +96,7 @@ def like(frame: pl.DataFrame, original: object) -> Any:  # noqa: ANN401 - the ca
 
     Edge cases
     ----------
-    A pandas frame gets a new index from 0: the old one may say who a row is. Its integer columns
+    A pandas frame gets a new index from 0: the old one may identify people. Its integer columns
     with missing cells become ``Int64``, so that no large integer loses a digit.
 
     Examples
@@ -223,7 +223,7 @@ def check_names(names: Sequence[str]) -> None:
 
 
 def _is_pattern(name: str) -> bool:
-    """Return whether polars selects other columns by it: a dropped one could leave in its place."""
+    """Return whether polars selects other columns by it: a dropped one could take its place."""
     return name == "*" or (name.startswith("^") and name.endswith("$"))
 
 

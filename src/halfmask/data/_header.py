@@ -100,7 +100,7 @@ class Header:
     options
         The declaration of the header.
     what
-        What the file is called in errors.
+        The file's name in errors.
 
     Raises
     ------

@@ -29,7 +29,7 @@ class Place:
     Parameters
     ----------
     what
-        What the file is called in errors: never its path.
+        The file's name in errors: never its path.
     name
         The file's name, for its endings; empty for a pipe.
     path
@@ -133,7 +133,7 @@ def places_of(where: str | Path, *, called: str = TABLE) -> list[Place]:
         A file; a folder, whose files are all parts of one table except those whose names start
         with a dot or an underscore; or ``"-"`` for standard input.
     called
-        What the table is called in errors.
+        The table's name in errors.
 
     Raises
     ------

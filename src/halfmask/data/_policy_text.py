@@ -66,7 +66,7 @@ GUARANTEES = """\
 What the release guarantees. It is counted on the file that was written; if it doesn't hold, there
 is no release. These numbers are yours to decide:
 
-k    Each person shares all quasi-identifiers with at least k - 1 others, so that who looks for
+k    Each person shares all quasi-identifiers with at least k - 1 others, so that a search for
      one person finds k. A higher k protects more and says less. Data that go to a partner under
      a contract often have 5 to 10, published data 10 to 50; 3 and less is a small obstacle.
 l    Among those k there are at least l different values of a sensitive column. Without it, a

@@ -32,7 +32,7 @@ def reading(what: str, form: str | None = None) -> Iterator[None]:
     Parameters
     ----------
     what
-        What the file is called, such as ``"The table to read"``.
+        The file's name in errors, such as ``"The table to read"``.
     form
         The format that it is read as, if that is known by now.
     """

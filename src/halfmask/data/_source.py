@@ -291,9 +291,9 @@ def open_table(
         ``"jsonl"``. Without, the first bytes and the end of the name say it. Text files may be
         compressed by gzip or zstd.
     options
-        What the file doesn't say of itself.
+        How to read what the file doesn't show.
     called
-        What the table is called in errors, such as ``"The population"``.
+        The table's name in errors, such as ``"The population"``.
 
     Returns
     -------

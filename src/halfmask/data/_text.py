@@ -54,7 +54,7 @@ class TextStream(io.RawIOBase):
     place
         Where the file lies.
     encoding
-        What the file is encoded in, unless it starts with a byte-order mark that says otherwise.
+        The file's encoding, unless it starts with a byte-order mark that says otherwise.
 
     Raises
     ------

@@ -118,7 +118,7 @@ class TextForm:
 
     @property
     def declared(self) -> str:
-        """What is to be declared so that the texts are read, as a policy writes it."""
+        """The declaration by which the texts are read, as a policy writes it."""
         if self.number_format:
             return f'number_formats = "{self.number_format}"'
         if self.date_format is None:

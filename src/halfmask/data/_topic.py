@@ -18,7 +18,7 @@ class Topic:
     Parameters
     ----------
     about
-        What it is, as it reads after "Its name speaks of".
+        Its description, as it reads after "Its name speaks of".
     role
         The role of columns with these words in their names.
     words

@@ -53,7 +53,7 @@ def decode_file(
         output, as Parquet.
     number
         The number that `encode_file` took. ``"auto"`` takes it from the codec's `receipts_
-        <Codec.receipts_>`, and 0 where there is none. ``None`` leaves rows in the order that they
+        <Codec.receipts_>`, and 0 where there is none. ``None`` keeps rows in the order that they
         have.
     rows
         How many rows there have to be, as `encode_file` counted them; not checked by default.
@@ -76,7 +76,7 @@ def decode_file(
 
     Guarantees
     ----------
-    As of `encode_file`. A batch that can't be decoded leaves no file.
+    As of `encode_file`. If a batch can't be decoded no file is written.
 
     Edge cases
     ----------

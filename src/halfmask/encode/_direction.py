@@ -56,8 +56,8 @@ class Direction:
     """A keyed direction in the space of a table's features.
 
     Rows of one category that lie apart along it get different codes, so that the codes of a
-    category differ in what goes with them: who looks for codes with equal company doesn't find
-    the siblings.
+    category differ in what goes with them. An attacker who looks for codes with equal company
+    doesn't find the siblings.
     """
 
     parts: tuple[NumberWeight | CategoryWeights, ...]

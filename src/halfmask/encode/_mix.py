@@ -70,7 +70,7 @@ class Mix:
     columns
         The columns, in the order of the vector.
     tokens
-        What the vector's coordinates are called when they leave.
+        The names of the vector's encoded coordinates.
     flags
         For each column what the column is called that says where its cells are missing; empty
         where it isn't given.

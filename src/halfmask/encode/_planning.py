@@ -94,7 +94,7 @@ class Planning:
     def _keeps_target_order(self) -> bool:
         """Whether the target must not be turned upside down, which the learner would notice.
 
-        Boosting scans the categories of a column from both ends and leaves those too rare to scan
+        Boosting scans the categories of a column from both ends and puts those too rare to scan
         on the right: where two splits differ only in their sides, the first one wins, and
         which one is first follows from the target's sign.
         """

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ROW", "ROW_ID", "home_rows", "row_ids"]
 
-#: What the column of ids is called where rows are encoded.
+#: The name of the encoded column of ids.
 ROW_ID = "row_id"
-#: What the column is called that says which row at home a prediction belongs to, from 0.
+#: The column with the row at home that a prediction belongs to, from 0.
 ROW = "row"
 
 
@@ -76,10 +76,10 @@ def home_rows(
         order = np.argsort(known, kind="stable")
         places = np.minimum(np.searchsorted(known, wanted, sorter=order), len(known) - 1)
         rows = order[places]
-        strangers = int((known[rows] != wanted).sum())
-        if not strangers:
+        unknown = int((known[rows] != wanted).sum())
+        if not unknown:
             return receipt, rows
-        fewest = min(fewest, strangers)
+        fewest = min(fewest, unknown)
     raise DataError(
         f"{fewest} of {len(given)} row ids belong to no encoded table, or to another one than the "
         "rest.",

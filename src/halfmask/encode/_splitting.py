@@ -18,8 +18,8 @@ __all__ = ["split"]
 _LEAST_PART, _VARYING = 0.75, 0.5
 # A learner has to see each code often enough, so there are at most so many for one value.
 _MOST_SIBLINGS = 64
-# Who takes the rarest code for a rare category gains at most a code's share of the rows, and is to
-# gain at most 0.02 over guessing.
+# An attacker who takes the rarest code for a rare category gains at most a code's share of the
+# rows. The gain over guessing shall be 0.02 at most.
 _LARGEST_SHARE = 0.012
 
 

@@ -25,7 +25,7 @@ def whole_codes(
     coded
         An encoded column of any type of numbers: what a text file was read as, or a model made.
     name
-        What the column is called at home.
+        The column's name at home.
     hidden
         Whether missing cells have a code, so that no encoded cell is missing.
 

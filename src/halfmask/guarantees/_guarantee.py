@@ -1,4 +1,4 @@
-"""What all guarantees are: values that judge the classes of a table; and what they say of it."""
+"""Guarantees: values that judge the classes of a table, and their verdicts."""
 
 from __future__ import annotations
 

@@ -157,7 +157,7 @@ class TCloseness(Guarantee):
     def restricted(self, values: pl.Series) -> TCloseness:
         """Return the guarantee with its hierarchy cut down to the values that occur.
 
-        What the table doesn't hold must neither travel with a release nor count in a distance.
+        Values that the table lacks must neither be released nor count in a distance.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""What of a row isn't one feature but some: the words of a text, the members of a set."""
+"""Bags: cells that are several features, such as the words of a text or members of a set."""
 
 from __future__ import annotations
 

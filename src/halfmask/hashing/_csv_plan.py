@@ -116,7 +116,7 @@ def _dialect(place: Place, reading: TableReading) -> Dialect | None:
     named = form_of_name(place.name)
     declared = reading.format or (named.format if named else None)
     try:
-        # What is wrong with a file is for the reader of all files to say.
+        # The reader of all files reports what is wrong with a file.
         with TextStream(place, encoding="utf-8") as stream:
             start = stream.read(_SAMPLE)
         form = format_of_bytes(start, declared=declared, sure=False, what=place.what)

@@ -1,6 +1,6 @@
 """Plain CSV files straight into hashed rows: no cell becomes a value of a table on the way.
 
-What a plain file is: one whose cells need no decision. Numbers are digits, quotes are around whole
+A plain file is one whose cells need no decision. Numbers are digits, quotes are around whole
 cells, all rows have as many cells as the header. Where a file turns out to be anything else, the
 reader of all files takes over, from the first row that wasn't given yet.
 """

@@ -73,7 +73,7 @@ def parquet_rows(
     stamps, found = [place.stamp() for place in places], []
     kinds = {column.name: column.kind for column in plan.columns}
     for place in places:
-        # What is wrong with a file is for the reader of all files to say.
+        # The reader of all files reports what is wrong with a file.
         try:
             with place.open() as raw:
                 file = pq.ParquetFile(raw)

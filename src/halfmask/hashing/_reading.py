@@ -46,7 +46,7 @@ class TableReading:
     format
         A path's format, where its name and first bytes don't say it.
     options
-        What else a file doesn't say of itself.
+        How to read what else the file doesn't show.
     leave_out
         Columns that are not hashed.
     """

@@ -233,7 +233,7 @@ class Minimizer(
 
     @property
     def sentence(self) -> str:
-        """What was found and how sure it is, without a value of a row."""
+        """The result and its confidence in one sentence, without a value of a row."""
         check_is_fitted(self)
         return self._sentence
 

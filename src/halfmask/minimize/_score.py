@@ -23,7 +23,7 @@ RESAMPLES = 500  # of the rows, for a score of the user's own; its 5 % point the
 
 
 class PredictionScore(Protocol):
-    """What predictions are worth, against what they should be."""
+    """A score of predictions against the truth."""
 
     def of(self, truth: NDArray[np.float64], predicted: NDArray[np.float64]) -> float:
         """Return the score of all rows."""

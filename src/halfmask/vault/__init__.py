@@ -1,4 +1,4 @@
-"""Secrets at rest: a folder that must not leave, and the keys that are derived from it.
+"""Secrets at rest: a folder that must stay at home, and the keys that are derived from it.
 
 Start with `Vault`, which keeps secrets and sealed bytes behind one lock (`Passphrase`, `KeyFile`,
 `Keyring`). A `Secret` derives a key for every purpose and column; encodings take nothing else.

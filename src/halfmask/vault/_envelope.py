@@ -98,7 +98,7 @@ def open_sealed(sealed: bytes, *, key: bytes, context: bytes) -> bytes:
     cipher_key, expected = _keys(key, salt, context)
     if not hmac.compare_digest(commitment, expected):
         raise KeyMismatchError(
-            "What is sealed doesn't open: it is of another key, or belongs to something else.",
+            "The sealed bytes don't open: they are of another key, or belong to something else.",
             hint="Open it with the lock and for the context that it was sealed with.",
         )
     try:

@@ -129,7 +129,7 @@ class Generation:
             return None
         if entry.kind != kind:
             raise VaultError(
-                "What the vault keeps under that name is "
+                "The entry of that name is "
                 f"{'a secret' if entry.kind == 'secret' else 'sealed bytes'}.",
                 hint="Choose another name.",
             )

@@ -85,7 +85,7 @@ def read_private(path: Path, *, what: str, most: int) -> bytes:
     path
         The file.
     what
-        What it is called in an error, such as ``"The key file"``.
+        Its name in an error, such as ``"The key file"``.
     most
         How many bytes it may have.
 

@@ -1,4 +1,4 @@
-"""The vault: a folder that must not leave, and the key that opens it."""
+"""The vault: a folder that must stay at home, and the key that opens it."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ class Vault:
         Parameters
         ----------
         name
-            What it is called, 1 to 200 letters.
+            Its name, 1 to 200 letters.
         create
             Whether to make one if there is none.
 
@@ -224,7 +224,7 @@ class Vault:
         Parameters
         ----------
         name
-            What they are called, 1 to 200 letters.
+            Their names, 1 to 200 letters.
         data
             At most 1 GiB.
         context
@@ -342,7 +342,7 @@ class Vault:
     def destroy(self, name: str | None = None) -> None:
         """Destroy what is kept under a name, or the whole vault.
 
-        What is destroyed is the way to it: the index no longer names it, or the wrapped root key is
+        Only the way to it is destroyed: the index no longer names it, or the wrapped root key is
         gone. That old blocks of a disk, a snapshot or a backup are overwritten can't be guaranteed.
 
         Parameters

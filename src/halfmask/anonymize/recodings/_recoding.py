@@ -1,4 +1,4 @@
-"""What a recoding is."""
+"""The protocol of recodings."""
 
 from __future__ import annotations
 

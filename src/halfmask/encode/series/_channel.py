@@ -51,7 +51,7 @@ class Channel:
     past, volatile, polish
         What past levels say of the level, past sizes of the size, past scores of the score.
     shift, tau
-        What centres sizes, and the spread of what polish leaves.
+        What centres sizes, and the spread of the rest after polish.
     scores
         The map to normal scores.
     before
@@ -59,9 +59,9 @@ class Channel:
     sign
         1 or -1, by a key: up may be down.
     sealed
-        Steps, counted from the clock's origin, whose values leave as keyed noise, ascending.
+        Steps, counted from the clock's origin, whose values are sent as keyed noise, ascending.
     whiteness
-        The p-values of no autocorrelation, by lag, of what the model leaves of the fitted rows.
+        The p-values of no autocorrelation, by lag, of the residuals of the fitted rows.
     veil
         What fitted rows have of noise; None for few rows, and in version 0.1.
     later

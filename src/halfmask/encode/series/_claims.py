@@ -19,7 +19,7 @@ def claims_of(plan: SeriesPlan) -> tuple[LearnerClaim, ...]:
         LearnerClaim(
             learner="any, of residuals instead of the series",
             scope="not invariant",
-            condition="it learns from what home's own model leaves; measure it",
+            condition="it learns from the residuals of home's own model; measure it",
         ),
         LearnerClaim(
             learner="point forecasts",
@@ -66,7 +66,7 @@ def weaknesses_of(plan: SeriesPlan) -> tuple[Weakness, ...]:
         Weakness(
             name="innovations-match",
             columns=columns,
-            known_plaintext="who has the series itself fits a model of their own and slides its "
+            known_plaintext="an attacker with the series itself fits a model and slides its "
             f"residuals along: some hundred steps find the date{blind}",
         ),
         Weakness(

@@ -182,7 +182,7 @@ class ColumnPipeline:
         return bare
 
     def sealed(self, positions: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return which steps leave as keyed noise: events, and what was far out at the fit."""
+        """Return which steps are sent as keyed noise: events, and what was far out at the fit."""
         known = np.isin(positions, self.channel.sealed)
         return known | self.events_at(self.clock, self.events, positions)
 

@@ -24,7 +24,7 @@ _MOST_ROWS = 20_000
 def remembered(
     fitting: Fitting, periods: tuple[Period, ...] | None
 ) -> tuple[tuple[int, float], ...]:
-    """Return the autocorrelations, by lag, of what a fit to the first half leaves of the second.
+    """Return the autocorrelations, by lag, of the second half's residuals under a fit to the first.
 
     Parameters
     ----------

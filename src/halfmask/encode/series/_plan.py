@@ -46,7 +46,7 @@ class SeriesPlan:
     columns
         The columns of numbers, in the table's order.
     time_token, entity_token, tokens
-        What the columns are called where they leave.
+        The names of the encoded columns.
     channels, noises
         For each entity and column, entity by entity.
     starts
@@ -301,7 +301,7 @@ class SeriesPlan:
         )
 
     def _carried(self) -> set[int]:
-        """Return the columns whose rests leave with every batch."""
+        """Return the columns whose rests are sent with every batch."""
         width = len(self.columns)
         return {at % width for at, it in enumerate(self.channels) if it.grain.carries}
 

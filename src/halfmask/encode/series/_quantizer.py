@@ -1,4 +1,4 @@
-"""A column of values as whole steps of a grid, what the grid leaves of them, and exactly back."""
+"""A column of values as whole steps of a grid and their rests, and exactly back."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class Quantizer:
 
     @property
     def carries(self) -> bool:
-        """Whether most cells have a rest, so that all batches leave with them."""
+        """Whether most cells have a rest, so that all batches are sent with them."""
         return self.digits == -1 or self.step > 1
 
     @property

@@ -1,4 +1,4 @@
-"""The codec of series: what calendar and past don't say leaves; forecasts of it come home."""
+"""The codec of series: residuals of calendar and past are sent; forecasts of them come home."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ class SeriesCodec:
         of steps. By default those of the calendar. A series of less than two of a cycle can't be
         freed from it, and has the weakness ``cycle-visible``.
     events
-        Times that others may know something of. What happened then leaves as keyed noise.
+        Times that others may know something of. What happened then is sent as keyed noise.
     seal_beyond
-        From how many robust spreads a fitted residual leaves as keyed noise, too; at least 3, or
+        From how many robust spreads a fitted residual is sent as keyed noise, too; at least 3, or
         0 for never. At most one row in a hundred is.
     missing
         ``"hidden"``: missing cells and steps without a row are sent as keyed noise. ``"visible"``:
@@ -83,9 +83,9 @@ class SeriesCodec:
     ----------
     ``decode(encode(rows))`` gives back every cell bit-equal: integers, decimals, times, and any
     float that is finite. The loop is closed over the raw values, so that no error
-    adds up. A column whose cells have more digits than its encoded numbers can hold leaves with
+    adds up. A column whose cells have more digits than its encoded numbers can hold is sent with
     two more columns, :attr:`rest_names_`: keyed noise that only `decode` needs.
-    Each batch is proven to come back before it leaves, or refused. Nothing else is guaranteed; see
+    Each batch is proven to come back before it is sent, or refused. Nothing else is guaranteed; see
     :attr:`weaknesses`.
 
     Edge cases
@@ -93,7 +93,7 @@ class SeriesCodec:
     NaN is missing, infinity is refused. Rows come back by entity and time. Times that are there
     twice, between two steps, or before their state are refused, as is an entity that wasn't there
     at the fit. A series of less than 40 values has a level and a spread, and nothing else. A
-    constant one leaves as noise. Encoded cells are 64-bit floats; what rounds them loses rows.
+    constant one is sent as noise. Encoded cells are 64-bit floats; what rounds them loses rows.
 
     Sources: Zak, "Anonymizing datasets for machine learning", on time based variables. The model is
     a seasonal ARI with log spreads of its own past (after Box and Jenkins 1970, Geweke 1986).
@@ -322,7 +322,7 @@ class SeriesCodec:
 
     @property
     def time_name_(self) -> str:
-        """What the column of steps is called where it is encoded."""
+        """The name of the encoded column of steps."""
         return self.plan_.time_token
 
     @property
@@ -332,12 +332,12 @@ class SeriesCodec:
 
     @property
     def column_names_(self) -> dict[str, str]:
-        """What each column of numbers is called where it is encoded."""
+        """The name of each encoded column of numbers."""
         return dict(zip(self.plan_.columns, self.plan_.tokens, strict=True))
 
     @property
     def rest_names_(self) -> dict[str, tuple[str, str]]:
-        """What the two columns are called that hold the rests of a column's cells.
+        """The names of the two columns that hold the rests of a column's cells.
 
         Only :meth:`decode` needs them. They are keyed noise: don't train on them.
         """

@@ -28,7 +28,7 @@ _STEPS = 5
 class Veil:
     """What fitted rows have of noise, by the calendar.
 
-    Rows behind the fitted ones leave without: no model has seen them.
+    Rows behind the fitted ones are sent without: no model has seen them.
 
     Parameters
     ----------

@@ -7,7 +7,7 @@ import pytest
 
 from halfmask._errors import ParameterError
 from halfmask.anonymize import Guided, Method, Mondrian
-from halfmask.anonymize._method import MOST_CLASSES, as_guides
+from halfmask.anonymize._method import MAX_CLASSES, as_guides
 
 
 def test_two_classes_are_one_column():
@@ -29,19 +29,19 @@ def test_labels_of_any_object_are_compared_as_text():
 
 
 def test_many_classes_are_led_by_the_most_frequent():
-    labels = np.concatenate([np.arange(100), np.arange(MOST_CLASSES)])
+    labels = np.concatenate([np.arange(100), np.arange(MAX_CLASSES)])
 
     guides = as_guides(labels.astype(str))
 
-    assert guides.shape == (len(labels), MOST_CLASSES)
+    assert guides.shape == (len(labels), MAX_CLASSES)
     assert (guides.sum(axis=0) == 2).all()
 
 
 def test_whole_numbers_of_many_values_are_numbers():
-    incomes = np.arange(MOST_CLASSES + 1) * 1000
+    incomes = np.arange(MAX_CLASSES + 1) * 1000
 
     assert np.array_equal(as_guides(incomes), as_guides(incomes.astype(float)))
-    assert as_guides(incomes[:MOST_CLASSES]).shape == (MOST_CLASSES, MOST_CLASSES)
+    assert as_guides(incomes[:MAX_CLASSES]).shape == (MAX_CLASSES, MAX_CLASSES)
 
 
 def test_fractions_in_the_unit_interval_stay():

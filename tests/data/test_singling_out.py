@@ -63,7 +63,7 @@ def test_combinations_beyond_64_bits_are_still_told_apart():
 
 
 def test_the_gain_of_a_column_that_was_left_out_is_counted(monkeypatch):
-    monkeypatch.setattr(_singling_out, "MOST_COLUMNS", 2)
+    monkeypatch.setattr(_singling_out, "MAX_COLUMNS", 2)
     frame = pl.DataFrame({"a": list(range(10)) * 10, "b": [i // 10 for i in range(100)]})
     frame = frame.with_columns(c=pl.lit(1), d=pl.Series([0, 1] * 50))
 
@@ -75,7 +75,7 @@ def test_the_gain_of_a_column_that_was_left_out_is_counted(monkeypatch):
 
 
 def test_long_tables_are_thinned_and_say_so(monkeypatch):
-    monkeypatch.setattr(_singling_out, "MOST_ROWS", 10)
+    monkeypatch.setattr(_singling_out, "MAX_ROWS", 10)
 
     assert single_out(pl.DataFrame({"a": range(95)}), ["a"]).rows == 10
 

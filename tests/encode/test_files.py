@@ -49,7 +49,7 @@ FEW = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scop
 @pytest.fixture
 def short_batches(monkeypatch):
     """Cut files into batches of 64 rows, so that few rows have many."""
-    monkeypatch.setattr(_batching, "_MOST_ROWS", 64)
+    monkeypatch.setattr(_batching, "_MAX_ROWS", 64)
 
 
 @pytest.fixture
@@ -120,7 +120,7 @@ def test_any_table_comes_back_from_a_matrix_in_any_format(
 def _there_and_back(codec, table, form, size, number):
     """Return the rows that a file of batches of some size decodes to."""
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
-        patch.setattr(_batching, "_MOST_ROWS", size)
+        patch.setattr(_batching, "_MAX_ROWS", size)
         sent, back = Path(folder) / "sent", Path(folder) / "back.arrow"
         encode_file(codec, table, sent, format=form, number=number)
         decode_file(codec, sent, back, number=number)
@@ -191,7 +191,7 @@ def test_files_of_other_numbers_are_ordered_differently_and_decoded_by_them(secr
 def test_a_fit_to_a_file_is_a_fit_to_its_rows(table, secret, tmp_path, monkeypatch, learner):
     write_table(table, tmp_path / "rows.parquet")
     whole = Codec(learner=learner, secret=secret).fit(table)
-    monkeypatch.setattr("halfmask.data._source._MOST_ROWS", 37)
+    monkeypatch.setattr("halfmask.data._source._MAX_ROWS", 37)
 
     parts = fit_file(Codec(learner=learner, secret=secret), tmp_path / "rows.parquet")
 

@@ -21,7 +21,7 @@ from halfmask.data import _sinks, _writer
 from halfmask.encode import Codec, _batching, decode_file, encode_file
 from halfmask.vault import Secret
 
-_batching._MOST_ROWS = 64
+_batching._MAX_ROWS = 64
 _writer._CELLS = 64
 where = pathlib.Path(sys.argv[1])
 OUT = where / "out.parquet"

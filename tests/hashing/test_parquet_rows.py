@@ -212,7 +212,7 @@ def test_what_goes_through_values(tmp_path, monkeypatch):
     assert goes_around(hasher(signed=True), path, monkeypatch)
     assert goes_around(hasher(numbers="raw"), path, monkeypatch)
     assert goes_around(hasher(interactions=(("town", "road"),)), path, monkeypatch)
-    monkeypatch.setattr("halfmask.hashing._parquet_plan._MOST_BYTES", 100)
+    monkeypatch.setattr("halfmask.hashing._parquet_plan._MAX_BYTES", 100)
     assert goes_around(hasher(), path, monkeypatch)
     pq.write_table(ROWS, path, use_dictionary=False)
     assert goes_around(hasher(), path, monkeypatch)
@@ -221,9 +221,9 @@ def test_what_goes_through_values(tmp_path, monkeypatch):
 def test_groups_of_too_many_rows_go_through_values(tmp_path, monkeypatch):
     """However few bytes they take, a byte for each row and column would be kept of them."""
     pq.write_table(ROWS, tmp_path / "a.parquet", row_group_size=1100)
-    monkeypatch.setattr(_parquet_plan, "_MOST_ROWS", 1_099)
+    monkeypatch.setattr(_parquet_plan, "_MAX_ROWS", 1_099)
     assert goes_around(hasher(), tmp_path / "a.parquet", monkeypatch)
-    monkeypatch.setattr(_parquet_plan, "_MOST_ROWS", 1_100)
+    monkeypatch.setattr(_parquet_plan, "_MAX_ROWS", 1_100)
     with pytest.raises(TypeError):
         goes_around(hasher(), tmp_path / "a.parquet", monkeypatch)
 

@@ -265,7 +265,7 @@ from microdata.people import people, policy
 from halfmask.microdata import protect
 from halfmask.microdata import _writing
 from halfmask.data import _source
-_writing.PART_ROWS, _source._MOST_ROWS = 80, 50
+_writing.PART_ROWS, _source._MAX_ROWS = 80, 50
 release = protect(people(seed=2), policy())
 sys.addaudithook(watch)
 release.write(folder + "/out", overwrite=True)

@@ -170,7 +170,7 @@ def test_keys_that_cant_be(key):
 
 def test_too_much(monkeypatch):
     """A gigabyte is a table, and tables aren't kept here."""
-    monkeypatch.setattr("halfmask.vault._envelope.MOST_BYTES", 10)
+    monkeypatch.setattr("halfmask.vault._envelope.MAX_BYTES", 10)
     with pytest.raises(ParameterError):
         seal(bytes(11), key=KEY, context=b"")
     assert seal(bytes(10), key=KEY, context=b"")

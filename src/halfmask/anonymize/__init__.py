@@ -27,7 +27,7 @@ from halfmask.anonymize._recount import CellCounts
 from halfmask.anonymize._rplus_tree import RPlusTree
 from halfmask.anonymize._summary import MAX_ROWS, Summary
 from halfmask.anonymize.recodings import (
-    MOST_MEMBERS,
+    MAX_MEMBERS,
     RECODINGS,
     Centroid,
     Level,
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from halfmask.anonymize._anonymizer import Anonymizer
 
 __all__ = [
+    "MAX_MEMBERS",
     "MAX_ROWS",
     "METHODS",
-    "MOST_MEMBERS",
     "RECODINGS",
     "Anonymizer",
     "CellCounts",

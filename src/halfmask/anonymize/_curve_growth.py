@@ -26,7 +26,7 @@ __all__ = ["cut_curve"]
 #: How many neighbouring runs are joined at most where a guarantee asks for more than k rows.
 REACH = 32
 #: About how many counts of sensitive values may be read in that search.
-MOST_READ = 1 << 30
+MAX_READ = 1 << 30
 
 
 def cut_curve(
@@ -122,7 +122,7 @@ def _joined(  # what both steps share
 
     low, high = _boxes(points, cuts)
     judged = np.stack([column.codes[order] for column in sensitive]).astype(np.int64)
-    reach = int(np.clip(MOST_READ // (len(low) * max(1, int(rules.offsets[-1]))), 2, REACH))
+    reach = int(np.clip(MAX_READ // (len(low) * max(1, int(rules.offsets[-1]))), 2, REACH))
     origin = np.zeros(len(cuts), dtype=np.int64)
     join_runs(low, high, starts[cuts], judged, scale, k, rules, reach, origin)
     return _cuts(origin)

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
     from halfmask.anonymize._growth import SplitCriterion
 
-__all__ = ["MOST_CLASSES", "Method", "as_guides"]
+__all__ = ["MAX_CLASSES", "Method", "as_guides"]
 
 #: Of more classes than this only the most frequent texts guide; integers are numbers then.
-MOST_CLASSES = 32
+MAX_CLASSES = 32
 
 
 @runtime_checkable
@@ -75,7 +75,7 @@ def as_guides(y: ArrayLike) -> NDArray[np.float64]:
 def _are_numbers(values: NDArray[np.generic]) -> bool:
     """Return whether one column says how much, rather than which: counts and incomes do."""
     if values.dtype.kind in "iu":
-        return len(np.unique(values)) > MOST_CLASSES
+        return len(np.unique(values)) > MAX_CLASSES
     return values.dtype.kind == "f"
 
 
@@ -85,6 +85,6 @@ def _one_column_a_class(labels: NDArray[np.generic]) -> NDArray[np.float64]:
     if len(counts) == 2:
         second: NDArray[np.float64] = np.equal(codes, 1).astype(np.float64)
         return second[:, None]
-    frequent = np.argsort(-counts, kind="stable")[:MOST_CLASSES]
+    frequent = np.argsort(-counts, kind="stable")[:MAX_CLASSES]
     one_hot: NDArray[np.float64] = np.equal(codes[:, None], frequent[None, :]).astype(np.float64)
     return one_hot

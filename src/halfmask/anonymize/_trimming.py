@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["trim"]
 
 #: A cell gives up one rim a round; more rounds than this find next to nothing.
-MOST_ROUNDS = 8
+MAX_ROUNDS = 8
 
 
 def trim(fitted: Fitted, *, max_rows: int) -> Fitted:
@@ -55,7 +55,7 @@ def trim(fitted: Fitted, *, max_rows: int) -> Fitted:
     rows = _Rows.of(fitted)
     cell_of_row, left = fitted.cell_of_row.copy(), max_rows
     offering = rows
-    for _ in range(MOST_ROUNDS):
+    for _ in range(MAX_ROUNDS):
         moves = offering.best_moves(fitted, rules, k)
         taken = _affordable(moves.gain, moves.cost, left)
         if not len(taken):

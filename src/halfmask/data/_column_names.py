@@ -22,7 +22,7 @@ NEVER_GLUED = frozenset({"position"})  # "disposition"
 # Short words that are looked for inside others too ("isex", "agegrp", "ybirth", "prewage"): as a
 # whole, such a word may have so many letters before or after it.
 INSIDE = ("birth", "born", "educ", "wage", "kids", "hisp", "marr", "race", "sex", "age")
-MOST_AROUND = 5
+MAX_AROUND = 5
 # "image", "mileage", "agency", "trace", "newborn": words in which these stand by chance.
 NEVER_INSIDE = re.compile(
     r"(?:im|dam|mile|acre|line|[bgiklnprstv])age$|^age(?:n[tdc]|ism)|(?:[btg]|sc)race|(?:new|air|stub)born"
@@ -145,7 +145,7 @@ def _inside(words: tuple[str, ...]) -> Topic | None:
         for short in INSIDE:
             around = len(word) - len(short)
             ends = word.startswith(short) or word.endswith(short)
-            if 0 < around <= MOST_AROUND and ends and not NEVER_INSIDE.search(word):
+            if 0 < around <= MAX_AROUND and ends and not NEVER_INSIDE.search(word):
                 return _vocabulary()[short]
     return None
 

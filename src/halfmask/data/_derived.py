@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Derivation", "Derivations"]
 
-MOST_ROWS = 10_000
+MAX_ROWS = 10_000
 # Rows in which formulas are tried, and the most columns that they are tried with.
-FITTED_ROWS, PROBED_ROWS, MOST_SOURCES = 1_000, 60, 20
+FITTED_ROWS, PROBED_ROWS, MAX_SOURCES = 1_000, 60, 20
 # A column follows from others if so much of it does: of pairs of rows, of steps, of rows.
 NEARLY = 0.97
 # In fewer rows, or with fewer different values, formulas fit by chance.
@@ -69,7 +69,7 @@ class Derivations:
     """
 
     def __init__(self, frame: pl.DataFrame, profiles: Mapping[str, ColumnProfile]) -> None:
-        order = np.random.default_rng(0).permutation(frame.height)[:MOST_ROWS]
+        order = np.random.default_rng(0).permutation(frame.height)[:MAX_ROWS]
         # Shuffled: in a table that is sorted, everything would seem to rise with everything.
         self.rows = frame[order]
         self.profiles = profiles
@@ -128,7 +128,7 @@ class Derivations:
         if target not in self.numbers or self.profiles[target].distinct < FEWEST_VALUES:
             return None
         numeric = [it for it in sources if it in self.numbers and self.profiles[it].distinct > 2]
-        widest = sorted(numeric, key=lambda name: -self.profiles[name].distinct)[:MOST_SOURCES]
+        widest = sorted(numeric, key=lambda name: -self.profiles[name].distinct)[:MAX_SOURCES]
         goal = self.numbers[target][:FITTED_ROWS]
         for pair in itertools.combinations(widest, 2):
             given = np.column_stack([self.numbers[name][:FITTED_ROWS] for name in pair])

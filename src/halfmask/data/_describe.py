@@ -32,8 +32,8 @@ from halfmask.data._source import open_table
 
 __all__ = ["Batched", "Description", "describe"]
 
-MOST_ROWS = 1_000_000
-MOST_CELLS = 20_000_000
+MAX_ROWS = 1_000_000
+MAX_CELLS = 20_000_000
 FEWEST_ROWS = 2_000
 
 
@@ -288,7 +288,7 @@ def _rows(table: object, sample: int | None) -> tuple[pl.DataFrame, int]:
 def _most_rows(columns: int, sample: int | None) -> int:
     if sample is not None:
         return sample
-    return min(MOST_ROWS, max(FEWEST_ROWS, MOST_CELLS // max(columns, 1)))
+    return min(MAX_ROWS, max(FEWEST_ROWS, MAX_CELLS // max(columns, 1)))
 
 
 def _drawn(batches: Iterator[pl.DataFrame], most: int) -> tuple[pl.DataFrame, int]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Header", "unique_names", "values_among"]
 
-_MOST_SHOWN = 20
+_MAX_SHOWN = 20
 _NUMBER = r"[-+]?(?:\d[\d.,' ]*|\.\d+)"
 _CURRENCY = r"(?:EUR|USD|GBP|CHF|JPY|CNY|INR|[$€£¥₹])"
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
@@ -175,7 +175,7 @@ class Header:
         if not found:
             return
         # By number: the cells are somebody's.
-        shown = ", ".join(map(str, found[:_MOST_SHOWN]))
+        shown = ", ".join(map(str, found[:_MAX_SHOWN]))
         raise SchemaError(
             f"The first row of {_inside(self._what)} looks like data and not like names of "
             f"columns. Cells that {why}: {len(found)} of {len(self._first)} (column number "
@@ -197,7 +197,7 @@ class Header:
 
     def _refuse_repeated(self, whole: pl.Series, rows_before: int) -> None:
         # The header is row 1.
-        numbers = [rows_before + 2 + int(at) for at in whole.arg_true()[:_MOST_SHOWN]]
+        numbers = [rows_before + 2 + int(at) for at in whole.arg_true()[:_MAX_SHOWN]]
         one = len(numbers) == 1
         raise SchemaError(
             f"Row{'' if one else 's'} {', '.join(map(str, numbers))} of {_inside(self._what)} "
@@ -208,7 +208,7 @@ class Header:
 
 
 def _tell(made: dict[int, str], width: int, what: str) -> None:
-    shown = ", ".join(map(str, list(made)[:_MOST_SHOWN]))
+    shown = ", ".join(map(str, list(made)[:_MAX_SHOWN]))
     warnings.warn(
         f"Columns with a blank or repeated name in the header of {_inside(what)}: number {shown} "
         f"of {width}. Blank names become column_N, where N is the number. Repeated names become "

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["ROOT", "Hierarchy", "leaf_text"]
 
 ROOT = "*"
-MOST_LEVELS = 255  # boundaries are bytes
+MAX_LEVELS = 255  # boundaries are bytes
 
 
 def leaf_text(values: pl.Series) -> pl.Series:
@@ -296,8 +296,8 @@ class Hierarchy:
 def _check(levels: pl.DataFrame, column: str) -> None:
     """Raise unless the levels are a tree whose leaves differ."""
     of = f"The hierarchy of column {column!r}"
-    if levels.width > MOST_LEVELS:
-        raise HierarchyError(f"{of} has {levels.width} levels; {MOST_LEVELS} are the most.")
+    if levels.width > MAX_LEVELS:
+        raise HierarchyError(f"{of} has {levels.width} levels; {MAX_LEVELS} are the most.")
     for level, labels in enumerate(levels):
         empty = labels.null_count() + (labels == "").sum()
         if empty:

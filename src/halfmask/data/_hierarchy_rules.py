@@ -39,7 +39,7 @@ class HierarchyRule(Protocol):
 
 
 #: Of wider intervals the bins of the narrowest couldn't be counted in 64 bits.
-MOST_TIMES = 10**18
+MAX_TIMES = 10**18
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +80,9 @@ class Intervals:
         number_between(-math.inf, math.inf, owner="Intervals", origin=self.origin)
         for width in self.widths:
             number_between(0, math.inf, owner="Intervals", low_open=True, widths=width)
-        if _exact(max(self.widths)) > _exact(min(self.widths)) * MOST_TIMES:
+        if _exact(max(self.widths)) > _exact(min(self.widths)) * MAX_TIMES:
             raise ParameterError(
-                f"The widest of the 'widths' of Intervals must be at most {MOST_TIMES:.0e} times "
+                f"The widest of the 'widths' of Intervals must be at most {MAX_TIMES:.0e} times "
                 f"the narrowest. Got {self.widths} instead."
             )
         for narrow, wide in itertools.pairwise(map(_exact, self.widths)):

@@ -9,10 +9,10 @@ import polars as pl
 
 from halfmask._errors import SchemaError
 
-__all__ = ["MOST_DIGITS", "WholeNumbers"]
+__all__ = ["MAX_DIGITS", "WholeNumbers"]
 
 #: The most digits of a whole number that Arrow's decimals hold.
-MOST_DIGITS = 76
+MAX_DIGITS = 76
 _EXACT = 2**53
 _INT64 = range(-(2**63), 2**63)
 
@@ -56,9 +56,9 @@ class WholeNumbers:
                     self._whole(name, value)
 
     def _whole(self, name: str, value: int) -> None:
-        if abs(value) >= 10**MOST_DIGITS:
+        if abs(value) >= 10**MAX_DIGITS:
             raise SchemaError(
-                f"Column {name!r} holds whole numbers of more than {MOST_DIGITS} digits.",
+                f"Column {name!r} holds whole numbers of more than {MAX_DIGITS} digits.",
                 hint="Write them as texts, in quotes.",
             )
         if value not in _INT64:

@@ -12,7 +12,7 @@ from halfmask._errors import DataError, SchemaError
 from halfmask.data._casts import Coerced, as_declared, check_declared, mark_missing
 from halfmask.data._columns import same_columns
 from halfmask.data._frames import check_names, settle
-from halfmask.data._json_integers import MOST_DIGITS, WholeNumbers
+from halfmask.data._json_integers import MAX_DIGITS, WholeNumbers
 from halfmask.data._owned_buffer import owned_buffer
 from halfmask.data._reading import reading
 from halfmask.data._text import BLOCK, TextStream
@@ -71,7 +71,7 @@ class JsonLinesReader:
         types = {
             name: pa.string() if pa.types.is_null(self._types[name]) else self._types[name]
             for name in columns
-        } | dict.fromkeys(self._exact.intersection(columns), pa.decimal256(MOST_DIGITS, 0))
+        } | dict.fromkeys(self._exact.intersection(columns), pa.decimal256(MAX_DIGITS, 0))
         for place in self._places:
             with reading(place.what, "JSON lines"):
                 for block in _blocks(place, self._options.encoding):

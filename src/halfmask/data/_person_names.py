@@ -11,12 +11,12 @@ import unicodedata
 
 import polars as pl
 
-__all__ = ["LEAST_NAMES", "share_of_names"]
+__all__ = ["MIN_NAMES", "share_of_names"]
 
 # From this share of rows on, a column of texts is taken to be one of people's names.
-LEAST_NAMES = 0.2
+MIN_NAMES = 0.2
 # Texts of more words are sentences or addresses.
-MOST_WORDS = 4
+MAX_WORDS = 4
 # So many different texts are looked up, the most frequent first.
 LOOKED_UP = 20_000
 GIVEN = """
@@ -80,7 +80,7 @@ def share_of_names(values: pl.Series) -> float:
     plain = pl.col("text").str.normalize("NFKD").str.replace_all(r"\p{M}", "").str.to_lowercase()
     words = plain.str.extract_all(r"[\p{L}'-]+")
     is_name = (
-        (words.list.len() <= MOST_WORDS)
+        (words.list.len() <= MAX_WORDS)
         & ~plain.str.contains(r"\d")
         & (words.list.first().is_in(_known()) | words.list.last().is_in(_known()))
     )

@@ -20,7 +20,7 @@ __all__ = ["ColumnProfile", "profile_of"]
 # Forms are looked for in so many different values; a share of them is known to about 2 %.
 LOOKED_AT = 2_000
 # Spellings are compared in columns of at most so many different texts.
-MOST_RESPELLED = 20_000
+MAX_RESPELLED = 20_000
 # Whole numbers as long as this may be card or account numbers.
 LONG_NUMBER = 10**11
 # Ranges of numbers: "20-29", "[70-80)", "[70, 80)", "<30", "65+", "> 5 years", "1st-4th". Without
@@ -196,7 +196,7 @@ def _texts(texts: pl.Series, different: pl.Series) -> dict[str, object]:
     if form is not None and form.is_number and form.holds:
         numbers = form.read(different).drop_nulls().cast(pl.Float64)
     # Of so many different texts nobody counts how often each occurs in a class.
-    normalize = steps_needed(different) if different.len() <= MOST_RESPELLED else ()
+    normalize = steps_needed(different) if different.len() <= MAX_RESPELLED else ()
     return {
         "respelled": spellings(different, normalize) if normalize else 0,
         "normalize": normalize,

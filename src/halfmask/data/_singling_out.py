@@ -26,13 +26,13 @@ __all__ = [
 # A set of columns is reported from this share of unique rows on.
 THRESHOLD = 0.05
 LARGEST_SET = 5
-MOST_COLUMNS = 40
-MOST_ROWS = 250_000
-MOST_ROWS_TOGETHER = 50_000
+MAX_COLUMNS = 40
+MAX_ROWS = 250_000
+MAX_ROWS_TOGETHER = 50_000
 # So many sets grow by one more column: the most singling of those below the threshold.
 BEAM = 12
 # So many sets of each size are reported, the most singling ones.
-MOST_SETS = 8
+MAX_SETS = 8
 # At so many sets a column is tried that was left out of the search.
 ANCHORS = 3
 # Counting by table costs its length; up to so many cells it beats a sort.
@@ -91,14 +91,14 @@ def single_out(frame: pl.DataFrame, names: Sequence[str]) -> Singling:
     """
     rows = _thinned(frame)
     coded = {name: codes_of(rows[name]) for name in names}
-    widest = sorted(coded, key=lambda name: -coded[name][1])[:MOST_COLUMNS]
+    widest = sorted(coded, key=lambda name: -coded[name][1])[:MAX_COLUMNS]
     search = _Search({name: coded[name] for name in names if name in widest}, rows.height)
     search.run()
     gains = {name: search.gain(coded[name]) for name in names if name not in search.codes}
     found: list[tuple[tuple[str, ...], float]] = []
     for size in range(1, LARGEST_SET + 1):
         of_size = [item for item in search.found.items() if len(item[0]) == size]
-        found += sorted(of_size, key=lambda item: -item[1])[:MOST_SETS]
+        found += sorted(of_size, key=lambda item: -item[1])[:MAX_SETS]
     return Singling(
         sets=tuple(SinglingOut(names, share) for names, share in found),
         gains=gains | search.gains,
@@ -122,7 +122,7 @@ def single_out_together(frame: pl.DataFrame, names: Sequence[str]) -> tuple[floa
         The share of rows that are unique on all named columns, and the columns without which it
         falls below 5 %: those that tell most (the highest entropy) first.
     """
-    rows = frame.gather_every(max(-(-frame.height // MOST_ROWS_TOGETHER), 1))
+    rows = frame.gather_every(max(-(-frame.height // MAX_ROWS_TOGETHER), 1))
     coded = {name: codes_of(rows[name]) for name in names}
     left = sorted(coded, key=lambda name: _entropy(coded[name][0]))
     first = share = _share_unique([coded[name] for name in left], rows.height)
@@ -203,7 +203,7 @@ class _Search:
 
 
 def _thinned(frame: pl.DataFrame) -> pl.DataFrame:
-    return frame.gather_every(max(-(-frame.height // MOST_ROWS), 1))
+    return frame.gather_every(max(-(-frame.height // MAX_ROWS), 1))
 
 
 def codes_of(values: pl.Series) -> tuple[NDArray[np.int64], int]:

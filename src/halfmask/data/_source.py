@@ -35,9 +35,9 @@ __all__ = ["Source", "open_table"]
 
 # What one batch holds unless asked otherwise: about 130 MB of numbers.
 _CELLS = 1 << 24
-_MOST_ROWS = 1_000_000
+_MAX_ROWS = 1_000_000
 # Text takes several times its size while it is read.
-_MOST_TEXT_ROWS = 250_000
+_MAX_TEXT_ROWS = 250_000
 
 
 class Source:
@@ -122,7 +122,7 @@ class Source:
         """
         wanted = self._checked(columns)
         if n_rows is None:
-            most = _MOST_TEXT_ROWS if self.format in TEXT_FORMATS else _MOST_ROWS
+            most = _MAX_TEXT_ROWS if self.format in TEXT_FORMATS else _MAX_ROWS
             n_rows = max(1, min(most, _CELLS // len(self.columns)))
         integer_at_least(1, owner="Source.batches", n_rows=n_rows)
         return self._batches(wanted, n_rows)

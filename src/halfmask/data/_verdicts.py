@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from halfmask.data._person_names import LEAST_NAMES
+from halfmask.data._person_names import MIN_NAMES
 from halfmask.data._value_patterns import PATTERNS
 
 if TYPE_CHECKING:
@@ -219,7 +219,7 @@ def _by_names(profile: ColumnProfile, hint: NameHint | None) -> RoleVerdict | No
     """Judge columns that hold names of people."""
     if hint is not None and hint.strong:
         return None
-    if profile.names >= LEAST_NAMES and profile.distinct >= NAMES_AT_LEAST:
+    if profile.names >= MIN_NAMES and profile.distinct >= NAMES_AT_LEAST:
         return RoleVerdict(
             "identifier",
             f"{profile.names:.0%} of its texts are frequent names of people.",

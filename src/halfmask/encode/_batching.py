@@ -17,7 +17,7 @@ __all__ = ["batch_number", "batch_rows", "fit_rows", "numbered"]
 # Both belong to the format of a plan: the same cuts encode and decode a file.
 # A change of one raises PLAN_VERSION.
 _CELLS = 1 << 24
-_MOST_ROWS = 1 << 18
+_MAX_ROWS = 1 << 18
 # Batches of one file, far more than any file has; the rest of 64 bits numbers the files.
 _BATCHES = 1 << 32
 
@@ -32,7 +32,7 @@ def batch_rows(plan: CodecPlan) -> int:
 
 def fit_rows(n_columns: int) -> int:
     """Return how many rows of a table are looked at together."""
-    return max(1, min(_MOST_ROWS, _CELLS // n_columns))
+    return max(1, min(_MAX_ROWS, _CELLS // n_columns))
 
 
 def batch_number(file: int, place: int) -> int:

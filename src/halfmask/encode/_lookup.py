@@ -18,7 +18,7 @@ __all__ = ["MISSING", "UNSEEN", "Buckets", "Lookup"]
 UNSEEN = -1
 #: The place of a missing cell.
 MISSING = -2
-_MOST_BUCKETS = 1 << 20
+_MAX_BUCKETS = 1 << 20
 
 
 class Buckets:
@@ -29,7 +29,7 @@ class Buckets:
     def __init__(self, values: NDArray[Any]) -> None:
         from halfmask.kernels.encoding.ranking import start_buckets  # noqa: PLC0415 # numba is heavy
 
-        n_buckets = min(_MOST_BUCKETS, 1 << (2 * len(values)).bit_length())
+        n_buckets = min(_MAX_BUCKETS, 1 << (2 * len(values)).bit_length())
         width = float(values[-1]) - float(values[0])
         with np.errstate(over="ignore", divide="ignore"):
             scale = float(np.float64(n_buckets) / np.float64(width))

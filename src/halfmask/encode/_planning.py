@@ -21,7 +21,7 @@ from halfmask.encode._profile import PROFILES
 from halfmask.encode._ranks import Ranks
 from halfmask.encode._scaling import NOT_BACK, RELATIVE, Scaling
 from halfmask.encode._splitting import split
-from halfmask.encode._summary import MOST_DIGITS
+from halfmask.encode._summary import MAX_DIGITS
 from halfmask.encode._target import NumberTarget
 from halfmask.encode._ticks import to_ticks
 
@@ -219,7 +219,7 @@ class Planning:
             center=center,
             scale=float(scale),
             unit=unit,
-            digits=moments.digits if moments.digits <= MOST_DIGITS else -1,
+            digits=moments.digits if moments.digits <= MAX_DIGITS else -1,
             low=moments.low,
             high=moments.high,
             missing_at=float(missing_at) if hidden else 0.0,
@@ -234,7 +234,7 @@ class Planning:
         if not column.dtype.is_float() or self.settings.precision == "column":
             return
         relative = RELATIVE if column.dtype == pl.Float64 else _NARROW
-        step = 0.0 if moments.digits > MOST_DIGITS else 0.5 * 10.0**-moments.digits
+        step = 0.0 if moments.digits > MAX_DIGITS else 0.5 * 10.0**-moments.digits
         grain = max(relative * moments.least, step)
         if grain < _FINEST * max(moments.deviation, abs(moments.mean)):
             raise SchemaError(

@@ -29,7 +29,7 @@ __all__ = [
 
 _SHARES = 2
 # One row may become so many at most.
-_MOST_ROWS = 50_000_000
+_MAX_ROWS = 50_000_000
 
 
 def decoded(
@@ -168,7 +168,7 @@ def sibling_rows(
     places = codes.places(batch[column])
     grouped, starts = codes.siblings()
     n_each = np.where(places >= 0, np.diff(starts)[np.maximum(places, 0)], 1)
-    if n_each.sum() > _MOST_ROWS:
+    if n_each.sum() > _MAX_ROWS:
         raise ParameterError(f"That would be {int(n_each.sum())} rows.", hint="Give fewer rows.")
     home = np.repeat(np.arange(batch.height), n_each)
     within = np.arange(len(home)) - np.repeat(np.cumsum(n_each) - n_each, n_each)

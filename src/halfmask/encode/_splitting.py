@@ -15,9 +15,9 @@ __all__ = ["split"]
 
 # Siblings are between 0.75 and 1.25 of a mean one: equal parts would be found again by counting
 # their rows, since hardly any other category has codes of the same number.
-_LEAST_PART, _VARYING = 0.75, 0.5
+_MIN_PART, _VARYING = 0.75, 0.5
 # A learner has to see each code often enough, so there are at most so many for one value.
-_MOST_SIBLINGS = 64
+_MAX_SIBLINGS = 64
 # An attacker who takes the rarest code for a rare category gains at most a code's share of the
 # rows. The gain over guessing shall be 0.02 at most.
 _LARGEST_SHARE = 0.012
@@ -58,11 +58,11 @@ def split(
     if len(common):
         size = int(min(common.min(), _LARGEST_SHARE * counts.sum()))
         # the most frequent value's siblings are never larger than others': they'd be known by that
-        size = max(size, -(-int(counts.max()) // _MOST_SIBLINGS))
+        size = max(size, -(-int(counts.max()) // _MAX_SIBLINGS))
     cuts, shares = [], []
     for value, count in enumerate(counts):
         own = np.sort(score[place == value])
-        n_siblings = min(_MOST_SIBLINGS, round(int(count) / max(size, min_rows)), len(own))
+        n_siblings = min(_MAX_SIBLINGS, round(int(count) / max(size, min_rows)), len(own))
         least = min_rows * len(own) / max(1, int(count))
         cut = _cuts(own, uneven(n_siblings), least=least) if n_siblings > 1 else np.empty(0)
         cuts.append(cut)
@@ -76,7 +76,7 @@ def _cuts(
     own: NDArray[np.float64], uneven: NDArray[np.float64], *, least: float
 ) -> NDArray[np.float64]:
     """Return the scores at which the siblings of one value begin, without the first."""
-    parts = np.cumsum(_LEAST_PART + _VARYING * uneven)
+    parts = np.cumsum(_MIN_PART + _VARYING * uneven)
     starts = (parts[:-1] / parts[-1] * len(own)).astype(np.int64)
     wanted = np.unique(own[starts])
     kept: list[float] = []

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from halfmask.encode._roles import Roles
     from halfmask.encode._settings import CodecSettings
 
-__all__ = ["MOST_DIGITS", "CodecSummary", "ColumnSummary", "Moments"]
+__all__ = ["MAX_DIGITS", "CodecSummary", "ColumnSummary", "Moments"]
 
 # Decimals that are looked for in floats; a float with more is taken raw.
-MOST_DIGITS = 15
+MAX_DIGITS = 15
 _ROUGH = 99
 _FEW = 1_000
 # Rows that are kept to find where split categories part.
@@ -225,7 +225,7 @@ def _digits(values: NDArray[np.float64]) -> int:
     for some in (values[:_FEW], values):
         fits = (
             digits
-            for digits in range(fewest, MOST_DIGITS + 1)
+            for digits in range(fewest, MAX_DIGITS + 1)
             if np.array_equal(np.round(some, digits), some)
         )
         fewest = next(fits, _ROUGH)

@@ -35,7 +35,7 @@ __all__ = ["CsvRows", "Hashed", "NotPlainError"]
 BLOCK, BEHIND = 8 << 20, 64
 _ENDS, _NEWLINE = (13, 10), 10
 #: How many bytes the names of the columns have at most.
-_MOST_NAMES = 1 << 20
+_MAX_NAMES = 1 << 20
 
 
 class NotPlainError(HalfmaskError):
@@ -198,7 +198,7 @@ def _header(data: NDArray[np.uint8], size: int, quote: np.uint8) -> tuple[int, i
     start = 3 if data[:3].tobytes() == codecs.BOM_UTF8 else 0
     while start < size and data[start] in _ENDS:
         start += 1
-    within = min(size - start, _MOST_NAMES)
+    within = min(size - start, _MAX_NAMES)
     places = np.full(within + 1, -1, np.int32)
     # Only line ends are looked for, as if they were delimiters, too.
     find_separators(data[start:], within, np.uint8(_NEWLINE), quote, True, places)  # a kernel's

@@ -14,7 +14,7 @@ from halfmask._errors import DataError, ParameterError, SchemaError
 from halfmask._foreign import foreign
 from halfmask.hashing._cells import absent, kind_of
 from halfmask.hashing._keys import HasherKeys
-from halfmask.hashing._rows import MOST_CLASSES
+from halfmask.hashing._rows import MAX_CLASSES
 from halfmask.hashing._slots import hashes_of
 
 if TYPE_CHECKING:
@@ -123,9 +123,9 @@ class LabelCodes:
             kind = kind or _kind(array)
             some = _cast(array, kind).unique()
             found = some if found is None else pa.concat_arrays([found, some]).unique()
-            if len(found) > MOST_CLASSES:
+            if len(found) > MAX_CLASSES:
                 raise DataError(
-                    f"The label has more than {MOST_CLASSES:,} classes.",
+                    f"The label has more than {MAX_CLASSES:,} classes.",
                     hint="Send numbers as numbers: they are no classes.",
                 )
         if found is None or not len(found):

@@ -22,7 +22,7 @@ __all__ = ["CodedColumn", "chunk_of", "room_for"]
 _PACKINGS = {"UNCOMPRESSED", "SNAPPY", "ZSTD", "GZIP"}
 _PLAIN, _OLD_CODES, _RUNS, _CODES = 0, 2, 3, 8
 _NUMBERS = {"INT32": np.int32, "INT64": np.int64, "FLOAT": np.float32, "DOUBLE": np.float64}
-_MOST_PAGES = 1 << 16
+_MAX_PAGES = 1 << 16
 _LENGTH = 4
 
 
@@ -107,7 +107,7 @@ def room_for(size: int) -> NDArray[np.uint8]:
 def _pages(packed: NDArray[np.uint8]) -> NDArray[np.int64] | None:
     from halfmask.kernels.hashing.parquet_pages import FIELDS, SMALLEST, find_pages  # noqa: PLC0415 # numba
 
-    most = min(len(packed) // SMALLEST + 1, _MOST_PAGES)
+    most = min(len(packed) // SMALLEST + 1, _MAX_PAGES)
     pages = np.empty((most, FIELDS), np.int64)
     found = find_pages(packed, len(packed), np.empty(1, np.int64), pages)
     return None if found < 0 else pages[:found]

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 __all__ = ["parquet_rows"]
 
 #: A row group that is larger isn't unpacked as a whole.
-_MOST_BYTES = 1 << 27
+_MAX_BYTES = 1 << 27
 #: Nor one of more rows: a few bytes can say that a value stands in billions of them.
-_MOST_ROWS = 1 << 22
+_MAX_ROWS = 1 << 22
 _DICTIONARIES = {"PLAIN_DICTIONARY", "RLE_DICTIONARY"}
 _TYPES = {
     pa.string(), pa.large_string(), pa.float32(), pa.float64(), pa.int8(), pa.int16(), pa.int32(),
@@ -143,7 +143,7 @@ def _fits(file: Any, kinds: dict[str, str], size: int) -> bool:  # noqa: ANN401 
         group = about.row_group(number)
         columns = [group.column(position) for position in range(group.num_columns)]
         sizes = [column.total_uncompressed_size for column in columns]
-        if min(sizes) < 0 or sum(sizes) > _MOST_BYTES or group.num_rows > _MOST_ROWS:
+        if min(sizes) < 0 or sum(sizes) > _MAX_BYTES or group.num_rows > _MAX_ROWS:
             return False
         if max(column.total_compressed_size for column in columns) > size:
             return False

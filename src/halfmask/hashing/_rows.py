@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["MOST_BITS", "HashedRows"]
+__all__ = ["MAX_BITS", "HashedRows"]
 
 #: Indices have to fit the 32-bit integers of compressed sparse rows.
-MOST_BITS = 31
+MAX_BITS = 31
 #: The trainers' largest softmax; a mistyped number of classes shouldn't take all memory.
-MOST_CLASSES = 1 << 20
+MAX_CLASSES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -83,9 +83,9 @@ class HashedRows:
     def __post_init__(self) -> None:
         integer_at_least(1, owner="HashedRows", bits=self.bits)
         integer_at_least(2, owner="HashedRows", classes=self.classes)
-        if self.bits > MOST_BITS or self.classes > MOST_CLASSES:
+        if self.bits > MAX_BITS or self.classes > MAX_CLASSES:
             raise ParameterError(
-                f"HashedRows has at most {MOST_BITS} bits and {MOST_CLASSES:,} classes. "
+                f"HashedRows has at most {MAX_BITS} bits and {MAX_CLASSES:,} classes. "
                 f"Got {self.bits} and {self.classes}."
             )
         for name in ("indices", "indptr", "values", "labels", "weights"):

@@ -8,14 +8,14 @@ from typing import Any, Literal, Self, TypeAlias
 
 from halfmask._errors import ColumnNotFoundError, ParameterError, SchemaError
 from halfmask._validation import integer_at_least, one_of
-from halfmask.hashing._rows import MOST_BITS
+from halfmask.hashing._rows import MAX_BITS
 
 __all__ = ["HasherSettings", "Numbers", "Role"]
 
 Numbers: TypeAlias = Literal["quantiles", "log", "raw"]
 Role: TypeAlias = Literal["category", "number", "text", "set"]
 _NUMBERS = ("quantiles", "log", "raw")
-_MOST_BINS = 1 << 16
+_MAX_BINS = 1 << 16
 _BINS_PER_OCTAVE = (1, 2, 4, 8, 16)
 _LONGEST_RUN = 16
 
@@ -54,9 +54,9 @@ class HasherSettings:
         integer_at_least(1, owner="KeyedHasher", bits=self.bits)
         integer_at_least(2, owner="KeyedHasher", bins=self.bins)
         one_of(_NUMBERS, owner="KeyedHasher", numbers=self.numbers)
-        if self.bits > MOST_BITS or self.bins > _MOST_BINS:
+        if self.bits > MAX_BITS or self.bins > _MAX_BINS:
             raise ParameterError(
-                f"KeyedHasher has at most {MOST_BITS} bits and {_MOST_BINS:,} bins. "
+                f"KeyedHasher has at most {MAX_BITS} bits and {_MAX_BINS:,} bins. "
                 f"Got {self.bits} and {self.bins}."
             )
         if type(self.signed) is not bool:

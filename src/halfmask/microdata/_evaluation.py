@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from halfmask.anonymize import MOST_MEMBERS, Ranges
+from halfmask.anonymize import MAX_MEMBERS, Ranges
 from halfmask.assess.risk import (
     Reidentification,
     ReleasedColumnsRisk,
@@ -324,7 +324,7 @@ def _named(
     if isinstance(plan.recoding_of(coding.column.name), Ranges):
         below = np.concatenate([[0], np.cumsum(kept > 0)])
         for first, last in np.unique(np.stack(spans), axis=1).T.tolist():
-            if first >= 0 and below[last + 1] - below[first] <= MOST_MEMBERS:
+            if first >= 0 and below[last + 1] - below[first] <= MAX_MEMBERS:
                 named[first : last + 1] = True
     return np.flatnonzero(named & (kept > 0))
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Feature", "Move"]
 
-MOST_VALUES = 256  # a feature with more values than that is first cut into ...
+MAX_VALUES = 256  # a feature with more values than that is first cut into ...
 BINS = 128  # ... about this many
 NEAREST = 4  # how many other groups a group of categories may join
 STAND_INS = 5  # how many values are tried for a feature that isn't asked for at all
@@ -162,7 +162,7 @@ class Feature:
         if self.is_tree:
             for key, whole in self._nodes(target, mass):
                 yield Move(self.index, key, self.lost(whole) - lost, whole=whole)
-        elif self.places is not None and len(groups) > MOST_VALUES:
+        elif self.places is not None and len(groups) > MAX_VALUES:
             whole = self._binned()
             yield Move(self.index, ("bin",), self.lost(whole) - lost, whole=whole)
         elif len(groups) > 2:  # joining two is to drop the feature

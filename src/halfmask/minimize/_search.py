@@ -20,10 +20,10 @@ __all__ = ["Search", "SearchStep"]
 
 AT_ONCE = 16  # how many doubtful moves are tried in one call of the model
 PROFILE_ROWS = 200  # on how many rows it is seen how the model takes a category
-MOST_LABELS = 64  # answers with more different ones are numbers
+MAX_LABELS = 64  # answers with more different ones are numbers
 STAGES = (0.5, 0.8, 1.0)  # shares of what may be lost
 DOUBT = 0.3  # of a row; see `_Tried.rank`
-LEAST_GAIN = 1e-9  # a join of values that no row has gains nothing, and costs nothing
+MIN_GAIN = 1e-9  # a join of values that no row has gains nothing, and costs nothing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,7 +51,7 @@ class _Tried:
         next to nothing from going before those that lose a row and gain much.
         """
         return (
-            (max(self.loss, 0.0) + self.doubt) / max(self.move.gain, LEAST_GAIN),
+            (max(self.loss, 0.0) + self.doubt) / max(self.move.gain, MIN_GAIN),
             -self.move.gain,
         )
 
@@ -226,7 +226,7 @@ class Search:
         rows[feature.index] = np.repeat(np.arange(n_codes), some.shape[1])
         answers = self._ask(rows)
         labels = np.unique(answers)
-        if len(labels) > MOST_LABELS:
+        if len(labels) > MAX_LABELS:
             return answers.reshape(n_codes, -1)
         one_hot: NDArray[np.float64] = (answers[:, None] == labels).astype(np.float64)
         return one_hot.reshape(n_codes, -1)

@@ -10,7 +10,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 
 from halfmask._errors import DataError, ParameterError
 from halfmask._foreign import foreign
-from halfmask.anonymize._method import MOST_CLASSES
+from halfmask.anonymize._method import MAX_CLASSES
 from halfmask.data._arrays import unmasked
 from halfmask.training._fitting import fitted
 
@@ -77,7 +77,7 @@ def split_targets_of(
     numbers = _checked(values, len(rows))
     if is_classifier(estimator) and values.ndim == 1 and values.dtype.kind in "iub":
         codes = one_hot(estimator, values)  # labels, unless there are too many
-        return codes if codes.shape[1] <= MOST_CLASSES else numbers
+        return codes if codes.shape[1] <= MAX_CLASSES else numbers
     return numbers
 
 

@@ -25,7 +25,7 @@ import re
 from halfmask._errors import IntegrityError, KeyMismatchError, ParameterError, VaultError
 from halfmask.vault._derivation import KEY_BYTES, framed, hkdf
 
-__all__ = ["MOST_BYTES", "OVERHEAD", "open_sealed", "seal"]
+__all__ = ["MAX_BYTES", "OVERHEAD", "open_sealed", "seal"]
 
 MAGIC = b"halfmask-seal/1\n"
 _FAMILY = re.compile(rb"halfmask-seal/\d+\n")
@@ -37,7 +37,7 @@ _NONCE = bytes(12)
 _HEAD = len(MAGIC) + _SALT + _COMMITMENT
 OVERHEAD = _HEAD + _TAG + _DIGEST
 #: More isn't a key, a plan or a mapping; the cipher takes no more than twice as much at once.
-MOST_BYTES = 2**30
+MAX_BYTES = 2**30
 
 
 def seal(data: bytes, *, key: bytes, context: bytes) -> bytes:
@@ -61,8 +61,8 @@ def seal(data: bytes, *, key: bytes, context: bytes) -> bytes:
         ChaCha20Poly1305,
     )
 
-    if len(data) > MOST_BYTES:
-        raise ParameterError(f"At most {MOST_BYTES:,} bytes can be sealed. Got {len(data):,}.")
+    if len(data) > MAX_BYTES:
+        raise ParameterError(f"At most {MAX_BYTES:,} bytes can be sealed. Got {len(data):,}.")
     salt = os.urandom(_SALT)
     cipher_key, commitment = _keys(key, salt, context)
     head = MAGIC + salt + commitment

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from halfmask._errors import IntegrityError, KeyMismatchError, VaultError
-from halfmask.vault._envelope import MOST_BYTES, OVERHEAD
+from halfmask.vault._envelope import MAX_BYTES, OVERHEAD
 from halfmask.vault._header import Pointer, VaultHeader, fresh_root
 from halfmask.vault._index import SUFFIX, Index, Kind, VaultEntry
 from halfmask.vault._private_files import (
@@ -107,7 +107,7 @@ class Generation:
     def index(self) -> Index:
         """Read what the generation holds."""
         sealed = read_private(
-            self.folder / _INDEX, what="The vault's index", most=MOST_BYTES + OVERHEAD
+            self.folder / _INDEX, what="The vault's index", most=MAX_BYTES + OVERHEAD
         )
         return Index.from_bytes(sealed, header=self.header.to_bytes(), root_key=self.root_key)
 
@@ -119,7 +119,7 @@ class Generation:
     def read(self, entry: VaultEntry) -> bytes:
         """Open the file of an entry."""
         path = self.folder / entry.file
-        sealed = read_private(path, what="A file of the vault", most=MOST_BYTES + OVERHEAD)
+        sealed = read_private(path, what="A file of the vault", most=MAX_BYTES + OVERHEAD)
         return entry.open(sealed, vault=self.header.pointer.vault, root_key=self.root_key)
 
     def find(self, name: str, *, kind: Kind, context: str) -> bytes | None:

@@ -24,7 +24,7 @@ __all__ = ["KeyFile"]
 
 _FORM = re.compile(rb"halfmask-key/1\n([0-9a-f]{64})\n")
 _INFO = b"halfmask/lock/key-file/1"
-MOST_BYTES = 1024
+MAX_BYTES = 1024
 
 
 class KeyFile:
@@ -105,7 +105,7 @@ class KeyFile:
             If it was altered, or is no key file.
         """
         with keeping("The key file"):
-            text = read_private(self._path, what="The key file", most=MOST_BYTES)
+            text = read_private(self._path, what="The key file", most=MAX_BYTES)
         found = _FORM.fullmatch(checked(text, what="The key file"))
         if found is None:
             raise IntegrityError("The key file is none, or one of another version.")

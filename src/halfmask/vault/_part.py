@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self
 
 from halfmask._errors import IntegrityError, KeyMismatchError, ParameterError, VaultError
 from halfmask._validation import integer_at_least
-from halfmask.vault._sharing import MOST_SHARES, combine, share
+from halfmask.vault._sharing import MAX_SHARES, combine, share
 
 if TYPE_CHECKING:
     from halfmask.vault._header import VaultHeader
@@ -111,8 +111,8 @@ def split_key(key: bytes, *, vault: str, parts: int, needed: int) -> list[KeyPar
     """
     integer_at_least(2, owner="Vault.split", needed=needed)
     integer_at_least(needed, owner="Vault.split", parts=parts)
-    if parts > MOST_SHARES:
-        raise ParameterError(f"A key has at most {MOST_SHARES} parts. Got {parts}.")
+    if parts > MAX_SHARES:
+        raise ParameterError(f"A key has at most {MAX_SHARES} parts. Got {parts}.")
     split = os.urandom(8).hex()
     return [
         KeyPart(vault=vault, split=split, number=number, parts=parts, needed=needed, share=each)

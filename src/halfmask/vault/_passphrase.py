@@ -18,9 +18,9 @@ FEWEST_DIFFERENT = 5
 LANES = 4
 #: Below these a header is refused: nobody may make guessing cheap. The second recommended choice
 #: of RFC 9106, section 4, which is what machines with little memory should take.
-LEAST_MIB, LEAST_PASSES = 64, 3
+MIN_MIB, MIN_PASSES = 64, 3
 #: Above these it is refused, too: nobody may make opening exhaust the machine.
-MOST_MIB, MOST_PASSES = 4096, 64
+MAX_MIB, MAX_PASSES = 4096, 64
 
 
 class Passphrase:
@@ -62,11 +62,11 @@ class Passphrase:
     kind: ClassVar[str] = "passphrase"
 
     def __init__(self, words: str, *, memory_mib: int = 256, passes: int = 3) -> None:
-        integer_at_least(LEAST_MIB, owner="Passphrase", memory_mib=memory_mib)
-        integer_at_least(LEAST_PASSES, owner="Passphrase", passes=passes)
-        if memory_mib > MOST_MIB or passes > MOST_PASSES:
+        integer_at_least(MIN_MIB, owner="Passphrase", memory_mib=memory_mib)
+        integer_at_least(MIN_PASSES, owner="Passphrase", passes=passes)
+        if memory_mib > MAX_MIB or passes > MAX_PASSES:
             raise ParameterError(
-                f"A passphrase takes at most {MOST_MIB} MiB and {MOST_PASSES} passes."
+                f"A passphrase takes at most {MAX_MIB} MiB and {MAX_PASSES} passes."
             )
         utf8(words, "A passphrase")
         normal = unicodedata.normalize("NFC", words)
@@ -108,8 +108,8 @@ class Passphrase:
             Argon2id,
         )
 
-        memory = _within(parameters, "memory_mib", LEAST_MIB, MOST_MIB)
-        passes = _within(parameters, "passes", LEAST_PASSES, MOST_PASSES)
+        memory = _within(parameters, "memory_mib", MIN_MIB, MAX_MIB)
+        passes = _within(parameters, "passes", MIN_PASSES, MAX_PASSES)
         lanes = _within(parameters, "lanes", LANES, LANES)
         try:
             derivation = Argon2id(

@@ -13,9 +13,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
-__all__ = ["MOST_SHARES", "combine", "inverse", "share", "times"]
+__all__ = ["MAX_SHARES", "combine", "inverse", "share", "times"]
 
-MOST_SHARES = 255
+MAX_SHARES = 255
 _MODULUS = 0x11B
 
 

@@ -12,11 +12,11 @@ from typing import Final
 
 from halfmask.anonymize.recodings._centroid import Centroid
 from halfmask.anonymize.recodings._level import Level
-from halfmask.anonymize.recodings._ranges import MOST_MEMBERS, Ranges
+from halfmask.anonymize.recodings._ranges import MAX_MEMBERS, Ranges
 from halfmask.anonymize.recodings._recoding import Recoding
 from halfmask.anonymize.recodings._representative import Representative
 
-__all__ = ["MOST_MEMBERS", "RECODINGS", "Centroid", "Level", "Ranges", "Recoding", "Representative"]
+__all__ = ["MAX_MEMBERS", "RECODINGS", "Centroid", "Level", "Ranges", "Recoding", "Representative"]
 
 #: Every recoding by the name that a policy calls it.
 RECODINGS: Final[Mapping[str, type[Recoding]]] = {

@@ -13,10 +13,10 @@ import polars as pl
 if TYPE_CHECKING:
     from halfmask.anonymize._cells import CellColumn
 
-__all__ = ["MOST_MEMBERS", "Ranges"]
+__all__ = ["MAX_MEMBERS", "Ranges"]
 
 #: A set with more members than this is written with its first members and a count.
-MOST_MEMBERS = 32
+MAX_MEMBERS = 32
 SHOWN_OF_MANY = 4
 #: A member of a set that holds one of these could be taken for several members, or for none.
 _AMBIGUOUS_MEMBER = re.compile(r'[,{}\[\]"\\\n]|^\s|\s$|^\.\.\. |^$| or missing$')
@@ -87,7 +87,7 @@ class Ranges:
 
 
 def _set(members: list[str]) -> str:
-    many = len(members) > MOST_MEMBERS
+    many = len(members) > MAX_MEMBERS
     shown = members[:SHOWN_OF_MANY] if many else members
     quoted = [_quoted(member, _AMBIGUOUS_MEMBER) for member in shown]
     return f"{{{', '.join(quoted)}{f', ... {len(members)} in all' if many else ''}}}"

@@ -26,12 +26,12 @@ __all__ = ["Fitting"]
 
 _POWERS = (1.0, 0.5, 0.0)
 # Rows that a model is fitted to: the last ones of a longer series.
-_MOST_ROWS = 200_000
+_MAX_ROWS = 200_000
 # Values beyond this many robust spreads pull a level no harder.
 _WINSOR = 4.0
 _MAD = 1.4826
 # No more than this share of the rows is sealed for being far out.
-_MOST_SEALED = 0.01
+_MAX_SEALED = 0.01
 # A longer filter is tried below this p-value: what is sealed later and other lags need room.
 _WHITE_ENOUGH = 0.25
 # What noise adds to what a filter misses is a few hundredths of it: a larger share runs away.
@@ -80,7 +80,7 @@ class Fitting:
             return channel
         size = np.abs(stages.residuals - np.median(stages.residuals[rows]))
         spread = _MAD * float(np.median(size[rows])) or 1.0
-        most = max(1, int(_MOST_SEALED * len(rows)))
+        most = max(1, int(_MAX_SEALED * len(rows)))
         furthest = rows[np.argsort(-size[rows], kind="stable")[:most]]
         out = furthest[size[furthest] > self.far * spread]
         if not len(out):
@@ -98,7 +98,7 @@ class _Stages:
         self._it = fitting
         self._power = power
         self._n = len(fitting.steps)
-        self._rows = np.flatnonzero(fitting.present)[-_MOST_ROWS:].astype(np.int64)
+        self._rows = np.flatnonzero(fitting.present)[-_MAX_ROWS:].astype(np.int64)
         self._sets = candidates(len(self._rows), fitting.seasons.lengths)
         self.residuals = np.empty(0)
 

@@ -18,7 +18,7 @@ __all__ = ["remembered"]
 
 # Halves of fewer values say nothing; longer series are judged by their last rows.
 _FEWEST = 80
-_MOST_ROWS = 20_000
+_MAX_ROWS = 20_000
 
 
 def remembered(
@@ -35,7 +35,7 @@ def remembered(
     """
     from halfmask.kernels.encoding.series import SEND  # noqa: PLC0415 # loads the compiler
 
-    rows = slice(max(0, len(fitting.steps) - _MOST_ROWS), None)
+    rows = slice(max(0, len(fitting.steps) - _MAX_ROWS), None)
     positions, steps = fitting.positions[rows], fitting.steps[rows]
     present = fitting.present[rows]
     n = len(steps) // 2

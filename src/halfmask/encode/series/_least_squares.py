@@ -15,7 +15,7 @@ __all__ = ["CHUNK", "Regression", "gram", "solve"]
 #: Rows that are looked at together.
 CHUNK = 16_384
 # Numbers of a design that are kept; a larger one is made again for every fit.
-_MOST_KEPT = 2**25
+_MAX_KEPT = 2**25
 # Added to the diagonal, as a share of it: columns that say the same share their weight.
 _RIDGE = 1e-7
 
@@ -78,7 +78,7 @@ class Regression:
         everything = np.arange(n, dtype=np.int64)
         self._chunks = [everything[start : start + CHUNK] for start in range(0, n, CHUNK)]
         self.width = design(everything[:1]).shape[1]
-        self._keeps = self.width * n <= _MOST_KEPT
+        self._keeps = self.width * n <= _MAX_KEPT
         self._fits = np.zeros(n, dtype=np.bool_)
         self._fits[rows] = True
         self._square = np.zeros((self.width, self.width))

@@ -25,8 +25,8 @@ __all__ = ["LIMITS", "Quantizer"]
 LIMITS = (2.0**40, 2.0**34, 2.0**28, 2.0**22)
 # The limit of grains of version 0.1, and of whole numbers that a float holds with room to spare.
 _FARTHEST = 2.0**45
-_MOST_WHOLE = 2.0**52
-_MOST_DIGITS = 9
+_MAX_WHOLE = 2.0**52
+_MAX_DIGITS = 9
 # A decimal grid must hold this share of the different cells; the others have a rest.
 _ON_GRID = 0.9
 # A typical change is at least 2**20 steps of a grid without decimals, the largest distance 2**40.
@@ -235,13 +235,13 @@ def _apart(numbers: NDArray[Any], middle: Any) -> Floats:  # noqa: ANN401 # an i
 def _decimals(values: Floats) -> tuple[int, float, float] | None:
     """Return the fewest decimals that hold nearly all different cells, if any do."""
     different = np.unique(values)
-    for digits in range(_MOST_DIGITS + 1):
+    for digits in range(_MAX_DIGITS + 1):
         scaled = np.rint(different * 10.0**digits)
-        on = (scaled / 10.0**digits == different) & (np.abs(scaled) <= _MOST_WHOLE)
+        on = (scaled / 10.0**digits == different) & (np.abs(scaled) <= _MAX_WHOLE)
         if on.mean() >= _ON_GRID:
             origin = _middle(np.rint(values * 10.0**digits))
             on &= np.abs(scaled - origin) <= LIMITS[0]
-            if abs(origin) <= _MOST_WHOLE and on.mean() >= _ON_GRID:
+            if abs(origin) <= _MAX_WHOLE and on.mean() >= _ON_GRID:
                 return digits, 1.0, origin
             return None
     return None

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ScoreMap"]
 
-_MOST_KNOTS = 129
+_MAX_KNOTS = 129
 _ROWS_A_KNOT = 8
 # No two knots lie nearer than this share of the middle half's width: slopes stay bounded.
 _NEAREST = 1e-3
@@ -38,7 +38,7 @@ class ScoreMap:
         if n < 2 or not np.ptp(residuals) > 0:
             middle = float(residuals[0]) if n else 0.0
             return cls(knots=np.array([middle - 1, middle + 1]), scores=np.array([-1.0, 1.0]))
-        count = int(np.clip(n // _ROWS_A_KNOT, 3, _MOST_KNOTS))
+        count = int(np.clip(n // _ROWS_A_KNOT, 3, _MAX_KNOTS))
         last = float(ndtri(1 - 1 / (n + 1)))
         scores = np.linspace(-last, last, count)
         knots = np.quantile(residuals, ndtr(scores))

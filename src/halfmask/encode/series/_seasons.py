@@ -22,7 +22,7 @@ Period: TypeAlias = str | int
 NAMED: tuple[str, ...] = ("day", "week", "month", "year")
 _LENGTHS = {"day": DAY, "week": 7 * DAY, "month": 30.436875 * DAY, "year": 365.2425 * DAY}
 # Cells of a cycle that get a level each where there are rows enough; longer ones get waves.
-_MOST_CELLS = 700
+_MAX_CELLS = 700
 _ROWS_A_CELL = 5
 _WAVES = {"year": 6, "month": 2}
 _LONG_WAVES = 12
@@ -153,7 +153,7 @@ def _changing(terms: list[Term], fitted: list[tuple[float, Period]], steps: int)
 
 def _term(clock: SeriesClock, length: float, period: Period, steps: int) -> Term:
     whole = period in ("day", "week") or isinstance(period, int) or bool(clock.months)
-    if whole and length == int(length) and length <= min(_MOST_CELLS, steps // _ROWS_A_CELL):
+    if whole and length == int(length) and length <= min(_MAX_CELLS, steps // _ROWS_A_CELL):
         return Term(period=period, cells=int(length), waves=0)
     most = _WAVES.get(str(period), _LONG_WAVES)
     return Term(period=period, cells=0, waves=max(1, min(most, int((length - 1) // 2))))

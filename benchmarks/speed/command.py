@@ -55,6 +55,6 @@ def policy(method: str, *, sensitive: Sequence[str] = (), k: int = 10) -> str:
         model = 'model = "distinct-l-diversity"'
         lines += ["[[guarantees]]", model, "l = 2", f'column = "{name}"']
     lines += ["[method]", f'name = "{method}"']
-    lines += [f'towards = ["{workloads.LABEL}"]'] * (method == "guided")
+    lines += [f'split_targets = ["{workloads.LABEL}"]'] * (method == "guided")
     lines += ["[recoding]", 'name = "ranges"', "[suppression]", "max_fraction = 0.02"]
     return "\n".join([*lines, "[output]", 'format = "parquet"', ""])

@@ -63,7 +63,7 @@ def protection(recoding):
         method=Guided(),
         recoding=recoding,
         max_suppression_fraction=0.0,
-        towards=("free",),
+        split_targets=("free",),
     )
 
 

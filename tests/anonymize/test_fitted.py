@@ -19,14 +19,14 @@ SCHEMA = Schema(
 )
 
 
-def fit(frame, *guarantees, method=None, towards=()):
+def fit(frame, *guarantees, method=None, split_targets=()):
     protection = Protection(
         schema=SCHEMA,
         guarantees=guarantees,
         method=method or Mondrian(),
         recoding=Ranges(),
         max_suppression_fraction=0.0,
-        towards=towards,
+        split_targets=split_targets,
     )
     return protection.fit(protection.summarize(frame))
 
@@ -94,7 +94,7 @@ def test_a_guide_orders_the_categories():
     cities = ["a", "b", "c", "d"] * 5
     frame = pl.DataFrame({"city": cities, "pay": [0 if c in "ac" else 1 for c in cities]})
 
-    fitted = fit(frame, KAnonymity(k=10), method=Guided(), towards=("pay",))
+    fitted = fit(frame, KAnonymity(k=10), method=Guided(), split_targets=("pay",))
 
     assert sorted(fitted.codings[0].values.to_list()[:2]) == ["a", "c"]
     assert fitted.partition.n_cells == 2
@@ -104,6 +104,6 @@ def test_a_guide_orders_the_categories():
 def test_missing_stays_last_whatever_the_guide():
     frame = pl.DataFrame({"city": ["a", None, "b", None], "pay": [1, 0, 1, 0]})
 
-    fitted = fit(frame, KAnonymity(k=1), method=Guided(), towards=("pay",))
+    fitted = fit(frame, KAnonymity(k=1), method=Guided(), split_targets=("pay",))
 
     assert fitted.codes[0].tolist()[1::2] == [2, 2]

@@ -68,14 +68,14 @@ def people(n, seed=0, *, gaps=0.05):
     return frame
 
 
-def protection(*guarantees, said=None, method=None, recoding=None, fraction=0.0, towards=()):
+def protection(*guarantees, said=None, method=None, recoding=None, fraction=0.0, split_targets=()):
     return Protection(
         schema=said or schema(),
         guarantees=guarantees or (KAnonymity(k=10),),
         method=method or Mondrian(),
         recoding=recoding or Ranges(),
         max_suppression_fraction=fraction,
-        towards=towards,
+        split_targets=split_targets,
     )
 
 
@@ -115,7 +115,7 @@ def test_what_is_applied_keeps_every_promise(promised, recoding, method):
         *guarantees,
         recoding=recoding,
         method=method,
-        towards=("ill",) if method.needs_guide else (),
+        split_targets=("ill",) if method.needs_guide else (),
     )
 
     plan, _ = each.plan(each.fit(each.summarize(frame)))

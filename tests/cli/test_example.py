@@ -16,13 +16,13 @@ EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "adult"
 
 
 def test_policy_says_what_it_should():
-    """The policy of the issue: nine quasi-identifiers, k = 10, l = 3, guided towards income."""
+    """The policy of the issue: nine quasi-identifiers, k = 10, l = 3, guided by income."""
     policy = Policy.load(EXAMPLE / "policy.toml")
     schema = policy.schema()
 
     assert len(schema.quasi_identifiers) == 9
     assert [each.model for each in policy.guarantees()] == ["k-anonymity", "distinct-l-diversity"]
-    assert (policy.method.name, policy.towards) == ("guided", ("income",))
+    assert (policy.method.name, policy.split_targets) == ("guided", ("income",))
     assert set(schema.identifiers) == {"education-num", "fnlwgt", "capital-gain", "capital-loss"}
 
 

@@ -39,7 +39,7 @@ distance = "ordered"
 
 [method]
 name = "guided"
-towards = ["income"]
+split_targets = ["income"]
 
 [recoding]
 name = "ranges"

@@ -21,9 +21,9 @@ def test_a_policy_without_a_guarantee_promises_nothing():
 
 
 def test_labels_guide_where_no_column_is_named():
-    policy = Policy.from_toml(TEXT.replace('towards = ["income"]', ""))
+    policy = Policy.from_toml(TEXT.replace('split_targets = ["income"]', ""))
 
-    assert policy.towards == ("income",)
+    assert policy.split_targets == ("income",)
 
 
 def test_toml_is_read_back_as_the_same_policy():
@@ -65,20 +65,33 @@ def test_the_json_schema_asks_for_what_a_policy_needs():
 
 
 @pytest.mark.parametrize(
-    ("method", "old", "new"),
-    [("guided", "least_gain", "min_gain"), ("r-plus-tree", "least_share", "min_fraction")],
+    ("method", "old", "new", "value"),
+    [
+        ("guided", "least_gain", "min_gain", 0.2),
+        ("guided", "towards", "split_targets", ["income"]),
+        ("r-plus-tree", "least_share", "min_fraction", 0.2),
+    ],
 )
-def test_keys_of_policies_of_0_1_are_read_as_todays(method, old, new):
+def test_keys_of_policies_of_0_1_are_read_as_todays(method, old, new, value):
     """Old keys set the new ones; both at once are refused, and so is one of another method."""
-    text = TEXT.replace('name = "guided"\ntowards = ["income"]', f'name = "{method}"\nKEYS')
+    text = TEXT.replace('name = "guided"\nsplit_targets = ["income"]', f'name = "{method}"\nKEYS')
     assert "KEYS" in text
 
-    policy = Policy.from_toml(text.replace("KEYS", f"{old} = 0.2"))
+    policy = Policy.from_toml(text.replace("KEYS", f"{old} = {value}"))
 
-    assert policy == Policy.from_toml(text.replace("KEYS", f"{new} = 0.2"))
-    assert policy.method.parameters[new] == 0.2
+    assert policy == Policy.from_toml(text.replace("KEYS", f"{new} = {value}"))
     assert old not in policy.to_toml()
     with pytest.raises(PolicyError, match=f"no key '{old}'"):
-        Policy.from_toml(text.replace("KEYS", f"{old} = 0.2\n{new} = 0.2"))
+        Policy.from_toml(text.replace("KEYS", f"{old} = {value}\n{new} = {value}"))
     with pytest.raises(PolicyError, match=f"no key '{old}'"):
-        Policy.from_toml(text.replace(f'"{method}"\nKEYS', f'"hilbert"\n{old} = 0.2'))
+        Policy.from_toml(text.replace(f'"{method}"\nKEYS', f'"hilbert"\n{old} = {value}'))
+
+
+def test_a_policy_of_0_1_keeps_its_hash():
+    """Manifests of 0.1 name the hash of their policy, as 0.1 counted it for this text."""
+    old = TEXT.replace('split_targets = ["income"]', 'towards = ["income"]\nleast_gain = 0.1')
+    assert old != TEXT
+
+    assert Policy.from_toml(old).sha256 == (
+        "25b3c1ec38f2d12e8e31b1b0e92989e867dc50cdcc59bdfd2597cf77bd5228a4"
+    )

@@ -98,11 +98,15 @@ def refused(before, after):
         ('hierarchy = { order = [["trainee", "CANARY"], ["boss"]] }\n', "", "has no hierarchy"),
         ('role = "quasi_identifier"', 'role = "sensitive"', "No column is a quasi_identifier"),
         ('name = "guided"', 'name = "guidde"', r"\[method\] has no name.*Did you mean 'guided'"),
-        ('name = "guided"', 'name = "mondrian"', r"\[method\] has no key 'towards'"),
-        ('name = "guided"', 'name = "hilbert"', r"\[method\] has no key 'towards'"),
+        ('name = "guided"', 'name = "mondrian"', r"\[method\] has no key 'split_targets'"),
+        ('name = "guided"', 'name = "hilbert"', r"\[method\] has no key 'split_targets'"),
         ('name = "guided"', 'name = "r-plus-tre"', r"\[method\] has no name.*Did you mean 'r-plus"),
-        ('["income"]', '["incme"]', r"\[method\] towards: .*Did you mean 'income' for 'incme'"),
-        ('["income"]', '["ssn"]', r"\[method\] towards names 'ssn', an identifier"),
+        (
+            '["income"]',
+            '["incme"]',
+            r"split_targets: .*Did you mean 'income' for 'incme'",
+        ),
+        ('["income"]', '["ssn"]', r"\[method\] split_targets names 'ssn', an identifier"),
         ("label = true\n", "", None),
         ('name = "ranges"', 'name = "range"', r"\[recoding\] has no name.*Did you mean 'ranges'"),
         (
@@ -121,9 +125,9 @@ def test_each_fault_is_said_by_place(before, after, said):
     if said is None:
         # Without a label the named columns still guide; only without both there is nothing.
         text = TEXT.replace(before, after, 1)
-        assert Policy.from_toml(text).towards == ("income",)
-        with pytest.raises(PolicyError, match="nothing to go towards"):
-            Policy.from_toml(text.replace('towards = ["income"]', ""))
+        assert Policy.from_toml(text).split_targets == ("income",)
+        with pytest.raises(PolicyError, match="no split targets"):
+            Policy.from_toml(text.replace('split_targets = ["income"]', ""))
         return
 
     assert re.search(said, refused(before, after), re.DOTALL)
@@ -160,7 +164,7 @@ PLACES = [
     ("columns", "age"),
     ("columns",),
     ("guarantees",),
-    ("method", "towards"),
+    ("method", "split_targets"),
     ("method", "strict"),
     ("suppression",),
     ("recoding",),
@@ -179,7 +183,7 @@ def test_whatever_is_put_anywhere_is_taken_or_refused_in_our_words(place, value)
     said = said_of(sections)
 
     # A key may be named where it isn't known, and so may a column that isn't there.
-    if place != ("method", "towards"):
+    if place != ("method", "split_targets"):
         assert "CANARY" not in said.replace("CANARY-key", "")
 
 
@@ -195,7 +199,7 @@ def said_of(sections):
 @pytest.mark.parametrize(
     ("before", "after", "hint"),
     [
-        ('towards = ["income"]', "strict = true", "It goes with mondrian: remove it."),
+        ('split_targets = ["income"]', "strict = true", "It goes with mondrian: remove it."),
         ('name = "guided"', 'name = "hilbert"', "It goes with guided: remove it."),
         ('distance = "ordered"', "k = 3", "It goes with k-anonymity: remove it."),
     ],

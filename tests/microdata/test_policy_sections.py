@@ -22,7 +22,7 @@ def test_each_section_becomes_the_value_that_it_means(tmp_path):
     assert schema["age"].hierarchy == Intervals((5, 10, 20))
     assert schema["ssn"].kind == "text"
     assert policy.read_options() == ReadOptions(missing=("?", ""))
-    assert (policy.method.name, policy.towards) == ("guided", ("income",))
+    assert (policy.method.name, policy.split_targets) == ("guided", ("income",))
     assert (policy.recoding.name, policy.output.format) == ("ranges", "csv")
     assert policy.suppression.max_fraction == 0.02
 
@@ -67,7 +67,7 @@ def test_defaults_are_those_of_the_documentation():
     )
 
     assert policy.guarantees() == (DistinctLDiversity(l=2, column="ill"),)
-    assert (policy.method.made(), policy.towards) == (Mondrian(strict=True), ())
+    assert (policy.method.made(), policy.split_targets) == (Mondrian(strict=True), ())
     assert policy.recoding.name == "ranges"
     assert policy.suppression.max_fraction == 0
     assert policy.output.format == "parquet"

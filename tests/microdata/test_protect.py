@@ -90,8 +90,8 @@ def test_every_guarantee(tmp_path, promises, gaps):
 METHODS = {
     "strict": {"name": "mondrian"},
     "relaxed": {"name": "mondrian", "strict": False},
-    "by classes": {"name": "guided", "towards": ["buys", "illness"]},
-    "by numbers": {"name": "guided", "towards": ["spent"]},
+    "by classes": {"name": "guided", "split_targets": ["buys", "illness"]},
+    "by numbers": {"name": "guided", "split_targets": ["spent"]},
     "by a curve": {"name": "hilbert"},
     "by boxes": {"name": "r-plus-tree", "min_fraction": 0.1},
 }

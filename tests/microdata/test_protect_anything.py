@@ -117,7 +117,7 @@ def _policy(draw, columns, sensitive):
     methods: list[dict[str, object]] = [
         {"name": "mondrian"},
         {"name": "mondrian", "strict": False},
-        {"name": "guided", "towards": [draw(st.sampled_from(kept))]},
+        {"name": "guided", "split_targets": [draw(st.sampled_from(kept))]},
         {"name": "hilbert"},
         {"name": "r-plus-tree"},
     ]

@@ -82,7 +82,7 @@ def fit_cells(
     *,
     guarantees: Sequence[Guarantee],
     method: Method,
-    towards: Sequence[str],
+    split_targets: Sequence[str],
     guides: NDArray[np.float64] | None,
 ) -> Fitted:
     """Code a summary's rows and grow their partition.
@@ -97,7 +97,7 @@ def fit_cells(
         What every cell must keep.
     method
         How cells are found.
-    towards
+    split_targets
         Columns of the summary: the split targets of a guided method.
     guides
         The same as numbers in [0, 1], (rows, guides), where they aren't columns.
@@ -108,8 +108,8 @@ def fit_cells(
         If the rows as one class miss a guarantee.
     """
     rows = summary.rows
-    if towards and guides is None:
-        guides = np.hstack([as_guides(_column(rows[name])) for name in towards])
+    if split_targets and guides is None:
+        guides = np.hstack([as_guides(_column(rows[name])) for name in split_targets])
     target = None if guides is None else guides[:, 0]
 
     def code(name: str) -> tuple[Coding, NDArray[np.integer]]:

@@ -52,7 +52,7 @@ class Protection:
         Recodings of single quasi-identifiers in the place of `recoding`.
     max_suppression_fraction
         The share of rows, in [0, 1), that may be left out where that keeps others finer.
-    towards
+    split_targets
         The split targets of a guided method.
     """
 
@@ -61,7 +61,7 @@ class Protection:
     method: Method
     recoding: Recoding
     max_suppression_fraction: float
-    towards: tuple[str, ...] = ()
+    split_targets: tuple[str, ...] = ()
     column_recodings: Mapping[str, Recoding] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -92,7 +92,7 @@ class Protection:
     @property
     def _kept(self) -> list[str]:
         judged = [guarantee.column for guarantee in self.guarantees if guarantee.column]
-        return list(dict.fromkeys([*self.schema.quasi_identifiers, *judged, *self.towards]))
+        return list(dict.fromkeys([*self.schema.quasi_identifiers, *judged, *self.split_targets]))
 
     def summarize(self, batch: pl.DataFrame, *, sampled: bool = False) -> Summary:
         """Return the summary of one batch; see :class:`Summary`.
@@ -128,7 +128,7 @@ class Protection:
             self.schema,
             guarantees=self.guarantees,
             method=self.method,
-            towards=self.towards,
+            split_targets=self.split_targets,
             guides=guides,
         )
 

@@ -86,7 +86,7 @@ METHOD = """\
 How groups are found. "mondrian" cuts the table where its values lie apart. "guided" cuts where
 what a model has to predict changes, and keeps more for that model: name the columns to predict.
 name = "guided"
-towards = ["the column to predict"]"""
+split_targets = ["the column to predict"]"""
 RECODING = """\
 What is written for a group: "ranges", "level" (a node of the hierarchy), "centroid" or
 "representative"."""

@@ -24,14 +24,16 @@ if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler
     from pydantic_core import CoreSchema
 
-__all__ = ["CHOICES", "Choice", "OneOf"]
+__all__ = ["CHOICES", "Choice", "OneOf", "in_old_keys"]
 
 #: Values of a file aren't converted: ``"10"`` and ``true`` are no numbers.
 _STRICT: Mapping[object, object] = {
     int: Whole, float: Number, str: StrictStr, bool: StrictBool, tuple[str, ...]: Names
 }  # fmt: skip
 #: Keys of policy files of 0.1, and their names today.
-_OLD_KEYS = {"least_gain": "min_gain", "least_share": "min_fraction"}
+_OLD_KEYS = {
+    "least_gain": "min_gain", "least_share": "min_fraction", "towards": "split_targets"
+}  # fmt: skip
 
 
 class Choice(Section):
@@ -111,13 +113,19 @@ CHOICES: Mapping[str, OneOf] = {
 }
 
 
+def in_old_keys(section: Mapping[str, object]) -> dict[str, object]:
+    """Return a section under the keys of 0.1, which hashes of policies are made of."""
+    old = {new: old for old, new in _OLD_KEYS.items()}
+    return {old.get(key, key): value for key, value in section.items()}
+
+
 @cache
 def _made(kind: type[Any], name: str, key: str) -> type[Choice]:
     hints = get_type_hints(kind)
     keys: dict[str, Any] = {key: (Literal[name], ...)}
     if getattr(kind, "needs_guide", False):
-        field = Field(default=(), description="Columns to predict; empty: those marked as label.")
-        keys["towards"] = (Names, field)
+        targets = Field(default=(), description="Columns to predict; empty: those marked as label.")
+        keys["split_targets"] = (Names, targets)
     # A hierarchy belongs to the column.
     given = [entry for entry in fields(kind) if entry.init and entry.name != "hierarchy"]
     for entry in sorted(given, key=_rank):

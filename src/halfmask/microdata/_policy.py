@@ -21,7 +21,7 @@ from halfmask.data import (
     Schema,
 )
 from halfmask.guarantees import GUARANTEES, Guarantee
-from halfmask.microdata._choices import CHOICES, Choice
+from halfmask.microdata._choices import CHOICES, Choice, in_old_keys
 from halfmask.microdata._hierarchy_section import built, hierarchy_of
 from halfmask.microdata._policy_errors import policy_error
 from halfmask.microdata._policy_sections import (
@@ -84,7 +84,7 @@ class Policy(WrittenPolicy):
     -----
     **Guarantees.** A policy that could be made is consistent in itself: each guarantee is about a
     sensitive column that has a section, there is a quasi-identifier, ordered and hierarchical
-    distances have an order and a tree, and columns to go towards exist and stay in the release.
+    distances have an order and a tree, and split targets exist and stay in the release.
     Whether it fits a table is asked by `Schema.check`.
 
     Examples
@@ -159,6 +159,8 @@ class Policy(WrittenPolicy):
     def _canonical(self) -> str:
         # Without defaults, so that a key which later versions know changes no hash.
         table = self.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+        if "method" in table:
+            table["method"] = in_old_keys(table["method"])  # a policy of 0.1 keeps its hash
         return json.dumps(table, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
 
     def __eq__(self, other: object) -> bool:
@@ -314,9 +316,9 @@ class Policy(WrittenPolicy):
         }
 
     @property
-    def towards(self) -> tuple[str, ...]:
-        """The columns that Guided goes towards: those named, else the labels; else none."""
-        named = getattr(self.method, "towards", None)
+    def split_targets(self) -> tuple[str, ...]:
+        """The columns that Guided predicts: those named, else the labels; else none."""
+        named = getattr(self.method, "split_targets", None)
         if named is None:
             return ()
         return named or tuple(name for name, each in self.columns.items() if each.label)
@@ -326,7 +328,7 @@ class Policy(WrittenPolicy):
         self._check_columns()
         for number, section in enumerate(self.guarantee_sections, start=1):
             self._check_guarantee(f"[[guarantees]] number {number}", section)
-        self._check_towards()
+        self._check_split_targets()
         return self
 
     def _check_columns(self) -> None:
@@ -372,21 +374,22 @@ class Policy(WrittenPolicy):
                 hint="Drop the guarantee or the mask, or take a mask that coarsens.",
             )
 
-    def _check_towards(self) -> None:
+    def _check_split_targets(self) -> None:
         if not self.method.kind.needs_guide:
             return
-        towards = self.towards
-        if not towards:
+        split_targets = self.split_targets
+        if not split_targets:
             raise PolicyError(
-                f"[method] {self.method.named} has nothing to go towards: it names no columns and "
+                f"[method] {self.method.named} has no split targets: it names no columns and "
                 "no column is a label.",
-                hint='Write towards = ["..."], or label = true in a column.',
+                hint='Write split_targets = ["..."], or label = true in a column.',
             )
-        self._check_named("[method] towards", towards)
-        dropped = [name for name in towards if self.columns[name].role == "identifier"]
+        self._check_named("[method] split_targets", split_targets)
+        dropped = [name for name in split_targets if self.columns[name].role == "identifier"]
         if dropped:
             raise PolicyError(
-                f"[method] towards names {dropped[0]!r}, an identifier; identifiers are dropped."
+                f"[method] split_targets names {dropped[0]!r}, an identifier; identifiers are "
+                "dropped."
             )
 
     def _check_named(self, where: str, names: tuple[str, ...] | list[str]) -> None:

@@ -408,7 +408,7 @@ def _protection(policy: Policy, schema: Schema) -> Protection:
         method=policy.method.made(),
         recoding=policy.recoding.made(),
         max_suppression_fraction=float(policy.suppression.max_fraction),
-        towards=policy.towards,
+        split_targets=policy.split_targets,
         column_recodings=policy.column_recodings,
     )
 

@@ -26,7 +26,7 @@ class Event:
     Parameters
     ----------
     name
-        What it is called at home. It never leaves.
+        Its name at home. It is never sent.
     first, last
         Its first and last moment, both in it: a date (all of the day), a date and time as a clock
         on the wall shows it, either as ISO text, or an integer for a time column of integers.

@@ -227,23 +227,23 @@ class RunCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinesRisk:
-    """What single lines and traces out, in the first lines of an output.
+    """How many lines and traces are unique, in the first lines of an output.
 
     Attributes
     ----------
     events
-        How many were looked at: the first ones.
+        How many events were counted, from the start of the output.
     unique_events
-        How many are unique in all that was released of them.
+        How many events equal no other event in all released fields.
     by
-        What a trace is of: ``entity``, ``session``; None where the output has neither.
+        What a trace belongs to: ``entity`` or ``session``; None if the output has neither.
     traces
-        How many traces there are among them.
+        How many traces these events have.
     unique_traces
-        How many show what no other does, taken together.
+        How many traces have content that no other trace has.
     known
-        Of the traces that have so many different events: the share that those that somebody knows
-        single out, in [0, 1], by how many are known.
+        One tuple for each number of known events: this number, how many traces have that many
+        different events, and the share of them, in [0, 1], that the known events single out.
     """
 
     events: int

@@ -34,7 +34,7 @@ FIRST_FORMAT: Final = "halfmask events release"
 
 
 def events_manifest(manifest: Manifest) -> EventsManifest:
-    """Return what a manifest says of an output of events.
+    """Read the manifest of an output of events.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def events_manifest(manifest: Manifest) -> EventsManifest:
     Raises
     ------
     VerificationError
-        If it is of another kind, or its details or claims aren't those of events.
+        If the manifest is of another kind, or its details or claims aren't those of events.
     """
     if manifest.kind != EVENTS:
         raise VerificationError("The manifest isn't one of a release of events.")

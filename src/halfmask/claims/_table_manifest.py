@@ -66,7 +66,7 @@ class SupportFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleasedColumn:
-    """One released column, and what was done to it: a recoding, a mask, nothing.
+    """One released column and its change: a recoding, a mask or none.
 
     `mask_parameters` are those of the policy, so that recipients can account for the mask.
 

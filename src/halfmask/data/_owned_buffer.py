@@ -11,9 +11,9 @@ __all__ = ["owned_buffer"]
 
 
 def owned_buffer(block: bytes) -> pa.Buffer:
-    """Copy bytes into Arrow's memory, which it frees without Python's lock.
+    """Copy bytes into Arrow's memory, which Arrow frees without the GIL.
 
-    A thread of Arrow's that frees an object of Python's while the process ends aborts it.
+    If a thread of Arrow frees a Python object while the process ends, the process aborts.
 
     Parameters
     ----------

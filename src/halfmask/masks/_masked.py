@@ -127,14 +127,14 @@ def _seen(source: Source, masks: Mapping[str, Mask]) -> dict[str, _Seen]:
 
 
 class MaskedReader:
-    """A table whose columns are masked when they are read.
+    """A reader that masks columns while it reads the table.
 
     Parameters
     ----------
     reader
-        The reader of the raw table.
+        Reader of the raw table.
     masks, plans
-        Of the columns that are masked.
+        Mask and mask plan of each masked column, by the column's name.
     """
 
     def __init__(

@@ -15,7 +15,7 @@ __all__ = ["fractions", "row_fractions"]
 
 
 def fractions(drawn: NDArray[np.uint64]) -> NDArray[np.float64]:
-    """Return numbers between 0 and 1, neither of them, from 64 random bits each.
+    """Turn random 64-bit integers into numbers above 0 and below 1.
 
     Parameters
     ----------

@@ -173,20 +173,21 @@ class Standard:
 
 
 class Encoding:
-    """A fitted encoder, and which columns depend on the quasi-identifiers.
+    """A fitted encoder that knows which columns depend on quasi-identifiers.
 
     Parameters
     ----------
     encoder
-        Anything with ``fit`` and ``transform`` that makes numbers of the rows as they were given;
-        ``None``: standard scores of numbers, and one column for each category.
+        Any object with ``fit`` and ``transform`` that turns the given rows into numbers. ``None``
+        standardizes numbers and one-hot encodes categories.
     quasi_identifiers
-        Their names in the table.
+        Names of the quasi-identifiers in the table.
 
     Notes
     -----
-    Which columns depend on quasi-identifiers is found by trying: the quasi-identifiers of each row
-    are given to its neighbour, in several orders, and a column that changes depends on them.
+    `fit` tests which encoded columns depend on quasi-identifiers. It gives each row the
+    quasi-identifiers of another row and encodes the table again, for several shifts of the rows. An
+    encoded column that changes depends on quasi-identifiers.
     """
 
     def __init__(self, encoder: Any, quasi_identifiers: Sequence[str]) -> None:  # noqa: ANN401

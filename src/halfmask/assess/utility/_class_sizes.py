@@ -106,7 +106,7 @@ def class_size_utility(sizes: NDArray[np.int64], *, suppressed: int, k: int) -> 
     suppressed
         How many rows were left out. At least 0.
     k
-        The k that was asked for, at least 1; take 1 where no k was.
+        The requested k, at least 1. Use 1 if no k was requested.
 
     Raises
     ------
@@ -115,8 +115,9 @@ def class_size_utility(sizes: NDArray[np.int64], *, suppressed: int, k: int) -> 
 
     Notes
     -----
-    Discernibility: Bayardo and Agrawal, ICDE 2005, section 2.2. Average class size, ``C_avg`` once
-    it is normalized by k: LeFevre et al., ICDE 2006, section 5 (ARX's AECS).
+    Source of discernibility: Bayardo and Agrawal, ICDE 2005, section 2.2. Source of the average
+    class size: LeFevre et al., ICDE 2006, section 5. Divided by k, it is ``C_avg`` in this paper
+    and AECS in ARX.
 
     Examples
     --------

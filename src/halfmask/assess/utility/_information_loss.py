@@ -21,14 +21,15 @@ __all__ = ["ColumnLoss", "InformationLoss", "information_loss"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnLoss:
-    """How much of one column's detail is gone: 0 nothing, 1 everything.
+    """Information loss of one column: 0 keeps every value, 1 keeps no detail.
 
     Parameters
     ----------
     ncp
-        Normalized certainty penalty, in [0, 1].
+        Normalized certainty penalty, in [0, 1]. A set of m of the column's M categories
+        scores m / M, and a single category scores 0.
     loss
-        Granularity loss, in [0, 1].
+        Granularity loss, in [0, 1]. A set of m of M categories scores (m - 1) / (M - 1).
     """
 
     ncp: float

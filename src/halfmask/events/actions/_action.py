@@ -21,26 +21,26 @@ __all__ = ["Action", "Resources"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Resources:
-    """What an action needs to work, besides its options.
+    """What an action needs in addition to its options.
 
     Parameters
     ----------
     keys
-        Of the release.
+        Keys of the release.
     tables
         Secret tables, by name.
     path
-        Where it works; no wildcard in it.
+        Path that the action works on, without wildcards.
     domain
-        Fields of one domain get the same pseudonyms.
+        Name of the domain. Fields of one domain get the same pseudonyms.
     zone
-        Of times that don't say theirs; None refuses them.
+        Time zone of times that don't state one. None refuses such times.
     entity
-        The path of whom the event is about; None if the stream names none.
+        Path of the entity that the event is about; None if the stream names none.
     scopes
-        The paths of the stream's tenant and session, by these words.
+        Paths of the stream's tenant and session, by the keys ``tenant`` and ``session``.
     folder
-        Where hierarchy files are looked for.
+        Folder of the hierarchy files.
     is_last
         Whether no other action of times works on its result.
     """
@@ -87,7 +87,7 @@ class Resources:
 
 
 class Action(EventSection):
-    """An action of a rule: what is done to the values of a path.
+    """One action of a rule: it changes the values of one path.
 
     Its options hold no secret and no data. `weaknesses` names, in words that `WEAKNESSES` explains,
     what it doesn't protect from.

@@ -31,17 +31,19 @@ class Token(Action):
     Parameters
     ----------
     domain
-        Fields of one domain share tokens, so that they can be joined; by default the rule's path.
+        Fields of one domain share tokens, so that they can be joined. The default is the rule's
+        path.
 
     Notes
     -----
-    **Guarantees.** Without the secret a token reveals nothing about a value but its length in steps
-    of 16 bytes, and whether it is the same as another's. Another release's key, or another domain,
-    gives others. `reveal_token` turns it back, and refuses a token that wasn't made so.
+    **Guarantees.** Without the secret, a token reveals two things only: the length of its value in
+    steps of 16 bytes, and whether two values are equal. Another release's key or another domain
+    gives other tokens. `reveal_token` reverses a token. A token that wasn't made with this key and
+    domain is an error.
 
-    **Edge cases.** It reveals which values are equal, how often each occurs, with which others
-    and in which order. An attacker with known frequencies recognises frequent values. The number
-    12, 12.0 and the text "12" are the same value: they have one token.
+    **Edge cases.** Tokens reveal which values are equal, how often each occurs, the order of values
+    and which values occur together. An attacker who knows frequencies recognises frequent values.
+    The number 12, 12.0 and the text "12" are the same value and have one token.
 
     Sources: AES-SIV (RFC 5297), deterministic, with a key of 512 bits; padded as in ISO/IEC 7816-4.
 

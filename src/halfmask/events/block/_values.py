@@ -297,7 +297,7 @@ class Values:
 
 
 def written_text(text: str) -> bytes:
-    r"""Return text as a STRING's token: in canonical form, without quotes.
+    r"""Return text as a canonical JSON string, without its quotes.
 
     Parameters
     ----------

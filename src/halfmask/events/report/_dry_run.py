@@ -52,20 +52,20 @@ SAMPLE_LINES = 10_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleCounts:
-    """What a rule, or several rules of one path, wrote of a sample.
+    """What one rule, or several rules of one path, wrote from a sample.
 
     Parameters
     ----------
     rules
-        Their numbers, from 1 on.
+        Numbers of the rules; the first rule is 1.
     path
-        In the input, as the first of them has it.
+        Path in the input, as the first of these rules writes it.
     fields
-        In the output.
+        Names of the fields in the output.
     values
         How many values were written, before windows and guarantees.
     different
-        How many different ones.
+        How many different values were written.
     """
 
     rules: tuple[int, ...]

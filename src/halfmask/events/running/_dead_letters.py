@@ -25,21 +25,22 @@ _TOGETHER = 1024
 
 
 class DeadLetters:
-    """A file with a line of JSON for each line that is no event.
+    """A file of JSON lines: one for each input line that isn't a valid event.
 
     Parameters
     ----------
     path
         The file, of mode 0600. It must not be released.
     with_content
-        Whether the lines themselves are in it: ``raw``, or ``raw_base64`` where a line isn't
-        UTF-8. Those that are too long aren't.
+        Whether the file also has the content of each line, as ``raw``, or as ``raw_base64`` if the
+        line isn't UTF-8. The content of lines that are too long is never written.
     overwrite
-        Whether what is there may be replaced.
+        Whether an existing file may be replaced.
 
     Notes
     -----
-    Each has ``file`` (the number of the file in a folder, else 1), ``line`` and ``reason``.
+    Each JSON line has ``file`` (the number of the file in a folder, or 1), ``line`` (the number of
+    the input line) and ``reason``.
     """
 
     def __init__(

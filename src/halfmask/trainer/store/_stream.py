@@ -23,16 +23,16 @@ MAX_RATIO = 32
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unpacked:
-    """The rows of a body.
+    """Hashed rows of a request body.
 
     Parameters
     ----------
     parts
-        One for each record batch that has rows; at least one.
+        Rows of each record batch that isn't empty; at least one batch.
     rows
-        How many rows they have.
+        How many rows the batches have in total.
     inflated
-        How many bytes they take in addition to the body; 0 if it isn't compressed.
+        How many bytes decompression adds to the body; 0 if the body isn't compressed.
     """
 
     parts: tuple[HashedRows, ...]
@@ -84,7 +84,7 @@ def unpack(body: bytes, *, most: int) -> Unpacked:
 
 
 def bytes_of(rows: HashedRows) -> bytes:
-    """Return rows as the bytes of a stream.
+    """Return hashed rows as the bytes of an Arrow stream.
 
     Parameters
     ----------

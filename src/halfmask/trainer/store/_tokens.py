@@ -33,18 +33,18 @@ _KEY_BYTES = 32
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Token:
-    """What is known of a token; never the token itself.
+    """Data about a token, never the token itself.
 
     Parameters
     ----------
     id
-        8 bytes, which stand in the token and in the log.
+        8 bytes that are also in the token and in the log.
     client, tenant
-        Who has it, and whose models it reaches.
+        Client that has the token, and tenant whose models it reaches.
     scopes
         What it may do: ``read``, ``predict``, ``learn``, ``admin``, ``metrics``.
     requests_per_second, rows_per_second
-        How fast, both with a burst of what one second allows; None without a limit.
+        Rate limits, each with a burst of what one second allows; None without a limit.
     rows_quota
         How many rows it may have learned in all; None without a limit.
     max_weight
@@ -54,7 +54,7 @@ class Token:
     digest
         The HMAC by which the token is recognised.
     revoked
-        Whether it is of no use any more.
+        Whether the token was revoked.
     """
 
     id: bytes

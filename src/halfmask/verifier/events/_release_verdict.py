@@ -34,7 +34,7 @@ class OutputCheck:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseVerdict:
-    """An output of events, counted again.
+    """Result of counting an output of events again.
 
     Parameters
     ----------
@@ -45,15 +45,15 @@ class ReleaseVerdict:
     lines
         How many lines were read.
     problems
-        What is wrong, in sentences with counts and numbers of lines; empty when nothing is.
+        Sentences that state what is wrong, with counts and line numbers; empty if nothing is.
     differences
         In what the manifest isn't what a policy guarantees, in sentences; None where it wasn't held
         against a policy.
 
     Notes
     -----
-    **Guarantees.** Holds names of files, numbers and sentences; never a value, nor the name of a
-    field that the manifest doesn't have.
+    **Guarantees.** The verdict holds names of files, numbers and sentences. It never holds a value,
+    or the name of a field that isn't in the manifest.
     """
 
     files: tuple[OutputCheck, ...]

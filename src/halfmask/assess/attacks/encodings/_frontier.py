@@ -39,26 +39,26 @@ _FROM = "variance_from_"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrontierPoint:
-    """One encoding: what a learner makes of it, and what attackers do.
+    """One encoding: the accuracy of a learner, and what attacks recover.
 
     Parameters
     ----------
     name
         The codec's name in tables.
     learner
-        What it is made for, and what was trained.
+        Kind of learner that the codec is made for. This kind was trained.
     plain, encoded
-        How right the learner is from plain rows and from encoded ones, in [0, 1]: the share of
-        right classes, or of a number's variance.
+        Score of the learner on plain and on encoded rows, in [0, 1]: accuracy for classes, share
+        of explained variance for a numeric target.
     recovered
         What each attack recovers, in [0, 1], by its name and measure.
     without
-        What is reached without the encoded rows, alike.
+        What the same attacks reach without the encoded rows, by the same keys.
     k50
-        The fewest known rows, of those that were tried, that give back half of the variance of
-        numbers; ``None`` if none did.
+        The smallest number of known rows that recovers half of the variance of numbers, among the
+        numbers that were tried; ``None`` if none did.
     curve
-        What so many known rows give back of the variance of numbers.
+        Recovered share of the variance of numbers, by the number of known rows.
     """
 
     name: str

@@ -24,12 +24,12 @@ __all__ = ["QuantileMatching", "matched_quantiles"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuantileMatching:
-    """Read each number by its rank and the quantiles of the population.
+    """Decode each number from its rank and the population's quantiles.
 
     Parameters
     ----------
     n_rows
-        How many rows are judged at most.
+        Largest number of rows on which the attack is scored.
 
     Notes
     -----

@@ -62,6 +62,8 @@ def test_known_roles_are_kept():
         {"quasi_identifiers": ["age"]},
         {"quasi_identifiers": [], "k": 4},
         {"quasi_identifiers": "age", "k": 4},
+        {"quasi_identifiers": 5, "k": 4},
+        {"quasi_identifiers": ["age"], "sensitive": None, "k": 4},
         {"quasi_identifiers": ["age"], "k": 1},
         {"quasi_identifiers": ["age"], "k": 4, "l": 1},
         {"quasi_identifiers": ["age"], "sensitive": ["age"], "k": 4},
@@ -72,3 +74,28 @@ def test_known_roles_are_kept():
 def test_what_is_not_clear_is_refused(said):
     with pytest.raises(ParameterError):
         protect(PEOPLE, **said)
+
+
+@pytest.mark.parametrize("name", ["salary", "disease"])
+def test_a_column_nobody_named_whose_values_are_all_different_is_dropped(name):
+    """It would single out every row unchanged, whatever its name says."""
+    values = [1000 + i for i in range(120)] if name == "salary" else [f"r{i}" for i in range(120)]
+    table = PEOPLE.with_columns(pl.Series(name, values))
+
+    made = make_policy(table, quasi_identifiers=["age"], k=4)
+    named = make_policy(table, quasi_identifiers=["age"], sensitive=[name], k=4)
+
+    assert name in made.policy.schema().identifiers
+    assert made.decisions["dropped, since nearly all their values differ"] == (name,)
+    assert named.policy.columns[name].role == "sensitive"
+    assert "illness" in made.unchanged
+
+
+def test_names_that_can_be_read_once_are_kept():
+    """A generator that a check had read would name no column."""
+    one = make_policy(
+        PEOPLE, quasi_identifiers=(it for it in ["illness"]), sensitive=iter(["thing"]), k=4
+    )
+
+    assert one.policy.columns["illness"].role == "quasi_identifier"
+    assert one.policy.columns["thing"].role == "sensitive"

@@ -81,6 +81,8 @@ def test_each_k_is_measured_with_them():
         (TREE, ParameterError, "by column"),
         ({"city": "tree"}, ParameterError, "no hierarchy for column 'city'"),
         ({"town": TREE}, ColumnNotFoundError, "'town'"),
+        ({0: TREE}, ParameterError, "names columns by text"),
+        ({"age": Intervals(widths=(10,))}, ParameterError, "'age' has a hierarchy and isn't"),
     ],
 )
 def test_what_is_no_hierarchy_is_refused(hierarchies, error, message):

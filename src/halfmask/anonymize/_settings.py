@@ -62,6 +62,12 @@ def hierarchies_given(hierarchies: Any, *, owner: str) -> None:  # noqa: ANN401 
             f"Got {_kinds(hierarchies)} instead."
         )
     for column, each in hierarchies.items():
+        if not isinstance(column, str):
+            raise ParameterError(
+                f"The 'hierarchies' parameter of {owner} names columns by text. "
+                f"Got {_kinds(column)} instead.",
+                hint="Columns of arrays are named x0, x1 and so on.",
+            )
         if not isinstance(each, Hierarchy | HierarchyRule):
             raise ParameterError(
                 f"The 'hierarchies' parameter of {owner} has no hierarchy for column {column!r}. "

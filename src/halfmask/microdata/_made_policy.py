@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -10,12 +10,19 @@ from halfmask._errors import ColumnNotFoundError, ParameterError
 from halfmask._validation import integer_at_least
 from halfmask.data import describe
 from halfmask.data._policy_text import Wanted, policy_text
+from halfmask.data._verdicts import FEW_ROWS, NEARLY_UNIQUE
 from halfmask.microdata._policy import Policy
 
 if TYPE_CHECKING:
     from halfmask.data import Description, Proposal, Role
 
 __all__ = ["MadePolicy", "make_policy"]
+
+UNSURE = "You didn't name it, and it is unsure what it is: as an identifier it is dropped."
+OWN_VALUES = (
+    "You didn't name it, and nearly every row has a value of its own: as an identifier it is "
+    "dropped, whatever its name says."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,14 +35,16 @@ class MadePolicy:
         The policy as commented TOML.
     generalized, unchanged
         Columns that nobody named and that are released: as quasi-identifiers, or unchanged.
-    identifying, unsure
-        Columns that are dropped: they identify people, or it is unsure what they are.
+    identifying, unlike, unsure
+        Columns that are dropped: they identify people, nearly every row has a value of its own, or
+        it is unsure what they are.
     """
 
     text: str
     generalized: tuple[str, ...]
     unchanged: tuple[str, ...]
     identifying: tuple[str, ...]
+    unlike: tuple[str, ...]
     unsure: tuple[str, ...]
 
     @property
@@ -54,6 +63,7 @@ class MadePolicy:
             "generalized": self.generalized,
             "released unchanged": self.unchanged,
             "dropped, since they identify": self.identifying,
+            "dropped, since nearly all their values differ": self.unlike,
             "dropped, since it is unsure what they are": self.unsure,
         }
         return {what: names for what, names in named.items() if names}
@@ -97,8 +107,10 @@ def make_policy(
     -----
     **Guarantees.** A column that nobody named is dropped if it identifies people or if it is
     unsure what it is. It is generalized if it surely is a quasi-identifier, and released unchanged
-    only if it surely is sensitive.
+    only if it surely is sensitive and rows share its values.
     """
+    quasi_identifiers = _listed(quasi_identifiers, "quasi_identifiers")
+    sensitive = _listed(sensitive, "sensitive")
     roles = _roles(quasi_identifiers, sensitive)
     if k is None:
         raise ParameterError(
@@ -114,10 +126,14 @@ def make_policy(
     named = {*roles, label}
     others = [each for each in found.proposals if each.name not in named]
     unsure = {each.name for each in others if not each.certain and each.role != "identifier"}
-    kept = tuple(_dropped(each) if each.name in unsure else each for each in found.proposals)
+    own = {each.name for each in others if _singles_out(each)} - unsure
+    why = dict.fromkeys(unsure, UNSURE) | dict.fromkeys(own, OWN_VALUES)
+    kept = tuple(
+        _dropped(each, why[each.name]) if each.name in why else each for each in found.proposals
+    )
 
     def of(*wanted: Role) -> tuple[str, ...]:
-        return tuple(e.name for e in others if e.role in wanted and e.name not in unsure)
+        return tuple(e.name for e in others if e.role in wanted and e.name not in why)
 
     diversity = {} if l is None else dict.fromkeys(sensitive, l)
     wanted = Wanted(k=k, diversity=diversity, label=label)
@@ -126,15 +142,21 @@ def make_policy(
         generalized=of("quasi_identifier"),
         unchanged=of("sensitive", "insensitive"),
         identifying=of("identifier"),
+        unlike=tuple(each.name for each in others if each.name in own),
         unsure=tuple(each.name for each in others if each.name in unsure),
     )
 
 
+def _listed(names: object, parameter: str) -> tuple[str, ...]:
+    """Return names as a tuple: what can be read once, such as a generator, is read here."""
+    listed = tuple(names) if isinstance(names, Iterable) else (names,)
+    found = tuple(name for name in listed if isinstance(name, str))
+    if isinstance(names, str) or len(found) < len(listed):
+        raise ParameterError(f"The {parameter!r} parameter of protect must be a list of names.")
+    return found
+
+
 def _roles(quasi_identifiers: Sequence[str], sensitive: Sequence[str]) -> dict[str, Role]:
-    named = {"quasi_identifiers": quasi_identifiers, "sensitive": sensitive}
-    for what, names in named.items():
-        if isinstance(names, str) or not all(isinstance(name, str) for name in names):
-            raise ParameterError(f"The {what!r} parameter of protect must be a list of names.")
     if not quasi_identifiers:
         raise ParameterError(
             "The 'quasi_identifiers' parameter of protect names no column.",
@@ -162,8 +184,14 @@ def _check_label(label: str, found: Description) -> None:
         )
 
 
-def _dropped(proposal: Proposal) -> Proposal:
-    why = "You didn't name it, and it is unsure what it is: as an identifier it is dropped."
+def _singles_out(proposal: Proposal) -> bool:
+    """Return whether a column that would leave unchanged has a value of its own in most rows."""
+    evidence = proposal.evidence
+    many = evidence["distinct"] >= FEW_ROWS and evidence["uniqueness"] >= NEARLY_UNIQUE
+    return proposal.role == "sensitive" and many
+
+
+def _dropped(proposal: Proposal, why: str) -> Proposal:
     return replace(
         proposal,
         column=replace(proposal.column, role="identifier"),

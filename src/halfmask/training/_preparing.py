@@ -41,6 +41,7 @@ def prepared(
     """
     table, seed = checked(model, X, labels), seed_of(model.random_state)
     names = names_of(model.quasi_identifiers, table.columns)
+    _generalize(names, model, table.columns)
     encoding = Encoding(model.encoder, names).fit(X)
     encoded = encoding.encode(X)
     targets = None
@@ -84,6 +85,22 @@ def names_of(quasi_identifiers: Sequence[str | int] | None, columns: list[str]) 
     if unknown:
         raise ColumnNotFoundError.of(unknown, columns, where="the rows")
     return [name for name in columns if name in names]
+
+
+def _generalize(names: list[str], model: AnonymizedEstimator, columns: list[str]) -> None:
+    """Raise if a hierarchy is of a column that no class recodes: it would be without effect.
+
+    Raises
+    ------
+    ParameterError
+        If so.
+    """
+    others = [name for name in model.hierarchies or {} if name in columns and name not in names]
+    if others:
+        raise ParameterError(
+            f"Column {others[0]!r} has a hierarchy and isn't a quasi-identifier.",
+            hint="Name it in quasi_identifiers, or leave its hierarchy out.",
+        )
 
 
 def _with_labels(

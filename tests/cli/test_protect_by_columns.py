@@ -93,6 +93,7 @@ def test_what_is_not_clear_is_an_error(desk, run, more, said):
     [
         (["people.csv", "-o", "out"], "POLICY is missing"),
         (["people.csv", "policy.toml", "-k", "5", "-o", "out"], "POLICY and options"),
+        (["people.csv", "policy.toml", "out", "--missing", "?"], "POLICY and options"),
         (["people.csv", "policy.toml", "out", "-o", "out"], "given twice"),
         (["people.csv", "policy.toml"], "OUT is missing"),
         (["people.csv", "policy.toml", "out.csv"], "name of OUT is that of a file"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
 import pytest
 
@@ -93,9 +95,9 @@ def test_a_column_nobody_named_whose_values_are_all_different_is_dropped(name):
 
 def test_names_that_can_be_read_once_are_kept():
     """A generator that a check had read would name no column."""
-    one = make_policy(
-        PEOPLE, quasi_identifiers=(it for it in ["illness"]), sensitive=iter(["thing"]), k=4
-    )
+    names: Any = (iter(["illness"]), iter(["thing"]))
+
+    one = make_policy(PEOPLE, quasi_identifiers=names[0], sensitive=names[1], k=4)
 
     assert one.policy.columns["illness"].role == "quasi_identifier"
     assert one.policy.columns["thing"].role == "sensitive"

@@ -81,7 +81,8 @@ class ChosenColumns:
     @property
     def given(self) -> bool:
         """Whether any of it was given."""
-        return any((self.quasi_identifiers, self.sensitive, self.label, self.k, self.l))
+        said = (self.quasi_identifiers, self.sensitive, self.label, self.k, self.l, self.missing)
+        return any(said)
 
     def make(self, table: str, head: HeaderOptions) -> MadePolicy:
         """Return the policy that follows for a table, which is read for it."""

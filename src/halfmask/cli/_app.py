@@ -44,12 +44,13 @@ CLICK_INTERRUPTED = 130
 app = typer.Typer(
     name="halfmask",
     help=(
-        "Let others learn from a table of people that they must not see.\n\n"
-        "First describe the table and edit the policy that is proposed, then "
-        "protect the table by it: a release, verified on disk, with its report. "
-        "The recipient can verify the release."
+        "Let others learn from data that they must not see.\n\n"
+        "To release a table, run describe, edit the policy that it proposes, then run "
+        "protect. The release is verified on disk and has a report. The receiver can "
+        "verify it again."
     ),
-    epilog="Exit codes: 0 done, 1 failed (or an unmet guarantee), 2 wrong usage, 130 stopped.",
+    epilog="Exit codes: 0 success; 1 failure, such as an unmet guarantee; 2 wrong "
+    "usage; 130 interrupted.",
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )

@@ -32,7 +32,7 @@ __all__ = ["assess"]
 #: The fewest rows of which half can be attacked.
 FEWEST = 200
 
-assess = command_group("assess", "Attack what you will release, before others do.")
+assess = command_group("assess", "Attack an encoding before you send it.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,20 +44,22 @@ class CodecOrFrontier:
         typer.Option("--vault", metavar="VAULT", help="The vault that holds the codec."),
     ] = None
     codec: Annotated[
-        str | None, typer.Option("--codec", metavar="NAME", help="The codec's name there.")
+        str | None, typer.Option("--codec", metavar="NAME", help="The codec's name in the vault.")
     ] = None
     frontier: Annotated[
         str | None,
         typer.Option(
             "--frontier",
             metavar="TARGET",
-            help="Instead of one encoding, measure all kinds of codecs with a learner of this "
-            "column: accuracy kept, and what attacks recover.",
+            help="Instead of one encoding, compare all kinds of codecs: the accuracy of a "
+            "model that predicts this column, and what attacks recover.",
         ),
     ] = None
     task: Annotated[
         TaskName | None,
-        typer.Option("--task", help="What a target of integers is, for --frontier."),
+        typer.Option(
+            "--task", help="With --frontier: whether a target of integers holds classes or numbers."
+        ),
     ] = None
     lock: LockOptions
 
@@ -76,7 +78,10 @@ class AttackOptions:
     """How it is attacked, and judged."""
 
     known: Annotated[
-        int, typer.Option("--known", min=1, metavar="ROWS", help="How many rows attackers know.")
+        int,
+        typer.Option(
+            "--known", min=1, metavar="ROWS", help="Number of rows that the attacker knows."
+        ),
     ] = 50
     period: Annotated[
         list[int] | None,
@@ -84,8 +89,8 @@ class AttackOptions:
             "--period",
             min=2,
             metavar="ROWS",
-            help="After how many rows a calendar comes round, where rows are in the order of time; "
-            "may be given more than once.",
+            help="Length of a calendar cycle in rows, if rows are in time order; may be "
+            "given more than once.",
         ),
     ] = None
     measure: Annotated[
@@ -93,11 +98,13 @@ class AttackOptions:
         typer.Option(
             "--measure",
             metavar="WORDS",
-            help="Judge by measures only that have these words, side by side, in their names, such "
-            "as variance; may be given more than once.",
+            help="Use only measures whose names have these words in a row, such as variance; "
+            "may be given more than once.",
         ),
     ] = None
-    seed: Annotated[int, typer.Option("--seed", min=0, metavar="N", help="What is drawn by.")] = 0
+    seed: Annotated[
+        int, typer.Option("--seed", min=0, metavar="N", help="The seed of the random draws.")
+    ] = 0
 
     def check(self, encoded: str | None, frontier: str | None) -> None:
         """Refuse options that would do nothing."""
@@ -120,7 +127,7 @@ EncodedArgument = Annotated[
     typer.Argument(
         metavar="[ENCODED]",
         show_default=False,
-        help="TABLE encoded, its rows in TABLE's order; or give --vault and --codec.",
+        help="The encoding of TABLE, with rows in TABLE's order; or use --vault and --codec.",
     ),
 ]
 
@@ -134,19 +141,23 @@ def encoding(
     instead: CodecOrFrontier,
     how: AttackOptions,
     out: Annotated[
-        str | None, typer.Option("--out", "-o", metavar="FILE", help="Write the numbers as JSON.")
+        str | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="Write the results to this file, as JSON."
+        ),
     ] = None,
     picture: Annotated[
-        str | None, typer.Option("--picture", metavar="FILE", help="Draw them as SVG.")
+        str | None,
+        typer.Option("--picture", metavar="FILE", help="Draw the results in this file, as SVG."),
     ] = None,
     reading: Reading,
     saying: SayingOptions,
 ) -> int:
     """Attack an encoding of TABLE with and without known rows.
 
-    Half of the encoded rows are attacked; the other half is what an attacker knows of similar
-    people. Each attack is run on the raw rows, too: one that doesn't break those proves nothing.
-    Only the files that you ask for are written. Exit code 0 whatever the attacks find.
+    Half of the encoded rows are attacked. The other half is the attacker's knowledge of similar
+    people. Each attack also runs on the raw rows. If it doesn't break them, it proves nothing.
+    Files are written only if you name them. The exit code is 0, whatever the attacks find.
     """
     instead.check(encoded)
     how.check(encoded, instead.frontier)

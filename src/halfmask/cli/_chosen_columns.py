@@ -35,7 +35,7 @@ class ChosenColumns:
         typer.Option(
             "--quasi-identifiers",
             metavar=COLUMNS,
-            help="Without POLICY: every column that others may know of a person.",
+            help="Without POLICY: every column that an attacker could know.",
         ),
     ] = None
     sensitive: Annotated[
@@ -43,7 +43,7 @@ class ChosenColumns:
         typer.Option(
             "--sensitive",
             metavar=COLUMNS,
-            help="Without POLICY: columns that nobody may learn of a person.",
+            help="Without POLICY: columns whose values nobody may learn about a person.",
         ),
     ] = None
     label: Annotated[
@@ -51,7 +51,7 @@ class ChosenColumns:
         typer.Option(
             "--label",
             metavar="COLUMN",
-            help="Without POLICY: the column that a model is to predict.",
+            help="Without POLICY: the column that a model will predict.",
         ),
     ] = None
     k: Annotated[
@@ -64,8 +64,8 @@ class ChosenColumns:
             "-l",
             min=2,
             metavar="VALUES",
-            help="Without POLICY: the l of distinct l-diversity of each column of --sensitive. By "
-            "default as halfmask describe proposes it.",
+            help="Without POLICY: the l of distinct l-diversity, for each column of "
+            "--sensitive. The default is what halfmask describe proposes.",
         ),
     ] = None
     missing: Annotated[
@@ -73,8 +73,8 @@ class ChosenColumns:
         typer.Option(
             "--missing",
             metavar="TEXT",
-            help="Without POLICY: a text that means a missing cell, such as ?; may be given more "
-            "than once.",
+            help="Without POLICY: a text that marks a missing cell, such as ?; may be given "
+            "more than once.",
         ),
     ] = None
 

@@ -18,14 +18,14 @@ TaskName: TypeAlias = Literal["classification", "regression"]
 
 TaskOption = Annotated[
     TaskName | None,
-    typer.Option("--task", help="What a target of integers is: classes, or numbers."),
+    typer.Option("--task", help="Whether a target of integers holds classes or numbers."),
 ]
 CategoricalOption = Annotated[
     list[str] | None,
     typer.Option(
         "--categorical",
         metavar="COLUMN",
-        help="A column whose numbers are names of categories; may be given more than once.",
+        help="A column whose numbers are codes of categories; may be given more than once.",
     ),
 ]
 
@@ -39,34 +39,39 @@ class CodecOptions:
         typer.Option(
             "--learner",
             show_default=False,
-            help="What will learn: trees and boosting; distances, kernels and ridge; linear "
-            "models; networks.",
+            help="The kind of model: trees (and boosting), distances (and kernels, ridge), "
+            "linear models or networks.",
         ),
     ]
     missing: Annotated[
         Literal["visible", "hidden"],
         typer.Option(
-            "--missing-cells", help="Whether missing cells stay missing, or are coded as well."
+            "--missing-cells", help="Whether missing cells stay missing or are encoded, too."
         ),
     ] = "visible"
     unseen: Annotated[
         Literal["error", "reserve"],
-        typer.Option("--unseen", help="What a category is that wasn't there at the fit."),
+        typer.Option("--unseen", help="What to do with a category that the fit didn't see."),
     ] = "error"
     out_of_range: Annotated[
         Literal["extrapolate", "error"],
-        typer.Option("--out-of-range", help="What a number beyond those of the fit is."),
+        typer.Option(
+            "--out-of-range", help="What to do with a number outside the range of the fit."
+        ),
     ] = "extrapolate"
     precision: Annotated[
         Literal["cell", "column"],
         typer.Option(
             "--precision",
-            help="Floats come back to 1e-12 of each cell, or of their column's largest magnitude.",
+            help="Precision of decoded floats: 1e-12 of each cell, or of the column's "
+            "largest magnitude.",
         ),
     ] = "cell"
     rows: Annotated[
         Literal["keyed", "kept"],
-        typer.Option("--rows", help="Whether rows are written in a keyed order, or in their own."),
+        typer.Option(
+            "--rows", help="Whether rows are written in a keyed order or in their original order."
+        ),
     ] = "keyed"
     strength: Annotated[
         float,
@@ -77,7 +82,9 @@ class CodecOptions:
     by: Annotated[
         str | None,
         typer.Option(
-            "--by", metavar="COLUMN", help="A category each of whose values gets its own matrix."
+            "--by",
+            metavar="COLUMN",
+            help="A categorical column; each of its values gets a matrix of its own.",
         ),
     ] = None
     split: Annotated[
@@ -86,7 +93,10 @@ class CodecOptions:
     min_sibling_rows: Annotated[
         int,
         typer.Option(
-            "--min-sibling-rows", min=1, metavar="ROWS", help="What each of those codes has."
+            "--min-sibling-rows",
+            min=1,
+            metavar="ROWS",
+            help="Minimum number of rows of each of these codes.",
         ),
     ] = 30
 

@@ -41,7 +41,9 @@ class StoredCodec:
     ]
     codec: Annotated[
         str,
-        typer.Option("--codec", metavar="NAME", show_default=False, help="The codec's name there."),
+        typer.Option(
+            "--codec", metavar="NAME", show_default=False, help="The codec's name in the vault."
+        ),
     ]
     lock: LockOptions
 

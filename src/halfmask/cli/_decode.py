@@ -39,9 +39,9 @@ class DecodingOptions:
         bool,
         typer.Option(
             "--predictions",
-            help="Decode predictions: one column of codes or numbers, or probabilities, a column "
-            "for each code in ascending order. They are in the order of the encoded rows, or "
-            "in any order with row_id.",
+            help="Decode predictions: one column of codes or numbers, or one column of "
+            "probabilities for each code, in ascending order. Without row_id they must "
+            "have the order of the encoded rows.",
         ),
     ] = False
     column: Annotated[
@@ -49,8 +49,8 @@ class DecodingOptions:
         typer.Option(
             "--column",
             metavar="COLUMN",
-            help="With --predictions, a column that holds them, where ENCODED has others, too; may "
-            "be given more than once.",
+            help="With --predictions: a column of predictions, if ENCODED has other columns, "
+            "too; may be given more than once.",
         ),
     ] = None
     number: Annotated[
@@ -66,20 +66,25 @@ class DecodingOptions:
         bool,
         typer.Option(
             "--unordered",
-            help="Leave rows in the order they have: some were taken out, or they were sorted.",
+            help="Keep the order of ENCODED. Use it if rows were removed or sorted.",
         ),
     ] = False
     expect_rows: Annotated[
         int | None,
-        typer.Option("--expect-rows", min=1, metavar="ROWS", help="How many there have to be."),
+        typer.Option(
+            "--expect-rows",
+            min=1,
+            metavar="ROWS",
+            help="Fail if the number of rows isn't this one.",
+        ),
     ] = None
     format: Annotated[
         FileFormat | None,
         typer.Option(
             "--format",
             metavar="FORMAT",
-            help="ENCODED's format where its name doesn't say it: csv, tsv, parquet, arrow (a "
-            "file), arrows (a stream) or jsonl.",
+            help="ENCODED's format, if its name doesn't state it: csv, tsv, parquet, arrow "
+            "(a file), arrows (a stream) or jsonl.",
         ),
     ] = None
     head: HeaderOptions = field(default_factory=HeaderOptions)
@@ -107,8 +112,8 @@ EncodedArgument = Annotated[
     typer.Argument(
         metavar="ENCODED",
         show_default=False,
-        help="Encoded rows, or with --predictions what a model answered for them: a file, or "
-        "- for standard input.",
+        help="Encoded rows, or with --predictions a model's predictions for them: a "
+        "file, or - for standard input.",
     ),
 ]
 OutArgument = Annotated[
@@ -116,7 +121,7 @@ OutArgument = Annotated[
     typer.Argument(
         metavar="OUT",
         show_default=False,
-        help="The file to write, which stays at home; - for standard output, as Parquet.",
+        help="The file to write. Keep it confidential. - writes Parquet to standard output.",
     ),
 ]
 
@@ -131,11 +136,11 @@ def decode(
     place: StoredCodec,
     saying: SayingOptions,
 ) -> int:
-    """Decode rows, or predictions for them, by a codec of the vault.
+    """Decode rows or predictions with a codec from the vault.
 
-    Raw rows come back in their original order; predictions come back as a model of the raw rows
-    would have made them. The end of OUT's name says its format. The vault's receipts say which file
-    they belong to: predictions by their number of rows, or by row_id where encoding had --ids.
+    Rows are restored in their original order. Predictions get the classes and units of the raw
+    target. The ending of OUT's name sets its format. Receipts in the vault find the encoded file
+    that predictions belong to: by the number of rows, or by row_id if encoding had --ids.
     """
     check_streams(encoded, out, place.lock, as_json=saying.as_json)
     predictions, column = decoding.predictions, decoding.column

@@ -34,21 +34,23 @@ def describe(
         typer.Option(
             "--missing",
             metavar="TEXT",
-            help="A text that means a missing cell, such as ?; may be given more than once.",
+            help="A text that marks a missing cell, such as ?; may be given more than once.",
         ),
     ] = None,
     form: FormOptions,
     sample: Annotated[
         int | None,
-        typer.Option("--sample", min=1, metavar="ROWS", help="Look at so many rows, at random."),
+        typer.Option(
+            "--sample", min=1, metavar="ROWS", help="Number of rows to examine, drawn at random."
+        ),
     ] = None,
     saying: SayingOptions,
 ) -> int:
-    """Propose what to say of each column, with the reason.
+    """Propose a role and a kind for each column, with the reason.
 
-    Shows the role and kind that each column of TABLE seems to have, why, and which columns together
-    single people out. It shows no cell of the table. With --out the proposal becomes a policy file:
-    edit it, then give it to halfmask protect.
+    It also shows which columns together single people out. It shows no cell of the table. With
+    --out it writes the proposal as a policy file. Edit this file, then give it to halfmask
+    protect.
     """
     policy.check(as_json=saying.as_json)
     options = form.options(missing)

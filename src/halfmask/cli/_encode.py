@@ -40,9 +40,7 @@ __all__ = ["encode"]
 OutFormat: TypeAlias = Literal["parquet", "csv", "arrow"]
 ENDS: dict[str, EncodedFormat] = {".parquet": "parquet", ".csv": "csv", ".arrow": "arrow"}
 
-encode = command_group(
-    "encode", "Encode tables for a machine that must not know what it learns from."
-)
+encode = command_group("encode", "Encode tables for training on an untrusted machine.")
 
 
 @encode.command()
@@ -52,7 +50,7 @@ def fit(
     *,
     target: Annotated[
         str | None,
-        typer.Option("--target", metavar="COLUMN", help="The column that is to be predicted."),
+        typer.Option("--target", metavar="COLUMN", help="The column to predict."),
     ] = None,
     task: TaskOption = None,
     categorical: CategoricalOption = None,
@@ -61,10 +59,10 @@ def fit(
     place: StoredCodec,
     saying: SayingOptions,
 ) -> int:
-    """Fit a codec to TABLE and seal it in a vault.
+    """Fit a codec to TABLE and store it in a vault.
 
-    Keys are drawn again: two fits share none. The claims and the weaknesses of the codec are
-    shown. The codec is in the vault and nowhere else.
+    Each fit draws new keys. The command shows the codec's claims and weaknesses. The codec is
+    stored in the vault only.
     """
     check_streams(table, "", place.lock, as_json=saying.as_json)
     vault = place.open()
@@ -93,7 +91,7 @@ OutArgument = Annotated[
     typer.Argument(
         metavar="OUT",
         show_default=False,
-        help="The file to write, which may be sent out; - for standard output, as Parquet.",
+        help="The file to write and send; - writes Parquet to standard output.",
     ),
 ]
 NumberOption = Annotated[
@@ -109,13 +107,13 @@ IdsOption = Annotated[
     bool,
     typer.Option(
         "--ids",
-        help="Put a column row_id first. It is no feature: leave it out of training, and send "
-        "it back with predictions of some rows, or in another order.",
+        help="Write a first column, row_id. Don't train on it. Return it with "
+        "predictions for some rows, or in another order.",
     ),
 ]
 OutFormatOption = Annotated[
     OutFormat | None,
-    typer.Option("--out-format", help="OUT's format where its name doesn't say it."),
+    typer.Option("--out-format", help="OUT's format, if its name doesn't state it."),
 ]
 
 
@@ -133,12 +131,13 @@ def apply(
     place: StoredCodec,
     saying: SayingOptions,
 ) -> int:
-    """Encode TABLE by a codec of the vault.
+    """Encode TABLE with a codec from the vault.
 
-    OUT holds numbers under keyed names, the target last where TABLE has it, and may be sent out.
-    Codes of categories are listed: declare them to the learner, or it takes them for numbers.
-    Columns or categories that the codec doesn't know, or cells that would not come back, are an
-    error, and then nothing is written. A receipt in the vault finds the order of OUT's rows again.
+    OUT holds numbers under keyed column names. The target is last, if TABLE has it. OUT is the
+    file to send. The command lists the columns that hold category codes: declare them to the
+    learner, or it treats them as numbers. Unknown columns or categories are an error, and so are
+    cells that can't be decoded. Then nothing is written. A receipt in the vault restores the row
+    order at decoding.
     """
     check_streams(table, out, place.lock, as_json=saying.as_json)
     wanted = _out_format(out, out_format)

@@ -11,7 +11,7 @@ from halfmask.cli._options import command_group
 
 __all__ = ["events"]
 
-events = command_group("events", "Let others study a stream of nested events, by one policy.")
+events = command_group("events", "Release a stream of nested events by a policy.")
 for command in (describe, run, verify, reverse):
     events.command()(command)
 events.add_typer(table)

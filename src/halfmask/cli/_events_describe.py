@@ -55,23 +55,27 @@ def describe(
         typer.Option(
             "--release",
             metavar="NAME",
-            help="What the policy calls the release: keys follow from it, so that pseudonyms of "
-            "other releases can't be joined to it. Without it, you name it in POLICY.",
+            help="The name of the release in the policy. Keys are derived from it, so "
+            "pseudonyms of other releases can't be joined to these. Without it, write "
+            "the name into POLICY.",
         ),
     ] = None,
     rows: Annotated[
         int,
         typer.Option(
-            "--sample", min=1, metavar="EVENTS", help="Look at so many events: the first ones."
+            "--sample",
+            min=1,
+            metavar="EVENTS",
+            help="Number of events to examine, from the beginning.",
         ),
     ] = MOST_EVENTS,
     saying: SayingOptions,
 ) -> int:
     """Propose a rule for each field, with the reason.
 
-    Shows what each path of INPUT seems to hold, which fields say when, whose and of whom an event
-    is, and what singles events out. It shows no value. With --out the proposal becomes a policy:
-    edit it, then give it to halfmask events run. Fields without a rule are dropped.
+    It shows the kind of each path of INPUT, the likely fields of time, session and entity, and
+    what singles events out. It shows no value. With --out it writes the proposal as a policy.
+    Edit the policy, then give it to halfmask events run. Fields without a rule are dropped.
     """
     policy.check(as_json=saying.as_json)
     _check_release(release)

@@ -16,7 +16,7 @@ __all__ = ["PolicyArgument", "StreamVault", "check_apart"]
 PolicyArgument = Annotated[
     str,
     typer.Argument(
-        metavar="POLICY", show_default=False, help="The policy: a TOML file that may be published."
+        metavar="POLICY", show_default=False, help="The policy, a TOML file without secrets."
     ),
 ]
 
@@ -31,7 +31,7 @@ class StreamVault:
             "--vault",
             metavar="VAULT",
             show_default=False,
-            help="The vault that holds the secret, the tables and what is known of the stream.",
+            help="The vault with the secret, the secret tables and the state of the stream.",
         ),
     ]
     stream: Annotated[
@@ -39,7 +39,7 @@ class StreamVault:
         typer.Option(
             "--stream",
             metavar="NAME",
-            help="What the stream is called in the vault; by default as the policy's release.",
+            help="The stream's name in the vault. The default is the policy's release.",
         ),
     ] = None
     lock: LockOptions

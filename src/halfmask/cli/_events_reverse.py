@@ -35,7 +35,7 @@ def reverse(
         typer.Argument(
             metavar="OUT",
             show_default=False,
-            help="The events with original values; don't release them. - for standard output.",
+            help="The file for the original values. Keep it confidential. - for standard output.",
         ),
     ],
     *,
@@ -43,10 +43,10 @@ def reverse(
     place: StreamVault,
     saying: SayingOptions,
 ) -> int:
-    """Turn pseudonyms of RELEASED back into what they stand for.
+    """Reverse the pseudonyms of RELEASED.
 
-    Tokens, numbers of sequences over the stream, and values of one-to-one secret tables; what can't
-    be turned back keeps its released value. OUT has the mode 0600.
+    It reverses tokens, sequence numbers over the stream, and values of one-to-one secret tables.
+    Other values stay as released. OUT has the mode 0600.
     """
     check_streams(released, out, place.lock, as_json=saying.as_json)
     check_apart(out, policy, released)

@@ -37,15 +37,18 @@ class EventInput:
     """Where events come from, and whether they end."""
 
     follow: Annotated[
-        bool, typer.Option("--follow", help="Wait for what is appended to INPUT, until stopped.")
+        bool,
+        typer.Option(
+            "--follow", help="Continue with lines that are appended to INPUT, until stopped."
+        ),
     ] = False
     topic: Annotated[
         list[str] | None,
         typer.Option(
             "--topic",
             metavar="KEY=VALUE",
-            help="INPUT is a topic of Kafka; a setting of its client, such as "
-            "bootstrap.servers=HOST:PORT; may be given more than once. Until stopped.",
+            help="Read the Kafka topic INPUT until stopped. KEY is a setting of the client, "
+            "such as bootstrap.servers=HOST:PORT; may be given more than once.",
         ),
     ] = None
 
@@ -77,7 +80,7 @@ class BadLineOptions:
     on_error: Annotated[
         OnErrorWord,
         typer.Option(
-            "--on-error", help="What happens at a line that is no event; skipped lines are counted."
+            "--on-error", help="What to do at an invalid line: stop, or skip and count it."
         ),
     ] = "stop"
     dead_letters: Annotated[
@@ -85,13 +88,14 @@ class BadLineOptions:
         typer.Option(
             "--dead-letters",
             metavar="FILE",
-            help="Note number and reason of such lines here, in a file of mode 0600.",
+            help="Write the number and reason of each invalid line to this file, of mode 0600.",
         ),
     ] = None
     dead_letter_content: Annotated[
         bool,
         typer.Option(
-            "--dead-letter-content", help="Note the lines there, too; don't release the file."
+            "--dead-letter-content",
+            help="Also write the invalid lines to that file. Keep it confidential.",
         ),
     ] = False
 
@@ -114,13 +118,15 @@ class DryRunOptions:
         bool,
         typer.Option(
             "--dry-run",
-            help="Show what the policy does to the first lines of INPUT: counts, dropped fields "
-            "and events that single out. OUT and the vault stay unchanged.",
+            help="Apply the policy to the first lines of INPUT. Show counts, dropped fields "
+            "and events that single people out. OUT and the vault stay unchanged.",
         ),
     ] = False
     sample: Annotated[
         int,
-        typer.Option("--sample", metavar="LINES", min=1, help="How many lines a dry run reads."),
+        typer.Option(
+            "--sample", metavar="LINES", min=1, help="Number of lines that a dry run reads."
+        ),
     ] = 10_000
 
 
@@ -132,30 +138,30 @@ class RunOptions:
         bool,
         typer.Option(
             "--restart",
-            help="Forget what is known of the stream: numbers start again, and an interrupted run "
+            help="Delete the state of the stream. Numbers restart, and an interrupted run "
             "isn't continued.",
         ),
     ] = False
     checkpoint_seconds: Annotated[
         float,
         typer.Option(
-            "--checkpoint-seconds", min=0, metavar="SECONDS", help="Between two checkpoints."
+            "--checkpoint-seconds", min=0, metavar="SECONDS", help="Time between two checkpoints."
         ),
     ] = 10.0
     report: Annotated[
         bool,
         typer.Option(
             "--report/--no-report",
-            help="Write OUT.manifest.json, which is released with OUT, and OUT.report.html, which "
-            "names what was dropped and stays with you.",
+            help="Write OUT.manifest.json, to send with OUT, and OUT.report.html, to keep: "
+            "it names dropped fields.",
         ),
     ] = True
     strict: Annotated[
         bool,
         typer.Option(
             "--strict",
-            help="Make a warning an error: released events that single out, lost events, or no "
-            "output. OUT then keeps the name OUT.partial.",
+            help="Make these warnings errors: released events that single people out, lost "
+            "events, no output. OUT then keeps the name OUT.partial.",
         ),
     ] = False
 
@@ -174,8 +180,9 @@ OutArgument = Annotated[
     typer.Argument(
         metavar="OUT",
         show_default=False,
-        help="The released events: JSON lines; packed if it ends in .gz or .zst; a "
-        "table if in .parquet or .arrow; a folder of parts if in /; - for standard output.",
+        help="The output to write and send. Its ending sets the format: .gz and .zst "
+        "compressed JSON lines, .parquet and .arrow a table, / a folder of parts, "
+        "anything else JSON lines. - is standard output.",
     ),
 ]
 
@@ -194,11 +201,11 @@ def run(
     overwrite: OverwriteOption = False,
     saying: SayingOptions,
 ) -> int:
-    """Run the events of INPUT through POLICY, into OUT.
+    """Apply POLICY to the events of INPUT, and write OUT.
 
-    Fields without a rule are dropped. If a run is interrupted, the same command continues it, and
-    OUT has the same bytes as without the break: until it is whole, it is OUT.partial. Secret
-    tables come from the vault. Numbers of sequences go on in the stream's next run.
+    Fields without a rule are dropped. After an interruption the same command continues, and OUT
+    is the same as without the break. Until OUT is complete it is called OUT.partial. Secret
+    tables come from the vault. The stream's next run continues sequence numbers.
     """
     check_streams(source, out, place.lock, as_json=saying.as_json)
     coming.check()

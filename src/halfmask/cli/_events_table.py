@@ -20,7 +20,7 @@ __all__ = ["table"]
 #: `halfmask.events.TableKind`, here again: importing that room costs half a second.
 KindWord: TypeAlias = Literal["recode", "recode-many", "shift", "scale", "names"]
 
-table = command_group("table", "Keep the secret tables that policies of events name in a vault.")
+table = command_group("table", "Store secret tables for event policies in a vault.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +30,7 @@ class TablesVault:
     vault: Annotated[
         str,
         typer.Option(
-            "--vault", metavar="VAULT", show_default=False, help="The vault that holds them."
+            "--vault", metavar="VAULT", show_default=False, help="The vault with the secret tables."
         ),
     ]
     lock: LockOptions
@@ -46,28 +46,29 @@ def set_(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="NAME", show_default=False, help="What policies call it: table = NAME."
+            metavar="NAME", show_default=False, help="The table's name in policies: table = NAME."
         ),
     ],
     file: Annotated[
         str,
         typer.Argument(
-            metavar="FILE", show_default=False, help="The table: TOML or CSV, by its ending."
+            metavar="FILE", show_default=False, help="The table, a TOML or CSV file by its ending."
         ),
     ],
     *,
     place: TablesVault,
     kind: Annotated[
-        KindWord | None, typer.Option("--kind", help="What a CSV file is for; TOML says it.")
+        KindWord | None,
+        typer.Option("--kind", help="The kind of a CSV table. A TOML file states it."),
     ] = None,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace a table of that name.")
+        bool, typer.Option("--overwrite", help="Replace an existing table of this name.")
     ] = False,
     saying: SayingOptions,
 ) -> int:
-    """Seal the secret table in FILE under NAME.
+    """Store the secret table in FILE in the vault, as NAME.
 
-    FILE itself stays where it is, and is as secret as the vault: remove it, or guard it as well.
+    FILE stays where it is. Remove it, or protect it like the vault.
     """
     vault = place.open()
     from halfmask.events import SecretTable, table_entry  # noqa: PLC0415 # half a second
@@ -91,7 +92,7 @@ def list_(
     place: TablesVault,
     saying: SayingOptions,
 ) -> int:
-    """List the secret tables of a vault: names, kinds and how many entries; never an entry."""
+    """List the secret tables of a vault: names, kinds and numbers of entries."""
     vault = place.open()
     from halfmask.events import SecretTable, table_entry  # noqa: PLC0415 # half a second
 

@@ -33,8 +33,8 @@ def verify(
         typer.Argument(
             metavar="OUT",
             show_default=False,
-            help="What halfmask events run wrote, a file or folder, with OUT.manifest.json; or "
-            "the manifest.",
+            help="The output of halfmask events run, a file or folder with its manifest next "
+            "to it; or the manifest.",
         ),
     ],
     *,
@@ -43,16 +43,16 @@ def verify(
         typer.Option(
             "--policy",
             metavar="POLICY",
-            help="The policy, from a source that you trust: the manifest must have its hash, "
-            "fields and guarantees. Without it, the manifest itself isn't checked.",
+            help="The policy, from a source that you trust. The manifest must name it, and "
+            "have its fields and guarantees. Without it, the manifest is trusted.",
         ),
     ] = None,
     answer: AnswerOptions,
 ) -> int:
-    """Count again, from the files on disk, what the manifest of an output says.
+    """Verify the manifest of an output from its files.
 
-    It shares no code that counts with what made the output, and needs no key: every line, every
-    field and every value is looked at. Exit code 0 if everything holds, else 1.
+    Independent code checks every line, field and value. It needs no key. The exit code is 0 if
+    everything holds, otherwise 1.
     """
     from halfmask.events import EventPolicy  # noqa: PLC0415 # numba is slow to import
     from halfmask.events.report import guarantees_of  # noqa: PLC0415 # the same

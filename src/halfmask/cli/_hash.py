@@ -37,7 +37,7 @@ OutArgument = Annotated[
     typer.Argument(
         metavar="OUT",
         show_default=False,
-        help="The file of hashed rows to write, which may be sent out; - for standard output.",
+        help="The file of hashed rows to write and send; - for standard output.",
     ),
 ]
 LabelOption = Annotated[
@@ -45,7 +45,7 @@ LabelOption = Annotated[
     typer.Option(
         "--label",
         metavar="COLUMN",
-        help="The column that is to be predicted; its classes are sent as codes.",
+        help="The column to predict; its classes are written as codes.",
     ),
 ]
 
@@ -56,12 +56,13 @@ def hash_(
     out: OutArgument,
     *,
     fit: Annotated[
-        bool, typer.Option("--fit", help="Fit a new hasher to TABLE first, and seal it there.")
+        bool,
+        typer.Option("--fit", help="Fit a new hasher to TABLE first, and store it in the vault."),
     ] = False,
     label: LabelOption = None,
     task: TaskOption = None,
     without_labels: Annotated[
-        bool, typer.Option("--without-labels", help="Send no labels, though TABLE has them.")
+        bool, typer.Option("--without-labels", help="Write no labels, even if TABLE has them.")
     ] = False,
     options: HashOptions,
     overwrite: OverwriteOption = False,
@@ -69,10 +70,10 @@ def hash_(
     place: StoredHasher,
     saying: SayingOptions,
 ) -> int:
-    """Hash TABLE's rows by a hasher of the vault.
+    """Hash the rows of TABLE with a hasher from the vault.
 
-    OUT is a stream of Arrow that holds integers, and codes of labels. Names, values and the key
-    stay here. The settings are those of a new hasher, with --fit.
+    OUT is an Arrow stream of integers and label codes. It holds no name, no value and no key.
+    Settings such as --bits belong to a new hasher, made with --fit.
     """
     check_streams(table, out, place.lock, as_json=saying.as_json)
     if not fit and (options.given() or label or task):

@@ -24,29 +24,32 @@ class HashOptions:
     bits: Annotated[
         int | None,
         typer.Option(
-            "--bits", min=1, max=31, help="Indices are below two to the power of it.  [default: 22]"
+            "--bits",
+            min=1,
+            max=31,
+            help="Indices are below 2 to the power of this number.  [default: 22]",
         ),
     ] = None
     signed: Annotated[
-        bool, typer.Option("--signed", help="Send a keyed sign with each index, too.")
+        bool, typer.Option("--signed", help="Also write a keyed sign with each index.")
     ] = False
     numbers: Annotated[
         Literal["quantiles", "log", "raw"] | None,
         typer.Option(
             "--numbers",
-            help="Numbers become bins of about equal rows, or of equal ratio, or stay what they "
-            "are.  [default: quantiles]",
+            help="Put numbers into bins of about equal row counts (quantiles) or of equal "
+            "ratio (log), or write them unbinned (raw).  [default: quantiles]",
         ),
     ] = None
     bins: Annotated[
-        int | None, typer.Option("--bins", min=2, help="How many bins of quantiles.  [default: 32]")
+        int | None, typer.Option("--bins", min=2, help="Number of quantile bins.  [default: 32]")
     ] = None
     bins_per_octave: Annotated[
         int | None,
         typer.Option(
             "--bins-per-octave",
             metavar="N",
-            help="How many bins a power of two has: 1, 2, 4, 8 or 16.  [default: 4]",
+            help="Number of log bins per power of two: 1, 2, 4, 8 or 16.  [default: 4]",
         ),
     ] = None
     categorical: CategoricalOption = None
@@ -55,7 +58,7 @@ class HashOptions:
         typer.Option(
             "--interaction",
             metavar="COLUMN,COLUMN",
-            help="Columns that are hashed together, too; may be given more than once.",
+            help="Columns that are also hashed as a combination; may be given more than once.",
         ),
     ] = None
     text: Annotated[
@@ -71,12 +74,12 @@ class HashOptions:
         typer.Option(
             "--words",
             metavar="FROM,TO",
-            help="The lengths of runs of words; 0 for none.  [default: 1,1]",
+            help="The lengths of word n-grams; 0 for none.  [default: 1,1]",
         ),
     ] = None
     characters: Annotated[
         str | None,
-        typer.Option("--characters", metavar="FROM,TO", help="The lengths of runs of characters."),
+        typer.Option("--characters", metavar="FROM,TO", help="The lengths of character n-grams."),
     ] = None
     set_: Annotated[
         list[str] | None,

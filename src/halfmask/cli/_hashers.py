@@ -30,7 +30,7 @@ class StoredHasher:
     hasher: Annotated[
         str,
         typer.Option(
-            "--hasher", metavar="NAME", show_default=False, help="The hasher's name there."
+            "--hasher", metavar="NAME", show_default=False, help="The hasher's name in the vault."
         ),
     ]
     lock: LockOptions

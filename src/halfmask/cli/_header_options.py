@@ -20,8 +20,8 @@ class HeaderOptions:
         typer.Option(
             "--header/--no-header",
             show_default=False,
-            help="Whether the first row of a CSV file holds the names of its columns. Without "
-            "either, a first row that looks like data is an error.",
+            help="State whether the first row of a CSV file has the column names. Without "
+            "either option, a first row that looks like data is an error.",
         ),
     ] = None
     skip_rows: Annotated[
@@ -30,7 +30,7 @@ class HeaderOptions:
             "--skip-rows",
             min=0,
             metavar="LINES",
-            help="Lines at the start of a CSV file to leave out.",
+            help="Number of lines to skip at the start of a CSV file.",
         ),
     ] = None
     comment: Annotated[
@@ -38,7 +38,7 @@ class HeaderOptions:
         typer.Option(
             "--comment",
             metavar="START",
-            help="Leave out lines of a CSV file that start with this, such as #.",
+            help="Skip lines of a CSV file that start with this text, such as #.",
         ),
     ] = None
     column_names: Annotated[

@@ -55,7 +55,7 @@ class AnswerOptions:
     """Whom a command answers."""
 
     as_json: Annotated[
-        bool, typer.Option("--json", help="Answer programs: one JSON object on standard output.")
+        bool, typer.Option("--json", help="Write one JSON object to standard output, for programs.")
     ] = False
     debug: DebugOption = False
 
@@ -64,7 +64,7 @@ class AnswerOptions:
 class SayingOptions(AnswerOptions):
     """Whom a command answers, and how much it says."""
 
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say more.")] = False
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show more details.")] = False
 
     @contextmanager
     def stages(self) -> Iterator[Stages]:

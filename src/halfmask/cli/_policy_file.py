@@ -37,7 +37,7 @@ class PolicyFile:
             "--out",
             "-o",
             metavar="POLICY",
-            help="Write the proposed policy here, with comments, for you to edit; - shows it.",
+            help="Write the proposed policy to this file, with comments; - prints it.",
         ),
     ] = None
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace POLICY if it exists.")] = (

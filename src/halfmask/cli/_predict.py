@@ -23,15 +23,13 @@ OutArgument = Annotated[
     typer.Argument(
         metavar="OUT",
         show_default=False,
-        help="The file to write, which stays at home: the end of its name says the format; - "
-        "for standard output, as Parquet.",
+        help="The file to write. Keep it confidential. The ending of its name sets the "
+        "format; - writes Parquet to standard output.",
     ),
 ]
 HashedOption = Annotated[
     bool,
-    typer.Option(
-        "--hashed", help="ROWS are hashed already; the hasher only says what classes mean."
-    ),
+    typer.Option("--hashed", help="ROWS are already hashed; the hasher only translates classes."),
 ]
 
 
@@ -44,7 +42,9 @@ def predict(
     hashed: HashedOption = False,
     margin: Annotated[
         bool,
-        typer.Option("--margin", help="The model answers margins (hinge), and not probabilities."),
+        typer.Option(
+            "--margin", help="The model answers margins (hinge) instead of probabilities."
+        ),
     ] = False,
     probabilities: Annotated[
         bool,
@@ -56,11 +56,11 @@ def predict(
     reading: Reading,
     saying: SayingOptions,
 ) -> int:
-    """Ask a trainer's model about ROWS, and write its answers to OUT in their order.
+    """Predict ROWS with a trainer's model.
 
-    With a hasher, classes come back under their own names; without, OUT has the numbers that the
-    model answered. Labels of ROWS are not sent. After a break the same command goes on where it
-    was; OUT appears when it is whole.
+    OUT has the order of ROWS. With a hasher OUT has the names of classes, otherwise the numbers
+    of the model. Labels of ROWS aren't sent. After a break the same command continues. OUT
+    appears when it is complete.
     """
     trainer.check_inputs(source, hashing.lock)
     if out == "-" and saying.as_json:

@@ -36,13 +36,13 @@ PolicyArgument = Annotated[
     typer.Argument(
         metavar="POLICY",
         show_default=False,
-        help="What you want, a TOML file; halfmask describe proposes one. - for standard input. "
-        "Without it name columns and k.",
+        help="The policy, a TOML file; halfmask describe proposes one. - reads standard "
+        "input. Without it, use the options for columns and -k.",
     ),
 ]
 OutArgument = Annotated[
     str | None,
-    typer.Argument(metavar="OUT", show_default=False, help="The folder to make: the release."),
+    typer.Argument(metavar="OUT", show_default=False, help="The folder to create for the release."),
 ]
 #: Names that are of files: one of them as OUT expects no folder.
 FILE_ENDINGS = (".csv", ".tsv", ".parquet", ".arrow", ".arrows", ".jsonl", ".gz", ".zst", ".xlsx")
@@ -53,8 +53,8 @@ PopulationOption = Annotated[
     typer.Option(
         "--population",
         metavar="PEOPLE",
-        help="A table of the people that TABLE was drawn from: the risk is then judged "
-        "among them, too.",
+        help="A table of the population that TABLE was drawn from. The risk is then also "
+        "counted in it.",
     ),
 ]
 KeyFileOption = Annotated[
@@ -62,15 +62,15 @@ KeyFileOption = Annotated[
     typer.Option(
         "--key-file",
         metavar="FILE",
-        help="32 secret bytes that fix the random order of the released rows; by default they "
-        "are drawn and forgotten.",
+        help="A file of 32 secret bytes that fix the random order of the released rows. "
+        "By default they are drawn and forgotten.",
     ),
 ]
 StrictOption = Annotated[
     bool,
     typer.Option(
         "--strict",
-        help="Fail if columns that are released unchanged put rows into classes under k.",
+        help="Fail if rows are in classes under k on the columns that are released unchanged.",
     ),
 ]
 
@@ -96,15 +96,15 @@ def protect(
     show: OpenOption = False,
     saying: SayingOptions,
 ) -> int:
-    """Make a verified release of TABLE, as POLICY wants it.
+    """Make a verified release of TABLE by POLICY.
 
-    The release is a folder: the data, a manifest and a report. Every guarantee of the policy is
-    verified on the files that were written. If one isn't met there is no release, and the exit
-    code is 1.
+    The release is a folder with the data, a manifest and a report. A verifier counts every
+    guarantee of the policy again in the written files. If a guarantee isn't met, there is no
+    release and the exit code is 1.
 
-    Without POLICY name columns by --quasi-identifiers, --sensitive and --label, k by -k and the
-    folder by --out. Other columns are treated as halfmask describe proposes; where it is unsure
-    they are dropped. The policy that is made lies next to the release: OUT.policy.toml.
+    Without POLICY, use --quasi-identifiers, --sensitive, --label, -k and --out. Other columns get
+    the role that halfmask describe proposes. Columns with an unsure proposal are dropped. The
+    policy is written next to the release, as OUT.policy.toml.
     """
     out = _out_of(out, folder)
     _check_words(table, policy, out, chosen, overwrite=overwrite)

@@ -22,8 +22,8 @@ StreamOption = Annotated[
     typer.Option(
         "--stream",
         metavar="WORD",
-        help="What these rows are called: the same rows of the same stream are learned from "
-        "once. Another word learns from them again. Don't let it tell a secret.",
+        help="A name for these rows. The same rows are learned once per name; with "
+        "another name they are learned again. Don't put a secret into it.",
     ),
 ]
 
@@ -39,11 +39,11 @@ def push(
     reading: Reading,
     saying: SayingOptions,
 ) -> int:
-    """Let a trainer's model learn from ROWS.
+    """Send ROWS to a trainer's model, which learns from them.
 
-    It ends when every row is on the trainer's disk. After a break, of the line, of this command or
-    of the trainer, the same command goes on: no row is lost, and none is learned from twice. With
-    --in-flight 1 the model learns in the order of the rows; more is faster.
+    It ends when every row is on the trainer's disk. If the network, this command or the trainer
+    fails, run the same command again. No row is lost, and none is learned twice. With --in-flight
+    1 the model learns in the order of the rows; larger numbers are faster.
     """
     trainer.check_inputs(source, hashing.lock)
     hasher = hashing.unlocked()

@@ -23,7 +23,9 @@ _MOST_BYTES = 4096
 
 InFlightOption = Annotated[
     int,
-    typer.Option("--in-flight", min=1, max=32, metavar="N", help="How many requests at once."),
+    typer.Option(
+        "--in-flight", min=1, max=32, metavar="N", help="Number of simultaneous requests."
+    ),
 ]
 
 
@@ -37,7 +39,7 @@ class ConnectionOptions:
             "--url",
             metavar="URL",
             show_default=False,
-            help="Where the trainer is, such as https://trainer.example:8765.",
+            help="The trainer's address, such as https://trainer.example:8765.",
         ),
     ]
     token_file: Annotated[
@@ -46,7 +48,7 @@ class ConnectionOptions:
             "--token-file",
             metavar="FILE",
             show_default=False,
-            help="The file of the token, of mode 0600; - reads standard input.",
+            help="The file with the token, of mode 0600; - reads standard input.",
         ),
     ]
     authority: Annotated[
@@ -54,7 +56,8 @@ class ConnectionOptions:
         typer.Option(
             "--authority",
             metavar="FILE",
-            help="Who vouches for the trainer, in PEM; by default those that the system trusts.",
+            help="The authority of the trainer's certificate, in PEM. The default is the "
+            "authorities of the system.",
         ),
     ] = None
     certificate: Annotated[
@@ -64,20 +67,22 @@ class ConnectionOptions:
     certificate_key: Annotated[
         str | None,
         typer.Option(
-            "--certificate-key", metavar="FILE", help="Its key, where another file has it, in PEM."
+            "--certificate-key",
+            metavar="FILE",
+            help="The certificate's private key, in PEM, if it is in another file.",
         ),
     ] = None
     plain_http: Annotated[
         bool,
         typer.Option(
             "--plain-http",
-            help="Allow a trainer on another machine without TLS: everybody on the way reads the "
-            "token and the rows.",
+            help="Allow a trainer on another machine without TLS. Everyone on the network "
+            "path can then read the token and the rows.",
         ),
     ] = False
     proxy: Annotated[
         str | None,
-        typer.Option("--proxy", metavar="URL", help="A proxy on the way; by default none."),
+        typer.Option("--proxy", metavar="URL", help="The proxy to use. The default is none."),
     ] = None
     give_up: Annotated[
         float,
@@ -85,7 +90,7 @@ class ConnectionOptions:
             "--give-up",
             min=0,
             metavar="SECONDS",
-            help="How long a trainer may be away or too busy; 0 gives up at once.",
+            help="Stop if the trainer is unreachable or busy for this time; 0 stops at once.",
         ),
     ] = 300.0
 
@@ -120,7 +125,9 @@ class TrainerOptions(ConnectionOptions):
 
     model: Annotated[
         str,
-        typer.Option("--model", metavar="NAME", show_default=False, help="The model's name there."),
+        typer.Option(
+            "--model", metavar="NAME", show_default=False, help="The model's name on the trainer."
+        ),
     ]
     batch_rows: Annotated[
         int,
@@ -128,7 +135,7 @@ class TrainerOptions(ConnectionOptions):
             "--batch-rows",
             min=1,
             metavar="ROWS",
-            help="How many rows one request has. Going on after a break takes the same number.",
+            help="Number of rows per request. Use the same number to continue after a break.",
         ),
     ] = 4096
     journal: Annotated[
@@ -137,11 +144,13 @@ class TrainerOptions(ConnectionOptions):
             "--journal",
             metavar="FILE",
             show_default=False,
-            help="The file of what was acknowledged; by default next to the input.",
+            help="The file that lists completed batches. The default is a file next to the "
+            "rows or answers.",
         ),
     ] = None
     compression: Annotated[
-        CompressionName, typer.Option("--compression", help="Of the rows on their way.")
+        CompressionName,
+        typer.Option("--compression", help="Compression of the rows that are sent."),
     ] = "none"
 
     def check_inputs(self, source: str, lock: LockOptions) -> None:

@@ -32,8 +32,8 @@ SourceArgument = Annotated[
     typer.Argument(
         metavar="ROWS",
         show_default=False,
-        help="Hashed rows, as halfmask hash writes them; or with --hasher a table, which is hashed "
-        "on the way. - is standard input.",
+        help="Hashed rows, as halfmask hash writes them. With --hasher, a table, which "
+        "is hashed while it is sent. - reads standard input.",
     ),
 ]
 
@@ -48,7 +48,7 @@ class WithHasher:
     ] = None
     hasher: Annotated[
         str | None,
-        typer.Option("--hasher", metavar="NAME", help="The hasher's name there."),
+        typer.Option("--hasher", metavar="NAME", help="The hasher's name in the vault."),
     ] = None
     lock: LockOptions
 

@@ -52,25 +52,35 @@ FolderArgument = Annotated[
 class ServingAddress:
     """Where a service listens, and who may speak to it."""
 
-    host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Where to listen.")] = (
-        "127.0.0.1"
-    )
+    host: Annotated[
+        str, typer.Option("--host", metavar="ADDRESS", help="The address to listen on.")
+    ] = "127.0.0.1"
     port: Annotated[
-        int, typer.Option("--port", min=0, max=65_535, metavar="N", help="0: one that is free.")
+        int,
+        typer.Option(
+            "--port",
+            min=0,
+            max=65_535,
+            metavar="N",
+            help="The port to listen on; 0 takes a free one.",
+        ),
     ] = 8765
     tls_cert: Annotated[
         str | None,
         typer.Option("--certificate", metavar="FILE", help="The service's certificate, in PEM."),
     ] = None
     tls_key: Annotated[
-        str | None, typer.Option("--certificate-key", metavar="FILE", help="Its key, in PEM.")
+        str | None,
+        typer.Option(
+            "--certificate-key", metavar="FILE", help="The certificate's private key, in PEM."
+        ),
     ] = None
     client_ca: Annotated[
         str | None,
         typer.Option(
             "--authority",
             metavar="FILE",
-            help="Clients need a certificate of this authority, and their token.",
+            help="Clients need a certificate of this authority, in addition to their token.",
         ),
     ] = None
 
@@ -86,15 +96,21 @@ class ServingLimits:
 
     keep_log: Annotated[
         bool,
-        typer.Option("--keep-log", help="Keep all examples on the disk, not only the last ones."),
+        typer.Option("--keep-log", help="Keep all examples on disk, not only the latest."),
     ] = False
     body_mib: Annotated[
-        int, typer.Option("--body-mib", min=1, max=256, metavar="N", help="The longest body.")
+        int,
+        typer.Option(
+            "--body-mib", min=1, max=256, metavar="N", help="Maximum size of the body of a request."
+        ),
     ] = 16
     backlog_mib: Annotated[
         int,
         typer.Option(
-            "--backlog-mib", min=1, metavar="N", help="The most memory of bodies; 429 behind it."
+            "--backlog-mib",
+            min=1,
+            metavar="N",
+            help="Maximum memory for bodies that are read or wait. Beyond it, examples get 429.",
         ),
     ] = 256
     snapshot_mib: Annotated[
@@ -103,12 +119,12 @@ class ServingLimits:
             "--snapshot-mib",
             min=1,
             metavar="N",
-            help="After how much of its log a model is saved whole: a restart learns at most "
-            "as much again.",
+            help="A snapshot of a model is made after this much log. A restart replays at "
+            "most this much.",
         ),
     ] = 1024
     max_bits: Annotated[
-        int, typer.Option("--max-bits", min=1, max=31, metavar="N", help="The largest model.")
+        int, typer.Option("--max-bits", min=1, max=31, metavar="N", help="Maximum bits of a model.")
     ] = 24
 
     def limits(self) -> Limits:
@@ -130,19 +146,21 @@ class TokenLimits:
 
     requests: Annotated[
         float | None,
-        typer.Option("--requests-per-second", metavar="N", help="How often it may ask."),
+        typer.Option(
+            "--requests-per-second", metavar="N", help="Maximum number of requests per second."
+        ),
     ] = None
     rows: Annotated[
         float | None,
-        typer.Option("--rows-per-second", metavar="N", help="How many rows it may send."),
+        typer.Option("--rows-per-second", metavar="N", help="Maximum number of rows per second."),
     ] = None
     quota: Annotated[
         int | None,
-        typer.Option("--rows-quota", metavar="N", help="How many rows may be learned in all."),
+        typer.Option("--rows-quota", metavar="N", help="Maximum number of learned rows in total."),
     ] = None
     max_weight: Annotated[
         float | None,
-        typer.Option("--max-weight", metavar="X", help="The largest weight of an example."),
+        typer.Option("--max-weight", metavar="X", help="Maximum weight of an example."),
     ] = None
 
 
@@ -155,10 +173,10 @@ def run(
     limits: ServingLimits,
     answer: AnswerOptions,
 ) -> int:
-    """Serve FOLDER until the process is asked to end. `run` may be left out.
+    """Run the trainer in FOLDER until it is stopped. `run` can be omitted.
 
-    The folder is made where it isn't there. Without TLS, only this machine should be listened to:
-    tokens would be read on the way.
+    A missing folder is created. Without TLS, listen on this machine only. Otherwise others on the
+    network path can read tokens.
     """
     from halfmask.trainer import service  # noqa: PLC0415 # --help needs none
 
@@ -190,30 +208,35 @@ def create(
     *,
     client: Annotated[str, typer.Option("--client", metavar="NAME", help="The client's name.")],
     tenant: Annotated[
-        str, typer.Option("--tenant", metavar="NAME", help="Whose models it reaches.")
+        str,
+        typer.Option(
+            "--tenant", metavar="NAME", help="The tenant whose models the token can access."
+        ),
     ],
     scope: Annotated[
         list[str],
         typer.Option(
             "--scope",
             metavar="SCOPE",
-            help="What it may do: read, predict, learn, admin or metrics; may be given more than "
-            "once.",
+            help="What the token allows: read, predict, learn, admin or metrics; may be "
+            "given more than once.",
         ),
     ],
     limits: TokenLimits,
     days: Annotated[
-        float | None, typer.Option("--days", metavar="N", help="After how long it expires.")
+        float | None, typer.Option("--days", metavar="N", help="Days until the token expires.")
     ] = None,
     out: Annotated[
         str | None,
-        typer.Option("--out", "-o", metavar="FILE", help="Write it there, for its owner alone."),
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="Write the token to this file, for its owner alone."
+        ),
     ] = None,
     answer: AnswerOptions,
 ) -> int:
-    """Make a token and show it, this once. A service that runs knows it at once.
+    """Make a token and show it once. A running service accepts it at once.
 
-    What is kept of it is a keyed hash: a token that is lost has to be made again.
+    Only a keyed hash of it is stored. If a token is lost, make a new one.
     """
     with _tokens(folder, create=True) as tokens:
         made, text = tokens.create(
@@ -249,7 +272,7 @@ def list_(
     *,
     answer: AnswerOptions,
 ) -> int:
-    """List the tokens by their ids, with what they may do. No token is shown."""
+    """List the ids of tokens and what they allow. No token is shown."""
     with _tokens(folder, create=False) as tokens:
         found = tokens.listed()
     if answer.as_json:
@@ -270,12 +293,17 @@ def list_(
 def revoke(
     folder: FolderArgument,
     identity: Annotated[
-        str, typer.Argument(metavar="ID", show_default=False, help="As the list shows it.")
+        str,
+        typer.Argument(
+            metavar="ID",
+            show_default=False,
+            help="The token's id, as halfmask serve token list shows it.",
+        ),
     ],
     *,
     answer: AnswerOptions,
 ) -> int:
-    """Make a token of no use. A service that runs knows within a second or two."""
+    """Revoke a token. A running service refuses it within two seconds."""
     with _tokens(folder, create=False) as tokens:
         tokens.revoke(identity)
     if answer.as_json:

@@ -18,31 +18,31 @@ __all__ = ["model"]
 
 LossName: TypeAlias = Literal["logistic", "hinge", "squared", "softmax", "quantile"]
 
-model = command_group("model", "Make and list the models of a trainer that runs.")
+model = command_group("model", "Make and list the models of a running trainer.")
 
 
 @model.command()
 @spreads_groups
 def create(
     name: Annotated[
-        str, typer.Argument(metavar="NAME", show_default=False, help="What it is to be called.")
+        str, typer.Argument(metavar="NAME", show_default=False, help="The model's name.")
     ],
     *,
     bits: Annotated[
         int,
         typer.Option(
-            "--bits", min=1, max=31, metavar="N", show_default=False, help="As of the hasher."
+            "--bits", min=1, max=31, metavar="N", show_default=False, help="The bits of the hasher."
         ),
     ],
-    loss: Annotated[LossName, typer.Option("--loss", help="What it learns.")] = "logistic",
+    loss: Annotated[LossName, typer.Option("--loss", help="The loss function.")] = "logistic",
     classes: Annotated[
         int | None,
-        typer.Option("--classes", min=2, metavar="N", help="How many classes, for softmax."),
+        typer.Option("--classes", min=2, metavar="N", help="Number of classes, for softmax."),
     ] = None,
     connection: ConnectionOptions,
     answer: AnswerOptions,
 ) -> int:
-    """Make a model of a trainer. The token needs the scope admin."""
+    """Make a model on a trainer. The token needs the scope admin."""
     settings: dict[str, Any] = {} if classes is None else {"classes": classes}
     with connection.connect() as client:
         made = client.create(name, loss=loss, bits=bits, **settings)
@@ -56,7 +56,7 @@ def create(
 @model.command(name="list")
 @spreads_groups
 def list_(*, connection: ConnectionOptions, answer: AnswerOptions) -> int:
-    """List the models that the token may see. It needs the scope read."""
+    """List the models that the token can access. It needs the scope read."""
     with connection.connect() as client:
         found = client.models()
     if answer.as_json:

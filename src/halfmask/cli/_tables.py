@@ -33,16 +33,20 @@ class FormOptions:
         typer.Option(
             "--format",
             metavar="FORMAT",
-            help="TABLE's format where its name doesn't say it: csv, tsv, parquet, arrow (a file), "
-            "arrows (a stream) or jsonl.",
+            help="TABLE's format, if its name doesn't state it: csv, tsv, parquet, arrow (a "
+            "file), arrows (a stream) or jsonl.",
         ),
     ] = None
     delimiter: Annotated[
         str | None,
-        typer.Option("--delimiter", metavar="CHARACTER", help="Between the cells of a CSV file."),
+        typer.Option(
+            "--delimiter",
+            metavar="CHARACTER",
+            help="The character between the cells of a CSV file.",
+        ),
     ] = None
     encoding: Annotated[
-        str, typer.Option("--encoding", metavar="ENCODING", help="Of a text file.")
+        str, typer.Option("--encoding", metavar="ENCODING", help="The encoding of a text file.")
     ] = "utf-8"
     head: HeaderOptions = field(default_factory=HeaderOptions)
 
@@ -72,7 +76,7 @@ class Reading:
         typer.Option(
             "--leave-out",
             metavar="COLUMN",
-            help="A column that is not encoded; may be given more than once.",
+            help="A column to leave out; may be given more than once.",
         ),
     ] = None
     mark: Annotated[
@@ -80,7 +84,7 @@ class Reading:
         typer.Option(
             "--missing",
             metavar="TEXT",
-            help="A text that means a missing cell, such as ?; may be given more than once.",
+            help="A text that marks a missing cell, such as ?; may be given more than once.",
         ),
     ] = None
     form: FormOptions = field(default_factory=FormOptions)

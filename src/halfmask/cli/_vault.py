@@ -26,7 +26,7 @@ KINDS = {"passphrase": "a passphrase", "key-file": "a key file", "keyring": "the
 #: More than any part has.
 PART_BYTES = 4096
 
-vault = command_group("vault", "Keep the keys of encodings in a folder that must not be released.")
+vault = command_group("vault", "Keep the keys of encodings in a private folder.")
 
 VaultArgument = Annotated[
     str, typer.Argument(metavar="VAULT", show_default=False, help="The folder of the vault.")
@@ -43,8 +43,8 @@ def create(
 ) -> int:
     """Make a vault behind one lock.
 
-    A key file that isn't there is made. Without the lock, or enough parts, nothing that the vault
-    holds can be read again, by anybody.
+    A missing key file is created. Without the lock or enough parts, nobody can read the vault
+    again.
     """
     from halfmask.vault import Vault  # noqa: PLC0415 # --help needs none
 
@@ -63,9 +63,9 @@ def list_(
     lock: LockOptions,
     saying: SayingOptions,
 ) -> int:
-    """Show what a vault holds, by name.
+    """List the entries of a vault by name.
 
-    Secrets have an id that distinguishes them; no byte of them is shown.
+    Each secret is shown with an id that tells it from others. No byte of a secret is shown.
     """
     opened = _opened(where, lock, verbose=saying.verbose)
     entries = [
@@ -101,8 +101,8 @@ def rotate(
 ) -> int:
     """Make a new root key, under the same lock or another.
 
-    Everything is sealed again under it. Secrets stay what they are, so that what they encoded is
-    decoded as before. Parts that were split before no longer open the vault.
+    All entries are sealed again. Secrets stay the same, so earlier outputs can still be decoded.
+    Earlier parts no longer open the vault.
     """
     is_other = changed.check()
     opened = _opened(where, lock, verbose=saying.verbose)
@@ -121,9 +121,9 @@ def rotate(
 def split(
     where: VaultArgument,
     *,
-    parts: Annotated[int, typer.Option("--parts", metavar="N", help="How many parts to make.")],
+    parts: Annotated[int, typer.Option("--parts", metavar="N", help="Number of parts to make.")],
     needed: Annotated[
-        int, typer.Option("--needed", metavar="M", help="How many of them open the vault.")
+        int, typer.Option("--needed", metavar="M", help="Number of parts that open the vault.")
     ],
     out: Annotated[
         str,
@@ -134,8 +134,8 @@ def split(
 ) -> int:
     """Split the root key into parts.
 
-    Any M of the N parts open the vault if its lock is lost; fewer tell nothing of the key. Carry
-    each part to another place, then remove the folder: together they are the key.
+    Any M of the N parts open the vault if its lock is lost. Fewer parts reveal nothing about the
+    key. Move each part to another place, then remove the folder: together the parts are the key.
     """
     from halfmask.data import atomic_folder  # noqa: PLC0415 # --help needs none
     from halfmask.vault._private_files import write_private  # noqa: PLC0415 # the same
@@ -158,16 +158,17 @@ def split(
 def join(
     where: VaultArgument,
     parts: Annotated[
-        list[str], typer.Argument(metavar="PART...", show_default=False, help="Files of parts.")
+        list[str],
+        typer.Argument(metavar="PART...", show_default=False, help="The files of the parts."),
     ],
     *,
     lock: LockOptions,
     saying: SayingOptions,
 ) -> int:
-    """Open a vault by its parts, for a new lock.
+    """Open a vault with its parts, and give it a new lock.
 
-    For when the lock is lost. The lock's options are of the new one. The parts no longer open the
-    vault then: split it again.
+    Use this if the lock is lost. The lock options describe the new lock. Afterwards the parts no
+    longer open the vault: split it again.
     """
     from halfmask.vault import Vault  # noqa: PLC0415 # --help needs none
 
@@ -186,19 +187,20 @@ def destroy(
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="[NAME]", show_default=False, help="Destroy this alone, not the whole vault."
+            metavar="[NAME]",
+            show_default=False,
+            help="The entry to destroy. Without it, the whole vault is destroyed.",
         ),
     ] = None,
     *,
-    yes: Annotated[bool, typer.Option("--yes", help="Don't ask whether it is meant.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Don't ask for confirmation.")] = False,
     lock: LockOptions,
     saying: SayingOptions,
 ) -> int:
-    """Destroy what has a name, or the whole vault.
+    """Destroy one entry, or the whole vault.
 
-    What goes is the way to it: what was encoded under a destroyed secret can't be decoded again.
-    Copies and backups of the vault are not reached; destroy their lock, too: the key file, the
-    parts.
+    Outputs of a destroyed secret can't be decoded any more. Copies and backups of the vault
+    aren't reached. Destroy their lock, too: the key file and the parts.
     """
     opened = _opened(where, lock, verbose=saying.verbose)
     if not yes:

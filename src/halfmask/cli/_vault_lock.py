@@ -29,19 +29,23 @@ class LockOptions:
 
     key_file: Annotated[
         str | None,
-        typer.Option("--key-file", metavar="FILE", help="The lock is this key file, of mode 0600."),
+        typer.Option(
+            "--key-file",
+            metavar="FILE",
+            help="Use this key file as the lock; its mode must be 0600.",
+        ),
     ] = None
     passphrase_file: Annotated[
         str | None,
         typer.Option(
             "--passphrase-file",
             metavar="FILE",
-            help="The lock is the passphrase in this file, of mode 0600; - reads standard input. "
-            "Without a lock's option, the passphrase is asked for at the terminal.",
+            help="Use the passphrase in this file, of mode 0600, as the lock; - reads "
+            "standard input. Without a lock option, the terminal asks for a passphrase.",
         ),
     ] = None
     keyring: Annotated[
-        bool, typer.Option("--keyring", help="The lock is an entry in the system's keyring.")
+        bool, typer.Option("--keyring", help="Use an entry in the system's keyring as the lock.")
     ] = False
 
     def __bool__(self) -> bool:
@@ -87,19 +91,21 @@ class NewLockOptions:
         typer.Option(
             "--new-key-file",
             metavar="FILE",
-            help="Change the lock to this key file, which is made if it isn't there.",
+            help="Change the lock to this key file. A missing file is created.",
         ),
     ] = None
     new_passphrase_file: Annotated[
         str | None,
         typer.Option(
-            "--new-passphrase-file", metavar="FILE", help="Change the lock to the passphrase there."
+            "--new-passphrase-file",
+            metavar="FILE",
+            help="Change the lock to the passphrase in this file.",
         ),
     ] = None
     new_passphrase: Annotated[
         bool,
         typer.Option(
-            "--new-passphrase", help="Change the lock to a passphrase, which is asked for."
+            "--new-passphrase", help="Change the lock to a passphrase. The terminal asks for it."
         ),
     ] = False
     new_keyring: Annotated[

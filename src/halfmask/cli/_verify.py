@@ -30,16 +30,16 @@ def verify(
         typer.Argument(
             metavar="RELEASE",
             show_default=False,
-            help="The folder of a release; of events, the output.",
+            help="The folder of a release, or the output of halfmask events run.",
         ),
     ],
     *,
     show: OpenOption = False,
     saying: SayingOptions,
 ) -> int:
-    """Count again, from the files on disk, what a release claims.
+    """Verify the claims of a release from its files.
 
-    It shares no code that counts with what made the release. Exit code 0 if everything holds, else
+    Independent code counts each claim again. The exit code is 0 if every claim holds, otherwise
     1.
     """
     from halfmask.verifier import CheckedRelease  # noqa: PLC0415 - the same

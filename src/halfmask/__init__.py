@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from halfmask.vault import KeyFile, Keyring, Passphrase, Secret, Vault
     from halfmask.verifier import verify
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _ROOMS = {
     "AnonymizedEstimator": "training",

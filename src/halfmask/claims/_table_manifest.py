@@ -207,7 +207,7 @@ class TableManifest:
     Examples
     --------
     >>> manifest = TableManifest(
-    ...     created="2026-11-21T09:00:00Z", software={"halfmask": "0.1.0"},
+    ...     created="2026-11-21T09:00:00Z", software={"halfmask": "0.2.0"},
     ...     policy_sha256="0" * 64, rows=RowCounts(n_in=0, n_out=0, n_suppressed=0),
     ...     files=(), support=(), columns=(), method={"name": "guided"}, claims=(),
     ... )

@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Examples
     --------
     >>> main(["--version"])
-    halfmask 0.1.0
+    halfmask 0.2.0
     0
     """
     words = list(sys.argv[1:] if arguments is None else arguments)

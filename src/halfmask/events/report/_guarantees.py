@@ -44,7 +44,7 @@ def guarantees_of(policy: EventPolicy) -> EventGuarantees:
     ... path = "country"
     ... do = "keep"
     ... ''')
-    >>> expected = promises_of(policy)
+    >>> expected = guarantees_of(policy)
     >>> expected.release, [it.steps for it in expected.fields]
     ('orders-2014', [('.country',)])
     """

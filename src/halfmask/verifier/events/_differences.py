@@ -30,7 +30,7 @@ def claim_text(claim: EventClaim) -> str:
 
     Examples
     --------
-    >>> promise_of(GuaranteeClaim(
+    >>> claim_text(GuaranteeClaim(
     ...     model="k-m", k=5, m=2, fields=(("group", "[]", "ref"),), unit="event", fails="field"
     ... ))
     'k = 5, m = 2 of group[].ref'

@@ -306,6 +306,16 @@ def test_columns_are_left_out_and_numbers_called_categories(run, home):
         assert (lost.status, lost.json["code"]) == (1, "column-not-found")
 
 
+@pytest.mark.parametrize("word", ["visible", "hidden"])
+def test_the_old_words_of_missing_are_refused(run, home, word):
+    """As markers of missing cells they did nothing, and the codec was another one than asked."""
+    answer = run(*home.fit("--missing", "?", "--missing", word, "--json"))
+
+    assert (answer.status, answer.json["code"]) == (2, "usage")
+    assert f"--missing-cells {word}" in answer.json["hint"]
+    assert home.vault.names() == ()
+
+
 def test_every_setting_reaches_the_codec(run, home):
     words = ["--missing-cells", "hidden", "--unseen", "reserve", "--out-of-range", "error"]
     words += ["--rows", "kept", "--strength", "0.5", "--by", "town", "--split"]

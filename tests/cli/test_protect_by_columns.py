@@ -74,7 +74,6 @@ def test_the_policy_makes_the_same_release_again(desk, run):
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ([], "needs k"),
         (["-k", "5", "--sensitive", "age"], "named as a quasi-identifier and as sensitive"),
         (["-k", "5", "--label", "email"], "seems to identify people"),
         (["-k", "5", "--label", "outcom"], "not in the table"),
@@ -100,6 +99,10 @@ def test_what_is_not_clear_is_an_error(desk, run, more, said):
         (["people.csv", "policy.toml", "OUT.Parquet"], "name of OUT is that of a file"),
         (["-", "--quasi-identifiers", "age", "-k", "5", "-o", "out"], "standard input"),
         (["people.csv", "--sensitive", "illness", "-k", "5", "-o", "out"], "--quasi-identifiers"),
+        (["people.csv", "--quasi-identifiers", "age", "-o", "out"], "-k is missing"),
+        (["people.csv", "-k", "1"], "Error: -k can't be what was given."),
+        (["people.csv", "-k", "1"], "It is a whole number, 2 or more."),
+        (["people.csv", "-k", "5.5"], "It is a whole number, 2 or more."),
     ],
 )
 def test_words_that_do_not_fit_are_wrong_usage(desk, run, monkeypatch, words, said):

@@ -96,6 +96,11 @@ class ChosenColumns:
                 "--quasi-identifiers is missing.",
                 hint="List every column that an attacker could know of a person.",
             )
+        if self.k is None:
+            raise UsageError(
+                "-k is missing, and has no default.",
+                hint="Choose k: 5 to 10 for a partner under a contract, 10 to 50 for the public.",
+            )
         from halfmask.data import open_table  # noqa: PLC0415 - polars takes half a second
         from halfmask.microdata import make_policy  # noqa: PLC0415 - the same
 

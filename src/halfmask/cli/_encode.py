@@ -32,6 +32,8 @@ from halfmask.cli._options import (  # as above
 from halfmask.cli._tables import Reading, schema_of  # as above
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from halfmask.encode import Codec, EncodedFormat
 
 __all__ = ["encode"]
@@ -65,6 +67,7 @@ def fit(
     stored in the vault only.
     """
     check_streams(table, "", place.lock, as_json=saying.as_json)
+    _check_markers(reading.mark or ())
     vault = place.open()
     check_free(vault, place.codec)
     from halfmask.encode import fit_file  # noqa: PLC0415 # polars takes half a second
@@ -84,6 +87,16 @@ def fit(
     else:
         _show(made, verbose=saying.verbose)
     return 0
+
+
+def _check_markers(marks: Sequence[str]) -> None:
+    """Refuse the words of 0.1's --missing: as markers they would have no effect at all."""
+    word = next((mark for mark in marks if mark in {"visible", "hidden"}), None)
+    if word is not None:
+        raise UsageError(
+            f"--missing {word} would take the text {word} for a marker of missing cells.",
+            hint=f"Write --missing-cells {word}. --missing is for markers, such as ?.",
+        )
 
 
 OutArgument = Annotated[

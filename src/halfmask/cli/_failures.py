@@ -172,11 +172,25 @@ def _misuse(error: typer.TyperException) -> Failure:
         message = f"{_name_of(parameter)} is missing."
     elif parameter is not None:
         message = f"{_name_of(parameter)} can't be what was given."
-        choices = getattr(getattr(parameter, "type", None), "choices", ())
-        hint = f"It is one of {', '.join(map(str, choices))}." if choices else hint
+        hint = _wanted(parameter) or hint
     else:
         message, hint = _stray_words(error.message, hint)
     return Failure(error=message, hint=hint, code="usage", status=MISUSED)
+
+
+def _wanted(parameter: object) -> str | None:
+    """Return which values an option takes, if its type says so."""
+    kind = getattr(parameter, "type", parameter)  # where typer has it, by its version
+    choices = getattr(kind, "choices", ())
+    if choices:
+        return f"It is one of {', '.join(map(str, choices))}."
+    annotation = getattr(getattr(parameter, "type_descriptor", None), "annotation", None)
+    is_whole = annotation is int or getattr(kind, "name", "").startswith("integer")
+    low, high = getattr(kind, "min", None), getattr(kind, "max", None)
+    what = "a whole number" if is_whole else "a number"
+    if low is None:
+        return f"It is {what}." if is_whole else None
+    return f"It is {what}, {low} or more." if high is None else f"It is {what}, {low} to {high}."
 
 
 def _stray_words(message: str, hint: str) -> tuple[str, str]:
@@ -194,9 +208,11 @@ def _command_of(error: typer.TyperException) -> str:
 
 
 def _name_of(parameter: object) -> str:
-    """Return what a parameter is called in the help: TABLE, or --format."""
-    flags = [flag for flag in getattr(parameter, "opts", ()) if flag.startswith("--")]
-    return flags[0] if flags else str(getattr(parameter, "metavar", None) or "An argument")
+    """Return what a parameter is called in the help: TABLE, -k or --format."""
+    flags = [flag for flag in getattr(parameter, "opts", ()) if flag.startswith("-")]
+    return (
+        max(flags, key=len) if flags else str(getattr(parameter, "metavar", None) or "An argument")
+    )
 
 
 def _flag(name: str) -> str:

@@ -51,6 +51,13 @@ def test_whole_numbers_are_large_enough(setting, least):
             read(wrong)
 
 
+@pytest.mark.parametrize("none", [[], (), np.array([], dtype=int)])
+@pytest.mark.parametrize("rows", [ROWS, pl.DataFrame(ROWS)], ids=["array", "polars"])
+def test_without_a_quasi_identifier_nothing_is_fitted(none, rows):
+    with pytest.raises(ParameterError, match=r"'quasi_identifiers'.*names no column"):
+        told(quasi_identifiers=none, predict_on="chosen").fit(rows, LABELS)
+
+
 def test_a_seed_is_drawn_as_scikit_learn_does():
     state = np.random.RandomState(3)
     assert seed_of(7) == 7

@@ -96,7 +96,7 @@ def test_scores_are_of_models_that_saw_nothing_of_the_fold():
     forest = RandomForestClassifier(20, random_state=0)
     for targets in ("labels", "cross-fitted"):
         data = data_of(forest, y=noise, split_targets=targets)
-        found = scored(data, cv=3, predict_on="chosen")
+        found = scored(data, cv=3, representative="chosen", predict_on="chosen")
         assert [(each.name, each.predict_on) for each in found] == ALL
         assert all(each.score < 0.02 for each in found)
 
@@ -115,7 +115,7 @@ def test_the_score_is_as_by_hand(way):
         share = np.full(len(held), data.labels[train].mean())
         lost = log_loss(Y[held], model.predict_proba(asked))
         by_hand.append(1 - lost / log_loss(Y[held], share))
-    found = scored(data, cv=3, predict_on="chosen")[way]
+    found = scored(data, cv=3, representative="chosen", predict_on="chosen")[way]
     assert found.predict_on == ["raw", "raw", "transformed"][way]
     assert found.score == pytest.approx(np.mean(by_hand))
 
@@ -137,6 +137,27 @@ def test_rows_that_are_written_like_what_was_learned_are_predicted_better_by_a_t
     assert transformed.score > raw.score + 0.1
     assert (model.representative_, model.predict_on_) == ("centroid", "transformed")
     assert np.array_equal(model.predict(rows), model.model_.predict(model.transform(rows)))
+
+
+@pytest.mark.parametrize("representative", ["centroid", "quantile-spread"])
+def test_what_is_predicted_is_chosen_for_a_given_representative_too(representative):
+    """A forest of centroids predicts them better; it was raw without any comparison."""
+    rows, y = checkerboard()
+    model = AnonymizedEstimator(
+        RandomForestClassifier(20, random_state=0),
+        guarantees=[hm.KAnonymity(k=50)],
+        representative=representative,
+        predict_on="chosen",
+        split_targets="labels",
+    ).fit(rows, y)
+
+    found = [(each.name, each.predict_on) for each in model.cv_results_]
+    assert found == [(representative, "raw"), (representative, "transformed")]
+    assert model.representative_ == representative
+    raw, transformed = model.cv_results_
+    assert model.predict_on_ == best_of([raw, transformed], penalty=0.5).predict_on
+    if representative == "centroid":
+        assert model.predict_on_ == "transformed"
 
 
 def test_transformed_rows_that_a_model_recognizes_arent_chosen():
@@ -179,7 +200,10 @@ def test_folds_that_cant_keep_k_leave_the_centroid():
 def test_numbers_are_scored_whatever_their_size():
     for scale in (1e-3, 1.0, 1e200):
         found = scored(
-            data_of(LinearRegression(), y=(ROWS[:, 0] + 0.1) * scale), cv=3, predict_on="raw"
+            data_of(LinearRegression(), y=(ROWS[:, 0] + 0.1) * scale),
+            cv=3,
+            representative="chosen",
+            predict_on="raw",
         )
         assert found[0].score == pytest.approx(1.0, abs=0.1)
 
@@ -187,5 +211,5 @@ def test_numbers_are_scored_whatever_their_size():
 def test_nothing_is_compared_where_nothing_is_recoded():
     frame = pl.DataFrame(ROWS, schema=["a", "b", "c"]).with_columns(d=pl.lit(1.0))
     data = data_of(LogisticRegression(), frame, quasi_identifiers=["d"])
-    assert candidates_of(data, "chosen") == ALL[:1]
-    assert scored(data, cv=3, predict_on="chosen") == []
+    assert candidates_of(data, representative="chosen", predict_on="chosen") == ALL[:1]
+    assert scored(data, cv=3, representative="chosen", predict_on="chosen") == []

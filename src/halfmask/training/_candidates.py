@@ -180,13 +180,16 @@ def placed(
     return rows, cells
 
 
-def candidates_of(data: TrainingData, predict_on: str) -> list[tuple[str, str]]:
+def candidates_of(
+    data: TrainingData, *, representative: str, predict_on: str
+) -> list[tuple[str, str]]:
     """Return representatives with what they predict; the first is what the others must beat."""
+    first = CENTROID if representative == CHOSEN else representative
+    found = [(first, RAW)]
     if not data.encoding.depends_.any():
-        return [(CENTROID, RAW)]
-    found = [(CENTROID, RAW)]
-    if data.encoded.size <= MAX_CELLS:
+        return found
+    if representative == CHOSEN and data.encoded.size <= MAX_CELLS:
         found.append((QUANTILE_SPREAD, RAW))
     if predict_on == CHOSEN:
-        found.append((CENTROID, TRANSFORMED))
+        found.append((first, TRANSFORMED))
     return found

@@ -67,8 +67,8 @@ class AnonymizedEstimator(
         What a class is written as: ``"centroid"`` (the mean), ``"quantile-spread"`` (four values
         at quantiles; each row is learned four times), or ``"chosen"`` by cross-validation.
     predict_on
-        ``"raw"`` rows, ``"transformed"`` rows (the centroid of their class), or ``"chosen"`` by the
-        same cross-validation. Rows with a category that the fit never saw stay raw.
+        ``"raw"`` rows, ``"transformed"`` rows (the first representative of their class), or
+        ``"chosen"`` by cross-validation. Rows with a category that the fit never saw stay raw.
     encoder
         A transformer that turns rows into numbers; ``None``: standard scores, and one column for
         each category. It is fitted to raw rows, unless it is a ``FrozenEstimator``.
@@ -120,8 +120,8 @@ class AnonymizedEstimator(
     encoded columns that depend on a quasi-identifier. They are recounted there. Nothing is
     guaranteed about other columns, or about what the model reveals of its training rows: attack it.
 
-    **Edge cases.** If the rows of a fold can't keep the guarantees, ``"chosen"`` is the centroid.
-    Each value at a quantile is a person's value. With a single quasi-identifier, each
+    **Edge cases.** If the rows of a fold can't keep the guarantees, ``"chosen"`` is the centroid,
+    or raw rows. Each value at a quantile is a person's value. With a single quasi-identifier, each
     representative is a person's whole quasi-identifier.
 
     After Goldsteen et al., "Anonymizing machine learning models" (2020); the differences are in
@@ -268,8 +268,13 @@ class AnonymizedEstimator(
     def _chosen(self, data: TrainingData) -> tuple[str, str]:
         """Return the representative, and what is predicted."""
         self.cv_results_ = []
-        if self.representative == CHOSEN and self.predict_on != TRANSFORMED:
-            self.cv_results_ = scored(data, cv=self.cv, predict_on=self.predict_on)
+        if CHOSEN in (self.representative, self.predict_on) and self.predict_on != TRANSFORMED:
+            self.cv_results_ = scored(
+                data,
+                cv=self.cv,
+                representative=self.representative,
+                predict_on=self.predict_on,
+            )
         if self.cv_results_:
             best = best_of(self.cv_results_, penalty=self.membership_penalty)
             return best.name, best.predict_on

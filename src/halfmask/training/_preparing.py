@@ -76,10 +76,16 @@ def names_of(quasi_identifiers: Sequence[str | int] | None, columns: list[str]) 
     ColumnNotFoundError
         If one isn't there.
     ParameterError
-        If a number is one column's name and another's position.
+        If a number is one column's name and another's position, or none is named.
     """
     if quasi_identifiers is None:
         return columns
+    if not len(quasi_identifiers):
+        raise ParameterError(
+            "The 'quasi_identifiers' parameter of AnonymizedEstimator names no column: there is "
+            "nothing to make classes of.",
+            hint="Name the columns that an attacker may know, or None for all.",
+        )
     names = [named(each, columns) for each in quasi_identifiers]
     unknown = [name for name in names if name not in columns]
     if unknown:

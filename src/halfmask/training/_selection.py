@@ -52,7 +52,9 @@ class CandidateScore:
         return self.score - penalty * max(self.membership_advantage, 0.0)
 
 
-def scored(data: TrainingData, *, cv: int, predict_on: str) -> list[CandidateScore]:
+def scored(
+    data: TrainingData, *, cv: int, representative: str, predict_on: str
+) -> list[CandidateScore]:
     """Return the score of each candidate; an empty list if there is nothing to choose.
 
     Parameters
@@ -62,8 +64,11 @@ def scored(data: TrainingData, *, cv: int, predict_on: str) -> list[CandidateSco
     cv
         The number of folds. Rows of all but one are partitioned and written as each candidate says;
         a model of them predicts the rows of the fold.
+    representative
+        Its name, or ``"chosen"``: the centroid, and four values at quantiles.
     predict_on
-        ``"raw"`` rows, or ``"chosen"``: the centroid's model predicts transformed rows, too.
+        ``"raw"`` rows, or ``"chosen"``: the model of the first representative predicts transformed
+        rows, too.
 
     Notes
     -----
@@ -73,14 +78,14 @@ def scored(data: TrainingData, *, cv: int, predict_on: str) -> list[CandidateSco
     **Edge cases.** Nothing is chosen where the rows of a fold can't keep the guarantees, or a label
     has one row only.
     """
-    candidates = candidates_of(data, predict_on)
+    candidates = candidates_of(data, representative=representative, predict_on=predict_on)
     if len(candidates) < 2:
         return []
     try:
         folds = folds_of(data.estimator, data.labels, cv=cv, random_state=data.seed)
         parts = [(partitioned(data.subset(train)), held) for train, held in folds]
     except (DataError, GuaranteeNotMetError, ParameterError):
-        tell("folds are too small to choose: the representative is the centroid")
+        tell("folds are too small to choose: the first representative and raw rows are taken")
         return []
     found: dict[tuple[str, str], list[tuple[float, float]]] = {each: [] for each in candidates}
     for part, held in parts:

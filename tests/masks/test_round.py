@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halfmask._errors import DataError, ParameterError, SchemaError
-from halfmask.masks import Rounding
+from halfmask.masks import RandomNoise, Rounding, TailCoding
 from masks.masking import masked  # type: ignore[import-not-found] # beside, not in a package
 
 whole = st.lists(st.none() | st.integers(-(2**62), 2**62), min_size=1, max_size=30)
@@ -86,6 +86,11 @@ def test_decimals_may_not_have_too_many_places():
     [
         lambda: Rounding(base=0),
         lambda: Rounding(base=float("nan")),
+        lambda: Rounding(base=True),
+        lambda: Rounding(base="5"),  # type: ignore[arg-type] # not a number
+        lambda: TailCoding(high=True),
+        lambda: TailCoding(low="5"),  # type: ignore[arg-type] # as above
+        lambda: RandomNoise(law="uniform", scale=True, decimals=0),
     ],
 )
 def test_parameters_that_can_not_be_are_refused(make):

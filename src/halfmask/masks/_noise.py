@@ -12,7 +12,7 @@ import polars as pl
 from halfmask._errors import DataError, ParameterError
 from halfmask._validation import one_of
 from halfmask.masks._laws import LAWS, Law, noise
-from halfmask.masks._numbers import EXACT, as_column, check_bounds, check_numeric, floats
+from halfmask.masks._numbers import EXACT, as_column, check_bounds, check_numeric, floats, is_number
 from halfmask.masks._row_draws import row_fractions
 
 if TYPE_CHECKING:
@@ -80,9 +80,9 @@ class RandomNoise:
     def __post_init__(self) -> None:
         one_of(LAWS, owner="RandomNoise", law=self.law)
         one_of(("add", "multiply"), owner="RandomNoise", how=self.how)
-        if not 0 < self.scale < EXACT:
+        if not (is_number(self.scale) and 0 < self.scale < EXACT):
             raise ParameterError(
-                f"The 'scale' of the mask 'noise' must be above 0. Got {self.scale}."
+                f"The 'scale' of the mask 'noise' must be a number above 0. Got {self.scale!r}."
             )
         if isinstance(self.decimals, bool) or self.decimals not in range(_MOST_DECIMALS + 1):
             raise ParameterError(

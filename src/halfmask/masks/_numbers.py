@@ -12,10 +12,16 @@ from halfmask._errors import DataError, ParameterError, SchemaError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["EXACT", "as_column", "check_bounds", "check_numeric", "floats"]
+__all__ = ["EXACT", "as_column", "check_bounds", "check_numeric", "floats", "is_number"]
 
 #: Beyond it floats don't tell whole numbers apart.
 EXACT: Final = 2.0**53
+
+
+def is_number(value: object) -> bool:
+    """Return whether a parameter is a number: truth values and texts are none."""
+    is_one = isinstance(value, int | float | np.integer | np.floating)
+    return is_one and not isinstance(value, bool)
 
 
 def check_numeric(column: str, dtype: pl.DataType, *, mask: str, decimals: bool = False) -> None:
@@ -48,9 +54,10 @@ def check_bounds(low: float | None, high: float | None, *, mask: str) -> None:
     ParameterError
         If so.
     """
-    if any(it is not None and not np.isfinite(it) for it in (low, high)):
+    given = [it for it in (low, high) if it is not None]
+    if not all(is_number(it) and np.isfinite(it) for it in given):
         raise ParameterError(f"The bounds of the mask {mask!r} must be finite numbers.")
-    if any(it is not None and float(it) != it for it in (low, high)):
+    if any(float(it) != it for it in given):
         raise ParameterError(
             f"A bound of the mask {mask!r} has more digits than a float64 holds.",
             hint="Choose a whole number below 2**53.",

@@ -10,7 +10,7 @@ import polars as pl
 
 from halfmask._errors import DataError, ParameterError
 from halfmask.masks._exact import exact_type, from_units, places_of, to_units, units_of
-from halfmask.masks._numbers import EXACT, as_column, check_numeric, floats
+from halfmask.masks._numbers import EXACT, as_column, check_numeric, floats, is_number
 
 if TYPE_CHECKING:
     from halfmask.masks._value_counts import ValueCounts
@@ -57,9 +57,9 @@ class Rounding:
     base: float
 
     def __post_init__(self) -> None:
-        if not 0 < self.base < EXACT:
+        if not (is_number(self.base) and 0 < self.base < EXACT):
             raise ParameterError(
-                f"The 'base' of the mask 'round' must be above 0. Got {self.base}."
+                f"The 'base' of the mask 'round' must be a number above 0. Got {self.base!r}."
             )
 
     def written(self, column: str, dtype: pl.DataType) -> pl.DataType:

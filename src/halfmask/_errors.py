@@ -104,7 +104,7 @@ class SchemaError(HalfmaskError):
 
 
 class ColumnNotFoundError(SchemaError):
-    """A column is named that isn't there."""
+    """The table has no column of the given name."""
 
     code = "column-not-found"
 

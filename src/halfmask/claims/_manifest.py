@@ -41,13 +41,13 @@ class DataFile:
     Attributes
     ----------
     name
-        Under the release folder, with ``/``: ``data/part-00000.parquet``.
+        Path below the release folder, with ``/``: ``data/part-00000.parquet``.
     format
         ``"parquet"``, ``"csv"``, ``"arrow"`` or ``"jsonl"``.
     sha256
         64 lower-case hexadecimal digits.
     n_bytes, n_rows
-        Its size and its rows.
+        The size in bytes and the number of rows.
     """
 
     name: str
@@ -69,26 +69,26 @@ class DataFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """What any release says of itself.
+    """The manifest of a release: its files, claims, evidence and weaknesses.
 
     Attributes
     ----------
     kind
         What was released: ``"microdata"`` for a table of people.
     created
-        When, in UTC: ``2026-11-21T09:00:00Z``.
+        The time of creation, in UTC: ``2026-11-21T09:00:00Z``.
     software
         Name and version of each program that shaped the release.
     policy_sha256
-        The hash of the policy that it was made by.
+        The SHA-256 hash of the policy that made the release.
     files
         The data files.
     claims
         What is claimed, with evidence.
     weaknesses
-        Sentences that name what the release doesn't protect from.
+        Sentences, each about a risk that the release doesn't protect against.
     details
-        What only this kind of release has, as JSON.
+        Facts that only this kind of release has, as JSON.
     report_sha256
         The hash of report.html; ``None`` before it is written.
 

@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     arguments
-        The words behind `halfmask`; by default those the process was started with.
+        The arguments after `halfmask`; by default, those of the process.
 
     Returns
     -------
@@ -38,9 +38,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Notes
     -----
-    **Guarantees.** Whatever is raised becomes one line and a hint on standard error, or one JSON
-    object on standard output with ``--json``. Neither holds a cell's value, a category or the path
-    of an input. Only ``--debug`` shows a traceback, which may.
+    **Guarantees.** Every error is printed as one line and a hint on standard error. With
+    ``--json`` it is one JSON object on standard output. Neither holds a cell's value, a
+    category or the path of an input. Only ``--debug`` prints a traceback, which can hold them.
 
     Examples
     --------

@@ -41,8 +41,8 @@ def atomic_file(path: str | Path, *, overwrite: bool = False) -> Iterator[Binary
 
     Yields
     ------
-    A temporary binary file in the same folder. When the block ends, it becomes the file; when the
-    block raises, it vanishes.
+    A temporary binary file in the same folder. When the block ends, it is renamed to `path`. If the
+    block raises, it is deleted.
 
     Raises
     ------
@@ -51,8 +51,8 @@ def atomic_file(path: str | Path, *, overwrite: bool = False) -> Iterator[Binary
 
     Guarantees
     ----------
-    At every point in time, and after a death of the process at any point, the path holds what it
-    held before or everything that was written. Data reaches the disk before the name does.
+    The path always holds either the old file or the complete new file, even if the process is
+    killed. The data is on the disk before the file is renamed.
 
     Examples
     --------

@@ -64,13 +64,13 @@ class Description:
     rows_looked_at
         The rows that were counted: all, or a sample drawn at random.
     singling_out
-        Minimal sets of columns, identifiers left out, on which at least 5 % of the rows counted
-        are unique; small sets first. Larger sets than these may single out more.
+        Minimal sets of columns on which at least 5 % of the counted rows are unique, small sets
+        first. No set has an identifier. On a larger set, more rows can be unique.
     share_unique
         The share of rows that are unique on all proposed quasi-identifiers together, in [0, 1].
     share_unique_unchanged
-        The share of rows that are unique on the proposed sensitive and insensitive columns, which
-        a release has unchanged, in [0, 1].
+        The share of rows that are unique on the proposed sensitive and insensitive columns, in
+        [0, 1]. A release holds these columns unchanged.
     rows_paired, columns_paired
         How many rows and columns the search for sets counted.
     """

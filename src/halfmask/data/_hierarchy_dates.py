@@ -19,7 +19,7 @@ UNITS = ("day", "week", "month", "quarter", "year", "decade")
 
 @dataclass(frozen=True, slots=True)
 class Dates:
-    """Dates by ever coarser units of the calendar, and the root ``"*"`` above.
+    """Generalize dates to calendar units, the finest first; the root is ``"*"``.
 
     Parameters
     ----------
@@ -27,8 +27,8 @@ class Dates:
         Some of ``"day"``, ``"week"``, ``"month"``, ``"quarter"``, ``"year"``, ``"decade"``, the
         finest first.
     format
-        How text spells dates, in strftime's codes such as ``"%m/%d/%Y"``; ``None`` is ISO 8601,
-        with or without a time of day. Columns of dates need none.
+        The date format of text columns, in ``strftime`` codes such as ``"%m/%d/%Y"``;
+        ``None`` is ISO 8601, with or without a time of day. Columns of dates need none.
 
     Raises
     ------
@@ -37,8 +37,8 @@ class Dates:
 
     Notes
     -----
-    Weeks are those of ISO 8601. Months don't consist of whole weeks; where ``"week"`` is a level,
-    the coarser ones are those of the week's Thursday, so that weeks nest.
+    Weeks are those of ISO 8601. A week can belong to two months. If ``"week"`` is a level, the
+    month and all coarser units of a week are those of its Thursday.
 
     Examples
     --------

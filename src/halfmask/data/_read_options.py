@@ -41,51 +41,53 @@ class ReadOptions:
     quote
         The character around cells of a CSV file that hold delimiters or line ends.
     encoding
-        The encoding of a text file, by the name that Python gives it. A byte-order mark goes
-        before it.
+        The encoding of a text file, by the name that Python gives it. A byte-order mark in the
+        file overrides it.
     missing
         The texts that mean a missing cell, compared whole, quoted or not. ``None`` is the empty
-        text in CSV and nothing elsewhere. What is given here holds for string columns of every
-        format.
+        text in CSV and nothing elsewhere. Texts that you give apply to string columns of every
+        file format.
     header
-        Whether the first row of a CSV file holds the names. ``None`` takes it for names, and
-        refuses a row that looks like data. ``False`` calls columns ``column_1``, ``column_2``, ...
+        Whether the first row of a CSV file holds the names. With ``None`` it does, and a
+        first row that looks like data is an error. ``False`` calls columns ``column_1``,
+        ``column_2``, ...
     skip_rows
         How many lines at the start of a CSV file aren't read.
     comment
         The text at the start of lines of a CSV file that aren't read, such as ``"#"``.
     column_names
-        The names of all columns of a CSV file, in order. They take the place of the header's
-        names (``header=True``), or name the columns of a file without one (``header=False``).
+        The names of all columns of a CSV file, in order. With ``header=True`` they replace
+        the names in the file; with ``header=False`` the file has none.
     dtypes
         Types of columns by name: a polars type, or one of ``"string"``, ``"integer"``,
         ``"float"``, ``"boolean"``, ``"date"``, ``"datetime"`` (without a zone), ``"datetime_utc"``
         (each with a zone or offset). A cell that doesn't fit is an error.
     date_formats
-        How columns of text spell their dates, by name, in the letters of ``strftime``: such as
-        ``"%d.%m.%Y"``, or ``"%m/%d/%Y %H:%M"``. A cell that doesn't fit is an error. ISO 8601
+        The date format of text columns, by column name, in ``strftime`` codes such as
+        ``"%d.%m.%Y"`` or ``"%m/%d/%Y %H:%M"``. A cell that doesn't fit is an error. ISO 8601
         needs none.
     first_years
-        By name, for a date format with ``%y``: the first of the hundred years that years of two
-        digits are of. From 1930, ``48`` is 1948 and ``29`` is 2029.
+        For date formats with ``%y``, by column name: the first of the hundred years that two digits
+        can mean. With 1930, ``48`` is 1948 and ``29`` is 2029.
     number_formats
-        How columns of text spell their numbers, by name: write 1234.5 as the column does, such as
+        The number format of text columns, by column name: 1234.5 as the column writes it, such as
         ``"1.234,5"``, ``"1234,5%"`` or ``"1,234.5 EUR"``. Signs and units are dropped: ``10%`` is
         the number 10. A cell that doesn't fit is an error.
     coerce
         Columns whose cells that don't fit, or are infinite, become missing; a `ColumnWarning`
         counts them.
     normalize
-        By name, what makes spellings of a value one in a column of text: a list of ``"trim"``
-        (blanks around it), ``"nfc"`` (Unicode NFC) and ``"casefold"`` (capitals).
+        How spellings of a value are unified in text columns, by column name: a list of ``"trim"``
+        (remove outer blanks), ``"nfc"`` (Unicode NFC) and ``"casefold"`` (ignore capitals).
     fitted
-        Types that columns had in an earlier table. They are read as ``dtypes`` are, but cells must
-        be written as such cells are, and errors speak of the fit.
+        Types that columns had in an earlier table. Cells are read as with ``dtypes``, but texts
+        must have the usual form of the type: ``"007"`` isn't the integer 7. Error messages mention
+        the fit.
 
     Raises
     ------
     ParameterError
-        If one of them can't be.
+        If an option is invalid.
 
     Examples
     --------

@@ -41,10 +41,11 @@ class KAnonymity(Guarantee):
 
     Notes
     -----
-    **Guarantees.** Integers are compared: exact. Monotone: the size of merged classes is the sum
-    of their sizes.
+    **Guarantees.** The comparison is exact, because sizes are integers. Monotone: the size of
+    merged classes is the sum of their sizes.
 
-    It doesn't protect what all rows of a class have in common: see l-diversity and t-closeness.
+    It doesn't protect a sensitive value that all rows of a class share: see l-diversity and
+    t-closeness.
 
     Examples
     --------

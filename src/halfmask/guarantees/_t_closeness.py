@@ -46,8 +46,8 @@ class TCloseness(Guarantee):
     column
         The sensitive column.
     distance
-        How far two values are apart: ``"equal"``, all the same; ``"ordered"``, by their places in
-        the order of the values that occur; ``"hierarchical"``, by the level at which they meet.
+        How far two values are apart: ``"equal"``, the same for all pairs; ``"ordered"``, by their
+        ranks; ``"hierarchical"``, by the level of their lowest common group.
     hierarchy
         For ``"hierarchical"`` the tree. For ``"ordered"`` one whose leaves give the order. Numbers,
         dates and labels of ranges need none; other texts do.
@@ -55,8 +55,8 @@ class TCloseness(Guarantee):
     Raises
     ------
     ParameterError
-        When ``t`` isn't a number from 0 to 1, the distance is unknown, or a hierarchy is lacking
-        or has no use.
+        When ``t`` isn't a number from 0 to 1, the distance is unknown, or a hierarchy is missing
+        or not needed.
 
     See Also
     --------
@@ -66,8 +66,8 @@ class TCloseness(Guarantee):
     Notes
     -----
     **Guarantees.** ``t`` is read as the decimal that was typed, and distances are fractions of
-    integers: the comparison is exact. The reference is the table that is judged, whole; where rows
-    are suppressed, what is left is another table. Monotone: each distance is a norm of a
+    integers: the comparison is exact. The reference is the whole table that is judged. If rows
+    are suppressed, the reference is the table without them. Monotone: each distance is a norm of a
     difference of distributions and so convex, and merging doesn't change the reference.
 
     **Edge cases.** Missing is a value of its own: last in the order, and a branch of its own under
@@ -82,7 +82,7 @@ class TCloseness(Guarantee):
     >>> [round(level, 3) for level in close.levels.tolist()], close.failing.tolist()
     ([0.375, 0.167, 0.236], [0, 2])
 
-    All values are equally far apart, or as far as the level at which a tree joins them:
+    The same with the two other distances, ``"equal"`` and ``"hierarchical"``:
 
     >>> from halfmask.data import Hierarchy
     >>> TCloseness(t=0.2, column="pay", distance="equal").judge(classes).achieved.__round__(3)

@@ -22,14 +22,14 @@ _LONGEST_RUN = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HasherSettings:
-    """The settings of a hasher; `KeyedHasher` says what each means.
+    """The settings of a hasher; `KeyedHasher` describes each of them.
 
     Parameters
     ----------
     bits, signed, interactions, numbers, bins, bins_per_octave
-        As of `KeyedHasher`.
+        As in `KeyedHasher`.
     categorical, text, ngrams, characters, sets, name
-        As of `KeyedHasher`.
+        As in `KeyedHasher`.
 
     Raises
     ------

@@ -61,11 +61,11 @@ class AccuracyByK:
     raw
         The mean score of a model of raw rows, on held-out rows.
     costs
-        The score at each k, by rising k.
+        The score at each k, in ascending order of k.
     impossible
-        Each k that the rows of a fold can't keep.
+        Each k that can't be reached on the rows of a fold.
     why
-        For each of these k, the guarantee that is missed.
+        For each k in `impossible`, the guarantee that can't be met.
     """
 
     raw: float

@@ -24,9 +24,9 @@ class ClaimCount:
     Parameters
     ----------
     holds
-        Whether the files bear the claim out, and its evidence states nothing better than was found.
+        Whether the files meet the claim, and its evidence isn't better than the counts.
     found
-        The numbers that were counted or computed again, by name.
+        The numbers that the check counted or computed, by name.
     """
 
     holds: bool

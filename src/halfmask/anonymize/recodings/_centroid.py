@@ -23,8 +23,8 @@ class Centroid:
     Parameters
     ----------
     numeric
-        ``"mean"`` or ``"median"`` (the lower of two middle values, so that it is of the column's
-        own kind).
+        ``"mean"`` or ``"median"``. Of two middle values, the median is the lower one, so that its
+        type is the column's.
 
     See Also
     --------
@@ -33,9 +33,9 @@ class Centroid:
 
     Edge cases
     ----------
-    Missing cells don't count, unless a class has nothing else: then it stays missing. Of two
-    equally frequent categories the one first in the order of the codes is written. Means are
-    floating-point numbers; the mean of dates is rounded to the column's own unit.
+    Missing cells are ignored. If all cells of a class are missing, the result is missing. Of two
+    equally frequent categories, the one with the lower code is written. Means are floating-point
+    numbers; the mean of dates is rounded to the column's own unit.
 
     Notes
     -----

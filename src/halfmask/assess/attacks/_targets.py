@@ -29,7 +29,7 @@ Train = Callable[[Any, Any, int], Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, weakref_slot=True)
 class ModelTarget:
-    """A trained model, and people whose rows did and didn't train it.
+    """A trained model, the people whose rows trained it, and other people.
 
     Parameters
     ----------
@@ -50,8 +50,8 @@ class ModelTarget:
         A function that trains a model as the owner does, protection included. Attacks with shadow
         models need it.
     groups
-        Different descriptions of subgroups, and the group number of each member, then of each
-        non-member (-1: none). The report covers everyone and the worst group.
+        The descriptions of subgroups, all different, and the group numbers: first of the members,
+        then of the non-members (-1: no group). The report covers everyone and the worst group.
     secrets
         Columns that an attacker wants to infer about members, by name (frames) or number (arrays).
         Attribute inference needs them.
@@ -65,8 +65,8 @@ class ModelTarget:
     ColumnNotFoundError
         If a secret isn't among the columns, or rows have a column that others haven't.
     SchemaError
-        If several columns have a secret's name, rows are wider than others, or a column holds texts
-        of members and numbers of non-members, or the like.
+        If several columns have a secret's name, rows have different numbers of columns, or a column
+        has one type for members and another one for non-members.
     """
 
     model: Any

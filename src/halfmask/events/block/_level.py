@@ -15,20 +15,20 @@ __all__ = ["Level"]
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Level:
-    """Where values stand: one slot for each event, or for each element of an array.
+    """The level of values: one slot for each event, or for each array element.
 
     Parameters
     ----------
     path
         The path of the elements, such as ``"products[]"``; ``""`` is the level of the events.
     event
-        Number in the block of each slot's event, ascending.
+        For each slot, the number of its event in the block, ascending.
     offsets
         Slots ``offsets[i]`` to ``offsets[i + 1]`` belong to slot i of the level above; empty for
         the level of events.
     present
-        Whether slot i of the level above holds an array at all: an empty one has no slots either.
-        Empty for the level of events.
+        Whether slot i of the level above holds an array. An empty array is present but has no
+        slots. Empty for the level of events.
     above
         The level that encloses it; None for the level of events.
 

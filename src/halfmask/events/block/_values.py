@@ -54,24 +54,24 @@ _KINDS = tuple(Kind)
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Values:
-    r"""What one path holds in a block: a JSON token for each slot of its level.
+    r"""The values of one path in a block: a JSON token for each slot of its level.
 
     Parameters
     ----------
     level
-        Where the values stand.
+        The level of the values.
     kinds
         The `Kind` of each slot.
     data
-        Bytes. Tokens may stand anywhere in them, overlap, and be shared.
+        The bytes that hold the tokens, in any order. Tokens may overlap and be shared.
     starts, stops
-        Where each slot's token is: a STRING's content without its quotes, in canonical form; a
-        number's text, unchanged; anything else has a token that nobody looks at.
+        The position of each slot's token. A STRING's token is its content without quotes, in
+        canonical form. A number's token is its unchanged text. Other tokens aren't used.
 
     Notes
     -----
-    **Guarantees.** Two strings are equal exactly if their tokens are: the canonical form is UTF-8
-    with the shortest escapes of JSON, those of `json.dumps(..., ensure_ascii=False)`. Numbers
+    **Guarantees.** Two strings are equal if and only if their tokens are. The canonical form is
+    UTF-8 with the shortest escapes of JSON, as in `json.dumps(..., ensure_ascii=False)`. Numbers
     aren't changed at all: ``1.0`` and ``1`` are two tokens.
 
     Examples
@@ -190,7 +190,7 @@ class Values:
         Parameters
         ----------
         level
-            Where the values stand.
+            The level of the values.
         codes
             The number of each slot's token; -1 gives MISSING.
         tokens
@@ -235,7 +235,7 @@ class Values:
         Parameters
         ----------
         level
-            Where the values stand.
+            The level of the values.
         units
             Each number times ``10 ** decimals``: 1234 with 2 decimals is written ``12.34``.
         decimals
@@ -278,7 +278,7 @@ class Values:
         Parameters
         ----------
         level
-            Where the values stand.
+            The level of the values.
         objects
             None, bool, int, float, Decimal, str; a mapping or a list is a container without
             content; ``...`` is MISSING.

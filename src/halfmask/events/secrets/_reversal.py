@@ -78,33 +78,33 @@ def reverse_events(
     Parameters
     ----------
     policy
-        By which they were released.
+        The policy that released the events.
     source, sink
-        Where released events come from, and where events with original values go; they must
-        not be released.
+        The input with released events, and the output with original values. The output must not
+        be released.
     vault
-        Which holds the secret, the tables and the state of the stream.
+        The vault with the secret, the tables and the state of the stream.
     stream
-        The stream's name there; by default the policy's release.
+        The stream's name in the vault; by default the release name in the policy.
     tables
         Secret tables; by default those of the vault.
     progress
-        Is called with the share that is done.
+        A function that is called with the share of work done.
 
     Raises
     ------
     DataError
         If the source can't be read, or a line is no event.
     KeyMismatchError
-        If the vault knows the stream by another policy or secret.
+        If the stream in the vault has another policy or secret.
     ParameterError
         If the policy releases aggregates.
 
     Notes
     -----
-    **Guarantees.** Turned back are tokens, numbers of sequences over the stream, and values of
-    secret tables that give no two values the same: where a path has one rule with that one action.
-    What can't be turned back keeps its released value and name.
+    **Guarantees.** Reversed are tokens, sequence numbers over the stream, and values of secret
+    tables that map no two values to the same one, if the path has one rule with this action only.
+    Other fields keep their released value and name.
 
     **Edge cases.** Hashes, noise, shifts, rounded and coarse values can't be turned back, nor can
     numbers of sequences within an event, a session or a tenant. A recoded value comes back as a

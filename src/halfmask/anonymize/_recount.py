@@ -29,9 +29,9 @@ class CellCounts:
     classes
         Sizes and sensitive histograms of the cells.
     cells, codes
-        For each quasi-identifier, the cell and code of each row; or of each pair that occurs.
+        For each quasi-identifier, one cell and one code per row, or per distinct pair.
     counts
-        For each quasi-identifier, how many rows each pair stands for; ``None``: one each.
+        For each quasi-identifier, the number of rows of each pair. With ``None`` it is 1.
     """
 
     classes: Classes

@@ -42,18 +42,19 @@ def read_manifest(where: Path) -> Manifest:
     Parameters
     ----------
     where
-        The release folder; or an output, or its manifest next to it.
+        The release folder, an output file, or the manifest next to an output file.
 
     Returns
     -------
     Manifest
-        What the release says of itself; nothing of it is checked against the files yet.
+        The manifest. It isn't compared with the released files.
 
     Raises
     ------
     VerificationError
-        If there is none, or it isn't exactly a manifest of version 1 or 2: not JSON, too large, a
-        key twice, missing or unknown, a wrong type, a file name that leads out of the folder.
+        If there is no manifest, or it isn't a valid manifest of version 1 or 2. Examples: not JSON,
+        too large, a duplicate, missing or unknown key, a wrong type, a file name that points
+        outside the folder.
     """
     path = manifest_path(where)
     if path.is_symlink() or not path.is_file():

@@ -76,7 +76,11 @@ class CodecOptions:
     strength: Annotated[
         float,
         typer.Option(
-            "--strength", min=0, max=4, help="How far a network's columns are bent; 0 is exact."
+            "--strength",
+            min=0,
+            max=4,
+            help="With --learner networks: the strength of the keyed non-linear map of numeric "
+            "columns. 0 means no map.",
         ),
     ] = 0.0
     by: Annotated[
@@ -96,7 +100,7 @@ class CodecOptions:
             "--min-sibling-rows",
             min=1,
             metavar="ROWS",
-            help="Minimum number of rows of each of these codes.",
+            help="With --split: the minimum number of rows of each code.",
         ),
     ] = 30
 

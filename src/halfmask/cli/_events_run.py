@@ -181,8 +181,8 @@ OutArgument = Annotated[
         metavar="OUT",
         show_default=False,
         help="The output to write and send. Its ending sets the format: .gz and .zst "
-        "compressed JSON lines, .parquet and .arrow a table, / a folder of parts, "
-        "anything else JSON lines. - is standard output.",
+        "for compressed JSON lines, .parquet and .arrow for a table, / for a folder of parts. "
+        "Any other ending means JSON lines. - is standard output.",
     ),
 ]
 
@@ -205,7 +205,7 @@ def run(
 
     Fields without a rule are dropped. After an interruption the same command continues, and OUT
     is the same as without the break. Until OUT is complete it is called OUT.partial. Secret
-    tables come from the vault. The stream's next run continues sequence numbers.
+    tables come from the vault. Sequence numbers continue in the next run of the stream.
     """
     check_streams(source, out, place.lock, as_json=saying.as_json)
     coming.check()

@@ -54,7 +54,7 @@ PopulationOption = Annotated[
         "--population",
         metavar="PEOPLE",
         help="A table of the population that TABLE was drawn from. The risk is then also "
-        "counted in it.",
+        "counted in the population.",
     ),
 ]
 KeyFileOption = Annotated[
@@ -63,14 +63,15 @@ KeyFileOption = Annotated[
         "--key-file",
         metavar="FILE",
         help="A file of 32 secret bytes that fix the random order of the released rows. "
-        "By default they are drawn and forgotten.",
+        "By default halfmask draws random bytes and doesn't store them.",
     ),
 ]
 StrictOption = Annotated[
     bool,
     typer.Option(
         "--strict",
-        help="Fail if rows are in classes under k on the columns that are released unchanged.",
+        help="Fail if fewer than k rows share a combination of values in the columns that are "
+        "released unchanged.",
     ),
 ]
 

@@ -97,35 +97,33 @@ def atomic_folder(
     Parameters
     ----------
     path
-        The folder to make; the folder that it lies in must be there.
+        The folder to make; its parent folder must exist.
     overwrite
-        Whether a folder of that name may be replaced, with all that it holds.
+        Whether an existing folder may be replaced, with all its files.
     marker
-        The name of a file that a folder must hold to be replaced, so that nobody replaces their
-        home by a slip of the hand.
+        The name of a file that a folder must hold to be replaced. Without it, a
+        mistake in ``path`` could replace another folder, such as a home.
 
     Yields
     ------
-    The path of an empty temporary folder next to it. When the block ends, it becomes the folder;
-    when the block raises, it vanishes with all that it holds.
+    The path of an empty temporary folder next to it. When the block ends, it gets the name
+    ``path``. When the block raises, it is deleted.
 
     Raises
     ------
     ReleaseError
-        If the folder exists and may not be replaced, isn't one that holds the marker, or the disk
-        is full.
+        If the folder exists and may not be replaced or lacks the marker, or the disk is full.
 
     Guarantees
     ----------
-    After a death of the process at any point, the path holds the old folder or the new one, each
-    complete: they are swapped in one step of the kernel.
+    If the process is killed at any point, the path holds the complete old folder or the complete
+    new one. One system call swaps them.
 
     Edge cases
     ----------
-    On a file system that can't swap two folders in one step (some network and virtual ones), the
-    old folder is set aside first. A death in the instant before the new one takes its name leaves
-    the old folder complete next to it; the next use of this function for the same path puts it back
-    before it does anything else.
+    Some network and virtual file systems can't swap two folders in one step. There the old folder
+    is renamed first. If the process is killed before the new folder gets the name, the old folder
+    stays complete next to it. The next call with the same path restores it first.
     """
     target = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow the last link
     with writing("The folder to write"):

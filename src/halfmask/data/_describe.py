@@ -116,11 +116,11 @@ def describe(
     table
         A frame of polars, pandas or pyarrow, a `Source`, or a path of a file or folder.
     sample
-        How many rows to look at, at least 1, drawn at random where the table has more. ``None``
-        is up to a million, fewer for wide tables (20 million cells in all, 2,000 rows at least).
+        Number of rows to examine, at least 1. A larger table is sampled at random. ``None`` means
+        up to a million rows, or 20 million cells if that is less, but at least 2,000 rows.
     roles
-        The roles of columns that you know. They are kept, and columns that follow from those
-        columns are found.
+        The known roles of columns. They are kept. Columns that can be derived from these columns
+        are detected.
 
     Returns
     -------
@@ -132,9 +132,9 @@ def describe(
     DataError
         If the table has no columns or no rows, or isn't a table.
     ColumnNotFoundError
-        If `roles` names a column that isn't there.
+        If `roles` names a column that the table lacks.
     ParameterError
-        If sample isn't an integer of 1 or more, or a role is none.
+        If ``sample`` isn't an integer of 1 or more, or a role is unknown.
 
     See Also
     --------
@@ -146,12 +146,13 @@ def describe(
     The first of these rules that applies decides:
 
     1. The form of the values: e-mail addresses, card numbers with a right checksum, free text.
-    2. The column's name: words in several languages. The values must fit. Dates are
-       quasi-identifiers, whatever happened then.
-    3. Other columns: one that follows from others takes their role. It may be a code, a band, a
-       copy, or a sum, difference, product or ratio of two columns (a body mass index).
-    4. Counting: columns with which more rows are unique are quasi-identifiers. So are those that
-       single out only together, until the rest doesn't.
+    2. The column's name: words in several languages. The values must fit. All dates are
+       quasi-identifiers.
+    3. Other columns: a column that can be derived from others takes their role. It
+       may be a code, a band, a copy, or a sum, difference, product or ratio of two columns (a
+       body mass index).
+    4. Counting: a column that makes more rows unique is a quasi-identifier. Columns that single
+       out rows only in combination are added until the remaining ones no longer do.
 
     **False negatives are possible**: the owner has to look at each column.
     A sample overstates how many rows are unique; the shares say what was counted.

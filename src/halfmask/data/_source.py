@@ -288,10 +288,10 @@ def open_table(
         except those whose names start with a dot or an underscore.
     format
         ``"csv"``, ``"tsv"``, ``"parquet"``, ``"arrow"`` (IPC file), ``"arrows"`` (IPC stream) or
-        ``"jsonl"``. Without, the first bytes and the end of the name say it. Text files may be
+        ``"jsonl"``. By default, the first bytes and the file extension decide. Text files may be
         compressed by gzip or zstd.
     options
-        How to read what the file doesn't show.
+        Options for reading, such as the delimiter, encoding and types.
     called
         The table's name in errors, such as ``"The population"``.
 
@@ -302,26 +302,26 @@ def open_table(
     Raises
     ------
     DataError
-        If it isn't there, is empty, has no rows, or can't be read; if a row has too many or too
-        few cells, a quote is never closed, or bytes are not of the encoding.
+        If the file is missing, is empty, has no rows, or can't be read; if a row has too many
+        or too few cells, a quote is never closed, or bytes aren't valid in the encoding.
     SchemaError
         If a column name is empty or there twice, files of a folder have different columns or
         types, a column holds values of more than one type, or lists or structs.
     ColumnNotFoundError
-        If a type is declared for a column that isn't there.
+        If a type is declared for a column that the table lacks.
 
     Guarantees
     ----------
-    No error holds a cell's value or the path. A text becomes a number only if all values of its
-    column do and none loses a digit or a leading zero. NaN is a missing cell; infinities stay
-    (see `count_infinite`). Standard input is kept in a temporary file without a name, that
-    vanishes with the process.
+    No error holds a cell's value or the path. A column of text becomes numbers only if all its
+    values are numbers and none would lose a digit or a leading zero. NaN is a missing cell;
+    infinities stay (see `count_infinite`). Standard input is kept in an unnamed temporary file,
+    which is removed when the process ends.
 
     Edge cases
     ----------
-    An empty text in CSV is a missing cell. A column without any value is one of text. A key that
-    a JSON object lacks is a missing cell. ``NaN`` in a CSV column of numbers is a missing cell; in
-    one of texts it is a text.
+    An empty text in CSV is a missing cell. A column without any value has the type text. A key
+    that a JSON object lacks is a missing cell. In a CSV file, ``NaN`` is a missing cell in a column
+    of numbers, and text in a column of text.
 
     Examples
     --------

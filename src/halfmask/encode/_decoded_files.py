@@ -121,15 +121,15 @@ def decode_predictions_file(
     codec
         The codec that encoded the rows that were predicted.
     predictions
-        A path, a frame or a `Source`: a row for each encoded row, in the order of the encoded
-        file, or with its column ``row_id`` in any order. One column of predicted codes or numbers,
+        A path, a frame or a `Source`: one row per encoded row, in the order of the encoded file.
+        With the column ``row_id``, any order is possible. One column of predicted codes or numbers,
         or a column of probabilities for each code, in ascending order of the codes.
     out
-        The file to write, at home; the end of its name says the format.
+        The file to write; keep it at home. Its extension sets the format.
     columns
         Which columns hold the predictions, in order. By default all but those of the encoded file.
     number
-        As of `decode_file`; without a receipt it is required.
+        See `decode_file`. It is required without a receipt.
     rows, overwrite, progress
         As of `decode_file`.
 
@@ -149,9 +149,10 @@ def decode_predictions_file(
 
     Edge cases
     ----------
-    Predictions with ``row_id`` are read whole. They come in the order at home, after a column
-    ``row``: the place of each row there, from 0. If the file has all encoded columns, they check
-    the order. Other predictions must be in the order of the encoded file.
+    Predictions with ``row_id`` are read into memory at once. The output is in the order of your
+    table, and its first column ``row`` is the position in your table, from 0. If the file has all
+    encoded columns, they are used to check the order. Other predictions must be in the order of
+    the encoded file.
     """
     source = opened(predictions)
     _check_rows(source, rows)

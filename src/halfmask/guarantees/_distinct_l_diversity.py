@@ -22,8 +22,8 @@ class DistinctLDiversity(Guarantee):
     """Every class has at least ``l`` different values of a sensitive column.
 
     The level of a class is the number of its different values. Source: A. Machanavajjhala et al.,
-    "l-diversity: privacy beyond k-anonymity", TKDD 1(1), 2007, section 4; the name is of N. Li et
-    al., "t-closeness", ICDE 2007, section 3.
+    "l-diversity: privacy beyond k-anonymity", TKDD 1(1), 2007, section 4; the name is from N. Li
+    et al., "t-closeness", ICDE 2007, section 3.
 
     Parameters
     ----------
@@ -44,12 +44,12 @@ class DistinctLDiversity(Guarantee):
 
     Notes
     -----
-    **Guarantees.** Integers are compared: exact. Monotone: merged classes have every value that
-    either had.
+    **Guarantees.** Integers are compared, so the judgement is exact. The guarantee is monotone: a
+    merged class has all values of both classes.
 
     One value may still be far more frequent than the others: see entropy l-diversity.
 
-    **Edge cases.** Missing counts as one value.
+    **Edge cases.** A missing cell counts as a value. All missing cells count as one.
 
     Examples
     --------

@@ -35,20 +35,20 @@ GUARANTEES: Mapping[str, type[Guarantee]] = MappingProxyType(_known)
 
 
 def register_guarantee(model: type[Guarantee]) -> type[Guarantee]:
-    """Make a model known by its name, so that a policy can ask for it.
+    """Register a privacy model under its name, so that a policy can use it.
 
-    A release of it needs a check of its own in the verifier as well: see
+    To verify releases with this model, also register a check: see
     ``halfmask.verifier.tables.register_check``.
 
     Parameters
     ----------
     model
-        The class; the function can stand above it as a decorator.
+        The class. You can use this function as its decorator.
 
     Raises
     ------
     ParameterError
-        When another class has the name, or the class doesn't say what every model must.
+        When another class has the name, or the class lacks a required attribute.
     """
     unsaid = [name for name in ("model", "sentence", "bounded") if not hasattr(model, name)]
     if unsaid:
@@ -59,19 +59,19 @@ def register_guarantee(model: type[Guarantee]) -> type[Guarantee]:
 
 
 def guarantee_from(model: str, parameters: Mapping[str, object]) -> Guarantee:
-    """Build a guarantee from what a policy says.
+    """Build a guarantee from its name and parameters in a policy.
 
     Parameters
     ----------
     model
         The name of the model, such as ``"k-anonymity"``; see :data:`GUARANTEES`.
     parameters
-        Its parameters, the column included: ``{"l": 3, "column": "occupation"}``.
+        Its parameters, including the column: ``{"l": 3, "column": "occupation"}``.
 
     Raises
     ------
     PolicyError
-        When there is no such model, or it lacks a parameter or doesn't know one.
+        When the model is unknown, or a parameter is missing or unknown.
     ParameterError
         When a parameter is out of range.
 

@@ -39,14 +39,14 @@ _TYPES: dict[str, pl.DataType] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableReading:
-    """How a table that is to be hashed is read.
+    """Options for reading a table that will be hashed.
 
     Parameters
     ----------
     format
-        A path's format, where its name and first bytes don't say it.
+        The file format, if the name and first bytes don't show it.
     options
-        How to read what else the file doesn't show.
+        More options for reading, such as the delimiter, encoding and types.
     leave_out
         Columns that are not hashed.
     """

@@ -36,26 +36,27 @@ def mask_table(source: Source, masks: Mapping[str, Mask], *, key: bytes) -> Sour
     Returns
     -------
     Source
-        The table as it will be released: each pass over it, in batches of any size, sees the same.
+        The masked table. Each pass over it gives the same values, in batches of any size.
 
     Raises
     ------
     ColumnNotFoundError
-        If a column isn't there.
+        If the table lacks a column of ``masks``.
     SchemaError
-        If a mask isn't for columns of the type.
+        If a mask doesn't support the type of its column.
     DataError
-        If a mask can't treat a number of the column exactly.
+        If a mask can't process a number of its column exactly.
     ParameterError
-        If the key isn't one, or a mask names a weakness that has no explanation.
+        If the key isn't 32 bytes, or a mask names a weakness that has no explanation.
 
     Notes
     -----
-    Masks that randomise, or need a column's values (`TailCoding` by share), cost a pass over it.
+    A mask that randomises, or that needs a column's values (`TailCoding` by share), costs one more
+    pass over the table.
 
-    **Guarantees.** The draws of a mask that randomises follow from the key, the column's name and
-    its cells, and the mask's parameters. So two releases under one key, of other rows or with other
-    parameters, have independent noise. Tokens follow from the key and the column's name alone.
+    **Guarantees.** Random draws depend on the key, the column's name and cells, and the mask's
+    parameters. So two releases with the same key have independent noise if their rows or
+    parameters differ. Tokens depend only on the key, the column's name and the value.
 
     Examples
     --------

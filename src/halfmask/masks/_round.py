@@ -34,12 +34,13 @@ class Rounding:
 
     Notes
     -----
-    **Guarantees.** What is written is at most half of the base away, and equal for equal numbers.
-    A number in the middle goes to the even multiple, so that sums don't drift.
+    **Guarantees.** The written number differs from the original by at most half of the base.
+    Equal numbers stay equal. A number half-way is rounded to the even multiple, so that sums have
+    no bias.
 
-    **Edge cases.** Whole numbers with a whole base, and decimals with any, are rounded exactly and
-    keep their type. Floats of more than 2**53 bases are refused. Rare large numbers stay rare: code
-    the tails as well (`TailCoding`).
+    **Edge cases.** Integers with an integer base are rounded exactly and keep their type. So are
+    decimals with any base. Floats of more than 2**53 bases are refused. Rare large numbers
+    stay rare: code the tails as well (`TailCoding`).
 
     Examples
     --------

@@ -109,7 +109,7 @@ class FeatureGeneralization:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Generalizations:
-    """How coarsely each feature of a model may be asked for: one partition a feature.
+    """The ranges or groups to ask for, for each feature of a model.
 
     Parameters
     ----------
@@ -118,13 +118,13 @@ class Generalizations:
 
     Guarantees
     ----------
-    It holds no row: of each feature separately cut points, categories, a representative value for
-    each answer and the share of rows that give it. ``repr`` holds none of these.
+    It holds no row. For each feature it holds cut points, categories, and, for each answer, a
+    representative value and the share of rows that give the answer. ``repr`` shows none of these.
 
     Edge cases
     ----------
-    A cut point or representative is a value of some fitted row, and may be one that a single
-    person has. Round it before you publish the answers if it must not be shown.
+    A cut point or representative is the value of a fitted row, possibly of a single person. If it
+    is confidential, round it before you publish the answers.
 
     Examples
     --------

@@ -35,7 +35,7 @@ def publish(product: Product, out: str | Path, *, overwrite: bool = False) -> Ma
     Parameters
     ----------
     product
-        What the job hands over.
+        The files, claims and page of the release.
     out
         The folder to make.
     overwrite
@@ -49,15 +49,15 @@ def publish(product: Product, out: str | Path, *, overwrite: bool = False) -> Ma
     Raises
     ------
     VerificationError
-        If a claim has no check, or its check doesn't bear it out; nothing is left.
+        If a claim has no check or doesn't hold. No folder is left.
     ReleaseError
-        If the folder exists, or can't be written; nothing is left.
+        If the folder exists already, or can't be written. No partial folder is left.
 
     Notes
     -----
-    **Guarantees.** The manifest has the hash of the page. The page of blocks shows the claims as
-    they are stated, and the verifier sees the released folder. A page of the product's own
-    shows what was verified: it is made after, and only its hash is added to the manifest.
+    **Guarantees.** The manifest has the hash of the page. A page made of blocks shows the claims
+    before they are verified, and the verifier reads it with the folder. A page that the product
+    makes itself shows what was verified. It is made later; only its hash enters the manifest.
     """
     return publish_verified(product, out, overwrite=overwrite)[0]
 

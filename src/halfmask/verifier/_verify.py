@@ -26,19 +26,19 @@ def verify(release: str | Path) -> AnyVerification:
     Parameters
     ----------
     release
-        The release folder; of events, or any other stream, the output or its manifest next to it.
+        The release folder. For events and other streams: the output, or its manifest next to it.
 
     Returns
     -------
     Verification, ReleaseVerdict or CheckedRelease
-        What was found, of a table, of events, or of another kind. Look at ``.holds`` and
+        The result for a table, for events, or for another kind of release. Look at ``.holds`` and
         ``.to_dict()``, or call ``.raise_if_broken()``.
 
     Raises
     ------
     VerificationError
-        If there is no manifest, or none that this halfmask reads. What the files say is never
-        raised but returned.
+        If there is no manifest, or this version can't read it. A claim that doesn't hold isn't
+        raised; it is part of the result.
 
     See Also
     --------
@@ -47,12 +47,12 @@ def verify(release: str | Path) -> AnyVerification:
 
     Notes
     -----
-    **Guarantees.** It shares no code that counts with what made the files. A claim whose model has
-    no check doesn't hold. `halfmask.verifier.tables.verify` says what is counted of a table, and
-    `halfmask.verifier.events.verify_release` what of events.
+    **Guarantees.** The verifier uses none of the counting code that made the files. A claim whose
+    model has no check doesn't hold. `halfmask.verifier.tables.verify` states what is counted in a
+    table, and `halfmask.verifier.events.verify_release` what is counted in events.
 
-    **Edge cases.** The manifest isn't signed: anyone who changes files and writes a manifest that
-    goes with them is believed. Have its hash from whom you trust.
+    **Edge cases.** The manifest isn't signed: someone who changes the files can also write a
+    manifest that matches them. Get the hash of the manifest from a source that you trust.
     """
     path = manifest_path(Path(release))
     manifest = read_manifest(path)

@@ -28,8 +28,8 @@ class Level:
     Edge cases
     ----------
     Different classes of one release may be at different levels of a column (local recoding).
-    Missing cells are no part of the tree: a class that mixes them with values ends in
-    ``or missing``.
+    Missing cells aren't part of the hierarchy. If a class has both values and missing cells, its
+    label ends in ``or missing``.
     """
 
     name: ClassVar[str] = "level"

@@ -20,18 +20,19 @@ __all__ = ["Representative"]
 class Representative:
     """Write the quasi-identifiers of the row nearest the middle of its class.
 
-    The middle is the class's median code in each ordered column and its most frequent code in the
-    others; distances are the engine's normalized widths, 1 for another category.
+    The middle of a class is the median code in ordered columns and the most frequent code in the
+    others. Distances are normalized by the width of the column; different categories have
+    distance 1.
 
     See Also
     --------
-    Centroid : Nobody's own values.
+    Centroid : Writes means, which needn't be the values of any row.
 
     Notes
     -----
-    Goldsteen et al., "Anonymizing machine learning models" (2020), section 3, without a guide's
-    majority label. The values written are somebody's: which of the class's rows they belong to
-    isn't in the release, and the rows are released in another order.
+    Goldsteen et al., "Anonymizing machine learning models" (2020), section 3, without the
+    majority label. The written values are those of a real person. The release doesn't state which
+    row of the class they belong to, and its rows are shuffled.
     """
 
     name: ClassVar[str] = "representative"

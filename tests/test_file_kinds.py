@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
-from halfmask import DataError, Policy, PolicyError
+from halfmask import DataError, HalfmaskError, Policy, PolicyError
 from halfmask._file_kinds import check_kind
 from halfmask.events import EventPolicy, SecretTable
 
@@ -13,7 +15,7 @@ GIVEN = {
     "halfmask-events": "halfmask events run",
     "halfmask-table": "halfmask events table set",
 }
-READERS = {
+READERS: dict[str, tuple[Callable[[str], object], type[HalfmaskError]]] = {
     "halfmask": (Policy.from_toml, PolicyError),
     "halfmask-events": (EventPolicy.from_toml, PolicyError),
     "halfmask-table": (SecretTable.from_toml, DataError),

@@ -109,18 +109,18 @@ class WrittenPolicy(Section):
             ) from None
         except UnicodeDecodeError:
             raise PolicyError("The policy file isn't in UTF-8.") from None
-        policy = cls.from_toml(text)
-        policy._folder = where.parent  # noqa: SLF001 # its own
-        return policy
+        return cls.from_toml(text, folder=where.parent)
 
     @classmethod
-    def from_toml(cls, text: str) -> Self:
+    def from_toml(cls, text: str, *, folder: str | Path | None = None) -> Self:
         """Read a policy from TOML text.
 
         Parameters
         ----------
         text
             The text of a policy file.
+        folder
+            Where hierarchy files are looked for.
 
         Raises
         ------
@@ -134,7 +134,9 @@ class WrittenPolicy(Section):
         except RecursionError:
             raise PolicyError("The policy nests its values too deeply.") from None
         check_kind(sections, cls.file_kind, PolicyError)
-        return cls(**sections)
+        policy = cls(**sections)
+        policy._folder = None if folder is None else Path(folder)
+        return policy
 
 
 def _toml_error(error: tomllib.TOMLDecodeError) -> PolicyError:

@@ -70,6 +70,39 @@ def test_the_policy_makes_the_same_release_again(desk, run):
     assert {"l": 3} in [each["parameters"] for each in again["verification"]["claims"]]
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("table")
+def test_hierarchies_of_a_folder_are_named_in_the_policy(desk, run):
+    """town isn't named by an option; describe proposes it as a quasi-identifier."""
+    trees = desk.folder / "trees"
+    trees.mkdir()
+    (trees / "sex.csv").write_text("m;person\nf;person\n")
+    (trees / "town.csv").write_text("".join(f"CANARY-t{i};t{i // 2};*\n" for i in range(4)))
+
+    answer = run(*by_columns(desk, "-k", 5, "--hierarchies", trees, "--json"))
+
+    assert answer.status == 0, answer.err
+    policy = Policy.load(desk.folder / "out.policy.toml")
+    files = {name: it.hierarchy.file for name, it in policy.columns.items() if it.hierarchy}
+    assert files == {"town": "trees/town.csv", "sex": "trees/sex.csv"}
+    again = run("protect", desk.table, answer.json["policy"], desk.folder / "again", "--json")
+    assert again.json["verification"]["claims"] == answer.json["verification"]["claims"]
+
+
+@pytest.mark.usefixtures("table")
+def test_a_hierarchy_of_no_column_leaves_nothing(desk, run):
+    trees = desk.folder / "trees"
+    trees.mkdir()
+    (trees / "towns.csv").write_text("CANARY;*\n")
+
+    answer = run(*by_columns(desk, "-k", 5, "--hierarchies", trees))
+
+    assert answer.status == 1
+    assert "'towns'" in answer.err
+    assert "Did you mean 'town'" in answer.err
+    assert desk.names() == ["people.csv", "policy.toml", "trees"]
+
+
 @pytest.mark.usefixtures("table")
 @pytest.mark.parametrize(
     ("more", "said"),
@@ -92,6 +125,7 @@ def test_what_is_not_clear_is_an_error(desk, run, more, said):
     [
         (["people.csv", "-o", "out"], "POLICY is missing"),
         (["people.csv", "policy.toml", "-k", "5", "-o", "out"], "POLICY and options"),
+        (["people.csv", "policy.toml", "out", "--hierarchies", "."], "POLICY and options"),
         (["people.csv", "policy.toml", "out", "--missing", "?"], "POLICY and options"),
         (["people.csv", "policy.toml", "out", "-o", "out"], "given twice"),
         (["people.csv", "policy.toml"], "OUT is missing"),

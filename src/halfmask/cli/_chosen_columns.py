@@ -68,6 +68,15 @@ class ChosenColumns:
             "--sensitive. The default is what halfmask describe proposes.",
         ),
     ] = None
+    hierarchies: Annotated[
+        str | None,
+        typer.Option(
+            "--hierarchies",
+            metavar="DIR",
+            help="Without POLICY: a folder of hierarchies of quasi-identifiers, as in DIR/age.csv. "
+            "A / in the name of a column is %2F in that of its file.",
+        ),
+    ] = None
     missing: Annotated[
         list[str] | None,
         typer.Option(
@@ -81,11 +90,11 @@ class ChosenColumns:
     @property
     def given(self) -> bool:
         """Whether any of it was given."""
-        said = (self.quasi_identifiers, self.sensitive, self.label, self.k, self.l, self.missing)
-        return any(said)
+        columns = (self.quasi_identifiers, self.sensitive, self.label, self.hierarchies)
+        return any((*columns, self.k, self.l, self.missing))
 
-    def make(self, table: str, head: HeaderOptions) -> MadePolicy:
-        """Return the policy that follows for a table, which is read for it."""
+    def make(self, table: str, head: HeaderOptions, *, folder: Path) -> MadePolicy:
+        """Return the policy that follows for a table, which is read for it, to lie in a folder."""
         if table == "-":
             raise UsageError(
                 "Without POLICY the table is read twice, and standard input can't be.",
@@ -112,6 +121,8 @@ class ChosenColumns:
             label=self.label,
             k=self.k,
             l=self.l,
+            hierarchies=self.hierarchies,
+            folder=folder,
         )
         return made.with_text(with_reading(made.text, options))
 

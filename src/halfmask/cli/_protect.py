@@ -115,7 +115,7 @@ def protect(
     made, where = None, Path()
     if policy is None:
         where = chosen.policy_path(out, overwrite=overwrite)
-        made = chosen.make(table, head)
+        made = chosen.make(table, head, folder=where.parent)
         wanted = made.policy
         if not saying.as_json:
             show_decisions(made, where, console())

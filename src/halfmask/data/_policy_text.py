@@ -105,11 +105,14 @@ class Wanted:
         The l of sensitive columns, by name; others get what their values can carry.
     label
         The column that a model is to predict, if any.
+    hierarchies
+        The section ``hierarchy`` of columns, by name; others get an example as a comment.
     """
 
     k: int
     diversity: Mapping[str, int] = field(default_factory=dict)
     label: str | None = None
+    hierarchies: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 
 
 def policy_text(description: Description, wanted: Wanted | None = None) -> str:
@@ -123,6 +126,7 @@ def policy_text(description: Description, wanted: Wanted | None = None) -> str:
         What the owner asked for; without it k and l are proposed and nothing is a label.
     """
     label = None if wanted is None else wanted.label
+    trees = {} if wanted is None else wanted.hierarchies
     guided = any(it.name == label and it.role != "quasi_identifier" for it in description.proposals)
     parts = [
         _comment("\n".join((PROPOSED if wanted is None else MADE, HEAD))),
@@ -130,7 +134,10 @@ def policy_text(description: Description, wanted: Wanted | None = None) -> str:
         _comment(INPUT),
         *_declared(description),
         *([_comment("\n".join(_findings(description)))] if wanted is None else []),
-        *(_section(each, is_label=each.name == label) for each in description.proposals),
+        *(
+            _section(each, is_label=each.name == label, hierarchy=trees.get(each.name))
+            for each in description.proposals
+        ),
         _comment(GUARANTEES),
         *_guarantees(description, wanted or Wanted(k=PROPOSED_K)),
         "\n".join((_comment(METHOD), "[method]", f'name = "{"guided" if guided else "mondrian"}"')),
@@ -182,9 +189,7 @@ def _declared(description: Description) -> Iterator[str]:
     lines = []
     for key, table in tables.items():
         if table:
-            inline = tomlkit.inline_table()
-            inline.update(table)
-            lines.append(f"{key} = {inline.as_string()}")
+            lines.append(f"{key} = {_inline(table)}")
     coerced = [it.name for it in description.proposals if it.coerced]
     if coerced:
         lines.append(f"coerce = {tomlkit.item(coerced).as_string()}")
@@ -194,7 +199,7 @@ def _declared(description: Description) -> Iterator[str]:
         yield "\n".join((_comment(comment), "[input]", *lines))
 
 
-def _section(proposal: Proposal, *, is_label: bool) -> str:
+def _section(proposal: Proposal, *, is_label: bool, hierarchy: Mapping[str, object] | None) -> str:
     evidence = proposal.evidence
     counted = (
         f"{evidence['distinct']:,} different values, {evidence['missing_share']:.1%} missing, "
@@ -210,7 +215,9 @@ def _section(proposal: Proposal, *, is_label: bool) -> str:
         lines.append("label = true")
     if proposal.normalize:
         lines.append(f"normalize = {tomlkit.item(list(proposal.normalize)).as_string()}")
-    if proposal.role == "quasi_identifier":
+    if hierarchy is not None:
+        lines.append(f"hierarchy = {_inline(hierarchy)}")
+    elif proposal.role == "quasi_identifier":
         lines.append(f"# {HIERARCHIES[proposal.kind]}")
     return "\n".join(lines)
 
@@ -255,6 +262,13 @@ def _diversity(proposal: Proposal, k: int) -> int | None:
 def _value(text: str) -> str:
     """Return text as a TOML string; quotes and line breaks in it are escaped."""
     return tomlkit.item(text).as_string()
+
+
+def _inline(table: Mapping[str, object]) -> str:
+    """Return a table as TOML in one line."""
+    inline = tomlkit.inline_table()
+    inline.update(table)
+    return inline.as_string()
 
 
 def _comment(text: str) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from halfmask._errors import ColumnNotFoundError, ParameterError
@@ -11,6 +12,11 @@ from halfmask._validation import integer_at_least
 from halfmask.data import describe
 from halfmask.data._policy_text import Wanted, policy_text
 from halfmask.data._verdicts import FEW_ROWS, NEARLY_UNIQUE
+from halfmask.microdata._given_hierarchies import (
+    Hierarchies,
+    checked_hierarchies,
+    hierarchy_sections,
+)
 from halfmask.microdata._policy import Policy
 
 if TYPE_CHECKING:
@@ -38,6 +44,8 @@ class MadePolicy:
     identifying, unlike, unsure
         Columns that are dropped: they identify people, nearly every row has a value of its own, or
         it is unsure what they are.
+    folder
+        Where the text looks for files of hierarchies.
     """
 
     text: str
@@ -46,11 +54,12 @@ class MadePolicy:
     identifying: tuple[str, ...]
     unlike: tuple[str, ...]
     unsure: tuple[str, ...]
+    folder: Path = field(default_factory=Path.cwd)
 
     @property
     def policy(self) -> Policy:
         """The policy as a value."""
-        return Policy.from_toml(self.text)
+        return Policy.from_toml(self.text, folder=self.folder)
 
     def with_text(self, text: str) -> MadePolicy:
         """Return the same with another text, such as one that says how the table is read."""
@@ -77,6 +86,8 @@ def make_policy(
     label: str | None = None,
     k: int | None,
     l: int | None = None,
+    hierarchies: Hierarchies | None = None,
+    folder: str | Path | None = None,
 ) -> MadePolicy:
     """Make a policy of the named columns, and of what `describe` proposes for others.
 
@@ -95,13 +106,20 @@ def make_policy(
     l
         The l of distinct l-diversity of each column in `sensitive`; ``None``: as `describe`
         proposes.
+    hierarchies
+        A path or a `Hierarchy` for quasi-identifiers, by name; or a folder with files such as
+        ``age.csv``, called as the columns are, with ``%2F`` for a slash. Files of other columns in
+        the folder aren't read.
+    folder
+        Where the policy will be, since it names files relative to it; by default the current one.
 
     Raises
     ------
     ColumnNotFoundError
-        If a column that is named isn't there.
+        If a column that is named, or that a file of the folder is called by, isn't there.
     ParameterError
-        If k is missing, a column is named twice, or the label seems to identify people.
+        If k is missing, a column is named twice, the label seems to identify people, or
+        hierarchies are of no quasi-identifier.
 
     Notes
     -----
@@ -120,6 +138,7 @@ def make_policy(
     integer_at_least(2, owner="protect", k=k)
     if l is not None:
         integer_at_least(2, owner="protect", l=l)
+    given = {} if hierarchies is None else checked_hierarchies(hierarchies)
     found = describe(table, roles=roles)
     if label is not None:
         _check_label(label, found)
@@ -136,7 +155,9 @@ def make_policy(
         return tuple(e.name for e in others if e.role in wanted and e.name not in why)
 
     diversity = {} if l is None else dict.fromkeys(sensitive, l)
-    wanted = Wanted(k=k, diversity=diversity, label=label)
+    where = Path.cwd() if folder is None else Path(folder)
+    trees = hierarchy_sections(given, {each.name: each.role for each in kept}, where)
+    wanted = Wanted(k=k, diversity=diversity, label=label, hierarchies=trees)
     return MadePolicy(
         text=policy_text(replace(found, proposals=kept), wanted),
         generalized=of("quasi_identifier"),
@@ -144,6 +165,7 @@ def make_policy(
         identifying=of("identifier"),
         unlike=tuple(each.name for each in others if each.name in own),
         unsure=tuple(each.name for each in others if each.name in unsure),
+        folder=where,
     )
 
 

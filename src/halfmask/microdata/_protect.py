@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from halfmask.anonymize import Plan
     from halfmask.assess.utility import ModelUtility
     from halfmask.guarantees import Classes
+    from halfmask.microdata._given_hierarchies import Hierarchies
 
 __all__ = ["protect", "protect_to"]
 
@@ -62,6 +63,7 @@ def protect(  # noqa: PLR0913 # each says one thing, by its name
     label: str | None = None,
     k: int | None = None,
     l: int | None = None,
+    hierarchies: Hierarchies | None = None,
     key: bytes | None = None,
     population: object = None,
     strict: bool = False,
@@ -85,6 +87,9 @@ def protect(  # noqa: PLR0913 # each says one thing, by its name
     k, l
         Without a policy: the k of k-anonymity, which has no default, and the l of l-diversity of
         each column in `sensitive`, as `describe` proposes it by default.
+    hierarchies
+        Without a policy: a path or a :class:`~halfmask.data.Hierarchy` for quasi-identifiers, by
+        name; or a folder that has them as ``age.csv``, ``sex.csv``, with ``%2F`` for a slash.
     key
         32 secret bytes that fix the order of released rows, tokens, and what masks draw; without
         one a fresh key is drawn from the operating system and forgotten.
@@ -140,6 +145,18 @@ def protect(  # noqa: PLR0913 # each says one thing, by its name
     >>> [claim.model for claim in release.claims], release.data["age"].n_unique()
     (['k-anonymity', 'distinct-l-diversity'], 2)
 
+    With a hierarchy, groups are cut between its branches:
+
+    >>> from halfmask.data import Hierarchy
+    >>> towns = Hierarchy.from_rows(
+    ...     [("Lyon", "France"), ("Nice", "France"), ("Rome", "Italy"), ("Bari", "Italy")],
+    ...     column="town",
+    ... )
+    >>> people = pl.DataFrame({"town": ["Bari", "Lyon", "Nice", "Rome"]})
+    >>> release = protect(people, quasi_identifiers=["town"], k=2, hierarchies={"town": towns})
+    >>> sorted(release.data["town"].unique())
+    ['{Lyon, Nice}', '{Rome, Bari}']
+
     The same by a policy, in an order of rows that a key fixes:
 
     >>> from halfmask.microdata import Policy
@@ -176,7 +193,7 @@ def protect(  # noqa: PLR0913 # each says one thing, by its name
     engine = engine or LocalEngine()
     key = key if key is not None else fresh_key()
     check_key(key)
-    asked = {"sensitive": sensitive, "label": label, "k": k, "l": l}
+    asked = {"sensitive": sensitive, "label": label, "k": k, "l": l, "hierarchies": hierarchies}
     policy = _policy_of(table, policy, quasi_identifiers, asked)
     unmasked = _opened(table, policy.read_options())
     policy.schema().check(unmasked.columns)

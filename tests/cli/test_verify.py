@@ -123,6 +123,24 @@ def test_what_it_says_of_events_names_the_command_that_has_the_option(run):
     assert run("verify", "x", "--policy", "y").status == 2
 
 
+def test_evidence_that_events_cannot_confirm_is_marked(run, tmp_path):
+    """Sessions bound entities: three are possible, a thousand aren't."""
+    old = Path(__file__).parents[1] / "claims" / "v1"
+    shutil.copy(old / "guarantees.jsonl", tmp_path)
+    manifest = (old / "guarantees.jsonl.manifest.json").read_text(encoding="utf-8")
+    where = tmp_path / "guarantees.jsonl.manifest.json"
+    where.write_text(manifest, encoding="utf-8")
+
+    true = run("verify", str(tmp_path / "guarantees.jsonl"))
+    where.write_text(manifest.replace('-of-the-run": 3', '-of-the-run": 1000'), encoding="utf-8")
+    false = run("verify", str(tmp_path / "guarantees.jsonl"))
+
+    assert (true.status, false.status) == (0, 1)
+    assert "? Its evidence of 3 entities isn't verified" in true.out
+    assert "? The numbers of traces" in true.out
+    assert "Its evidence states 1000 entities; at most 3 were counted, in sessions." in false.out
+
+
 def test_events_that_were_changed_do_not_verify(run, tmp_path):
     old = Path(__file__).parents[1] / "claims" / "v1"
     lines = (old / "cells.jsonl").read_bytes()

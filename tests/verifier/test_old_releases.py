@@ -68,6 +68,7 @@ def old(tmp_path):
         ("guarantees.jsonl", b'"k": 2', b'"k": 4'),  # the lines have 3 and 2 sessions at least
         ("guarantees.jsonl", b'"panes": [\n      300', b'"panes": [\n      299'),
         ("guarantees.jsonl", b'"unique_events": 174', b'"unique_events": 173'),
+        ("guarantees.jsonl", b'"least-entities-of-the-run": 3', b'"least-entities-of-the-run": 4'),
         ("cells.jsonl", b'"lines": 300', b'"lines": 299'),
         ("plain", b'"lines": 20\n', b'"lines": 21\n'),
         ("plain", b'"version": 1', b'"version": 1.0'),

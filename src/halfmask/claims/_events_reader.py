@@ -65,9 +65,16 @@ def events_manifest(manifest: Manifest) -> EventsManifest:
         claimed=EventClaims(claims=claims, panes=at["panes"].each(At.count)),
         risk=at["risk"].or_none(_risk),
     )
+    _check_panes(found.claimed)
     if not set(found.weaknesses) <= {each.partition(":")[0] for each in manifest.weaknesses}:
         raise VerificationError("The manifest doesn't name a weakness that its fields have.")
     return found
+
+
+def _check_panes(claimed: EventClaims) -> None:
+    """Refuse windows without the guarantee that is counted in them: it was removed."""
+    if claimed.panes and not any(isinstance(each, GuaranteeClaim) for each in claimed.claims):
+        raise VerificationError("The manifest has panes, but no guarantee that is counted in them.")
 
 
 def _claim(number: int, claim: Claim) -> EventClaim:

@@ -91,6 +91,8 @@ def _show(found: ReleaseVerdict, out: Console) -> None:
         out.print(line, style=None if file.holds else "red", soft_wrap=True)
     for claim in found.claims:
         _show_claim(claim, out)
+    for each in found.unverified:
+        out.print(f"? {printable(each)}", soft_wrap=True)
     for problem in (*found.problems, *(found.differences or ())):
         out.print(f"{mark(False, out)} {printable(problem)}", style="red", soft_wrap=True)
     style = f"bold {'green' if found.holds else 'red'}"
@@ -105,6 +107,10 @@ def _show_claim(claim: Check, out: Console) -> None:
     least = "" if claim.least is None else f"; the fewest are {claim.least:,}"
     line = f"{sign} {claim.claim}: {claim.guarantee}{windows}. {COUNTED[claim.counted]}{least}"
     out.print(printable(line), style=None if claim.holds else "red", soft_wrap=True)
+    if claim.problem:
+        out.print(f"  {printable(claim.problem)}", style="red", soft_wrap=True)
+    if claim.unverified:
+        out.print(f"  ? {printable(claim.unverified)}", soft_wrap=True)
 
 
 def _many(windows: int) -> str:

@@ -164,18 +164,20 @@ class Holding:
         paths = dict.fromkeys(place(path).place for it in sections for path in it.paths)
         pane = PaneEvents.of(held, paths)
         before = pane.shown()
+        smallest: dict[int, int | None] = {}
         again, is_first = True, True
         while again:
             again = False
             for number, section in enumerate(sections):
                 coarser = self._coarser[number] if is_first else {}
                 hold = hold_sessions if section.kind == "session-k" else hold_sets
-                changed, least = hold(pane, section, coarser)
+                changed, smallest[number] = hold(pane, section, coarser)
                 again |= changed
-                if not changed and least is not None:
-                    known = self._least[number]
-                    self._least[number] = least if known is None else min(known, least)
             is_first = False
+        # What the last pass counted: classes of earlier passes may not be released.
+        for number, least in smallest.items():
+            known = self._least[number]
+            self._least[number] = known if least is None else min(least, known or least)
         return self._written(pane, before)
 
     def _written(self, pane: PaneEvents, before: Counter[str]) -> bytes:

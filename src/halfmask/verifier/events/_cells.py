@@ -83,6 +83,11 @@ class _Recount:
                 rest = None if window.total is None or late else window.total - window.events
                 self.failures += rest is not None and (rest < 0 or 0 < rest < least)
         counted = self.least is not None or not self.lines
+        bounds = (
+            ("events", claim.min_events, claim.count),
+            ("entities", claim.min_entities, claim.entities),
+        )
+        unwritten = [word for word, bound, name in bounds if bound is not None and name is None]
         return Check(
             claim=f"cells {claim.name or number}",
             holds=not self.failures,
@@ -90,6 +95,10 @@ class _Recount:
             least=self.least,
             failures=self.failures,
             guarantee=claim_text(claim),
+            unverified=f"Its number of {' and '.join(unwritten)} isn't verified: the cells don't "
+            "have it."
+            if unwritten
+            else "",
         )
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 from halfmask.verifier.events._moments import is_moment
 from halfmask.verifier.events._reading import Number
 
-__all__ = ["has_form", "knows"]
+__all__ = ["OF_CELLS", "has_form", "knows"]
 
 Form: TypeAlias = Mapping[str, Any]
 
@@ -41,7 +41,7 @@ def has_form(value: object, form: Form, *, exact: bool = True) -> bool:
         return False
     if value is None:
         # What was null stays null, but what an aggregate writes never was.
-        return form["do"] not in _OF_CELLS
+        return form["do"] not in OF_CELLS
     return _FORMS[form["do"]](value, {**form, "exact": exact})
 
 
@@ -179,7 +179,8 @@ def _is_measure(value: object, form: Form) -> bool:  # noqa: ARG001 # as every f
     return isinstance(value, Number)
 
 
-_OF_CELLS: Final = {"window", "mark", "aggregate", "count", "measure"}
+#: Forms of what aggregates write.
+OF_CELLS: Final = {"window", "mark", "aggregate", "count", "measure"}
 _FORMS: Final[dict[str, Callable[[object, Form], bool]]] = {
     "keep": _is_kept,
     "recode": _is_scalar,

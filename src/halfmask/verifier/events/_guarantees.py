@@ -85,15 +85,40 @@ class GuaranteeRecount:
 
     def check(self) -> Check:
         """Return what was found."""
+        problem = self._contradiction()
         return Check(
             claim=self._name,
-            holds=not self._failures,
+            holds=not self._failures and not problem,
             counted=self._counted,
             least=self._least,
             failures=self._failures,
             guarantee=claim_text(self._claim),
             windows=self._windows,
+            stated=self._claim.min_entities,
+            problem=problem,
+            unverified="" if problem else self._unconfirmed(),
         )
+
+    def _contradiction(self) -> str:
+        """Return why the stated smallest class is false; empty if nothing speaks against it.
+
+        Sessions and events are at least one for each entity, so they bound entities, too.
+        """
+        stated = self._claim.min_entities
+        if stated is None:
+            return ""
+        if stated < self._k:
+            return f"Its evidence states {stated} entities, fewer than its k."
+        if self._counted != "nothing" and stated > (self._least or 0):
+            found = f"at most {self._least or 0} were counted, in {self._counted}"
+            return f"Its evidence states {stated} entities; {found}."
+        return ""
+
+    def _unconfirmed(self) -> str:
+        stated = self._claim.min_entities
+        if stated is None or self._counted == "entities":
+            return ""
+        return f"Its evidence of {stated} entities isn't verified: the lines don't show entities."
 
 
 def _together(points: set[Hashable], m: int) -> Iterable[Hashable]:  # noqa: ARG001 # as every model

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -14,13 +13,15 @@ from halfmask.claims import GuaranteeClaim, events_manifest, read_manifest
 from halfmask.claims._released_files import folder_of, manifest_path, released_file
 from halfmask.verifier._found_files import hashed, unlisted
 from halfmask.verifier.events._differences import differences
+from halfmask.verifier.events._form_weaknesses import form_problems
 from halfmask.verifier.events._places import Places
 from halfmask.verifier.events._reading import TABLES, event_of, lines_of
 from halfmask.verifier.events._release_verdict import OutputCheck, ReleaseVerdict
+from halfmask.verifier.events._stated_risk import FirstLines, risk_problems, unverified_risk
 from halfmask.verifier.events._verifying import verify_events
 
 if TYPE_CHECKING:
-    from halfmask.claims import EventGuarantees, EventsManifest, LinesRisk
+    from halfmask.claims import EventGuarantees, EventsManifest
     from halfmask.verifier.events._verdict import Check
 
 __all__ = ["verify_release"]
@@ -56,8 +57,10 @@ def verify_release(where: str | Path, *, required: EventGuarantees | None = None
     ``.holds`` is true only if the files are those of the manifest, with their hashes, sizes and
     lines, and no others; every line is an object of JSON; every field in it is one of the
     manifest's, and every value looks like a result of the action: times on their grid, numbers on
-    their step, masked texts masked, numbers of sequences within an event without gaps; counts
-    agree; and every claim that the lines can confirm holds.
+    their step, masked texts masked, numbers of sequences within an event without gaps; every field
+    names the weaknesses of its action; counts agree; every claim that the lines can confirm holds;
+    and no evidence or risk is better than what was counted. ``.unverified`` names the numbers that
+    can't be counted again.
 
     **Edge cases.** The manifest isn't signed: anyone who changes lines and writes a manifest that
     goes with them is believed. Have the manifest, or its hash, from whom you trust; or have the
@@ -129,19 +132,28 @@ class _Recount:
         except VerificationError as error:
             self._problems.append(error.what)
         self._problems += faults.sentences()
-        self._problems += self._counts(lines, unique)
+        self._problems += self._counts(lines)
+        manifest = self._manifest
+        self._problems += risk_problems(
+            manifest.risk,
+            lines=lines,
+            unique=None if self._tables else unique,
+            claims=manifest.claimed.claims,
+        )
+        self._problems += form_problems(manifest.fields, manifest.claimed.claims)
         claims = self._claims()
         return ReleaseVerdict(
             files=checks,
             claims=claims,
             lines=lines,
             problems=tuple(self._problems),
+            unverified=tuple(unverified_risk(manifest.risk, is_table=self._tables)),
         )
 
     def _lines(self, faults: _Faults) -> tuple[tuple[OutputCheck, ...], int, int]:
         manifest = self._manifest
         places = Places(manifest.fields, exact=not self._tables, dense=not manifest.claimed.claims)
-        looked = _Looked(manifest.risk)
+        looked = FirstLines()
         checks, total = [], 0
         for file in manifest.files:
             path = released_file(self._folder, file.name)
@@ -167,8 +179,8 @@ class _Recount:
             checks.append(OutputCheck(name=file.name, lines=lines, holds=holds))
         return tuple(checks), total, looked.unique
 
-    def _counts(self, lines: int, unique: int) -> Iterator[str]:
-        manifest, counts, risk = self._manifest, self._manifest.counts, self._manifest.risk
+    def _counts(self, lines: int) -> Iterator[str]:
+        manifest, counts = self._manifest, self._manifest.counts
         if lines != manifest.lines:
             yield f"There are {lines} lines; the manifest has {manifest.lines}."
         if not manifest.claimed.claims and lines != counts.passed:
@@ -179,11 +191,6 @@ class _Recount:
         sums = counts.passed + counts.held == counts.events
         if not sums or counts.events + sum(counts.bad.values()) > counts.lines:
             yield "The counts of the manifest don't go together."
-        if risk is not None and not self._tables and unique != risk.unique_events:
-            yield (
-                f"{unique} of the first {risk.events} lines are equal to no other; the manifest "
-                f"has {risk.unique_events}."
-            )
 
     def _claims(self) -> tuple[Check, ...]:
         claimed = self._manifest.claimed
@@ -210,21 +217,3 @@ class _Recount:
             self._problems.append(f"The claims can't be counted again: {error.what}")
             return ()
         return found.checks
-
-
-class _Looked:
-    """The first lines: how many of them are equal to no other."""
-
-    def __init__(self, risk: LinesRisk | None) -> None:
-        self._most = 0 if risk is None else risk.events
-        self._seen: Counter[bytes] = Counter()
-        self._lines = 0
-
-    def add(self, line: bytes) -> None:
-        if self._lines < self._most:
-            self._lines += 1
-            self._seen[hashlib.sha256(line).digest()[:16]] += 1
-
-    @property
-    def unique(self) -> int:
-        return sum(count == 1 for count in self._seen.values())

@@ -46,6 +46,8 @@ class ReleaseVerdict:
         How many lines were read.
     problems
         Sentences that state what is wrong, with counts and line numbers; empty if nothing is.
+    unverified
+        Sentences that name the manifest's numbers that can't be counted again from the lines.
     differences
         In what the manifest isn't what a policy guarantees, in sentences; None where it wasn't held
         against a policy.
@@ -60,6 +62,7 @@ class ReleaseVerdict:
     claims: tuple[Check, ...]
     lines: int
     problems: tuple[str, ...]
+    unverified: tuple[str, ...] = ()
     differences: tuple[str, ...] | None = None
 
     @property
@@ -90,7 +93,11 @@ class ReleaseVerdict:
     def sentences(self) -> tuple[str, ...]:
         """Return what is wrong, of files and claims, too."""
         changed = [f"The file {it.name!r} isn't as stated." for it in self.files if not it.holds]
-        unmet = [f"The claim {it.claim!r} doesn't hold." for it in self.claims if not it.holds]
+        unmet = [
+            f"The claim {it.claim!r} doesn't hold. {it.problem}".rstrip()
+            for it in self.claims
+            if not it.holds
+        ]
         return (*changed, *self.problems, *unmet, *(self.differences or ()))
 
     def to_dict(self) -> dict[str, Any]:
@@ -108,10 +115,14 @@ class ReleaseVerdict:
                     "counted": it.counted,
                     "least": it.least,
                     "failures": it.failures,
+                    "stated": it.stated,
+                    "problem": it.problem or None,
+                    "unverified": it.unverified or None,
                 }
                 for it in self.claims
             ],
             "problems": list(self.problems),
+            "unverified": list(self.unverified),
             "policy": None
             if self.differences is None
             else {"holds": not self.differences, "problems": list(self.differences)},

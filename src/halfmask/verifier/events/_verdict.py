@@ -31,6 +31,12 @@ class Check:
         claims, so a name in it may be any text.
     windows
         In how many windows that was counted; None of cells, which say their window.
+    stated
+        The smallest count that the run states as evidence; None if it states none.
+    problem
+        Why the evidence is false, in a sentence; empty if it isn't.
+    unverified
+        Which number of the claim or its evidence the lines can't confirm; empty if they can.
     """
 
     claim: str
@@ -40,6 +46,9 @@ class Check:
     failures: int
     guarantee: str = ""
     windows: int | None = None
+    stated: int | None = None
+    problem: str = ""
+    unverified: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

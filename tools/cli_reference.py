@@ -18,6 +18,8 @@ COMMANDS = (
     "schema",
     "encode",
     *(f"encode {name}" for name in ("fit", "apply")),
+    "encode series",
+    *(f"encode series {name}" for name in ("fit", "apply")),
     "decode",
     "hash",
     "push",

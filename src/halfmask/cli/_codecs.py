@@ -13,16 +13,19 @@ from halfmask.cli._failures import UsageError
 from halfmask.cli._vault_lock import LockOptions  # noqa: TC001 # typer reads it
 
 if TYPE_CHECKING:
-    from halfmask.encode import Codec, EncodingReceipt
+    from halfmask.encode import Codec, EncodingReceipt, SeriesCodec
     from halfmask.vault import Vault
 
 __all__ = [
     "StoredCodec",
     "check_free",
     "check_streams",
+    "holds_series_codec",
     "seal_codec",
     "seal_receipt",
+    "seal_series_codec",
     "unseal_codec",
+    "unseal_series_codec",
 ]
 
 _RECEIPT = "receipt/"
@@ -54,7 +57,7 @@ class StoredCodec:
 
 def check_free(vault: Vault, name: str) -> None:
     """Refuse a name that is taken, before a long reading: what it encoded needs that codec."""
-    if _entry(name) in vault.names():
+    if not {_entry(name), _series_entry(name)}.isdisjoint(vault.names()):
         raise VaultError(
             "The vault holds a codec of that name already.",
             hint="Choose another name; what the other one encoded can't be decoded without it.",
@@ -64,6 +67,34 @@ def check_free(vault: Vault, name: str) -> None:
 def seal_codec(vault: Vault, name: str, codec: Codec) -> None:
     """Seal a fitted codec under a name that is free."""
     vault.seal(_entry(name), codec.to_bytes(), context=_entry(name))
+
+
+def seal_series_codec(vault: Vault, name: str, codec: SeriesCodec) -> None:
+    """Seal a fitted codec of series under a name that is free."""
+    vault.seal(_series_entry(name), codec.to_bytes(), context=_series_entry(name))
+
+
+def holds_series_codec(vault: Vault, name: str) -> bool:
+    """Return whether the codec of a name is one of series."""
+    return _series_entry(name) in vault.names()
+
+
+def unseal_series_codec(vault: Vault, name: str) -> SeriesCodec:
+    """Return the codec of series of a name."""
+    from halfmask.encode import SeriesCodec  # noqa: PLC0415 # polars takes half a second
+
+    if _entry(name) in vault.names():
+        raise VaultError(
+            "The codec of that name isn't one of time series.",
+            hint="halfmask encode apply encodes by it.",
+        )
+    if not holds_series_codec(vault, name):
+        raise VaultError(
+            "The vault holds no codec of that name.",
+            hint="halfmask vault list shows what it holds; halfmask encode series fit makes one.",
+        )
+    entry = _series_entry(name)
+    return SeriesCodec.from_bytes(vault.unseal(entry, context=entry))
 
 
 def seal_receipt(vault: Vault, name: str, codec: Codec, receipt: EncodingReceipt) -> None:
@@ -77,6 +108,11 @@ def unseal_codec(vault: Vault, name: str) -> Codec:
     """Return the codec of a name, with the receipts of what it encoded."""
     from halfmask.encode import Codec, EncodingReceipt  # noqa: PLC0415 # polars takes half a second
 
+    if holds_series_codec(vault, name):
+        raise VaultError(
+            "The codec of that name is one of time series.",
+            hint="halfmask encode series apply and halfmask decode take it.",
+        )
     if _entry(name) not in vault.names():
         raise VaultError(
             "The vault holds no codec of that name.",
@@ -102,6 +138,10 @@ def check_streams(table: str, out: str, lock: LockOptions, *, as_json: bool) -> 
 
 def _entry(name: str) -> str:
     return f"codec/{name}"
+
+
+def _series_entry(name: str) -> str:
+    return f"series/{name}"
 
 
 def _context(name: str, codec: Codec) -> str:

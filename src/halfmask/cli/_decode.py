@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from halfmask._errors import ColumnNotFoundError
+from halfmask._errors import ColumnNotFoundError, DataError
 from halfmask.cli._codecs import (  # typer reads annotations
     StoredCodec,
     check_streams,
+    holds_series_codec,
     unseal_codec,
+    unseal_series_codec,
 )
 from halfmask.cli._console import console, say_json
+from halfmask.cli._decode_series import decoded_forecasts
 from halfmask.cli._failures import UsageError
 from halfmask.cli._header_options import HeaderOptions
 from halfmask.cli._option_groups import spreads_groups
@@ -27,6 +30,7 @@ from halfmask.cli._tables import FormOptions, Reading
 
 if TYPE_CHECKING:
     from halfmask.data import Source
+    from halfmask.encode import SeriesCodec
 
 __all__ = ["decode"]
 
@@ -87,7 +91,35 @@ class DecodingOptions:
             "(a file), arrows (a stream) or jsonl.",
         ),
     ] = None
+    later: Annotated[
+        bool,
+        typer.Option("--later", help="For time series: rows that were encoded with --later."),
+    ] = False
     head: HeaderOptions = field(default_factory=HeaderOptions)
+
+    def check(self, *, of_series: bool) -> None:
+        """Refuse options that the kind of codec, or what is decoded, doesn't have."""
+        if self.column and not self.predictions:
+            raise UsageError("--column is for --predictions.", hint="Rows are decoded whole.")
+        if not of_series and self.later:
+            raise UsageError("--later is for time series.", hint="Give --number for a later file.")
+        if not of_series:
+            return
+        given = {
+            "--number": self.number is not None,
+            "--unordered": self.unordered,
+            "--column": bool(self.column),
+        }
+        for option in (name for name, there in given.items() if there):
+            raise UsageError(
+                f"{option} isn't for time series.",
+                hint="Steps give the order, and columns keep the names that they were sent with.",
+            )
+        if self.later and self.predictions:
+            raise UsageError(
+                "--later is for rows; forecasts follow the rows of the fit.",
+                hint="SeriesCodec.decode_forecasts decodes forecasts behind later rows.",
+            )
 
     def which(self) -> int | Literal["auto"] | None:
         """Return the number of the file whose order rows have; None leaves them in theirs."""
@@ -141,12 +173,19 @@ def decode(
     Rows are restored in their original order. Predictions get the classes and units of the raw
     target. The ending of OUT's name sets its format. Receipts in the vault find the encoded file
     that predictions belong to: by the number of rows, or by row_id if encoding had --ids.
+
+    With a codec of time series, predictions are forecasts of the steps after the fit: a row for
+    each step, in the encoded columns.
     """
     check_streams(encoded, out, place.lock, as_json=saying.as_json)
     predictions, column = decoding.predictions, decoding.column
-    if column and not predictions:
-        raise UsageError("--column is for --predictions.", hint="Rows are decoded whole.")
-    fitted = unseal_codec(place.open(), place.codec)
+    vault = place.open()
+    of_series = holds_series_codec(vault, place.codec)
+    decoding.check(of_series=of_series)
+    if of_series:
+        codec = unseal_series_codec(vault, place.codec)
+        return _decode_series(codec, encoded, out, decoding, saying, overwrite=overwrite)
+    fitted = unseal_codec(vault, place.codec)
     from halfmask.encode import (  # noqa: PLC0415 # polars takes half a second
         decode_file,
         decode_predictions_file,
@@ -177,4 +216,38 @@ def decode(
             "Encode with --ids to check it.",
             soft_wrap=True,
         )
+    return 0
+
+
+def _decode_series(
+    codec: SeriesCodec,
+    encoded: str,
+    out: str,
+    decoding: DecodingOptions,
+    saying: SayingOptions,
+    *,
+    overwrite: bool,
+) -> int:
+    """Decode rows or forecasts of time series, which are read whole."""
+    from halfmask.data import TableWriter  # noqa: PLC0415 # polars takes half a second
+
+    with saying.stages() as stages:
+        sent = decoding.open(encoded).read()
+        wanted = decoding.expect_rows
+        if wanted is not None and sent.height != wanted:
+            raise DataError(f"There are {sent.height} rows where {wanted} are expected.")
+        stages("decoding")
+        if decoding.predictions:
+            frame = decoded_forecasts(codec, sent)
+        else:
+            frame = codec.decode(sent, state=codec.state_ if decoding.later else None)
+        with TableWriter(out, overwrite=overwrite, guard_formulas=False) as writer:
+            writer.write(frame)
+    if saying.as_json:
+        say_json({"ok": True, "rows": writer.rows, "predictions": decoding.predictions})
+        return 0
+    what = "forecasts" if decoding.predictions else "rows"
+    console(stderr=True).print(
+        f"Decoded {writer.rows:,} {what}. Don't release them.", soft_wrap=True
+    )
     return 0

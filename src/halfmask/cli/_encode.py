@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from halfmask.cli._codec_claims import claims_as_dict, show_claims
 from halfmask.cli._codec_settings import (  # typer reads annotations
     CategoricalOption,
     CodecOptions,
@@ -21,6 +21,8 @@ from halfmask.cli._codecs import (  # as above
     unseal_codec,
 )
 from halfmask.cli._console import console, printable, say_json
+from halfmask.cli._encode_series import series
+from halfmask.cli._encoded_format import OutFormatOption, encoded_format
 from halfmask.cli._failures import UsageError
 from halfmask.cli._option_groups import spreads_groups
 from halfmask.cli._options import (  # as above
@@ -34,15 +36,12 @@ from halfmask.cli._tables import Reading, schema_of  # as above
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from halfmask.encode import Codec, EncodedFormat
+    from halfmask.encode import Codec
 
 __all__ = ["encode"]
 
-#: `halfmask.encode.EncodedFormat`, here again: importing that room costs half a second.
-OutFormat: TypeAlias = Literal["parquet", "csv", "arrow"]
-ENDS: dict[str, EncodedFormat] = {".parquet": "parquet", ".csv": "csv", ".arrow": "arrow"}
-
 encode = command_group("encode", "Encode tables for training on an untrusted machine.")
+encode.add_typer(series)
 
 
 @encode.command()
@@ -124,10 +123,6 @@ IdsOption = Annotated[
         "predictions for some rows, or in another order.",
     ),
 ]
-OutFormatOption = Annotated[
-    OutFormat | None,
-    typer.Option("--out-format", help="OUT's format, if its name doesn't state it."),
-]
 
 
 @encode.command()
@@ -153,7 +148,7 @@ def apply(
     order at decoding.
     """
     check_streams(table, out, place.lock, as_json=saying.as_json)
-    wanted = _out_format(out, out_format)
+    wanted = encoded_format(out, out_format)
     vault = place.open()
     fitted = unseal_codec(vault, place.codec)
     from halfmask.encode import encode_file  # noqa: PLC0415 # polars takes half a second
@@ -192,16 +187,6 @@ def _show_encoded(codec: Codec, name: str, rows: int, number: int) -> None:
         err.print(f"Codes of categories, not numbers: {names}", soft_wrap=True)
 
 
-def _out_format(out: str, wanted: EncodedFormat | None) -> EncodedFormat:
-    found = wanted or ("parquet" if out == "-" else ENDS.get(Path(out).suffix.lower()))
-    if found is None:
-        raise UsageError(
-            "OUT's name doesn't say its format.",
-            hint="Let it end in .parquet, .csv or .arrow, or give --out-format.",
-        )
-    return found
-
-
 def _codes(codec: Codec) -> list[str]:
     """Return the columns that a learner must not take for numbers, in the order of those sent."""
     codes = {it.token for it in codec.plan_.codes}
@@ -213,30 +198,11 @@ def _as_dict(codec: Codec) -> dict[str, object]:
         "learner": codec.learner,
         "features": len(codec.plan_.names),
         "columns_sent": len(codec.plan_.tokens),
-        "claims": [
-            {"learner": it.learner, "scope": it.scope, "condition": it.condition}
-            for it in codec.claims
-        ],
-        "weaknesses": [
-            {"name": it.name, "columns": list(it.columns), "known_plaintext": it.known_plaintext}
-            for it in codec.weaknesses
-        ],
+        **claims_as_dict(codec),
     }
 
 
 def _show(codec: Codec, *, verbose: bool) -> None:
     err, plan = console(stderr=True), codec.plan_
     err.print(f"{len(plan.names)} features are sent as {len(plan.tokens)} columns.", style="bold")
-    err.print("\nWhose predictions stay what they are", style="bold")
-    for claim in codec.claims:
-        more = f" ({claim.condition})" if verbose else ""
-        err.print(f"- {claim.learner}: {claim.scope}{more}", soft_wrap=True)
-    err.print("\nWeaknesses", style="bold")
-    alike: dict[tuple[str, str], list[str]] = {}
-    for weakness in codec.weaknesses:
-        key = weakness.name, weakness.known_plaintext
-        alike.setdefault(key, []).extend(weakness.columns)
-    for (name, undone_by), columns in alike.items():
-        names = printable(", ".join(columns)) if verbose else len(columns)
-        err.print(f"- {name} ({names}): {undone_by}", soft_wrap=True)
-    err.print("\nThe codec is in the vault. Without it nothing can be decoded again.")
+    show_claims(codec, err, title="Whose predictions stay what they are", verbose=verbose)

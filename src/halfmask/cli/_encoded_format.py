@@ -1,0 +1,35 @@
+"""The format of a file of encoded rows, as its name or an option says it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+
+import typer
+
+from halfmask.cli._failures import UsageError
+
+if TYPE_CHECKING:
+    from halfmask.encode import EncodedFormat
+
+__all__ = ["OutFormatOption", "encoded_format"]
+
+#: `halfmask.encode.EncodedFormat`, here again: importing that room costs half a second.
+OutFormat: TypeAlias = Literal["parquet", "csv", "arrow"]
+ENDS: dict[str, EncodedFormat] = {".parquet": "parquet", ".csv": "csv", ".arrow": "arrow"}
+
+OutFormatOption = Annotated[
+    OutFormat | None,
+    typer.Option("--out-format", help="OUT's format, if its name doesn't state it."),
+]
+
+
+def encoded_format(out: str, wanted: EncodedFormat | None) -> EncodedFormat:
+    """Return the format to write: the wanted one, or that of the end of OUT's name."""
+    found = wanted or ("parquet" if out == "-" else ENDS.get(Path(out).suffix.lower()))
+    if found is None:
+        raise UsageError(
+            "OUT's name doesn't say its format.",
+            hint="Let it end in .parquet, .csv or .arrow, or give --out-format.",
+        )
+    return found

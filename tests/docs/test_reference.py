@@ -19,6 +19,7 @@ from halfmask.assess.attacks import ATTACKS
 from halfmask.claims import WEAKNESSES, read_manifest
 from halfmask.cli._failures import CODES, INTERRUPTED, UsageError, failure_of
 from halfmask.data import ReadOptions
+from halfmask.masks import MASKS, KeyedTokens, Mask, Pram, RandomNoise, Rounding, TailCoding
 from halfmask.microdata import Policy
 
 #: What only our own rooms import from, or what another room lists again.
@@ -166,6 +167,22 @@ def test_every_weakness_that_a_release_may_name_is_explained(page_at):
     actions = page_at("docs/reference/events-policy.md").text
     of_actions = _names(_section(actions, "Weaknesses")) - {"word"}
     assert set(WEAKNESSES) | {"nulls-visible"} == told | of_actions
+
+
+def test_weaknesses_of_masks_are_explained_where_those_of_tables_are(page_at):
+    """Masks of columns write them into the manifest of a table."""
+    section = page_at("docs/explanation/claims-and-weaknesses.md").text
+    told = _names(_section(section, "The weaknesses that a release names"))
+
+    every: list[Mask] = [
+        Rounding(base=10),
+        TailCoding(low=0, high_share=0.1),
+        KeyedTokens(),
+        RandomNoise(law="laplace", scale=1, decimals=0, how="multiply", high=5),
+        Pram(keep=0.5),
+    ]
+    assert {mask.name for mask in every} == set(MASKS)
+    assert {word for mask in every for word in mask.weaknesses} <= told
 
 
 def _errors_of(kind: type[_errors.HalfmaskError]) -> set[type[_errors.HalfmaskError]]:

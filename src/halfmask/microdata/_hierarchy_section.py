@@ -113,7 +113,7 @@ class ColumnHierarchySection(Section):
 
 
 def _check_relative(file: str) -> None:
-    # A policy may be published: the owner's folders are nobody's business, and it must work
+    # A policy may be shared: the owner's folders are nobody's business, and it must work
     # on another machine.
     absolute = PurePosixPath(file).is_absolute() or PureWindowsPath(file).anchor
     if not file or absolute or "://" in file or "\0" in file:

@@ -1,4 +1,4 @@
-"""Policy: what the owner wants, as a TOML file that may be published."""
+"""Policy: what the owner wants, as a TOML file without rows or keys."""
 
 from __future__ import annotations
 

@@ -93,6 +93,64 @@ def test_a_column_nobody_named_whose_values_are_all_different_is_dropped(name):
     assert "illness" in made.unchanged
 
 
+@pytest.mark.parametrize("column", ["diagnosis", "salary", "spouse", "thing"])
+@pytest.mark.parametrize("families", [10, 2], ids=["many", "few"])
+def test_names_of_people_are_dropped_whatever_the_column_is_called(column, families):
+    """Of 120 rows no name is unique, and the column's own name says something else."""
+    given, family = (
+        ("Anna", "John", "Maria", "Paul"),
+        ["Smith", "Weber", *(f"Q{i}" for i in "abcdefgh")],
+    )
+    names = [f"{given[i % 4]} {family[i // 4 % families]}" for i in range(120)]
+    table = PEOPLE.drop("thing").with_columns(pl.Series(column, names))
+
+    made = make_policy(table, quasi_identifiers=["age"], k=4)
+
+    assert made.policy.columns[column].role == "identifier"
+    assert column in made.decisions["dropped, since they identify"]
+
+
+@pytest.mark.parametrize("column", ["city", "birthplace"])
+def test_towns_that_are_called_as_people_are_places(column):
+    towns = [
+        ("San Jose", "San Diego", "Sao Paulo", "Santa Maria", "Linz")[i % 5] for i in range(120)
+    ]
+    table = PEOPLE.with_columns(pl.Series(column, towns))
+
+    assert column in make_policy(table, quasi_identifiers=["age"], k=4).generalized
+
+
+PHONES = [f"+49 170 55{i:04}" for i in range(120)]
+FREE = [f"Patient number {i} came in on foot and left again in the evening" for i in range(120)]
+
+
+@pytest.mark.parametrize(
+    ("column", "values"),
+    [
+        ("phone", PHONES),
+        ("x", PHONES),
+        ("email", PEOPLE["email"]),
+        ("illness", PEOPLE["email"]),
+        ("illness", ["Anna Smith", "Paul Weber", "Maria Lopez"] * 40),
+    ],
+    ids=["phone", "its form", "mail", "form before name", "names"],
+)
+def test_an_identifier_named_as_sensitive_is_refused(column, values):
+    """It would be released unchanged."""
+    table = PEOPLE.with_columns(pl.Series(column, values))
+
+    with pytest.raises(ParameterError, match=f"{column!r} is named as sensitive.*identifies"):
+        make_policy(table, quasi_identifiers=["age"], sensitive=[column], k=4)
+
+
+def test_a_sensitive_column_that_may_identify_is_warned_of():
+    table = PEOPLE.with_columns(pl.Series("x", FREE))
+
+    with pytest.warns(ColumnWarning, match="'x' is named as sensitive.*may identify"):
+        made = make_policy(table, quasi_identifiers=["age"], sensitive=["x"], k=4)
+    assert made.policy.columns["x"].role == "sensitive"
+
+
 def test_names_that_can_be_read_once_are_kept():
     """A generator that a check had read would name no column."""
     names: Any = (iter(["illness"]), iter(["thing"]))

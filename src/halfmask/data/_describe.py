@@ -145,7 +145,8 @@ def describe(
     -----
     The first of these rules that applies decides:
 
-    1. The form of the values: e-mail addresses, card numbers with a right checksum, free text.
+    1. The form of the values: e-mail addresses, card numbers with a right checksum, free text,
+       names of people.
     2. The column's name: words in several languages. The values must fit. All dates are
        quasi-identifiers.
     3. Other columns: a column that can be derived from others takes their role. It

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -63,6 +63,8 @@ class Proposal:
         How its texts are written, where they are to be read as numbers, dates or times.
     normalize
         What makes other spellings of a value one, where there are any.
+    objection
+        What name or values say against a role that was given: that the column identifies people.
     """
 
     column: Column
@@ -72,6 +74,7 @@ class Proposal:
     certain: bool
     form: TextForm | None = None
     normalize: tuple[Normalization, ...] = ()
+    objection: RoleVerdict | None = None
 
     @property
     def coerced(self) -> bool:
@@ -162,8 +165,15 @@ def propose_as_source(profile: ColumnProfile, role: Role, derivation: Derivation
 
 def propose_as_told(profile: ColumnProfile, role: Role) -> Proposal:
     """Return the proposal for a column whose role the owner gave."""
-    kind, why = _kind(profile, hint_of(profile.name))
-    return _proposal(profile, RoleVerdict(role, "You gave this role.", "given by you"), kind, why)
+    hint = hint_of(profile.name)
+    kind, why = _kind(profile, hint)
+    found = _proposal(profile, RoleVerdict(role, "You gave this role.", "given by you"), kind, why)
+    verdict = judge(profile, hint)
+    identifies = verdict is not None and verdict.role == "identifier" and profile.filled
+    if verdict is None or role == "identifier" or not identifies:
+        return found
+    reasons = (*found.reasons, f"It seems to identify people: {verdict.brief}.")
+    return replace(found, reasons=reasons, objection=verdict)
 
 
 def _proposal(profile: ColumnProfile, verdict: RoleVerdict, kind: Kind, why: str) -> Proposal:

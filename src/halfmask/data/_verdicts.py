@@ -44,6 +44,11 @@ REMARK_WORDS = 3
 CODE_DIGITS = 6
 # "first" and "last" are of names where so many different texts are.
 NAMES_AT_LEAST = 20
+# Names of people in so many rows, of two words and more, are full names.
+MOSTLY_NAMES = 0.5
+FULL_NAME_WORDS = 1.5
+# What columns of places are about: towns and churches are called as people are.
+PLACES = ("a place", "a point", "birth", "where")
 # A column called subject numbers people where it has so many different values.
 PEOPLE_AT_LEAST = 20
 CALENDAR_YEARS = (1850, 2100)
@@ -216,15 +221,19 @@ def _is_of_calendar(profile: ColumnProfile, hint: NameHint) -> bool:
 
 
 def _by_names(profile: ColumnProfile, hint: NameHint | None) -> RoleVerdict | None:
-    """Judge columns that hold names of people."""
-    if hint is not None and hint.strong:
+    """Judge columns that hold names of people, whatever their own name says."""
+    topic = hint.topic if hint is not None and hint.strong else None
+    if topic is not None and (topic.role == "identifier" or topic.about.startswith(PLACES)):
         return None
-    if profile.names >= MIN_NAMES and profile.distinct >= NAMES_AT_LEAST:
+    full = profile.names >= MOSTLY_NAMES and profile.mean_words >= FULL_NAME_WORDS
+    some = profile.names >= MIN_NAMES and profile.distinct >= NAMES_AT_LEAST
+    # "Morgan" and "Martin" may be what a column of firms or schools speaks of.
+    if full or (some and (topic is None or topic.role != "quasi_identifier")):
         return RoleVerdict(
             "identifier",
             f"{profile.names:.0%} of its texts are frequent names of people.",
             "values: names of people",
-            certain=False,
+            certain=full,
         )
     return None
 
@@ -289,8 +298,8 @@ RULES = (
     _by_filling,
     _by_form,
     _by_text,
-    _by_name,
     _by_names,
+    _by_name,
     _by_weak_name,
     _by_date_or_place,
     _by_uniqueness,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from halfmask._errors import ColumnNotFoundError, ParameterError
+from halfmask._errors import ColumnNotFoundError, ColumnWarning, ParameterError
 from halfmask._validation import integer_at_least
 from halfmask.data import describe
 from halfmask.data._policy_text import Wanted, policy_text
@@ -118,8 +119,8 @@ def make_policy(
     ColumnNotFoundError
         If a column that is named, or that a file of the folder is called by, isn't there.
     ParameterError
-        If k is missing, a column is named twice, the label seems to identify people, or
-        hierarchies are of no quasi-identifier.
+        If k is missing, a column is named twice, the label or a sensitive column identifies people,
+        or hierarchies are of no quasi-identifier.
 
     Notes
     -----
@@ -142,6 +143,7 @@ def make_policy(
     found = describe(table, roles=roles)
     if label is not None:
         _check_label(label, found)
+    _check_sensitive(sensitive, found)
     named = {*roles, label}
     others = [each for each in found.proposals if each.name not in named]
     unsure = {each.name for each in others if not each.certain and each.role != "identifier"}
@@ -203,6 +205,28 @@ def _check_label(label: str, found: Description) -> None:
         raise ParameterError(
             f"Column {label!r} is the label and seems to identify people: {found[label].brief}.",
             hint="Name it in sensitive too if it doesn't.",
+        )
+
+
+def _check_sensitive(sensitive: Sequence[str], found: Description) -> None:
+    """Refuse columns that surely identify people, and warn of those that may: both would stay."""
+    for name in sensitive:
+        objection = found[name].objection
+        if objection is None:
+            continue
+        if objection.certain:
+            raise ParameterError(
+                f"Column {name!r} is named as sensitive, would be released unchanged, and "
+                f"identifies people: {objection.brief}.",
+                hint="Leave it out: then it is dropped. To release it, give it its role in a "
+                "policy file; halfmask describe proposes one.",
+            )
+        warnings.warn(
+            ColumnWarning(
+                f"Column {name!r} is named as sensitive, is released unchanged, and may identify "
+                f"people: {objection.brief}."
+            ),
+            stacklevel=3,
         )
 
 

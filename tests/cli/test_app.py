@@ -76,7 +76,7 @@ MISUSES = {
     "no such command": (["CANARY"], "no such command"),
     "nearly a command": (["descripe"], "Did you mean 'describe'"),
     "no table": (["describe"], "TABLE is missing"),
-    "no policy": (["protect", "CANARY"], "POLICY is missing"),
+    "no policy": (["protect", "CANARY"], "OUT is missing"),
     "too many words": (["verify", "CANARY", "CANARY"], "more words"),
     "no such option": (["describe", "CANARY", "--sampel=3"], "--sample"),
     "an option like a path": (["describe", "--/CANARY/x"], "no option of that name"),

@@ -152,7 +152,7 @@ MASK_FAULTS = {
     '{ name = "rounds", base = 5 }': "no such name",
     "{ base = 5 }": "lacks the key 'name'",
     '{ name = "round" }': "lacks the key 'base'",
-    '{ name = "round", base = -5 }': "must be above 0",
+    '{ name = "round", base = -5 }': "must be a number above 0",
     '{ name = "round", base = "canary" }': "has a 'base' that",
     '{ name = "round", base = "5" }': "has a 'base' that",
     '{ name = "round", base = nan }': "no finite number",

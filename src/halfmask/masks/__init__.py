@@ -4,7 +4,8 @@ Start with :func:`mask_table`: it returns the table as it will be released, so t
 risk and the verifier all see what is written. A mask (:class:`Rounding`, :class:`TailCoding`,
 :class:`KeyedTokens`, :class:`RandomNoise`, :class:`Pram`) is a value of a policy; fitted to a
 column it becomes a :class:`MaskPlan`. Random draws are keyed by column and row number: each pass
-over the table sees the same.
+over the table sees the same. A :class:`TableMask` changes several columns together, a
+:class:`RowMask` drops rows.
 
 A new technique is one file next to ``_round.py`` and one line in ``_registry.py``.
 """
@@ -13,28 +14,45 @@ from __future__ import annotations
 
 from halfmask.masks._laws import LAWS, Law, noise
 from halfmask.masks._mask import Mask, MaskPlan
-from halfmask.masks._masked import MaskedReader, mask_table
+from halfmask.masks._masked import MaskedReader
+from halfmask.masks._masked_table import MaskedTable, mask_table
 from halfmask.masks._noise import RandomNoise
 from halfmask.masks._pram import Pram
-from halfmask.masks._registry import MASKS
+from halfmask.masks._registry import MASKS, TABLE_MASKS
 from halfmask.masks._round import Rounding
 from halfmask.masks._row_draws import fractions, row_fractions
+from halfmask.masks._table_mask import (
+    HeldColumns,
+    RowMask,
+    RowMaskPlan,
+    TableMask,
+    TableMaskPlan,
+)
 from halfmask.masks._tails import TailCoding
+from halfmask.masks._technique import Technique
 from halfmask.masks._token import KeyedTokens
 from halfmask.masks._value_counts import ValueCounts
 
 __all__ = [
     "LAWS",
     "MASKS",
+    "TABLE_MASKS",
+    "HeldColumns",
     "KeyedTokens",
     "Law",
     "Mask",
     "MaskPlan",
     "MaskedReader",
+    "MaskedTable",
     "Pram",
     "RandomNoise",
     "Rounding",
+    "RowMask",
+    "RowMaskPlan",
+    "TableMask",
+    "TableMaskPlan",
     "TailCoding",
+    "Technique",
     "ValueCounts",
     "fractions",
     "mask_table",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 if TYPE_CHECKING:
     import polars as pl
 
+    from halfmask.masks._technique import Technique
     from halfmask.masks._value_counts import ValueCounts
 
 __all__ = ["Mask", "MaskPlan"]
@@ -43,11 +44,14 @@ class Mask(Protocol):
         some probability. The risk over released columns then counts the column.
     needs_counts
         Whether `fit` is given the column's values.
+    about
+        Facts for the documentation.
     """
 
     name: ClassVar[str]
     coarsens: ClassVar[bool]
     is_matchable: ClassVar[bool]
+    about: ClassVar[Technique]
 
     @property
     def needs_counts(self) -> bool:

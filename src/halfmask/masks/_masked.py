@@ -5,9 +5,8 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
-from halfmask._random import KEY_BYTES, check_key
-from halfmask.claims import WEAKNESSES
+from halfmask._errors import ColumnNotFoundError, DataError
+from halfmask._random import KEY_BYTES
 from halfmask.masks._value_counts import ValueCounts
 
 if TYPE_CHECKING:
@@ -18,79 +17,24 @@ if TYPE_CHECKING:
     from halfmask.data import Reader, Source
     from halfmask.masks._mask import Mask, MaskPlan
 
-__all__ = ["MaskedReader", "mask_table"]
+__all__ = ["MaskedReader", "masked_columns"]
 
 
-def mask_table(source: Source, masks: Mapping[str, Mask], *, key: bytes) -> Source:
-    """Return a table with masks in front of some of its columns.
-
-    Parameters
-    ----------
-    source
-        The table.
-    masks
-        The mask of each column that has one.
-    key
-        32 secret bytes. Each column has a key of its own, derived from them.
-
-    Returns
-    -------
-    Source
-        The masked table. Each pass over it gives the same values, in batches of any size.
-
-    Raises
-    ------
-    ColumnNotFoundError
-        If the table lacks a column of ``masks``.
-    SchemaError
-        If a mask doesn't support the type of its column.
-    DataError
-        If a mask can't process a number of its column exactly.
-    ParameterError
-        If the key isn't 32 bytes, or a mask names a weakness that has no explanation.
-
-    Notes
-    -----
-    A mask that randomises, or that needs a column's values (`TailCoding` by share), costs one more
-    pass over the table.
-
-    **Guarantees.** Random draws depend on the key, the column's name and cells, and the mask's
-    parameters. So two releases with the same key have independent noise if their rows or
-    parameters differ. Tokens depend only on the key, the column's name and the value.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> from halfmask.data import open_table
-    >>> from halfmask.masks import Rounding
-    >>> table = open_table(pl.DataFrame({"income": [1234, 5678]}))
-    >>> mask_table(table, {"income": Rounding(base=100)}, key=bytes(32)).read()["income"].to_list()
-    [1200, 5700]
-    """
+def masked_columns(source: Source, masks: Mapping[str, Mask], *, key: bytes) -> Source:
+    """Return a table with masks in front of some of its columns; see `mask_table`."""
     if not masks:
         return source
-    check_key(key)
     absent = [name for name in masks if name not in source.dtypes]
     if absent:
         raise ColumnNotFoundError.of(absent, source.columns, where="the table")
     for name, mask in masks.items():  # before a pass over the table
         mask.written(name, source.dtypes[name])
-        _check_weaknesses(mask)
     seen = _seen(source, masks)
     plans = {
         name: mask.fit(name, source.dtypes[name], *seen[name].of(name, mask, key))
         for name, mask in masks.items()
     }
     return source.through(lambda reader: MaskedReader(reader, masks, plans))
-
-
-def _check_weaknesses(mask: Mask) -> None:
-    unknown = [word for word in mask.weaknesses if word not in WEAKNESSES]
-    if unknown:
-        raise ParameterError(
-            f"The mask {mask.name!r} names the weakness {unknown[0]!r}, which nothing explains.",
-            hint="Take a word of halfmask.claims.WEAKNESSES.",
-        )
 
 
 class _Seen:

@@ -14,6 +14,7 @@ from halfmask._validation import one_of
 from halfmask.masks._laws import LAWS, Law, noise
 from halfmask.masks._numbers import EXACT, as_column, check_bounds, check_numeric, floats, is_number
 from halfmask.masks._row_draws import row_fractions
+from halfmask.masks._technique import Technique
 
 if TYPE_CHECKING:
     from halfmask.masks._value_counts import ValueCounts
@@ -67,6 +68,11 @@ class RandomNoise:
 
     name: ClassVar[str] = "noise"
     coarsens: ClassVar[bool] = False
+    about: ClassVar[Technique] = Technique(
+        source="practice; laws by their inverse distribution functions",
+        keeps="Means over many rows; the shape of large distributions",
+        oracle="moments and quantiles of each law; half and twice the noise fail",
+    )
     is_matchable: ClassVar[bool] = True  # roughly
     needs_counts: ClassVar[bool] = False
 

@@ -10,6 +10,7 @@ import polars as pl
 
 from halfmask._errors import ParameterError, SchemaError
 from halfmask.masks._row_draws import row_fractions
+from halfmask.masks._technique import Technique
 
 if TYPE_CHECKING:
     from halfmask.masks._value_counts import ValueCounts
@@ -55,6 +56,11 @@ class Pram:
 
     name: ClassVar[str] = "pram"
     coarsens: ClassVar[bool] = False
+    about: ClassVar[Technique] = Technique(
+        source="Gouweleeuw, Kooiman, Willenborg and de Wolf 1998",
+        keeps="Expected frequencies of the column",
+        oracle="transition frequencies by a chi-square test",
+    )
     is_matchable: ClassVar[bool] = True  # with the probability that it is kept
     needs_counts: ClassVar[bool] = True
     weaknesses: ClassVar[tuple[str, ...]] = (

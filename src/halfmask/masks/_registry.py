@@ -12,10 +12,18 @@ from halfmask.masks._token import KeyedTokens
 
 if TYPE_CHECKING:
     from halfmask.masks._mask import Mask
+    from halfmask.masks._masked_table import AnyTableMask
 
-__all__ = ["MASKS"]
+__all__ = ["MASKS", "TABLE_MASKS"]
 
-#: Each mask by its name; a new one is a file next to ``_round.py`` and a line here.
+#: Each mask of one column by its name; a new one is a file next to ``_round.py`` and a line here.
 MASKS: Final[dict[str, type[Mask]]] = {
-    each.name: each for each in (RandomNoise, Pram, Rounding, TailCoding, KeyedTokens)
+    RandomNoise.name: RandomNoise,
+    Pram.name: Pram,
+    Rounding.name: Rounding,
+    TailCoding.name: TailCoding,
+    KeyedTokens.name: KeyedTokens,
 }
+
+#: Masks of several columns and masks of rows, by name: ``[[masks]]`` of a policy.
+TABLE_MASKS: Final[dict[str, type[AnyTableMask]]] = {}

@@ -11,6 +11,7 @@ import polars as pl
 from halfmask._errors import DataError, ParameterError
 from halfmask.masks._exact import exact_type, from_units, places_of, to_units, units_of
 from halfmask.masks._numbers import EXACT, as_column, check_numeric, floats, is_number
+from halfmask.masks._technique import Technique
 
 if TYPE_CHECKING:
     from halfmask.masks._value_counts import ValueCounts
@@ -51,6 +52,11 @@ class Rounding:
 
     name: ClassVar[str] = "round"
     coarsens: ClassVar[bool] = True
+    about: ClassVar[Technique] = Technique(
+        source="practice",
+        keeps="Numbers to half of the base; sums without bias",
+        oracle="exact decimals",
+    )
     is_matchable: ClassVar[bool] = True
     needs_counts: ClassVar[bool] = False
     weaknesses: ClassVar[tuple[str, ...]] = ("order-leaking", "outlier-visible")

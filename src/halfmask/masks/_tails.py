@@ -13,6 +13,7 @@ import polars as pl
 from halfmask._errors import DataError, ParameterError
 from halfmask.masks._exact import exact_type, from_units, to_units, units_of
 from halfmask.masks._numbers import as_column, check_bounds, check_numeric, floats
+from halfmask.masks._technique import Technique
 
 if TYPE_CHECKING:
     from halfmask.masks._value_counts import ValueCounts
@@ -55,6 +56,11 @@ class TailCoding:
 
     name: ClassVar[str] = "tails"
     coarsens: ClassVar[bool] = True
+    about: ClassVar[Technique] = Technique(
+        source="practice (Hundepool and others 2012, section 3.2)",
+        keeps="All numbers between the bounds",
+        oracle="exact comparison of decimals",
+    )
     is_matchable: ClassVar[bool] = True
     low: float | None = None
     high: float | None = None

@@ -11,6 +11,7 @@ import polars as pl
 from halfmask._errors import ParameterError, SchemaError
 from halfmask._validation import integer_at_least
 from halfmask.masks._numbers import EXACT
+from halfmask.masks._technique import Technique
 
 if TYPE_CHECKING:
     from halfmask.masks._value_counts import ValueCounts
@@ -54,6 +55,11 @@ class KeyedTokens:
 
     name: ClassVar[str] = "token"
     coarsens: ClassVar[bool] = True
+    about: ClassVar[Technique] = Technique(
+        source="RFC 7693 (BLAKE2)",
+        keeps="Which values are equal",
+        oracle="hashlib, called value by value",
+    )
     is_matchable: ClassVar[bool] = False
     needs_counts: ClassVar[bool] = False
     weaknesses: ClassVar[tuple[str, ...]] = ("equality-leaking", "nulls-visible")

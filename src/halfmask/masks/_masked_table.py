@@ -1,0 +1,283 @@
+"""The table behind all masks of a policy: one reader around another, in the policy's order."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import polars as pl
+
+from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
+from halfmask._random import KEY_BYTES, check_key
+from halfmask.claims import WEAKNESSES
+from halfmask.masks._masked import masked_columns
+from halfmask.masks._table_mask import RowMask, TableMask
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from halfmask.data import Reader, Source
+    from halfmask.masks._mask import Mask
+    from halfmask.masks._table_mask import RowMaskPlan, TableMaskPlan
+
+__all__ = ["AnyTableMask", "MaskedTable", "check_claimed_once", "mask_table"]
+
+AnyTableMask: TypeAlias = TableMask | RowMask
+
+
+def mask_table(
+    source: Source,
+    masks: Mapping[str, Mask],
+    *,
+    key: bytes,
+    table_masks: Sequence[AnyTableMask] = (),
+) -> Source:
+    """Return a table as its masks write it.
+
+    Parameters
+    ----------
+    source
+        The table.
+    masks
+        The mask of each column that has one of its own.
+    key
+        32 secret bytes. Each mask has a key of its own, derived from them.
+    table_masks
+        Masks of several columns and masks of rows. They follow the others, in this order.
+
+    Returns
+    -------
+    Source
+        The masked table. Each pass over it gives the same values, in batches of any size.
+
+    Raises
+    ------
+    ColumnNotFoundError
+        If the table lacks a column of a mask.
+    SchemaError
+        If a mask doesn't support the type of its column.
+    DataError
+        If a mask can't process a value of its column exactly, or no row would be kept.
+    ParameterError
+        If the key isn't 32 bytes, two masks change one column, or a mask names a weakness that has
+        no explanation.
+
+    Notes
+    -----
+    A mask that randomises, or that needs a column's values (`TailCoding` by share), costs one more
+    pass over the table. A mask with `needs_rows` holds its columns in memory.
+
+    **Guarantees.** Random draws depend on the key, the column's name and cells, and the mask's
+    parameters. So two releases with the same key have independent noise if their rows or
+    parameters differ. Tokens depend only on the key, the column's name and the value.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from halfmask.data import open_table
+    >>> from halfmask.masks import Rounding
+    >>> table = open_table(pl.DataFrame({"income": [1234, 5678]}))
+    >>> mask_table(table, {"income": Rounding(base=100)}, key=bytes(32)).read()["income"].to_list()
+    [1200, 5700]
+    """
+    return MaskedTable.of(source, masks, table_masks, key=key).masked
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MaskedTable:
+    """A table behind its masks, and the same rows with raw cells.
+
+    Attributes
+    ----------
+    masked
+        The rows as they will be released.
+    unmasked
+        The same rows, in the same order, without masks of columns.
+    """
+
+    masked: Source
+    unmasked: Source
+
+    @classmethod
+    def of(
+        cls,
+        source: Source,
+        masks: Mapping[str, Mask],
+        table_masks: Sequence[AnyTableMask],
+        *,
+        key: bytes,
+    ) -> MaskedTable:
+        """Fit the masks and return the table; see `mask_table` for parameters and errors.
+
+        Parameters
+        ----------
+        source, masks, table_masks, key
+            As of `mask_table`.
+        """
+        if not masks and not table_masks:
+            return cls(masked=source, unmasked=source)
+        check_key(key)
+        check_claimed_once(masks, table_masks)
+        for mask in (*masks.values(), *table_masks):
+            _check_weaknesses(mask)
+        found = cls(masked=masked_columns(source, masks, key=key), unmasked=source)
+        for mask in table_masks:
+            found = (
+                found._changed(mask, key)
+                if isinstance(mask, TableMask)
+                else found._dropped(mask, key)
+            )
+        return found
+
+    def _changed(self, mask: TableMask, key: bytes) -> MaskedTable:
+        source = self.masked
+        _check_columns(source, (*mask.columns, *mask.reads))
+        mask.written(source.dtypes)  # before a pass over the table
+        wanted = _unique((*mask.columns, *mask.reads))
+        table = source.read(columns=wanted) if mask.needs_rows else _empty(source, wanted)
+        plan = mask.fit(table, _key_of(mask, key, table))
+        return MaskedTable(
+            masked=source.through(lambda reader: _ChangedReader(reader, mask, plan)),
+            unmasked=self.unmasked,
+        )
+
+    def _dropped(self, mask: RowMask, key: bytes) -> MaskedTable:
+        source = self.masked
+        _check_columns(source, mask.reads)
+        table = source.read(columns=_unique(mask.reads)) if mask.reads else None
+        plan = mask.fit(table, source.n_rows, _key_of(mask, key, table))
+        if not plan.n_rows:
+            raise DataError(f"The mask {mask.name!r} keeps no row.", hint="Keep a larger share.")
+        return MaskedTable(
+            masked=source.through(lambda reader: _KeptReader(reader, plan)),
+            unmasked=self.unmasked.through(lambda reader: _KeptReader(reader, plan)),
+        )
+
+
+def check_claimed_once(masks: Mapping[str, Mask], table_masks: Sequence[AnyTableMask]) -> None:
+    """Raise if two masks change one column.
+
+    A mask that suppresses cells may follow one that coarsens.
+
+    Raises
+    ------
+    ParameterError
+        If so, or if a mask lists a column twice.
+    """
+    first: dict[str, Mask | TableMask] = dict(masks)
+    for mask in table_masks:
+        if not isinstance(mask, TableMask):
+            continue
+        if len(set(mask.columns)) < len(mask.columns):
+            raise ParameterError(f"The mask {mask.name!r} lists a column twice.")
+        for column in mask.columns:
+            earlier = first.get(column)
+            if earlier is not None and not (mask.suppresses and earlier.coarsens):
+                raise ParameterError(
+                    f"The masks {earlier.name!r} and {mask.name!r} both change the column "
+                    f"{column!r}.",
+                    hint="Give each column one mask. Local suppression may follow a mask that "
+                    "coarsens.",
+                )
+            first[column] = mask
+
+
+def _check_weaknesses(mask: Mask | AnyTableMask) -> None:
+    unknown = [word for word in mask.weaknesses if word not in WEAKNESSES]
+    if unknown:
+        raise ParameterError(
+            f"The mask {mask.name!r} names the weakness {unknown[0]!r}, which nothing explains.",
+            hint="Take a word of halfmask.claims.WEAKNESSES.",
+        )
+
+
+def _check_columns(source: Source, columns: Sequence[str]) -> None:
+    absent = [name for name in columns if name not in source.dtypes]
+    if absent:
+        raise ColumnNotFoundError.of(absent, source.columns, where="the table")
+
+
+def _key_of(mask: AnyTableMask, key: bytes, table: pl.DataFrame | None) -> bytes:
+    """Return the mask's own key; draws of two releases differ if rows or parameters do."""
+    made = hashlib.blake2b(key=key, digest_size=KEY_BYTES, person=b"halfmask/tmask")
+    if getattr(mask, "domain", None) is not None:
+        # Those of one domain draw the same for the same person, in every table.
+        made.update(f"{mask.name}\0{getattr(mask, 'domain')}".encode())  # noqa: B009 # not of all
+        return made.digest()
+    made.update(repr(mask).encode())
+    for column in table if table is not None else ():
+        made.update(b"\0" + column.name.encode())
+        made.update(column.hash().to_numpy().tobytes())
+    return made.digest()
+
+
+def _empty(source: Source, columns: Sequence[str]) -> pl.DataFrame:
+    return pl.DataFrame(schema={name: source.dtypes[name] for name in columns})
+
+
+def _unique(columns: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(columns))
+
+
+class _ChangedReader:
+    """A reader that masks several columns together."""
+
+    def __init__(self, reader: Reader, mask: TableMask, plan: TableMaskPlan) -> None:
+        self._reader, self._mask, self._plan = reader, mask, plan
+        self.columns = reader.columns
+        self.dtypes = {**reader.dtypes, **mask.written(reader.dtypes)}
+        self.n_rows = reader.n_rows
+        kept = () if mask.suppresses else mask.columns
+        self.orders = {name: it for name, it in reader.orders.items() if name not in kept}
+
+    def frames(self, columns: Sequence[str], n_rows: int) -> Iterator[pl.DataFrame]:
+        changed = [name for name in columns if name in self._mask.columns]
+        if not changed:
+            yield from self._reader.frames(columns, n_rows)
+            return
+        first_row = 0
+        needed = _unique((*columns, *self._mask.columns, *self._mask.reads))
+        own = _unique((*self._mask.columns, *self._mask.reads))
+        for frame in self._reader.frames(needed, n_rows):
+            found = self._plan.apply(frame.select(own), first_row)
+            self._check(frame, found)
+            yield frame.with_columns(found.select(changed)).select(columns)
+            first_row += frame.height
+
+    def _check(self, before: pl.DataFrame, after: pl.DataFrame) -> None:
+        for name in self._mask.columns:
+            was, now = before[name], after[name]
+            if (
+                now.dtype != self.dtypes[name]
+                or now.len() != was.len()
+                or not self._nulls(was, now)
+            ):
+                raise DataError(
+                    f"The mask {self._mask.name!r} wrote another type, another number of cells, "
+                    f"or something where a cell of column {name!r} is missing.",
+                    hint="This is a fault of the mask.",
+                )
+
+    def _nulls(self, was: pl.Series, now: pl.Series) -> bool:
+        if not self._mask.suppresses:
+            return now.is_null().equals(was.is_null())
+        kept = now.is_not_null()
+        return bool((was.is_not_null() | ~kept).all())
+
+
+class _KeptReader:
+    """A reader of the rows that a sample keeps."""
+
+    def __init__(self, reader: Reader, plan: RowMaskPlan) -> None:
+        self._reader, self._plan = reader, plan
+        self.columns, self.dtypes = reader.columns, dict(reader.dtypes)
+        self.orders, self.n_rows = dict(reader.orders), plan.n_rows
+
+    def frames(self, columns: Sequence[str], n_rows: int) -> Iterator[pl.DataFrame]:
+        first_row = 0
+        for frame in self._reader.frames(columns, n_rows):
+            found = frame.filter(self._plan.kept(first_row, frame.height))
+            if found.height:
+                yield found
+            first_row += frame.height

@@ -15,10 +15,13 @@ __all__ = ["missing", "need"]
 
 #: What is imported, and what it is called where packages are installed.
 OPTIONAL: Final = {
+    "faker": "faker",
     "llvmlite": "numba",
     "numba": "numba",
+    "phonenumbers": "phonenumberslite",
     "scipy": "scipy",
     "sklearn": "scikit-learn",
+    "stdnum": "python-stdnum",
     "threadpoolctl": "threadpoolctl",
 }
 

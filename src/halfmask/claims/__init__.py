@@ -26,6 +26,14 @@ from halfmask.claims._manifest import (
     write_manifest,
 )
 from halfmask.claims._manifest_reader import read_manifest, read_table_manifest
+from halfmask.claims._masked_manifest import (
+    MaskedColumn,
+    MaskedManifest,
+    StatedMask,
+    masked_details,
+    masked_manifest,
+    released_columns_claim,
+)
 from halfmask.claims._table_manifest import (
     ClassClaim,
     Evidence,
@@ -52,14 +60,20 @@ __all__ = [
     "GuaranteeClaim",
     "LinesRisk",
     "Manifest",
+    "MaskedColumn",
+    "MaskedManifest",
     "ReleasedColumn",
     "ReleasedField",
     "RowCounts",
     "RunCounts",
+    "StatedMask",
     "SupportFile",
     "TableManifest",
     "events_manifest",
+    "masked_details",
+    "masked_manifest",
     "read_manifest",
     "read_table_manifest",
+    "released_columns_claim",
     "write_manifest",
 ]

@@ -12,6 +12,7 @@ from halfmask.claims._common_keys import common_keys
 from halfmask.claims._events_manifest import EVENTS
 from halfmask.claims._events_reader import FIRST_FORMAT, first_events_version
 from halfmask.claims._manifest import FORMAT, MANIFEST_NAME, VERSION, Manifest
+from halfmask.claims._masked_manifest import MASKED
 from halfmask.claims._released_files import manifest_path
 from halfmask.claims._strict import At, strict_json
 from halfmask.claims._table_manifest import MICRODATA
@@ -111,7 +112,7 @@ def parse_manifest(raw: bytes, *, of_output: bool = False) -> Manifest:
         claims=at["claims"].each(_claim),
         details=at["details"].mapping(),
     )
-    if manifest.kind == (MICRODATA if of_output else EVENTS):
+    if manifest.kind in ((MICRODATA, MASKED) if of_output else (EVENTS,)):
         raise VerificationError(f"The manifest of {manifest.kind} isn't where these have theirs.")
     if manifest.kind == MICRODATA:
         check_second_version(manifest)

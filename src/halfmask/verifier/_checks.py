@@ -1,4 +1,4 @@
-"""CHECKS: how claims of other kinds of release than tables and events are verified, by model."""
+"""CHECKS: how claims of kinds of release that are added are verified, by model."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from halfmask._validation import one_of
 from halfmask.claims import Claim
 from halfmask.claims._claim import BASES, Basis
 from halfmask.claims._events_manifest import EVENTS
+from halfmask.claims._masked_manifest import MASKED
 from halfmask.claims._table_manifest import MICRODATA
 
 __all__ = ["CHECKS", "ClaimCount", "ReleaseCheck", "add_check"]
@@ -57,13 +58,18 @@ def add_check(kind: str, model: str, check: ReleaseCheck, *, basis: Basis) -> No
     ------
     ParameterError
         If the model has a check already, because nobody may replace one; the basis is none; or
-        the kind is that of tables or events.
+        the kind is that of tables, masked tables or events.
     """
     one_of(tuple(BASES), owner="add_check", basis=basis)
     if kind in {MICRODATA, EVENTS}:
         raise ParameterError(
             f"Claims of the kind {kind!r} are counted in one pass, not one by one.",
             hint="For a model of tables call halfmask.verifier.tables.register_check.",
+        )
+    if kind == MASKED:
+        raise ParameterError(
+            f"Claims of the kind {kind!r} belong to the techniques that halfmask has.",
+            hint="Give your releases a kind of their own.",
         )
     if (kind, model) in CHECKS:
         raise ParameterError("This model has a check already, and checks can't be replaced.")

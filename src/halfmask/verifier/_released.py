@@ -15,7 +15,7 @@ from halfmask.verifier._found_files import hashed, rows_of, unlisted
 if TYPE_CHECKING:
     from halfmask.claims._claim import Json
 
-__all__ = ["CheckedClaim", "CheckedRelease", "check_release"]
+__all__ = ["CheckedClaim", "CheckedRelease", "check_release", "file_faults"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +113,7 @@ def check_release(path: Path, manifest: Manifest) -> CheckedRelease:
     manifest
         What it says.
     """
-    problems = _file_faults(path, manifest)
+    problems = file_faults(path, manifest)
     if not manifest.claims:
         problems.append("The manifest claims nothing, so there is nothing to verify.")
     paths = [released_file(folder_of(path), each.name) for each in manifest.files]
@@ -147,7 +147,16 @@ def _checked(kind: str, claim: Claim, files: tuple[Path, ...]) -> CheckedClaim:
     )
 
 
-def _file_faults(path: Path, manifest: Manifest) -> list[str]:
+def file_faults(path: Path, manifest: Manifest) -> list[str]:
+    """Return what is wrong with the files of a release: hashes, sizes, rows, others in its folder.
+
+    Parameters
+    ----------
+    path
+        Where the manifest is.
+    manifest
+        What it says.
+    """
     problems, folder = [], folder_of(path)
     listed = {each.name for each in manifest.files}
     if len(listed) < len(manifest.files):

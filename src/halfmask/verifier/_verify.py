@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from halfmask.claims import read_manifest
 from halfmask.claims._events_manifest import EVENTS
+from halfmask.claims._masked_manifest import MASKED
 from halfmask.claims._released_files import manifest_path
 from halfmask.claims._table_manifest import MICRODATA
 from halfmask.verifier._released import CheckedRelease, check_release
@@ -64,4 +65,8 @@ def verify(release: str | Path) -> AnyVerification:
         from halfmask.verifier.tables import verify as verify_table  # noqa: PLC0415 # loads polars
 
         return verify_table(path.parent)
+    if manifest.kind == MASKED:
+        from halfmask.verifier.masked import check_masked  # noqa: PLC0415 # loads polars
+
+        return check_masked(manifest, path.parent)
     return check_release(path, manifest)
